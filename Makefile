@@ -1,0 +1,63 @@
+# Everything a person types. Needs python3 (3.11 or later) and make; the rest is installed into a
+# virtual environment of its own, one for each Python version:
+#
+#   make demo                        with python3
+#   make test PYTHON=python3.12      with another interpreter
+
+PYTHON ?= python3
+
+VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
+VENV := .venv-$(VERSION)
+BIN := $(VENV)/bin
+# Touched after an installation: a changed pyproject.toml installs again.
+INSTALLED := $(VENV)/installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format fuzz deep bench golden install clean
+
+help:  ## these lines
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 16
+
+demo: $(INSTALLED)  ## learn handwritten digits, filter a photograph; pictures go to out/
+	$(BIN)/python examples/digits.py
+	$(BIN)/python examples/photo.py
+
+test: lint  ## lint, then every test
+	$(BIN)/python -m pytest
+
+lint: $(INSTALLED)  ## style, types and the import contract
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/lint-imports
+
+format: $(INSTALLED)  ## rewrite the sources in the project's style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+fuzz: $(INSTALLED)  ## feed the readers garbage for a while
+	$(BIN)/python -m pytest -k fuzz --hypothesis-profile=deep
+
+deep: $(INSTALLED)  ## the property tests again, with many more and random examples
+	$(BIN)/python -m pytest --hypothesis-profile=deep
+
+bench: $(INSTALLED)  ## compare with the best hand-written JAX; one table of ratios
+	$(BIN)/python -m bench.run
+
+golden: $(INSTALLED)  ## rewrite golden pages and the outputs in the documents from what the compiler does now
+	$(BIN)/python -m pytest tests/golden tests/docs --update-golden
+
+install: $(INSTALLED)  ## only prepare the virtual environment
+
+clean:  ## remove virtual environments, caches and out/
+	rm -rf .venv-* out build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(INSTALLED): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "tcjax needs Python 3.11 or later, and \`$(PYTHON)\` is $(or $(VERSION),not there)." >&2; \
+	  echo "Name another interpreter: make $(or $(MAKECMDGOALS),test) PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { \
+	  echo "\`$(PYTHON) -m venv\` failed; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet --editable '.[test,dev,examples,bench]'
+	@touch $@

@@ -1,0 +1,26 @@
+"""All benchmark cases: TC's own list and a few kernels that every index notation meets.
+
+The ``full`` sizes are those of TC's published benchmarks (Vasilache et al. 2018 and the programs in its repository),
+as far as two cores and 24 GB allow: of the Kronecker chains the one with N = (64, 128, 128), a 1.2 GB input, is left
+out, and the look-up tables have 1e5 and 1e6 rows instead of 1e7.  The ``small`` sizes are the same kernels with a
+smaller batch; ``tiny`` is for tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from . import contractions, convolutions, layers, lookups, statistics, windows
+from .case import Case
+
+FAMILIES = (contractions, convolutions, lookups, layers, statistics, windows)
+SIZES = ("tiny", "small", "full")
+
+
+def all_cases(size: str) -> Iterator[Case]:
+    """Every case at `size`: ``tiny`` for tests, ``small`` for a quick look, ``full`` for TC's published sizes."""
+    for family in FAMILIES:
+        yield from family.cases(size)
+
+
+__all__ = ["SIZES", "Case", "all_cases"]

@@ -1,0 +1,197 @@
+"""Sums of products: TMM, TBMM, C3, the Kronecker chain, tensordot, MTTKRP and the bilinear form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from .case import Case, label, normals
+
+TMM_SIZES = {
+    "tiny": [(3, 5, 4)],
+    "small": [(128, 256, 32), (128, 1024, 1024)],
+    "full": [(128, 256, 32), (128, 1024, 1024), (128, 16384, 4096)],
+}
+TBMM_SIZES = {"tiny": [(3, 4, 5, 2)], "small": [(500, 26, 72, 26)], "full": [(500, 26, 72, 26)]}
+C3_SIZES = {"tiny": [(3, 4, 5)], "small": [(128, 1000, 1024)], "full": [(128, 1000, 1024)]}
+KRONECKER_SIZES = {
+    "tiny": [(3, 2, (2, 3, 4))],
+    "small": [(64, 16, (32, 32, 32))],
+    "full": [(256, 16, (32, 32, 32)), (256, 16, (64, 64, 64))],
+}
+TENSORDOT_SIZES = {
+    "tiny": [(2, 3, 4, 2, 5)],
+    "small": [(4, 512, 8, 2, 28)],
+    "full": [(32, 512, 8, 2, 28)],
+}
+MTTKRP_SIZES = {"tiny": [(4, 3, 5, 2)], "small": [(128, 128, 128, 32)], "full": [(256, 256, 256, 32)]}
+BILINEAR_SIZES = {"tiny": [(3, 4, 5, 2)], "small": [(128, 64, 64, 64)], "full": [(256, 128, 128, 128)]}
+
+
+def cases(size: str) -> Iterator[Case]:
+    """The contractions at the sizes that `size` names."""
+    yield from (tmm(*sizes) for sizes in TMM_SIZES[size])
+    yield from (tbmm(*sizes) for sizes in TBMM_SIZES[size])
+    yield from (c3(*sizes) for sizes in C3_SIZES[size])
+    yield from (kronecker(*sizes) for sizes in KRONECKER_SIZES[size])
+    yield from (tensordot(*sizes) for sizes in TENSORDOT_SIZES[size])
+    yield from (mttkrp(*sizes) for sizes in MTTKRP_SIZES[size])
+    yield from (bilinear(*sizes) for sizes in BILINEAR_SIZES[size])
+
+
+def tmm(m: int, n: int, k: int) -> Case:
+    return Case(
+        name=f"tmm/{label(m, n, k)}",
+        text="def tmm(float(M,K) A, float(N,K) B) -> (C) { C(m,n) +=! A(m,k) * B(n,k) }",
+        make_arrays=lambda rng: normals(rng, (m, k), (n, k)),
+        reference=lambda A, B: A @ B.T,
+        forms=_matmul_transposed_forms(),
+        tolerance=1e-3,
+    )
+
+
+def c3(b: int, n: int, k: int) -> Case:
+    return Case(
+        name=f"c3/{label(b, n, k)}",
+        text="def c3(float(B,WX) I, float(WY,WX) W) -> (C3) { C3(b,wy) +=! I(b,wx) * W(wy,wx) }",
+        make_arrays=lambda rng: normals(rng, (b, k), (n, k)),
+        reference=lambda I, W: I @ W.T,
+        forms=_matmul_transposed_forms(),
+        tolerance=1e-3,
+    )
+
+
+def _matmul_transposed_forms():
+    return {
+        "einsum": lambda A, B: jnp.einsum("mk,nk->mn", A, B),
+        "matmul": lambda A, B: A @ B.T,
+        "einsum_swapped": lambda A, B: jnp.einsum("nk,mk->nm", B, A).T,
+        "broadcast_sum": lambda A, B: (A[:, None, :] * B[None, :, :]).sum(-1),
+    }
+
+
+def tbmm(b: int, n: int, m: int, k: int) -> Case:
+    return Case(
+        name=f"tbmm/{label(b, n, m, k)}",
+        text="def tbmm(float(B,N,M) X, float(B,M,K) Y) -> (Z) { Z(b,n,k) +=! X(b,n,m) * Y(b,m,k) }",
+        make_arrays=lambda rng: normals(rng, (b, n, m), (b, m, k)),
+        reference=lambda X, Y: X @ Y,
+        forms={
+            "einsum": lambda X, Y: jnp.einsum("bnm,bmk->bnk", X, Y),
+            "matmul": lambda X, Y: X @ Y,
+            "broadcast_sum": lambda X, Y: (X[:, :, :, None] * Y[:, None, :, :]).sum(2),
+            "broadcast_sum_minor": lambda X, Y: (X[:, :, None, :] * Y.transpose(0, 2, 1)[:, None, :, :]).sum(-1),
+        },
+    )
+
+
+def kronecker(m: int, d: int, n: tuple[int, int, int]) -> Case:
+    def stepwise(W0, W1, W2, X):
+        XW2 = jnp.einsum("mabc,zc->mabz", X, W2)
+        XW2W1 = jnp.einsum("mabz,yb->mayz", XW2, W1)
+        return XW2, XW2W1, jnp.einsum("mayz,xa->mxyz", XW2W1, W0)
+
+    def matmuls(W0, W1, W2, X):
+        XW2 = X @ W2.T
+        XW2W1 = W1 @ XW2
+        Y = W0 @ XW2W1.reshape(*XW2W1.shape[:2], -1)
+        return XW2, XW2W1, Y.reshape(*Y.shape[:2], *XW2W1.shape[2:])
+
+    def flat(W0, W1, W2, X):
+        m, n0, n1, n2 = X.shape
+        XW2 = (X.reshape(-1, n2) @ W2.T).reshape(m, n0, n1, -1)
+        XW2W1 = (W1 @ XW2.reshape(m * n0, n1, -1)).reshape(m, n0, W1.shape[0], -1)
+        Y = (W0 @ XW2W1.reshape(m, n0, -1)).reshape(m, W0.shape[0], *XW2W1.shape[2:])
+        return XW2, XW2W1, Y
+
+    def reference(W0, W1, W2, X):
+        XW2 = X @ W2.T
+        XW2W1 = W1 @ XW2
+        return XW2, XW2W1, np.einsum("mayz,xa->mxyz", XW2W1, W0, optimize=True)
+
+    n0, n1, n2 = n
+    return Case(
+        name=f"kronecker/{label(m, d, *n)}",
+        text="""
+        def kronecker3(float(D0,N0) W0, float(D1,N1) W1, float(D2,N2) W2, float(M,N0,N1,N2) X) -> (XW2, XW2W1, Y) {
+            XW2(m,n0,n1,d2)   +=! X(m,n0,n1,r_n2)   * W2(d2,r_n2)
+            XW2W1(m,n0,d1,d2) +=! XW2(m,n0,r_n1,d2) * W1(d1,r_n1)
+            Y(m,d0,d1,d2)     +=! XW2W1(m,r_n0,d1,d2) * W0(d0,r_n0)
+        }""",
+        make_arrays=lambda rng: normals(rng, (d, n0), (d, n1), (d, n2), (m, n0, n1, n2)),
+        reference=reference,
+        forms={"einsum": stepwise, "matmul": matmuls, "flat_matmul": flat},
+    )
+
+
+def tensordot(n: int, c1: int, c2: int, c3: int, hw: int) -> Case:
+    def unrolled(I0, I1):
+        terms = [I0[:, :, c, None] * I1[:, c][:, None] for c in range(I0.shape[2])]
+        return sum(terms[1:], terms[0])
+
+    return Case(
+        name=f"tensordot/{label(n, c1, c2, c3, hw, hw)}",
+        text="""
+        def tensordot(float(N,C1,C2,H,W) I0, float(N,C2,C3,H,W) I1) -> (O) {
+            O(n,c1,c3,h,w) +=! I0(n,c1,r_c2,h,w) * I1(n,r_c2,c3,h,w)
+        }""",
+        make_arrays=lambda rng: normals(rng, (n, c1, c2, hw, hw), (n, c2, c3, hw, hw)),
+        reference=lambda I0, I1: sum(I0[:, :, c, None] * I1[:, c][:, None] for c in range(I0.shape[2])),
+        forms={
+            "einsum": lambda I0, I1: jnp.einsum("nachw,ncdhw->nadhw", I0, I1),
+            "broadcast_sum": lambda I0, I1: (I0[:, :, :, None] * I1[:, None]).sum(2),
+            "unrolled": unrolled,
+        },
+    )
+
+
+def mttkrp(i: int, j: int, k: int, r: int) -> Case:
+    def khatri_rao(T, B, C):
+        rows = (B[:, None, :] * C[None, :, :]).reshape(-1, B.shape[1])
+        return T.reshape(T.shape[0], -1) @ rows
+
+    def minor_first(T, B, C):
+        return (jnp.einsum("ijk,kr->ijr", T, C) * B[None]).sum(1)
+
+    def middle_first(T, B, C):
+        return (jnp.einsum("ijk,jr->ikr", T, B) * C[None]).sum(1)
+
+    return Case(
+        name=f"mttkrp/{label(i, j, k, r)}",
+        text="def mttkrp(float(I,J,K) T, float(J,R) B, float(K,R) C) -> (A) { A(i,r) +=! T(i,j,k) * B(j,r) * C(k,r) }",
+        make_arrays=lambda rng: normals(rng, (i, j, k), (j, r), (k, r)),
+        reference=lambda T, B, C: np.einsum("ijr,jr->ir", T @ C, B),
+        forms={
+            "einsum": lambda T, B, C: jnp.einsum("ijk,jr,kr->ir", T, B, C),
+            "khatri_rao": khatri_rao,
+            "minor_first": minor_first,
+            "middle_first": middle_first,
+        },
+        tolerance=1e-3,
+    )
+
+
+def bilinear(n: int, m: int, i: int, j: int) -> Case:
+    return Case(
+        name=f"bilinear/{label(n, m, i, j)}",
+        text="""
+        def bilinear(float(N,I) X, float(M,I,J) W, float(N,J) Y) -> (O) {
+            O(n,m) +=! X(n,i) * W(m,i,j) * Y(n,j)
+        }""",
+        make_arrays=lambda rng: normals(rng, (n, i), (m, i, j), (n, j)),
+        reference=lambda X, W, Y: np.einsum("nmi,ni->nm", np.einsum("mij,nj->nmi", W, Y, optimize=True), X),
+        forms={
+            "einsum": lambda X, W, Y: jnp.einsum("ni,mij,nj->nm", X, W, Y),
+            "y_first": lambda X, W, Y: (jnp.einsum("mij,nj->nmi", W, Y) * X[:, None, :]).sum(-1),
+            "x_first": lambda X, W, Y: (jnp.einsum("mij,ni->nmj", W, X) * Y[:, None, :]).sum(-1),
+            "outer_product": lambda X, W, Y: lax.dot_general(
+                (X[:, :, None] * Y[:, None, :]).reshape(X.shape[0], -1),
+                W.reshape(W.shape[0], -1),
+                (((1,), (1,)), ((), ())),
+            ),
+        },
+        tolerance=1e-3,
+    )

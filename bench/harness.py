@@ -1,0 +1,207 @@
+"""Measures the candidates of one case side by side in one process: time, compile time, temporary memory, agreement."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+
+from .cases import Case
+
+MINIMUM_ROUNDS = 7
+MAXIMUM_ROUNDS = 150
+SAMPLE_SECONDS = 5e-4  # A sample repeats a short call until it lasts this long.
+HOPELESS = 8.0  # A candidate this much slower than the best is timed no further than `MINIMUM_ROUNDS // 2` rounds.
+TEMPORARY_LIMIT = 6 << 30  # Bytes; a candidate that needs more is not run.
+
+
+class Skipped(Exception):
+    """A candidate that cannot take part, and why."""
+
+
+@dataclass(slots=True)
+class Candidate:
+    """One way to compute a case, ready to be called."""
+
+    name: str
+    call: Callable[[], Any]
+    compile_seconds: float
+    temporary_bytes: int
+    samples: list[float] = field(default_factory=list)
+    calls_per_sample: int = 1
+
+    def sample(self) -> None:
+        """Adds one sample: seconds per call, finished results."""
+        start = time.perf_counter()
+        for _ in range(self.calls_per_sample):
+            jax.block_until_ready(self.call())
+        self.samples.append((time.perf_counter() - start) / self.calls_per_sample)
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.samples)
+
+
+def keep_pages() -> bool:
+    """Asks glibc to reuse large blocks, else an output of 32 MB or more measures page faults; False if it cannot."""
+    trim_threshold, mmap_threshold, arena_max = -1, -3, -8
+    try:
+        mallopt = ctypes.CDLL("libc.so.6").mallopt
+    except (OSError, AttributeError):
+        return False
+    settings = ((mmap_threshold, 1 << 30), (trim_threshold, (1 << 31) - 1), (arena_max, 1))
+    return all(mallopt(option, value) == 1 for option, value in settings)
+
+
+def prepare(name: str, function: Callable[..., Any], arrays: Sequence[jax.Array], *, jitted: bool = False) -> Candidate:
+    """`function` compiled for `arrays`; a `jitted` one is called as it is, as a user calls a kernel.
+
+    Raises `Skipped` when its temporaries would not fit.
+    """
+    start = time.perf_counter()
+    outer = jax.jit(function)
+    compiled = outer.lower(*arrays).compile()
+    seconds = time.perf_counter() - start
+    analysis = compiled.memory_analysis()
+    temporary = int(analysis.temp_size_in_bytes) if analysis is not None else 0
+    if temporary > TEMPORARY_LIMIT:
+        raise Skipped(f"needs {temporary / 1e9:.1f} GB of temporaries")
+    target = function if jitted else outer
+    return Candidate(name, lambda: target(*arrays), seconds, temporary)
+
+
+def disagreement(case: Case, result: Any, expected: Any) -> float:
+    """How far `result` is from `expected`, relative to the largest expected value; infinite when the shapes differ."""
+    results, expecteds = jax.tree.leaves(result), jax.tree.leaves(expected)
+    if len(results) != len(expecteds):
+        return math.inf
+    return max(_relative_error(np.asarray(got), want) for got, want in zip(results, expecteds, strict=True))
+
+
+def _relative_error(got: np.ndarray, want: np.ndarray) -> float:
+    if got.shape != want.shape or not np.isfinite(got).all():
+        return math.inf
+    if not want.size:
+        return 0.0
+    return float(np.abs(got - want).max() / max(1.0, np.abs(want).max()))
+
+
+def time_interleaved(candidates: Sequence[Candidate], seconds: float) -> None:
+    """Fills in the samples: every round times each candidate once, so that noise hits all of them alike.
+
+    At least `MINIMUM_ROUNDS` rounds, then until the best candidate has used `seconds`.
+    """
+    for candidate in candidates:
+        candidate.sample()  # First call: warms caches and sets the number of calls in a sample.
+        candidate.calls_per_sample = max(1, math.ceil(SAMPLE_SECONDS / max(candidate.samples.pop(), 1e-7)))
+    spent: dict[str, float] = {candidate.name: 0.0 for candidate in candidates}
+    for round_number in range(MAXIMUM_ROUNDS):
+        best = min((min(c.samples) for c in candidates if c.samples), default=math.inf)
+        running = [c for c in candidates if not _is_hopeless(c, best)]
+        if round_number >= MINIMUM_ROUNDS:
+            running = [c for c in running if spent[c.name] < seconds]
+        if not running:
+            return
+        for candidate in running if round_number % 2 else reversed(running):
+            candidate.sample()
+            spent[candidate.name] += candidate.samples[-1] * candidate.calls_per_sample
+
+
+def _is_hopeless(candidate: Candidate, best: float) -> bool:
+    if not candidate.samples or min(candidate.samples) <= HOPELESS * best:
+        return False
+    return len(candidate.samples) >= MINIMUM_ROUNDS // 2 or min(candidate.samples) > 10 * HOPELESS * best
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What one candidate costs; `problem` says why there are no numbers."""
+
+    name: str
+    median: float = math.nan
+    minimum: float = math.nan
+    samples: int = 0
+    compile_seconds: float = math.nan
+    temporary_bytes: int = 0
+    error: float = math.nan
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """One line of the table: every hand-written form and tcjax (None when it was not measured)."""
+
+    case: str
+    forms: tuple[Measurement, ...]
+    tcjax: Measurement | None
+
+    @property
+    def best(self) -> Measurement | None:
+        """The hand-written form with the smallest median."""
+        return min((form for form in self.forms if not form.problem), key=lambda form: form.median, default=None)
+
+    @property
+    def ratio(self) -> float:
+        """tcjax's median over the best form's; infinite when tcjax has none."""
+        if self.tcjax is None or self.tcjax.problem or self.best is None:
+            return math.inf
+        return self.tcjax.median / self.best.median
+
+    @property
+    def minimum_ratio(self) -> float:
+        """tcjax's minimum over the smallest minimum of any form; infinite when tcjax has none."""
+        minima = [form.minimum for form in self.forms if not form.problem]
+        if self.tcjax is None or self.tcjax.problem or not minima:
+            return math.inf
+        return self.tcjax.minimum / min(minima)
+
+
+def measure(case: Case, kernel: Callable[..., Any] | Exception | None, *, seconds: float = 1.0) -> CaseResult:
+    """Checks and times every form of `case`, and `kernel` among them; an exception for `kernel` becomes its problem."""
+    arrays = case.arrays()
+    expected = jax.tree.map(np.asarray, case.reference(*(_as_double(array) for array in arrays)))
+    device_arrays = [jax.device_put(array) for array in arrays]
+    candidates: list[Candidate] = []
+    problems: dict[str, str] = {}
+    errors: dict[str, float] = {}
+    functions: Mapping[str, Any] = {**case.forms, **({} if kernel is None else {"tcjax": kernel})}
+    for name, function in functions.items():
+        try:
+            if isinstance(function, Exception):
+                raise function
+            candidate = prepare(name, function, device_arrays, jitted=name == "tcjax")
+            errors[name] = disagreement(case, candidate.call(), expected)
+        except Exception as problem:  # A candidate that fails is a line of the report, not the end of the run.
+            problems[name] = f"{type(problem).__name__}: {problem}".splitlines()[0][:200]
+            continue
+        if errors[name] > case.tolerance:
+            problems[name] = f"wrong: relative error {errors[name]:.1e}"
+            continue
+        candidates.append(candidate)
+    time_interleaved(candidates, seconds)
+    measured = {candidate.name: _measurement(candidate, errors[candidate.name]) for candidate in candidates}
+    measured |= {name: Measurement(name, problem=problem) for name, problem in problems.items()}
+    return CaseResult(case.name, tuple(measured[name] for name in case.forms), measured.get("tcjax"))
+
+
+def _as_double(array: np.ndarray) -> np.ndarray:
+    return array.astype(np.float64) if array.dtype == np.float32 else array
+
+
+def _measurement(candidate: Candidate, error: float) -> Measurement:
+    return Measurement(
+        name=candidate.name,
+        median=candidate.median,
+        minimum=min(candidate.samples),
+        samples=len(candidate.samples),
+        compile_seconds=candidate.compile_seconds,
+        temporary_bytes=candidate.temporary_bytes,
+        error=error,
+    )

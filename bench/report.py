@@ -1,0 +1,115 @@
+"""Results as a table for people and as JSON for `bench.compare`."""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from .harness import CaseResult, Measurement
+from .overhead import Cost
+
+RATIO_LIMIT = 1.1
+MEMORY_SLACK = 1 << 16  # Bytes: XLA's own rounding and constants.
+HEADER = (
+    *("case", "best hand-written form", "ms", "tcjax ms", "ratio", "min ratio"),
+    *("MB", "tcjax MB", "compile s", "tcjax s", "verdict"),
+)
+
+
+def verdict(result: CaseResult) -> str:
+    """``ok``, or what fails: the time, the memory, or tcjax itself."""
+    if result.tcjax is None:
+        return "-"
+    if result.tcjax.problem:
+        return result.tcjax.problem
+    faults = []
+    if min(result.ratio, result.minimum_ratio) > RATIO_LIMIT:  # Noise seldom moves the median and the minimum alike.
+        faults.append("slow")
+    if result.best is not None and result.tcjax.temporary_bytes > result.best.temporary_bytes + MEMORY_SLACK:
+        faults.append("memory")
+    return "+".join(faults) or "ok"
+
+
+def row(result: CaseResult) -> tuple[str, ...]:
+    """The line of the table for one case."""
+    best, tcjax = result.best or Measurement("-"), result.tcjax or Measurement("tcjax")
+    return (
+        result.case,
+        best.name,
+        _number(best.median * 1e3),
+        _number(tcjax.median * 1e3),
+        _number(tcjax.median / best.median, 2),
+        _number(result.minimum_ratio, 2),
+        _number(best.temporary_bytes / 1e6, 1),
+        _number(tcjax.temporary_bytes / 1e6, 1),
+        _number(best.compile_seconds, 2),
+        _number(tcjax.compile_seconds, 2),
+        verdict(result),
+    )
+
+
+def _number(value: float, digits: int = 3) -> str:
+    return f"{value:.{digits}f}" if math.isfinite(value) else "-"
+
+
+def table(rows: Iterable[Sequence[str]], header: Sequence[str]) -> str:
+    """`rows` under `header` in columns; the first two columns to the left, numbers to the right."""
+    lines = [header, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    texts = []
+    for line in lines:
+        cells = [
+            cell.ljust(width) if column < 2 or column == len(header) - 1 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        texts.append("  ".join(cells).rstrip())
+    return "\n".join([texts[0], "-" * len(texts[0]), *texts[1:]])
+
+
+def forms_listing(result: CaseResult) -> str:
+    """Every form of a case, the fastest first."""
+    lines = []
+    for form in sorted(result.forms, key=lambda form: (bool(form.problem), form.median)):
+        numbers = f"{form.median * 1e3:9.3f} ms (min {form.minimum * 1e3:9.3f})  {form.temporary_bytes / 1e6:8.1f} MB"
+        lines.append(f"    {form.name:24} {form.problem or numbers}")
+    return "\n".join(lines)
+
+
+def cost_lines(costs: Iterable[Cost]) -> str:
+    """The costs around a kernel, one a line."""
+    lines = []
+    for cost in costs:
+        shown = f"{cost.value:.2f} x" if cost.unit == "x" else f"{cost.value * 1e3:.2f} ms"
+        limit = f"{cost.limit:g} x" if cost.unit == "x" else f"{cost.limit * 1e3:g} ms"
+        holds = "ok" if cost.holds else "FAILS"
+        lines.append(f"{cost.name:36} {shown:>12}  limit {limit:>8}  {holds}  ({cost.detail})")
+    return "\n".join(lines)
+
+
+def device_name() -> str:
+    """``Intel(R) Xeon(R) ... (2 cores)``, or the accelerator's name."""
+    device = jax.devices()[0]
+    if device.platform != "cpu":
+        return device.device_kind
+    try:
+        information = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        information = []
+    models = [line.partition(":")[2].strip() for line in information if line.startswith("model name")]
+    return f"{models[0]} ({len(models)} cores)" if models else platform.processor()
+
+
+def as_json(results: Iterable[CaseResult], costs: Iterable[Cost], sizes: str) -> dict[str, Any]:
+    """Everything measured, with the machine and the versions."""
+    environment = {"device": device_name(), "jax": jax.__version__, "python": platform.python_version(), "sizes": sizes}
+    return {
+        "environment": environment,
+        "cases": [{**asdict(result), "verdict": verdict(result)} for result in results],
+        "costs": [asdict(cost) for cost in costs],
+    }

@@ -1,0 +1,157 @@
+"""Learns to read handwritten digits with a small convolutional network whose every layer is a comprehension.
+
+The data are scikit-learn's 1797 digits of 8 x 8 pixels. Layers are written in TC or in the Python notation, gradients
+are JAX's, the optimiser is optax's Adam. Writes ``out/digits.png`` (test images and what the network reads in them) and
+``out/digits.npz`` (the parameters).
+"""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from PIL import Image, ImageDraw
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+from tqdm import tqdm
+
+import tcjax
+
+OUT = Path(__file__).resolve().parents[1] / "out"
+
+Parameters = dict[str, jax.Array]
+
+# ---------------------------------------------------------------- the network, layer by layer
+
+# Three-by-three windows that stay inside the image: h runs over [0, H - KH + 1), inferred from I(.., h+kh, ..).
+convolution = tcjax.kernel("""
+def convolution(float(N,C,H,W) I, float(M,C,KH,KW) F, float(M) B) -> (O) {
+    O(n,m,h,w) +=! I(n,c,h+kh,w+kw) * F(m,c,kh,kw)
+    O(n,m,h,w)  = O(n,m,h,w) + B(m)
+}""")
+
+
+@tcjax.kernel
+def relu(x: "float(N,C,H,W)"):
+    y[n, c, h, w] = max(x[n, c, h, w], 0.0)
+    return y
+
+
+# Without declarations: the rank of `image` is read from its use.
+max_pool = tcjax.kernel("O(n,c,h,w) max=! image(n,c,2*h+kh,2*w+kw) where kh in 0:2, kw in 0:2")
+
+
+# No flattening before the dense layer: it sums over all three axes of a feature map.
+@tcjax.kernel
+def dense(x: "float(N,C,H,W)", weight: "float(O,C,H,W)", bias: "float(O)"):
+    y[n, o] = bias[o] + sum[c, h, w](x[n, c, h, w] * weight[o, c, h, w])
+    return y
+
+
+log_softmax = tcjax.kernel("def log_softmax(float(N,O) x) -> (y) { y(n,o) = x(n,o) - logsumexp[p](x(n,p)) }")
+
+# Reads the log-probability of the right digit: a subscript that depends on data.
+cross_entropy = tcjax.kernel("""
+def cross_entropy(float(N,O) log_p, int32(N) label) -> (loss) { loss = -mean[n](log_p(n, label(n))) }""")
+
+most_likely = tcjax.kernel("def most_likely(float(N,O) x) -> (digit) { digit(n) argmax=! x(n,o) }")
+
+
+def network(parameters: Mapping[str, jax.Array], images: jax.Array) -> jax.Array:
+    """Log-probabilities ``(N, 10)`` of the digits in images ``(N, 1, 8, 8)``."""
+    x = relu(convolution(images, parameters["filter 1"], parameters["bias 1"]))  # (N, 16, 6, 6)
+    x = relu(convolution(x, parameters["filter 2"], parameters["bias 2"]))  # (N, 32, 4, 4)
+    x = max_pool(x)  # (N, 32, 2, 2)
+    return log_softmax(dense(x, parameters["weight"], parameters["bias"]))
+
+
+def loss(parameters: Parameters, images: jax.Array, labels: jax.Array) -> jax.Array:
+    return cross_entropy(network(parameters, images), labels)
+
+
+# ---------------------------------------------------------------- training
+
+
+def initial_parameters(seed: int) -> Parameters:
+    """He's initialisation: variance 2 / fan-in."""
+    shapes = {"filter 1": (16, 1, 3, 3), "filter 2": (32, 16, 3, 3), "weight": (10, 32, 2, 2)}
+    keys = jax.random.split(jax.random.key(seed), len(shapes))
+    filters = {
+        name: jax.random.normal(key, shape) * np.sqrt(2 / np.prod(shape[1:]))
+        for key, (name, shape) in zip(keys, shapes.items(), strict=True)
+    }
+    return filters | {"bias 1": jnp.zeros(16), "bias 2": jnp.zeros(32), "bias": jnp.zeros(10)}
+
+
+def train(images: np.ndarray, labels: np.ndarray, *, epochs: int, batch: int = 64, seed: int = 0) -> Parameters:
+    """The parameters after `epochs` passes over the images, with a progress bar."""
+    parameters = initial_parameters(seed)
+    steps = len(images) // batch
+    adam = optax.adam(optax.cosine_decay_schedule(3e-3, epochs * steps))
+    state = adam.init(parameters)
+
+    @jax.jit
+    def step(parameters, state, images, labels):
+        value, gradient = jax.value_and_grad(loss)(parameters, images, labels)
+        updates, state = adam.update(gradient, state)
+        return optax.apply_updates(parameters, updates), state, value
+
+    shuffle = np.random.default_rng(seed)
+    with tqdm(total=epochs * steps, unit="step", desc="training") as progress:
+        for _ in range(epochs):
+            order = shuffle.permutation(len(images))
+            for chosen in np.split(order[: steps * batch], steps):
+                parameters, state, value = step(parameters, state, images[chosen], labels[chosen])
+                progress.update()
+            progress.set_postfix(loss=f"{float(value):.4f}")
+    return parameters
+
+
+def draw(images: np.ndarray, read: np.ndarray, labels: np.ndarray, columns: int = 20, scale: int = 5) -> Image.Image:
+    """The images in rows, under each the digit that was read, in red where it is not the label."""
+    width, height = 8 * scale + 4, 8 * scale + 18
+    rows = -(-len(images) // columns)
+    sheet = Image.new("RGB", (columns * width, rows * height), "white")
+    pen = ImageDraw.Draw(sheet)
+    for number, image in enumerate(images):
+        x, y = number % columns * width + 2, number // columns * height + 2
+        pixels = Image.fromarray(np.uint8(255 * (1 - image[0])))
+        sheet.paste(pixels.resize((8 * scale, 8 * scale), Image.Resampling.NEAREST), (x, y))
+        pen.text((x + 17, y + 8 * scale), str(read[number]), fill="black" if read[number] == labels[number] else "red")
+    return sheet
+
+
+def main(out: Path = OUT, epochs: int = 30) -> float:
+    """Trains, prints what was learnt, and returns the accuracy on digits that were not trained on."""
+    digits = load_digits()
+    images = (digits.images[:, None] / 16).astype(np.float32)
+    labels = digits.target.astype(np.int32)
+    images, test_images, labels, test_labels = train_test_split(
+        images, labels, test_size=0.25, random_state=0, stratify=labels
+    )
+    print(f"{len(images)} digits to learn from, {len(test_images)} to be tested on\n")
+
+    first = initial_parameters(seed=0)
+    print("What tcjax makes of the first layer:\n")
+    print(convolution.explain(images[:64], first["filter 1"], first["bias 1"]), "\n")
+
+    start = time.perf_counter()
+    parameters = train(images, labels, epochs=epochs)
+    seconds = time.perf_counter() - start
+    read = np.asarray(most_likely(network(parameters, test_images)))
+    accuracy = float(np.mean(read == test_labels))
+    print(f"\n{accuracy:.1%} of the {len(test_labels)} test digits read correctly after {seconds:.0f} s of training")
+
+    out.mkdir(exist_ok=True)
+    draw(test_images[:100], read, test_labels).save(out / "digits.png")
+    np.savez(out / "digits.npz", **{name: np.asarray(value) for name, value in parameters.items()})
+    print(f"test digits and what was read in them: {out.name}/digits.png; parameters: {out.name}/digits.npz")
+    assert accuracy >= 0.97, f"only {accuracy:.1%} of the test digits are read correctly"
+    return accuracy
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""Every mistake a writer can make, by number. `explanations/<code>.md` teaches each one."""
+
+from enum import Enum
+from typing import Literal
+
+Kind = Literal[
+    "syntax",
+    "name",
+    "type",
+    "rank",
+    "bound",
+    "shape",
+    "homogeneity",
+    "generator",
+    "index",
+    "schedule",
+    "static",
+]
+
+_KINDS: dict[str, Kind] = {
+    "01": "syntax",
+    "02": "name",
+    "03": "type",
+    "04": "bound",
+    "05": "rank",
+    "06": "shape",
+    "07": "index",
+    "08": "schedule",
+    "09": "static",
+}
+
+
+class Code(Enum):
+    """The number of a mistake; its two middle digits give the kind."""
+
+    UNEXPECTED_TOKEN = "TC0101"
+    UNEXPECTED_CHARACTER = "TC0102"
+    TOO_DEEP = "TC0103"
+    NO_DEFINITION = "TC0104"
+    NOT_IN_THE_NOTATION = "TC0105"
+    NO_PYTHON_SOURCE = "TC0106"
+    BAD_NUMBER = "TC0107"
+    UNDEFINED_NAME = "TC0201"
+    ALREADY_DEFINED = "TC0202"
+    RESERVED_NAME = "TC0203"
+    IMMUTABLE_INPUT = "TC0204"
+    UNKNOWN_FUNCTION = "TC0205"
+    OUTPUT_NEVER_DEFINED = "TC0206"
+    RECURSIVE_CALL = "TC0207"
+    READ_BEFORE_DEFINITION = "TC0208"
+    UNKNOWN_DEFINITION = "TC0209"
+    WRONG_TYPE = "TC0301"
+    NOT_BOOLEAN = "TC0302"
+    NOT_INTEGRAL = "TC0303"
+    NARROWING = "TC0304"
+    ARGUMENT_TYPE = "TC0305"
+    NOT_ORDERED = "TC0306"
+    WRONG_KIND_OF_NAME = "TC0307"
+    BAD_OPTION = "TC0308"
+    UNBOUND_INDEX = "TC0401"
+    ONLY_IN_CLAUSES = "TC0402"
+    UNSOLVABLE_INDEX = "TC0403"
+    UNBOUND_SIZE = "TC0404"
+    READ_IN_BOUND = "TC0405"
+    WRONG_SUBSCRIPT_COUNT = "TC0501"
+    ARGUMENT_RANK = "TC0502"
+    WRONG_ARGUMENT_COUNT = "TC0503"
+    WHOLE_TENSOR_AS_SCALAR = "TC0504"
+    UNKNOWN_RANK = "TC0505"
+    SIZE_MISMATCH = "TC0601"
+    NEGATIVE_EXTENT = "TC0602"
+    OUTPUT_SIZE = "TC0603"
+    OUT_OF_RANGE_READ = "TC0701"
+    OUT_OF_RANGE_WRITE = "TC0702"
+    MISSING_REDUCTION = "TC0703"
+    AMBIGUOUS_TARGET = "TC0704"
+    DIVISION_BY_ZERO = "TC0705"
+    BAD_SCHEDULE = "TC0801"
+    NOT_STATIC = "TC0901"
+
+    @property
+    def kind(self) -> Kind:
+        return _KINDS[self.value[2:4]]

@@ -1,0 +1,41 @@
+"""Where a piece of a program came from: a text, and a place in it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text under a name: a definition given as a string, a `.tc` file, or the lines of a Python function.
+
+    `first_line` is the number of its first line, so that a Python function shows the numbers of its file.
+    """
+
+    text: str
+    name: str = "<text>"
+    first_line: int = 1
+
+    def line(self, number: int) -> str:
+        """The text of line `number` (numbered from `first_line`), empty when there is none."""
+        lines = self.text.splitlines()
+        position = number - self.first_line
+        return lines[position] if 0 <= position < len(lines) else ""
+
+
+NO_SOURCE = Source("", "<none>")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Columns ``[column, end)`` of a line, both counted from 1. Unpacks to ``line, column, end``."""
+
+    line: int = 1
+    column: int = 1
+    end: int = 2
+    source: Source = field(default=NO_SOURCE, repr=False)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter((self.line, self.column, self.end))
+
+
+NOWHERE = Span()

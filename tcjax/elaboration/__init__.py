@@ -1,0 +1,18 @@
+"""From trees to typed index notation: scopes, types, and the reductions that TC implies."""
+
+from .check import check, guess
+from .elaborate import elaborate
+from .signature import Argument, ForeignFunction
+from .uses import completed, needs_signature, parameters, ranks_from_uses
+
+__all__ = [
+    "Argument",
+    "ForeignFunction",
+    "check",
+    "completed",
+    "elaborate",
+    "guess",
+    "needs_signature",
+    "parameters",
+    "ranks_from_uses",
+]

@@ -1,0 +1,167 @@
+"""Whole-tensor calls: ``O1, O2 = f(A, B)``, of another definition or of a Python function."""
+
+from collections.abc import Callable
+
+from .. import ir
+from ..diagnostics import Code, CompileError, Span
+from ..ir.builtins import BUILTINS
+from ..symbolic import Affine, IndexVar
+from ..syntax import ast
+from .literals import settle
+from .outputs import Outputs, local_shape
+from .scope import Environment
+from .signature import Argument
+from .spelling import did_you_mean
+
+# Elaborates another definition of the text for arguments of these types.
+Callee = Callable[[ast.Definition, tuple[Argument, ...], Span], ir.Function]
+
+
+def as_call(node: ast.Assign | ast.CallAssign, environment: Environment) -> ast.CallAssign | None:
+    """The statement as a whole-tensor call, None if it is an ordinary one.
+
+    ``O = f(A)`` is a call if `f` is a definition, or a Python function and every argument the name of a tensor: applied
+    to scalars, ``o = f(a + 1.0)``, it is part of an expression.
+    """
+    if isinstance(node, ast.CallAssign):
+        return node
+    if node.reducer is not None or node.indices or not isinstance(node.value, ast.Apply):
+        return None
+    name, arguments = node.value.function, node.value.arguments
+    if name in environment.tensors or name in BUILTINS or name in ("min", "max"):
+        return None
+    call = ast.CallAssign((node.target,), name, arguments, span=node.span)
+    if name in environment.functions:
+        names = [isinstance(argument, ast.Name) and argument.id in environment.tensors for argument in arguments]
+        whole = [isinstance(a, ast.Name) and a.id in environment.tensors and environment.tensors[a.id].rank > 0 for a in arguments]
+        if not all(names) and not any(whole):
+            return None
+    elif name not in environment.definitions:
+        return None
+    if node.where or node.equivalent is not None:
+        raise CompileError(
+            Code.NOT_IN_THE_NOTATION,
+            "a call on whole tensors has no `where` and no `<=>`",
+            node.span,
+            help="put the clauses on a statement that reads the result",
+        )
+    return call
+
+
+def call(node: ast.CallAssign, outputs: Outputs, elaborate: Callee, number: int) -> list[ir.Statement]:
+    """The call, and for each result that is not of its target's type a statement that converts it.
+
+    `number` is the statement's, to tell apart the tensors in between.
+    """
+    environment = outputs.environment
+    for position, target in enumerate(node.targets):
+        outputs.refuse(target, node.span)
+        if target in node.targets[:position]:
+            raise CompileError(
+                Code.ALREADY_DEFINED, f"`{target}` stands twice on the left", node.span, help="name each result once"
+            )
+    definition = environment.definitions.get(node.function)
+    foreign = environment.functions.get(node.function)
+    if definition is None and foreign is None:
+        raise CompileError(
+            Code.UNKNOWN_FUNCTION,
+            f"there is no definition and no function `{node.function}`",
+            node.span,
+            help=did_you_mean(
+                node.function,
+                (*environment.definitions, *environment.functions),
+                f'add `def {node.function}(...)` to the text, or give `fns={{"{node.function}": ...}}`',
+            ),
+        )
+    tensors = tuple([_argument(argument, node.function, environment) for argument in node.arguments])
+    arguments = tuple([Argument(tensor.dtype, tensor.rank) for tensor in tensors])
+    if definition is not None:
+        function = elaborate(definition, arguments, node.span)
+        results = tuple([Argument(tensor.dtype, tensor.rank) for tensor in function.returns])
+    else:
+        assert foreign is not None
+        function, results = None, foreign.whole(arguments)
+    if len(results) != len(node.targets):
+        raise CompileError(
+            Code.WRONG_ARGUMENT_COUNT,
+            f"`{node.function}` gives {len(results)} tensors, here are {len(node.targets)} names for them",
+            node.span,
+            help=f"write {len(results)} names before the `=`",
+        )
+    targets: list[ir.Tensor] = []
+    conversions: list[ir.Statement] = []
+    for name, result in zip(node.targets, results, strict=True):
+        is_new = name not in environment.tensors
+        target = outputs.write(name, result.rank, result.dtype, node.span)
+        if is_new and target.dtype == result.dtype:
+            targets.append(target)
+        else:
+            given = f"{name}.call{number}"
+            targets.append(ir.Tensor(given, result.dtype, local_shape(given, result.rank), span=node.span))
+            conversions.append(_copy(targets[-1], target, node.span))
+    if function is not None:
+        return [ir.Invoke(tuple(targets), function, tensors, span=node.span), *conversions]
+    return [ir.ApplyForeign(tuple(targets), node.function, tensors, span=node.span), *conversions]
+
+
+def check_arguments(definition: ast.Definition, arguments: tuple[Argument, ...], span: Span) -> dict[str, Argument]:
+    """The arguments by the parameters' names. Raises TC0503, TC0502 and TC0305 where they do not fit."""
+    parameters = definition.parameters or ()
+    if len(parameters) != len(arguments):
+        raise CompileError(
+            Code.WRONG_ARGUMENT_COUNT,
+            f"`{definition.name}` takes {len(parameters)} tensors, here are {len(arguments)}",
+            span,
+            help=f"give it {', '.join(f'`{parameter.name}`' for parameter in parameters) or 'nothing'}",
+        )
+    return {parameter.name: argument for parameter, argument in zip(parameters, arguments, strict=True)}
+
+
+def check_declared(parameter: ir.Tensor, argument: Argument, function: str, span: Span) -> None:
+    """Raises TC0502 and TC0305 where an argument is not what the parameter declares."""
+    if parameter.rank != argument.rank:
+        raise CompileError(
+            Code.ARGUMENT_RANK,
+            f"`{parameter.name}` of `{function}` has {parameter.rank} dimensions, the argument has {argument.rank}",
+            span,
+            help="compute a tensor of the right rank first, in a statement of its own",
+        )
+    if parameter.dtype != argument.dtype:
+        raise CompileError(
+            Code.ARGUMENT_TYPE,
+            f"`{parameter.name}` of `{function}` is {parameter.dtype}, the argument is {argument.dtype}",
+            span,
+            help=f"convert it first, in a statement of its own: `T(...) = {parameter.dtype}(...)`",
+        )
+
+
+def _argument(node: ast.Expr, function: str, environment: Environment) -> ir.Tensor:
+    if isinstance(node, ast.Name):
+        name = node.id
+        if name in environment.tensors:
+            return environment.tensors[name]
+        if name in environment.written:
+            raise CompileError(
+                Code.READ_BEFORE_DEFINITION,
+                f"`{name}` is used before a statement defines it",
+                node.span,
+                help=f"move the statement that writes `{name}` up",
+            )
+        if name not in environment.sizes:
+            raise CompileError(
+                Code.UNDEFINED_NAME,
+                f"there is no tensor `{name}` here",
+                node.span,
+                help=did_you_mean(name, environment.tensors, "name a parameter, or what a statement above defines"),
+            )
+    raise CompileError(
+        Code.NOT_IN_THE_NOTATION,
+        f"`{function}` takes whole tensors, by name",
+        node.span,
+        help="name it first: write the expression as a statement `T(i) = ...`, and pass `T`",
+    )
+
+
+def _copy(source: ir.Tensor, target: ir.Tensor, span: Span) -> ir.Define:
+    indices = tuple([Affine.of(IndexVar(f"i{dimension}")) for dimension in range(source.rank)])
+    return ir.Define(target, indices, settle(ir.Access(source, indices, span=span), target.dtype), span=span)

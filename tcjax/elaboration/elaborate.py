@@ -1,0 +1,259 @@
+"""From a tree to typed index notation."""
+
+from collections.abc import Mapping
+from typing import assert_never
+
+from .. import ir
+from ..diagnostics import Code, CompileError, Span, warn
+from ..ir import types
+from ..symbolic import SizeVar
+from ..syntax import ast
+from .calls import as_call, call, check_arguments, check_declared
+from .outputs import Outputs, declare_input, declared_type, local_shape
+from .scope import Environment
+from .signature import Argument, ForeignFunction
+from .spelling import did_you_mean
+from .statements import assign
+from .uses import completed, ranks_from_uses
+
+_MAX_CALLS_DEEP = 24
+_MAX_STATEMENTS = 10_000
+# Types are found in one round, or two; the join is carried along after this many, so that they must settle.
+_FREE_ROUNDS = 6
+
+
+def elaborate(
+    definition: ast.Definition,
+    program: ast.Program,
+    signature: Mapping[str, Argument],
+    functions: Mapping[str, ForeignFunction],
+    accumulate: str | None = None,
+) -> ir.Function:
+    """The definition with every name resolved and every type known.
+
+    `signature` gives the parameters that are not declared, `functions` are the Python functions it may call, and
+    `accumulate` is the type in which floating-point sums run. Issues a `CompileWarning` for what is legal but probably
+    not meant. Raises `CompileError`.
+    """
+    function, warnings = elaborated(definition, program, signature, functions, accumulate)
+    for message, span in warnings:
+        warn(message, span)
+    return function
+
+
+def elaborated(
+    definition: ast.Definition,
+    program: ast.Program,
+    signature: Mapping[str, Argument],
+    functions: Mapping[str, ForeignFunction],
+    accumulate: str | None,
+) -> tuple[ir.Function, list[tuple[str, Span]]]:
+    """What `elaborate` returns, and the warnings that it issues."""
+    if accumulate is not None and accumulate not in types.SCALARS:
+        raise CompileError(
+            Code.BAD_OPTION,
+            f"accumulate={accumulate!r} is no scalar type",
+            definition.span,
+            help=did_you_mean(accumulate, types.SCALARS, 'write accumulate="float32", for instance'),
+        )
+    elaboration = _Elaboration(program, functions, accumulate)
+    try:
+        function = elaboration.function(definition, signature)
+    except RecursionError:
+        # A reader limits the depth of expressions; this is for trees from elsewhere.
+        raise CompileError(
+            Code.TOO_DEEP,
+            f"`{definition.name}` nests too deeply",
+            definition.span,
+            help="compute parts of its expressions in statements of their own",
+        ) from None
+    ir.verify(function)
+    return function, [(message, span) for (message, _), span in elaboration.warnings.items()]
+
+
+class _Elaboration:
+    """One call of `elaborate`: the definition and those that it calls, each elaborated once per argument types."""
+
+    def __init__(
+        self, program: ast.Program, functions: Mapping[str, ForeignFunction], accumulate: str | None
+    ) -> None:
+        self.definitions: dict[str, ast.Definition] = {}
+        for definition in program.definitions:
+            self.definitions.setdefault(definition.name, definition)
+        self.functions = functions
+        self.accumulate = accumulate
+        self.warnings: dict[tuple[str, tuple[int, ...]], Span] = {}
+        self._active: list[str] = []
+        self._known: dict[tuple[str, tuple[Argument, ...]], ir.Function] = {}
+        # How many statements a callee has, those of its own callees included, by its `id`.
+        self._lengths: dict[int, int] = {}
+
+    def function(self, definition: ast.Definition, signature: Mapping[str, Argument]) -> ir.Function:
+        definition = completed(definition, self.functions)
+        assumed: dict[str, str] = {}
+        self._active.append(definition.name)
+        round_number = 0
+        while True:
+            warnings = dict(self.warnings)
+            outputs, function = self._round(definition, signature, assumed)
+            if outputs.settled:
+                break
+            self.warnings = warnings
+            round_number += 1
+            found = outputs.types
+            if round_number > _FREE_ROUNDS:
+                found = {name: types.join(dtype, assumed.get(name, dtype)) for name, dtype in found.items()}
+                if found == assumed:
+                    break
+            assumed = found
+        self._active.pop()
+        return function
+
+    def _round(
+        self, definition: ast.Definition, signature: Mapping[str, Argument], assumed: Mapping[str, str]
+    ) -> tuple[Outputs, ir.Function]:
+        environment = Environment(_written(definition), self.definitions, self.functions, self.accumulate)
+        parameters = _parameters(definition, signature, environment)
+        outputs = Outputs(environment, frozenset(environment.tensors), assumed)
+        for given in definition.returns:
+            if given.type is not None:
+                outputs.annotate(given.name, given.type, given.span)
+        statements: list[ir.Statement] = []
+        for number, statement in enumerate(definition.body):
+            match statement:
+                case ast.Declare(name, type):
+                    _declare(statement, name, type, outputs)
+                case ast.Assign() | ast.CallAssign():
+                    whole = as_call(statement, environment)
+                    if whole is not None:
+                        statements += call(whole, outputs, self._callee, number)
+                    else:
+                        assert isinstance(statement, ast.Assign)
+                        statements.append(assign(statement, outputs, self._warn))
+                case _:
+                    assert_never(statement)
+        returns = tuple([_returned(given, environment) for given in definition.returns])
+        initial = tuple([environment.tensors[name] for name in outputs.initial])
+        declared = tuple(
+            [tensor for name, tensor in outputs.annotated.items() if environment.tensors.get(name) is tensor]
+        )
+        function = ir.Function(
+            definition.name,
+            parameters,
+            returns,
+            tuple(statements),
+            initial,
+            declared,
+            _free_sizes(parameters, environment),
+            span=definition.span,
+        )
+        return outputs, function
+
+    def _callee(self, definition: ast.Definition, arguments: tuple[Argument, ...], span: Span) -> ir.Function:
+        name = definition.name
+        if name in self._active:
+            circle = " -> ".join([*self._active[self._active.index(name) :], name])
+            raise CompileError(
+                Code.RECURSIVE_CALL,
+                f"`{name}` calls itself: {circle}",
+                span,
+                help="definitions cannot be recursive; write the repetition as statements",
+            )
+        known = self._known.get((name, arguments))
+        if known is None:
+            if len(self._active) >= _MAX_CALLS_DEEP:
+                raise _too_many_calls(name, span)
+            definition = completed(definition, self.functions)
+            signature = check_arguments(definition, arguments, span)
+            known = self.function(definition, signature)
+            for parameter, argument in zip(known.parameters, arguments, strict=True):
+                check_declared(parameter, argument, name, span)
+            inner = [self._lengths[id(s.function)] for s in known.statements if isinstance(s, ir.Invoke)]
+            self._known[name, arguments] = known
+            self._lengths[id(known)] = len(known.statements) + sum(inner)
+        if self._lengths[id(known)] > _MAX_STATEMENTS:
+            raise _too_many_calls(name, span)
+        return known
+
+    def _warn(self, message: str, span: Span) -> None:
+        self.warnings[message, (span.line, span.column)] = span
+
+
+def _written(definition: ast.Definition) -> dict[str, int | None]:
+    """The rank of everything that a statement writes, by its first statement; None where a call decides it."""
+    written: dict[str, int | None] = {}
+    for statement in definition.body:
+        match statement:
+            case ast.Assign(target, indices, value=value):
+                is_call = not indices and isinstance(value, ast.Apply)
+                written.setdefault(target, None if is_call else len(indices or ()))
+            case ast.CallAssign(targets):
+                for target in targets:
+                    written.setdefault(target, None)
+            case ast.Declare():
+                continue
+            case _:
+                assert_never(statement)
+    return written
+
+
+def _parameters(
+    definition: ast.Definition, signature: Mapping[str, Argument], environment: Environment
+) -> tuple[ir.Tensor, ...]:
+    parameters = definition.parameters
+    assert parameters is not None
+    ranks = ranks_from_uses(definition, environment.functions) if any(parameter.type is None for parameter in parameters) else {}
+    for parameter in parameters:
+        name, span = parameter.name, parameter.span
+        if parameter.type is not None:
+            dtype, shape = declared_type(parameter.type, environment)
+        else:
+            argument = signature[name]
+            if ranks.get(name, argument.rank) != argument.rank:
+                raise CompileError(
+                    Code.ARGUMENT_RANK,
+                    f"`{name}` is used with {ranks[name]} subscripts, but the argument has {argument.rank} dimensions",
+                    span,
+                    help=f"pass an array of {ranks[name]} dimensions",
+                )
+            dtype, shape = argument.dtype, local_shape(name, argument.rank)
+        declare_input(name, ir.Tensor(name, dtype, shape, span=span), environment)
+    return tuple(environment.tensors.values())
+
+
+def _declare(node: ast.Declare, name: str, type: ast.TensorType, outputs: Outputs) -> None:
+    outputs.refuse(name, node.span)
+    if name in outputs.annotated or name in outputs.environment.tensors:
+        raise CompileError(
+            Code.ALREADY_DEFINED,
+            f"`{name}` is defined already",
+            node.span,
+            help="declare a tensor once, before the first statement that writes it",
+        )
+    outputs.annotate(name, type, node.span)
+
+
+def _returned(given: ast.Parameter, environment: Environment) -> ir.Tensor:
+    tensor = environment.tensors.get(given.name)
+    if tensor is None:
+        raise CompileError(
+            Code.OUTPUT_NEVER_DEFINED,
+            f"no statement defines `{given.name}`, which is returned",
+            given.span,
+            help=did_you_mean(given.name, environment.tensors, f"add a statement that writes `{given.name}`"),
+        )
+    return tensor
+
+
+def _free_sizes(parameters: tuple[ir.Tensor, ...], environment: Environment) -> tuple[SizeVar, ...]:
+    bound = frozenset().union(*[size.variables() for parameter in parameters for size in parameter.shape])
+    return tuple([SizeVar(name) for name in environment.sizes if SizeVar(name) not in bound])
+
+
+def _too_many_calls(name: str, span: Span) -> CompileError:
+    return CompileError(
+        Code.TOO_DEEP,
+        f"the calls below `{name}` are too many once they are written out",
+        span,
+        help="split the text into kernels of their own, and call them from Python",
+    )

@@ -1,0 +1,270 @@
+"""Expressions: names resolved, types joined, subscripts affine."""
+
+from typing import assert_never
+
+from .. import ir
+from ..diagnostics import Code, CompileError, Span
+from ..ir import Reducer, types
+from ..ir.builtins import Builtin
+from ..symbolic import Affine, IndexVar, Size
+from ..syntax import ast
+from . import operators
+from .literals import Literal, Value, dtype_of, literal, settle, settled
+from .scope import Let, Scope, check_subscript_count
+from .spelling import did_you_mean
+from .subscripts import affine, subscript
+
+POSITIONS = frozenset((Reducer.ARGMIN, Reducer.ARGMAX, Reducer.ARGMINK, Reducer.ARGMAXK))
+_RANKED = frozenset((Reducer.MINK, Reducer.MAXK, Reducer.ARGMINK, Reducer.ARGMAXK))
+_FLOATING = frozenset((Reducer.MEAN, Reducer.LOGSUMEXP))
+_SUMMING = frozenset((Reducer.SUM, Reducer.PRODUCT, *_FLOATING))
+
+
+def value(node: ast.Expr, scope: Scope) -> Value:
+    """The typed expression, or a literal whose type is still open. Recurses once per level of `node`."""
+    match node:
+        case ast.Number(number):
+            return literal(number, node.span)
+        case ast.Name():
+            return _named(node, scope)
+        case ast.SizeOf():
+            return _size_of(node, scope)
+        case ast.Binary(operator, left, right):
+            first = value(left, scope)
+            return operators.binary(operator, first, value(right, scope), node.span)
+        case ast.Apply():
+            callee = scope.callee(node)
+            if isinstance(callee, ir.Tensor):
+                check_subscript_count(callee, len(node.arguments), node.span)
+            arguments: list[Value] = []
+            for argument in node.arguments:
+                arguments.append(value(argument, scope))
+            return _applied(callee, node, arguments, scope)
+        case ast.Unary(operator, operand):
+            return operators.unary(operator, value(operand, scope), node.span)
+        case ast.Cast(scalar, operand):
+            return operators.convert_to(scalar_type(scalar, node.span), value(operand, scope), node.span)
+        case ast.Conditional(test, then, otherwise):
+            tested = value(test, scope)
+            taken = value(then, scope)
+            return operators.conditional(tested, taken, value(otherwise, scope), node.span)
+        case ast.Reduction():
+            return _reduction(node, scope)
+        case _:
+            assert_never(node)
+
+
+def bound(node: ast.Expr, scope: Scope) -> Affine:
+    """An end of a range. Raises TC0405 for a tensor read, TC0403 for what is not affine."""
+    end = value(node, scope)
+    if not isinstance(end, Literal):
+        for part in ir.walk(settled(end)):
+            if isinstance(part, (ir.Access, ir.Foreign)):
+                name = part.tensor.name if isinstance(part, ir.Access) else part.function
+                raise CompileError(
+                    Code.READ_IN_BOUND,
+                    f"the end of a range cannot depend on data, but this reads `{name}`",
+                    node.span,
+                    help="use sizes, numbers and other indices, and cut the rest off with a guard: `where k in 0:N, k < a`",
+                )
+    result = subscript(end, "the end of a range")
+    if result.is_data:
+        raise CompileError(
+            Code.UNSOLVABLE_INDEX,
+            "the end of a range must be affine in sizes and indices",
+            node.span,
+            help="use a simpler end and cut the rest off with a guard: `where k in 0:N, k < i * j`",
+        )
+    return result
+
+
+def conjunction(parts: list[ir.Expr]) -> ir.Expr | None:
+    """The guards joined by ``&&``, None if there are none."""
+    joined: ir.Expr | None = None
+    for part in parts:
+        joined = part if joined is None else ir.Binary("&&", joined, part, "bool", span=joined.span)
+    return joined
+
+
+def guard(node: ast.Expr, scope: Scope) -> ir.Expr:
+    """A boolean clause."""
+    return settled(operators.condition(value(node, scope), "a guard"))
+
+
+def reduced_value(reducer: Reducer, body: Value) -> Value:
+    """What a reduction combines: checked, and floating where the result always is."""
+    dtype = dtype_of(body)
+    name = reducer.value
+    if reducer in (Reducer.ANY, Reducer.ALL):
+        return operators.condition(body, f"`{name}`")
+    if reducer is Reducer.LOGSUMEXP or reducer not in _SUMMING:
+        operators.ordered(dtype, f"`{name}`", body.span)
+    if reducer in _FLOATING and not (types.is_float(dtype) or types.is_complex(dtype)):
+        return settle(body, "float32")
+    return body
+
+
+def accumulation_type(reducer: Reducer, dtype: str, option: str | None) -> str:
+    """The type in which a reduction of values of a type runs; `option` is the kernel's ``accumulate=``."""
+    if reducer not in _SUMMING:
+        return dtype
+    if option is not None and _class_of(option) == _class_of(dtype):
+        return option
+    return types.accumulator(dtype)
+
+
+def scalar_type(name: str, span: Span) -> str:
+    """The canonical name of a scalar type."""
+    found = types.SPELLINGS.get(name)
+    if found is None:
+        raise CompileError(
+            Code.WRONG_TYPE,
+            f"there is no type `{name}`",
+            span,
+            help=did_you_mean(name, types.SPELLINGS, "use one such as `float`, `double`, `half`, `int32` or `bool`"),
+        )
+    return found
+
+
+def check_ends(ranges: dict[IndexVar, ir.Range]) -> None:
+    """Raises TC0403 where the ends of ranges depend on each other in a circle."""
+    pending = {index: given.lo.variables | given.hi.variables for index, given in ranges.items()}
+    while pending:
+        free = [index for index, used in pending.items() if not used & pending.keys()]
+        if not free:
+            index = next(iter(pending))
+            raise CompileError(
+                Code.UNSOLVABLE_INDEX,
+                f"the range of `{index}` depends on itself",
+                ranges[index].span,
+                help="use sizes, numbers and other indices as ends",
+            )
+        for index in free:
+            del pending[index]
+
+
+def _named(node: ast.Name, scope: Scope) -> Value:
+    match scope.name(node):
+        case IndexVar() as index:
+            return ir.Index(index, span=node.span)
+        case Let(let, mentions):
+            scope.mentioned.update(dict.fromkeys(mentions))
+            return let
+        case Size() as size:
+            return ir.Extent(size, span=node.span)
+        case ir.Tensor() as tensor:
+            return ir.Access(tensor, (), span=node.span)
+        case float() as number:
+            return Literal(number, node.span)
+        case unknown:
+            assert_never(unknown)
+
+
+def _size_of(node: ast.SizeOf, scope: Scope) -> ir.Expr:
+    tensor = scope.tensor(node.tensor, node.span)
+    if not 0 <= node.dimension < tensor.rank:
+        raise CompileError(
+            Code.WRONG_SUBSCRIPT_COUNT,
+            f"`{tensor.name}` has {tensor.rank} dimensions, counted from 0: there is no `{tensor.name}.{node.dimension}`",
+            node.span,
+            help="ask for a dimension that it has" if tensor.rank else f"`{tensor.name}` is a scalar, and has no sizes",
+        )
+    return ir.Extent(tensor.shape[node.dimension], span=node.span)
+
+
+def _applied(callee: ir.Tensor | Builtin | str, node: ast.Apply, arguments: list[Value], scope: Scope) -> Value:
+    match callee:
+        case ir.Tensor():
+            what = f"a subscript of `{callee.name}`"
+            indices = tuple([subscript(argument, what) for argument in arguments])
+            for index in indices:
+                # Innermost first: hashing a tower of nested reads at once would recurse through all of it.
+                if not index.is_linear:
+                    hash(index), index.variables, str(index)
+            return ir.Access(callee, indices, span=node.span)
+        case Builtin():
+            return operators.call(node.function, callee, arguments, node.span)
+        case "extremum":
+            result = arguments[0]
+            for argument in arguments[1:]:
+                result = operators.binary(node.function, result, argument, node.span)
+            return result
+        case _:
+            expressions = tuple(map(settled, arguments))
+            dtype = scope.environment.functions[node.function].scalar(tuple([e.dtype for e in expressions]))
+            return ir.Foreign(node.function, expressions, dtype, span=node.span)
+
+
+def _reduction(node: ast.Reduction, scope: Scope) -> ir.Expr:
+    reducer = _reducer(node)
+    bracket: dict[str, IndexVar] = {}
+    for bound_index in node.bounds:
+        if bound_index.index in bracket:
+            raise CompileError(
+                Code.ALREADY_DEFINED,
+                f"`{bound_index.index}` stands twice in these brackets",
+                bound_index.span,
+                help="name each index once",
+            )
+        scope.refuse_taken(bound_index.index, bound_index.span)
+        bracket[bound_index.index] = scope.fresh(bound_index.index, bound_index.span)
+    scope.brackets.append(bracket)
+    ranges: dict[IndexVar, ir.Range] = {}
+    for bound_index in node.bounds:
+        if bound_index.lo is not None and bound_index.hi is not None:
+            index, lo = bracket[bound_index.index], bound(bound_index.lo, scope)
+            ranges[index] = ir.Range(index, lo, bound(bound_index.hi, scope), span=bound_index.span)
+    check_ends(ranges)
+    guards: list[ir.Expr] = []
+    for part in node.guards:
+        guards.append(settled(operators.condition(value(part, scope), "a guard")))
+    body = settled(reduced_value(reducer, value(node.arguments[0], scope)))
+    rank: ir.Expr | None = None
+    if reducer in _RANKED:
+        rank = settled(operators.integer(value(node.arguments[1], scope), f"the second argument of `{node.reducer}`"))
+    scope.brackets.pop()
+    return ir.Reduce(
+        reducer,
+        tuple(bracket.values()),
+        tuple(ranges.values()),
+        conjunction(guards),
+        body,
+        rank,
+        accumulation_type(reducer, body.dtype, scope.environment.accumulate),
+        "int32" if reducer in POSITIONS else body.dtype,
+        span=node.span,
+    )
+
+
+def _reducer(node: ast.Reduction) -> Reducer:
+    names = [reducer.value for reducer in Reducer]
+    if node.reducer not in names:
+        raise CompileError(
+            Code.UNKNOWN_FUNCTION,
+            f"there is no reduction `{node.reducer}`",
+            node.span,
+            help=did_you_mean(node.reducer, names, f"use one of {', '.join(names)}"),
+        )
+    reducer = Reducer(node.reducer)
+    count = 2 if reducer in _RANKED else 1
+    if len(node.arguments) != count:
+        raise CompileError(
+            Code.WRONG_ARGUMENT_COUNT,
+            f"`{node.reducer}[...]` takes {count} value{'s' if count > 1 else ''}, here are {len(node.arguments)}",
+            node.span,
+            help=f"write `{node.reducer}[k](e, r)`, r counting from 0" if count > 1 else f"write `{node.reducer}[k](e)`",
+        )
+    if not node.bounds:
+        raise CompileError(
+            Code.NOT_IN_THE_NOTATION,
+            f"`{node.reducer}[]` names no index",
+            node.span,
+            help=f"name what it runs over: `{node.reducer}[k](e)`",
+        )
+    return reducer
+
+
+def _class_of(dtype: str) -> str:
+    if types.is_float(dtype):
+        return "float"
+    return "complex" if types.is_complex(dtype) else "bool" if dtype == "bool" else "integer"

@@ -1,0 +1,183 @@
+"""Typed operators: the types they accept, what they join to, and what they give."""
+
+from typing import Final
+
+from .. import ir
+from ..diagnostics import Code, CompileError, Span
+from ..ir import types
+from ..ir.builtins import Builtin, argument_type, result_type
+from .literals import (
+    Choice,
+    Literal,
+    Value,
+    cast,
+    convert,
+    dtype_of,
+    fold,
+    fold_call,
+    joined,
+    literal,
+    settle,
+    settled,
+)
+
+COMPARISONS: Final = frozenset(("<", "<=", ">", ">=", "==", "!="))
+_ORDERED: Final = frozenset(("<", "<=", ">", ">=", "min", "max", "//", "%"))
+
+
+def binary(operator: str, left: Value, right: Value, span: Span) -> Value:
+    """``left operator right``; ``/`` of integers floors, ``truediv`` never does."""
+    if operator in ("&&", "||"):
+        left, right = condition(left, f"`{operator}`"), condition(right, f"`{operator}`")
+    dtype = joined((left, right))
+    operator, dtype = _accepted(operator, dtype, right, span)
+    if types.is_integral(dtype) and operator in ("//", "%") and isinstance(right, Literal) and not right.value:
+        raise CompileError(Code.DIVISION_BY_ZERO, "this divides by zero", span, help="divide by another number")
+    if isinstance(left, Literal) and isinstance(right, Literal):
+        return fold(operator, convert(left.value, dtype), convert(right.value, dtype), span)
+    result = "bool" if operator in COMPARISONS else dtype
+    return ir.Binary(operator, settle(left, dtype), settle(right, dtype), result, span=span)
+
+
+def unary(operator: str, operand: Value, span: Span) -> Value:
+    """``-x``, ``!x`` or ``~x``."""
+    if operator == "!":
+        tested = condition(operand, "`!`")
+        if isinstance(tested, Literal):
+            return Literal(not tested.value, span)
+        return ir.Unary("!", settled(tested), "bool", span=span)
+    dtype = dtype_of(operand)
+    if operator == "~" and not (types.is_integral(dtype) or dtype == "bool"):
+        raise _wrong_type(operator, "integers or bool", dtype, span)
+    if isinstance(operand, Literal):
+        value = operand.value
+        if operator == "-":
+            return literal(-value, span)
+        assert isinstance(value, int)
+        return literal(not value if isinstance(value, bool) else ~value, span)
+    if operator == "-" and dtype == "bool":
+        dtype = "int32"
+    return ir.Unary(operator, settle(operand, dtype), dtype, span=span)
+
+
+def conditional(test: Value, then: Value, otherwise: Value, span: Span) -> Value:
+    """``test ? then : otherwise``, of the branches' joined type."""
+    tested = settled(condition(test, "the condition of `? :`"))
+    if isinstance(then, (Literal, Choice)) and isinstance(otherwise, (Literal, Choice)):
+        return Choice(tested, then, otherwise, span)
+    dtype = joined((then, otherwise))
+    return ir.Select(tested, settle(then, dtype), settle(otherwise, dtype), dtype, span=span)
+
+
+def condition(value: Value, where: str) -> Value:
+    """The value, which must be bool."""
+    dtype = dtype_of(value)
+    if dtype != "bool":
+        raise CompileError(
+            Code.NOT_BOOLEAN,
+            f"{where} needs a bool, this is {dtype}",
+            value.span,
+            help="write a comparison, such as `x != 0`",
+        )
+    return value
+
+
+def integer(value: Value, where: str) -> Value:
+    """The value, which must be an integer."""
+    dtype = dtype_of(value)
+    if not types.is_integral(dtype):
+        raise CompileError(
+            Code.NOT_INTEGRAL,
+            f"{where} must be an integer, this is {dtype}",
+            value.span,
+            help="cast it: `int32(...)` truncates",
+        )
+    return value
+
+
+def ordered(dtype: str, what: str, span: Span) -> None:
+    """Raises TC0306 for complex numbers, which have no order."""
+    if types.is_complex(dtype):
+        raise CompileError(
+            Code.NOT_ORDERED,
+            f"{what} is not defined for complex numbers",
+            span,
+            help="use `abs(z)`, `real(z)` or `imag(z)`",
+        )
+
+
+def convert_to(dtype: str, operand: Value, span: Span) -> ir.Expr:
+    """``dtype(operand)``."""
+    source = dtype_of(operand)
+    if types.is_complex(source) and not types.is_complex(dtype):
+        raise CompileError(
+            Code.WRONG_TYPE,
+            f"a complex number does not convert to {dtype}",
+            span,
+            help="take a part of it first: `real(z)`, `imag(z)` or `abs(z)`",
+        )
+    if isinstance(operand, Literal):
+        return ir.Const(cast(operand.value, dtype, span), dtype, span=span)
+    if source == dtype:
+        return settled(operand)
+    return ir.Cast(settled(operand), dtype, span=span)
+
+
+def call(name: str, builtin: Builtin, arguments: list[Value], span: Span) -> Value:
+    """A builtin applied to as many values as it takes."""
+    dtype = joined(arguments)
+    if types.is_complex(dtype) and not builtin.complex:
+        raise _wrong_type(name, "real numbers", dtype, span)
+    if builtin.result == "int" and not (types.is_integral(dtype) or dtype == "bool"):
+        raise _wrong_type(name, "integers or bool", dtype, span)
+    dtype = argument_type(builtin, dtype)
+    if dtype == "bool" and builtin.result != "bool":
+        dtype = "int32"
+    if builtin.result == "bool" and not (types.is_float(dtype) or types.is_complex(dtype)):
+        dtype = "float32"
+    if types.is_float(dtype) and all(isinstance(argument, Literal) for argument in arguments):
+        folded = fold_call(name, [float(a.value) for a in arguments if isinstance(a, Literal)], span)  # type: ignore[arg-type]
+        if folded is not None:
+            return folded
+    settled_arguments = tuple([settle(argument, dtype) for argument in arguments])
+    return ir.Call(name, settled_arguments, result_type(builtin, dtype), span=span)
+
+
+def _accepted(operator: str, dtype: str, right: Value, span: Span) -> tuple[str, str]:
+    """The operator of the IR, and the type to which both operands are converted."""
+    if operator in _ORDERED:
+        ordered(dtype, f"`{operator}`", span)
+    match operator:
+        case "/" | "//" | "%":
+            dtype = "int32" if dtype == "bool" else dtype
+            return "//" if operator == "/" and types.is_integral(dtype) else operator, dtype
+        case "truediv":
+            return "/", dtype if types.is_float(dtype) or types.is_complex(dtype) else "float32"
+        case "**":
+            if not (types.is_integral(dtype) or dtype == "bool"):
+                return operator, dtype
+            # An integer to a power that may be negative is no integer.
+            counted = isinstance(right, Literal) and isinstance(right.value, int) and right.value >= 0
+            return operator, ("int32" if dtype == "bool" else dtype) if counted else "float32"
+        case "&" | "|" | "^":
+            if not (types.is_integral(dtype) or dtype == "bool"):
+                raise _wrong_type(operator, "integers or bool", dtype, span)
+        case "<<" | ">>":
+            if not types.is_integral(dtype):
+                raise _wrong_type(operator, "integers", dtype, span)
+            if isinstance(right, Literal) and isinstance(right.value, int) and right.value < 0:
+                raise CompileError(
+                    Code.BAD_NUMBER, "this shifts by a negative number", span, help="shift the other way"
+                )
+        case _:
+            pass
+    return operator, dtype
+
+
+def _wrong_type(operator: str, accepted: str, dtype: str, span: Span) -> CompileError:
+    return CompileError(
+        Code.WRONG_TYPE,
+        f"`{operator}` takes {accepted}, here is {dtype}",
+        span,
+        help="convert the operands, for instance with `int32(...)`",
+    )

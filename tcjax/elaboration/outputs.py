@@ -1,0 +1,179 @@
+"""The tensors that a definition writes: their types, ranks and declared extents."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .. import ir
+from ..diagnostics import Code, CompileError, Span
+from ..ir import types
+from ..symbolic import Size, SizeVar
+from ..syntax import ast
+from .expressions import scalar_type
+from .literals import Choice, Literal, Value, Weak, default_type, dtype_of, type_beside
+from .scope import Environment, check_subscript_count, refuse_reserved
+
+
+@dataclass(slots=True)
+class _Joined:
+    """The join over the right sides seen so far: of those with a type, and of literals."""
+
+    strong: str | None = None
+    weak: list[Weak] = field(default_factory=list)
+
+    def add(self, value: Value | str) -> None:
+        if isinstance(value, (Literal, Choice)):
+            self.weak.append(value)
+        else:
+            dtype = value if isinstance(value, str) else value.dtype
+            self.strong = dtype if self.strong is None else types.join(self.strong, dtype)
+
+    @property
+    def dtype(self) -> str:
+        result = self.strong
+        for value in self.weak:
+            result = default_type(value) if result is None else type_beside(value, result)
+        assert result is not None
+        return result
+
+
+class Outputs:
+    """What is written, in order, and of which type.
+
+    The type of an output is the join over all its statements, which may read it, or what reads it. So `assumed` are the
+    types found by the round before (none in the first), and `settled` says whether this round confirmed them.
+    """
+
+    def __init__(self, environment: Environment, inputs: frozenset[str], assumed: Mapping[str, str]) -> None:
+        self.environment = environment
+        self.inputs = inputs
+        self.assumed = assumed
+        self.annotated: dict[str, ir.Tensor] = {}
+        self.initial: dict[str, None] = {}
+        self.found: dict[str, _Joined] = {}
+        self._used: dict[str, str] = {}
+        self._confirmed = True
+
+    @property
+    def settled(self) -> bool:
+        """Whether every type that this round used is what it found in the end."""
+        return self._confirmed and all(self._used[name] == joined.dtype for name, joined in self.found.items())
+
+    @property
+    def types(self) -> dict[str, str]:
+        """The types that this round found."""
+        return {name: joined.dtype for name, joined in self.found.items()}
+
+    def annotate(self, name: str, type: ast.TensorType, span: Span) -> None:
+        """Fixes type and extents of an output or a temporary, and declares the sizes that its dimensions name."""
+        dtype, shape = declared_type(type, self.environment)
+        tensor = ir.Tensor(name, dtype, shape, span=span)
+        known = self.environment.tensors if name in self.inputs else self.annotated
+        if known.setdefault(name, tensor) != tensor:
+            raise CompileError(
+                Code.ALREADY_DEFINED,
+                f"`{name}` has a type already",
+                span,
+                help="declare its type once, before the first statement that writes it",
+            )
+
+    def refuse(self, name: str, span: Span) -> None:
+        """Raises TC0204, TC0203 or TC0202 for names that no statement may write."""
+        if name in self.inputs:
+            raise CompileError(
+                Code.IMMUTABLE_INPUT,
+                f"`{name}` is an input, and inputs are never written",
+                span,
+                help=f"write to a new tensor, `{name}_new`, and return that",
+            )
+        refuse_reserved(name, "a tensor", span)
+        if name in self.environment.sizes:
+            raise _already_a_size(name, span)
+
+    def write(self, name: str, rank: int, value: Value | str, span: Span) -> ir.Tensor:
+        """The target of a statement whose result is `value` (or has that type), defined from here on.
+
+        Raises TC0501 for another rank than before, TC0304 for a value that the annotated type cannot hold.
+        """
+        before = self.annotated.get(name) or self.environment.tensors.get(name)
+        if before is not None:
+            check_subscript_count(before, rank, span)
+        if name in self.annotated:
+            tensor = self.annotated[name]
+            _check_narrowing(tensor, value, span)
+        else:
+            tensor = ir.Tensor(name, self._join(name, value), local_shape(name, rank), span=span)
+        self.environment.tensors[name] = tensor
+        return tensor
+
+    def _join(self, name: str, value: Value | str) -> str:
+        joined = self.found.setdefault(name, _Joined())
+        joined.add(value)
+        dtype = self.assumed.get(name) or joined.dtype
+        if self._used.setdefault(name, dtype) != dtype:
+            self._confirmed = False
+            self._used[name] = dtype
+        return dtype
+
+
+def declared_type(type: ast.TensorType, environment: Environment) -> tuple[str, tuple[Size, ...]]:
+    """The scalar type and the sizes of a declared type; names among its dimensions become sizes.
+
+    Raises TC0202 for a dimension that has a tensor's name.
+    """
+    shape: list[Size] = []
+    for dimension in type.dimensions:
+        if isinstance(dimension, int):
+            shape.append(Size.of(dimension))
+            continue
+        if dimension in environment.tensors or dimension in environment.written:
+            raise CompileError(
+                Code.ALREADY_DEFINED,
+                f"`{dimension}` is a tensor, so it cannot be a size",
+                type.span,
+                help="name the size otherwise",
+            )
+        refuse_reserved(dimension, "a size", type.span)
+        shape.append(environment.sizes.setdefault(dimension, Size.of(SizeVar(dimension))))
+    return scalar_type(type.scalar, type.span), tuple(shape)
+
+
+def local_shape(name: str, rank: int) -> tuple[Size, ...]:
+    """The sizes of a tensor that nobody named."""
+    return tuple([Size.of(SizeVar(f"{name}.{dimension}")) for dimension in range(rank)])
+
+
+def declare_input(name: str, tensor: ir.Tensor, environment: Environment) -> None:
+    """Makes a parameter known. Raises TC0202 and TC0203 for names that are taken."""
+    refuse_reserved(name, "a parameter", tensor.span)
+    if name in environment.sizes:
+        raise _already_a_size(name, tensor.span)
+    if name in environment.tensors:
+        raise CompileError(
+            Code.ALREADY_DEFINED, f"there are two parameters `{name}`", tensor.span, help="name one of them otherwise"
+        )
+    environment.tensors[name] = tensor
+
+
+def _already_a_size(name: str, span: Span) -> CompileError:
+    return CompileError(
+        Code.ALREADY_DEFINED,
+        f"`{name}` is a size, so it cannot be a tensor",
+        span,
+        help="name the tensor otherwise",
+    )
+
+
+def _check_narrowing(tensor: ir.Tensor, value: Value | str, span: Span) -> None:
+    if isinstance(value, str):
+        dtype, joined = value, types.join(value, tensor.dtype)
+    elif isinstance(value, (Literal, Choice)):
+        dtype, joined = dtype_of(value), type_beside(value, tensor.dtype)
+    else:
+        dtype, joined = value.dtype, types.join(value.dtype, tensor.dtype)
+    if joined != tensor.dtype:
+        raise CompileError(
+            Code.NARROWING,
+            f"`{tensor.name}` is declared {tensor.dtype}, which cannot hold {dtype}",
+            span,
+            help=f"convert the value, `{tensor.dtype}(...)`, or declare `{tensor.name}` as {joined}",
+        )

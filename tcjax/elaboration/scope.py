@@ -1,0 +1,251 @@
+"""What a name means: the sizes and tensors of a definition, the indices and lets of a statement."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from .. import ir
+from ..diagnostics import Code, CompileError, Span
+from ..ir.builtins import BUILTINS, Builtin
+from ..symbolic import IndexVar, Size
+from ..syntax import ast
+from .literals import Value
+from .signature import ForeignFunction
+from .spelling import did_you_mean
+
+# tcjax's additions to TC's builtins: a program that uses such a name for a tensor of its own keeps it.
+_ADDED: Final = frozenset(
+    "abs sign relu sigmoid softplus gelu silu isnan isinf isfinite popcount real imag conj".split()
+)
+RESERVED: Final = frozenset(BUILTINS) - _ADDED
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What all statements of a definition see.
+
+    `tensors` are the parameters and what earlier statements defined, `written` the rank of everything that any
+    statement writes (None where a call decides it), `accumulate` the kernel's option.
+    """
+
+    written: Mapping[str, int | None]
+    definitions: Mapping[str, ast.Definition]
+    functions: Mapping[str, ForeignFunction]
+    accumulate: str | None = None
+    sizes: dict[str, Size] = field(default_factory=dict)
+    tensors: dict[str, ir.Tensor] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    """A let's value, and the indices that mentioning it mentions."""
+
+    value: Value
+    mentions: tuple[IndexVar, ...]
+
+
+class Scope:
+    """What a statement sees. `mentioned` collects its indices in order of appearance, those of brackets apart."""
+
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
+        self.lets: dict[str, Let] = {}
+        self.indices: dict[str, IndexVar] = {}
+        self.brackets: list[dict[str, IndexVar]] = []
+        self.mentioned: dict[IndexVar, None] = {}
+        self.places: dict[IndexVar, Span] = {}
+        self._tags: dict[str, int] = {}
+
+    def fresh(self, name: str, span: Span) -> IndexVar:
+        """A new index of this name, told apart from those of the statement that have it already."""
+        refuse_reserved(name, "an index", span)
+        tag = self._tags.get(name, 0)
+        self._tags[name] = tag + 1
+        return IndexVar(name, tag)
+
+    def index(self, name: str, span: Span) -> IndexVar:
+        """The statement's index of this name, new if it is the first mention. Raises TC0307 for other names."""
+        found = self.indices.get(name)
+        if found is None:
+            self.refuse_taken(name, span)
+            found = self.indices[name] = self.fresh(name, span)
+            self.places[found] = span
+        return found
+
+    def refuse_taken(self, name: str, span: Span) -> None:
+        """Raises TC0307 where a let, a size or a tensor has the name that an index is to have."""
+        kind = self._kind_of_value(name)
+        if kind is not None:
+            raise CompileError(
+                Code.WRONG_KIND_OF_NAME,
+                f"`{name}` is {kind}, so it cannot be an index",
+                span,
+                help=f"name the index otherwise; the value of a scalar tensor is written `{name}()`",
+            )
+
+    def name(self, node: ast.Name) -> "IndexVar | Let | Size | ir.Tensor | float":
+        """What a bare name stands for: brackets before lets before indices before sizes and tensors."""
+        name = node.id
+        for bracket in reversed(self.brackets):
+            if name in bracket:
+                return bracket[name]
+        if name in self.lets:
+            return self.lets[name]
+        index = self.indices.get(name)
+        if index is None:
+            environment = self.environment
+            if name in environment.sizes:
+                return environment.sizes[name]
+            if name in environment.tensors:
+                return self._scalar(node)
+            if name in ("inf", "nan"):
+                return float(name)
+            if environment.written.get(name, None) == 0:
+                raise self._read_before_definition(name, node.span)
+            index = self.index(name, node.span)
+        self.mentioned[index] = None
+        return index
+
+    def tensor(self, name: str, span: Span) -> ir.Tensor:
+        """A tensor that is defined by now. Raises TC0201, TC0208 or TC0307."""
+        environment = self.environment
+        if name in environment.tensors:
+            return environment.tensors[name]
+        if name in environment.written:
+            raise self._read_before_definition(name, span)
+        kind = self._kind_of_value(name)
+        if kind is not None or name in self.indices:
+            raise CompileError(
+                Code.WRONG_KIND_OF_NAME,
+                f"`{name}` is {kind or 'an index'}, not a tensor",
+                span,
+                help=did_you_mean(name, environment.tensors, "name a tensor"),
+            )
+        raise CompileError(
+            Code.UNDEFINED_NAME,
+            f"there is no tensor `{name}` here",
+            span,
+            help=did_you_mean(name, environment.tensors, "declare it as a parameter, or define it in a statement above"),
+        )
+
+    def callee(self, node: ast.Apply) -> "ir.Tensor | Builtin | Literal['extremum', 'python']":
+        """What ``name(...)`` applies, a function with the right number of arguments."""
+        name, environment = node.function, self.environment
+        if name in ("min", "max"):
+            if len(node.arguments) < 2:
+                raise _wrong_count(node, "at least 2 values")
+            return "extremum"
+        if not self._is_local(name):
+            if name in environment.tensors:
+                return environment.tensors[name]
+            if name in BUILTINS:
+                builtin = BUILTINS[name]
+                if len(node.arguments) != builtin.arity:
+                    raise _wrong_count(node, f"{builtin.arity} value{'s' if builtin.arity > 1 else ''}")
+                return builtin
+            if name in environment.written:
+                raise self._read_before_definition(name, node.span)
+            if name in environment.functions:
+                if not node.arguments:
+                    raise _wrong_count(node, "at least 1 value")
+                return "python"
+            if name in environment.definitions:
+                raise CompileError(
+                    Code.WHOLE_TENSOR_AS_SCALAR,
+                    f"`{name}` is a definition: it takes and gives whole tensors",
+                    node.span,
+                    help=f"call it in a statement of its own, `T = {name}(...)`, and read `T(...)` here",
+                )
+        raise self._not_applicable(name, node.span)
+
+    def names(self) -> Iterator[str]:
+        """Every name that a writer could have meant by a bare name."""
+        yield from self.environment.sizes
+        yield from self.environment.tensors
+        yield from self.lets
+        yield from self.indices
+
+    def _is_local(self, name: str) -> bool:
+        return name in self.lets or name in self.indices or any(name in bracket for bracket in self.brackets)
+
+    def _kind_of_value(self, name: str) -> str | None:
+        if name in self.lets:
+            return "a let"
+        if name in self.environment.sizes:
+            return "a size"
+        return "a tensor" if name in self.environment.tensors else None
+
+    def _scalar(self, node: ast.Name) -> ir.Tensor:
+        tensor = self.environment.tensors[node.id]
+        if tensor.rank:
+            subscripts = ", ".join("ijklmnopqr"[: tensor.rank]) if tensor.rank <= 10 else "..."
+            raise CompileError(
+                Code.WHOLE_TENSOR_AS_SCALAR,
+                f"`{tensor.name}` has {_dimensions(tensor.rank)}, here one element of it is needed",
+                node.span,
+                help=f"write its subscripts: `{tensor.name}({subscripts})`",
+            )
+        return tensor
+
+    def _read_before_definition(self, name: str, span: Span) -> CompileError:
+        return CompileError(
+            Code.READ_BEFORE_DEFINITION,
+            f"`{name}` is read before a statement defines it",
+            span,
+            help=f"move the statement that writes `{name}` up, or make `{name}` a parameter",
+        )
+
+    def _not_applicable(self, name: str, span: Span) -> CompileError:
+        kind = "an index" if name in self.indices else self._kind_of_value(name)
+        if any(name in bracket for bracket in self.brackets):
+            kind = "an index"
+        if kind is not None:
+            return CompileError(
+                Code.WRONG_KIND_OF_NAME,
+                f"`{name}` is {kind}: it takes no subscripts",
+                span,
+                help=f"write `{name}` alone, or `{name} * (...)` for a product",
+            )
+        environment = self.environment
+        candidates = (*environment.tensors, *BUILTINS, *environment.functions, *environment.definitions, "min", "max")
+        return CompileError(
+            Code.UNDEFINED_NAME,
+            f"there is no tensor and no function `{name}`",
+            span,
+            help=did_you_mean(name, candidates, f'declare it as a parameter, or give `fns={{"{name}": ...}}`'),
+        )
+
+
+def refuse_reserved(name: str, what: str, span: Span) -> None:
+    """Raises TC0203 for the name of a builtin."""
+    if name in RESERVED:
+        raise CompileError(
+            Code.RESERVED_NAME,
+            f"`{name}` is a builtin function and cannot be {what}",
+            span,
+            help=f"call it `{name}_` or otherwise",
+        )
+
+
+def check_subscript_count(tensor: ir.Tensor, count: int, span: Span) -> None:
+    """Raises TC0501 unless there is one subscript for each dimension."""
+    if tensor.rank != count:
+        raise CompileError(
+            Code.WRONG_SUBSCRIPT_COUNT,
+            f"`{tensor.name}` has {_dimensions(tensor.rank)}, here are {count} subscripts",
+            span,
+            help=f"write {tensor.rank} subscript{'' if tensor.rank == 1 else 's'}, one for each dimension",
+        )
+
+
+def _dimensions(rank: int) -> str:
+    return f"{rank} dimension{'' if rank == 1 else 's'}"
+
+
+def _wrong_count(node: ast.Apply, accepted: str) -> CompileError:
+    return CompileError(
+        Code.WRONG_ARGUMENT_COUNT,
+        f"`{node.function}` takes {accepted}, here are {len(node.arguments)}",
+        node.span,
+        help=f"give it {accepted}",
+    )

@@ -1,0 +1,24 @@
+"""What elaboration is told from outside: the types of arguments, and of Python functions' results."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """The scalar type (a canonical name) and the rank of a tensor that is passed or returned."""
+
+    dtype: str
+    rank: int
+
+
+class ForeignFunction(Protocol):
+    """A Python function from ``fns``, as far as types go."""
+
+    def scalar(self, dtypes: tuple[str, ...]) -> str:
+        """The type of the result, applied to scalars of these types."""
+        ...
+
+    def whole(self, arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
+        """The types and ranks of the results, applied to whole tensors."""
+        ...

@@ -1,0 +1,267 @@
+"""One statement: its left side, its clauses, its right side, and the reduction that they imply."""
+
+from collections.abc import Callable
+from typing import Final, assert_never
+
+from .. import ir
+from ..diagnostics import Code, CompileError, Span
+from ..ir import Reducer, types
+from ..symbolic import Affine, IndexVar
+from ..syntax import ast
+from .expressions import (
+    POSITIONS,
+    accumulation_type,
+    bound,
+    check_ends,
+    conjunction,
+    guard,
+    reduced_value,
+    value,
+)
+from .inlining import Measure
+from .literals import Choice, Literal, Value, settle, settled
+from .outputs import Outputs
+from .scope import Let, Scope, refuse_reserved
+from .spelling import closest, did_you_mean
+from .subscripts import subscript
+from .summands import uneven_sum
+
+Warn = Callable[[str, Span], None]
+
+# What may stand before `=`; the r-th smallest needs an index for r, so it is only an inline reduction.
+_REDUCERS: Final = {
+    "+": Reducer.SUM,
+    "*": Reducer.PRODUCT,
+    **{
+        reducer.value: reducer
+        for reducer in Reducer
+        if reducer not in (Reducer.MINK, Reducer.MAXK, Reducer.ARGMINK, Reducer.ARGMAXK)
+    },
+}
+
+
+def assign(node: ast.Assign, outputs: Outputs, warn: Warn) -> ir.Define | ir.Accumulate:
+    """The statement, typed; its target counts as defined from here on."""
+    outputs.refuse(node.target, node.span)
+    reducer = _reducer(node)
+    scope = Scope(outputs.environment)
+    for index in node.indices or ():
+        if isinstance(index, ast.Name):
+            _name_on_the_left(index, node.target, scope)
+    clauses = _Clauses(scope)
+    for clause in node.where:
+        clauses.read(clause)
+    check_ends(clauses.ranges)
+    indices = tuple([_left_index(index, scope) for index in node.indices or ()])
+    scope.mentioned = {}
+    result = value(node.value, scope)
+    clauses.check_size(settled(result), node.value.span)
+    for index in indices:
+        for data in ir.data_atoms(index):
+            clauses.check_size(data.expr, node.span)
+    left = frozenset().union(*[index.variables for index in indices])
+    mentioned = scope.mentioned | clauses.guarding
+    reduction = tuple([index for index in mentioned if index not in left])
+    for index in scope.indices.values():
+        if index not in left and index not in mentioned:
+            raise _only_in_clauses(index, scope)
+    if node.equivalent is not None:
+        _check_equivalent(node.equivalent, scope)
+    domain = ir.Domain(tuple(clauses.ranges.values()), conjunction(clauses.guards), tuple(clauses.exists))
+    if reducer is None:
+        if reduction:
+            raise _missing_reduction(node, reduction[0], scope)
+        return _define(node, indices, result, domain, outputs)
+    if reducer is Reducer.SUM:
+        uneven = uneven_sum(node, reduction, scope.lets)
+        if uneven is not None:
+            warn(uneven, node.value.span)
+    if reducer in POSITIONS:
+        given = [index for index in clauses.ranges if index in reduction]
+        reduction = tuple(dict.fromkeys((*given, *reduction)))
+    return _accumulate(node, indices, reducer, reduction, result, domain, outputs, warn)
+
+
+class _Clauses:
+    """The clauses of ``where``, read in order, before the right side."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.ranges: dict[IndexVar, ir.Range] = {}
+        self.guards: list[ir.Expr] = []
+        self.guarding: dict[IndexVar, None] = {}
+        self.exists: list[ir.Expr] = []
+        self.measure: Measure | None = None
+
+    def read(self, clause: ast.Clause) -> None:
+        """Adds a clause. Indices that it is the first to mention exist from here on."""
+        scope = self.scope
+        scope.mentioned = {}
+        match clause:
+            case ast.RangeClause(name, lo, hi):
+                index = scope.index(name, clause.span)
+                # Of two ranges for one index the last counts.
+                self.ranges.pop(index, None)
+                first = bound(lo, scope)
+                self.ranges[index] = ir.Range(index, first, bound(hi, scope), span=clause.span)
+            case ast.LetClause(name, expr):
+                self._let(clause, name, expr)
+            case ast.ExistsClause(expr):
+                expression = settled(value(expr, scope))
+                self.check_size(expression, clause.span)
+                self.exists.append(expression)
+            case ast.GuardClause(test):
+                condition = guard(test, scope)
+                self.check_size(condition, clause.span)
+                self.guards.append(condition)
+                self.guarding.update(scope.mentioned)
+            case _:
+                assert_never(clause)
+
+    def _let(self, clause: ast.LetClause, name: str, expr: ast.Expr) -> None:
+        scope = self.scope
+        if name in scope.lets or name in scope.indices:
+            kind = "a let" if name in scope.lets else "an index"
+            raise CompileError(
+                Code.ALREADY_DEFINED,
+                f"`{name}` is already {kind} of this statement",
+                clause.span,
+                help="name the let otherwise; to compute a subscript on the left, write it there: `O(2*i) = ...`",
+            )
+        result = value(expr, scope)
+        if name in scope.indices:
+            raise CompileError(
+                Code.ALREADY_DEFINED,
+                f"`{name}` is defined by itself",
+                clause.span,
+                help="a let may use indices, sizes, tensors and the lets before it",
+            )
+        refuse_reserved(name, "a let", clause.span)
+        self.measure = self.measure or Measure()
+        self.check_size(settled(result), clause.span)
+        scope.lets[name] = Let(result, tuple(scope.mentioned))
+
+    def check_size(self, expr: ir.Expr, span: Span) -> None:
+        """Raises TC0103 where lets have made the expression too large."""
+        if self.measure is not None:
+            self.measure.check(expr, span)
+
+
+def _reducer(node: ast.Assign) -> Reducer | None:
+    if node.reducer is None:
+        return None
+    found = _REDUCERS.get(node.reducer)
+    if found is None:
+        raise CompileError(
+            Code.UNKNOWN_FUNCTION,
+            f"there is no reduction `{node.reducer}=`",
+            node.span,
+            help=did_you_mean(node.reducer, _REDUCERS, f"use one of {', '.join(f'{name}=' for name in _REDUCERS)}"),
+        )
+    return found
+
+
+def _name_on_the_left(index: ast.Name, target: str, scope: Scope) -> None:
+    if index.id == target:
+        raise CompileError(
+            Code.WRONG_KIND_OF_NAME,
+            f"`{target}` is the tensor that is written, so it cannot be an index",
+            index.span,
+            help="name the index otherwise",
+        )
+    scope.index(index.id, index.span)
+
+
+def _left_index(node: ast.Expr, scope: Scope) -> Affine:
+    if isinstance(node, ast.Name):
+        return Affine.of(scope.index(node.id, node.span))
+    return subscript(value(node, scope), "a subscript on the left")
+
+
+def _define(
+    node: ast.Assign, indices: tuple[Affine, ...], result: Value, domain: ir.Domain, outputs: Outputs
+) -> ir.Define:
+    if any(index.is_data for index in indices):
+        raise CompileError(
+            Code.AMBIGUOUS_TARGET,
+            "nothing says that these targets are distinct: two values may go to one element",
+            node.span,
+            help=f"say how to combine them: `{node.target}(...) +=! ...`, `max=!`, or another reduction",
+        )
+    target = outputs.write(node.target, len(indices), result, node.span)
+    return ir.Define(target, indices, settle(result, target.dtype), domain, span=node.span)
+
+
+def _accumulate(
+    node: ast.Assign,
+    indices: tuple[Affine, ...],
+    reducer: Reducer,
+    reduction: tuple[IndexVar, ...],
+    result: Value,
+    domain: ir.Domain,
+    outputs: Outputs,
+    warn: Warn,
+) -> ir.Accumulate:
+    result = reduced_value(reducer, result)
+    is_new = node.target not in outputs.environment.tensors
+    target = outputs.write(node.target, len(indices), "int32" if reducer in POSITIONS else result, node.span)
+    if is_new and not node.restart:
+        outputs.initial[node.target] = None
+        warn(
+            f"reduction without initialisation: unless `{node.target}` is passed to the call, it starts from the "
+            f"identity, as with `{node.reducer}=!`",
+            node.span,
+        )
+    if reducer in POSITIONS or reducer in (Reducer.ANY, Reducer.ALL):
+        body = settled(result)
+        accumulate = body.dtype
+    else:
+        body = settle(result, target.dtype) if isinstance(result, (Literal, Choice)) else result
+        # It goes on from the target's elements, so it must hold them too.
+        running = types.join(body.dtype, target.dtype)
+        accumulate = accumulation_type(reducer, running, outputs.environment.accumulate)
+    return ir.Accumulate(
+        target, indices, reducer, node.restart, reduction, body, accumulate, domain, span=node.span
+    )
+
+
+def _check_equivalent(node: ast.Equivalent, scope: Scope) -> None:
+    """The arguments after ``<=>`` name tensors and indices that exist; what they say is ignored."""
+    known = dict(scope.indices)
+    for argument in node.arguments:
+        if isinstance(argument, ast.Name) and argument.id in scope.environment.tensors:
+            continue
+        value(argument, scope)
+    for name, index in scope.indices.items():
+        if name not in known:
+            raise CompileError(
+                Code.UNDEFINED_NAME,
+                f"there is no `{name}` in this statement",
+                scope.places[index],
+                help=did_you_mean(name, scope.names(), "name what the statement uses"),
+            )
+
+
+def _only_in_clauses(index: IndexVar, scope: Scope) -> CompileError:
+    return CompileError(
+        Code.ONLY_IN_CLAUSES,
+        f"the index `{index.name}` occurs only in the clauses of `where`, so nothing runs over it",
+        scope.places[index],
+        help=did_you_mean(
+            index.name,
+            scope.names(),
+            f"use `{index.name}` in the right side, on the left or in a guard, or leave the clause out",
+        ),
+    )
+
+
+def _missing_reduction(node: ast.Assign, index: IndexVar, scope: Scope) -> CompileError:
+    candidate = closest(index.name, scope.names())
+    guess = "" if candidate is None else f"did you mean `{candidate}`? Otherwise "
+    return CompileError(
+        Code.MISSING_REDUCTION,
+        f"`{index.name}` is not on the left, so `=` would have to reduce over it",
+        scope.places[index],
+        help=f"{guess}say how: `{node.target}... +=! ...`, `max=!`, or `sum[{index.name}](...)` inside the right side",
+    )
+

@@ -1,0 +1,94 @@
+"""The whole-right-side trap: ``y(i) += x(i) + A(i,j)`` adds ``x(i)`` once per ``j``."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from ..diagnostics import Span
+from ..symbolic import IndexVar
+from ..syntax import ast
+from .scope import Let
+
+_LOOSE = (ast.Conditional, ast.Binary)
+
+
+def uneven_sum(node: ast.Assign, reduction: Sequence[IndexVar], lets: Mapping[str, Let]) -> str | None:
+    """A warning if a summand of the right side leaves out a reduction index that another one has, else None."""
+    if not isinstance(node.value, ast.Binary) or node.value.operator not in ("+", "-") or not reduction:
+        return None
+    summands = _summands(node.value)
+    indices = [[index for index in reduction if index in mentions(term, reduction, lets)] for _, term in summands]
+    everywhere = [index for index in reduction if all(index in inner for inner in indices)]
+    somewhere = [index for index in reduction if any(index in inner for inner in indices)]
+    if len(everywhere) == len(somewhere):
+        return None
+    text = ""
+    for (sign, term), inner in zip(summands, indices, strict=True):
+        shown = _text(term.span)
+        if inner:
+            shown = f"sum[{', '.join(index.name for index in inner)}]({shown})"
+        elif isinstance(term, _LOOSE):
+            shown = f"({shown})"
+        text += f" {sign} {shown}" if text else shown if sign == "+" else f"-{shown}"
+    left = next(index for index in somewhere if index not in everywhere)
+    return (
+        f"`{node.target}` adds up the whole right side, so a term that does not mention `{left}` is added once for every "
+        f"`{left}`. To sum only the terms that do, write `{text}`"
+    )
+
+
+def mentions(node: ast.Expr, reduction: Collection[IndexVar], lets: Mapping[str, Let]) -> set[IndexVar]:
+    """The reduction indices that an expression mentions, through lets too, those of its own brackets apart."""
+    by_name = {index.name: index for index in reduction}
+    found: set[IndexVar] = set()
+    pending: list[tuple[ast.Expr, frozenset[str]]] = [(node, frozenset())]
+    while pending:
+        current, hidden = pending.pop()
+        match current:
+            case ast.Name(id) if id not in hidden:
+                if id in lets:
+                    found.update(index for index in lets[id].mentions if index in reduction)
+                elif id in by_name:
+                    found.add(by_name[id])
+            case ast.Reduction(bounds=bounds):
+                inner = hidden | {bound.index for bound in bounds}
+                pending.extend((child, inner) for child in children(current))
+            case _:
+                pending.extend((child, hidden) for child in children(current))
+    return found
+
+
+def children(node: ast.Expr) -> tuple[ast.Expr, ...]:
+    """The direct sub-expressions, in the order in which they are written."""
+    match node:
+        case ast.Number() | ast.Name() | ast.SizeOf():
+            return ()
+        case ast.Apply(_, arguments):
+            return arguments
+        case ast.Cast(_, operand) | ast.Unary(_, operand):
+            return (operand,)
+        case ast.Binary(_, left, right):
+            return (left, right)
+        case ast.Conditional(condition, then, otherwise):
+            return (condition, then, otherwise)
+        case ast.Reduction(_, bounds, guards, arguments):
+            ends = [end for bound in bounds for end in (bound.lo, bound.hi) if end is not None]
+            return (*ends, *guards, *arguments)
+
+
+def _summands(node: ast.Expr) -> list[tuple[str, ast.Expr]]:
+    """The terms of a sum, each with its sign, leftmost first."""
+    found: list[tuple[str, ast.Expr]] = []
+    pending = [("+", node)]
+    while pending:
+        sign, current = pending.pop()
+        match current:
+            case ast.Binary("+" | "-" as operator, left, right):
+                pending.append((sign if operator == "+" else "+" if sign == "-" else "-", right))
+                pending.append((sign, left))
+            case _:
+                found.append((sign, current))
+    return found
+
+
+def _text(span: Span) -> str:
+    """What was written there; of several lines the first."""
+    return span.source.line(span.line)[span.column - 1 : span.end - 1].strip() or "..."

@@ -1,0 +1,62 @@
+"""Typed index notation: no ranges, no arrays."""
+
+from . import builtins, types
+from .expressions import (
+    Access,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Data,
+    Expr,
+    Extent,
+    Foreign,
+    Index,
+    Range,
+    Reduce,
+    Reducer,
+    Select,
+    Tensor,
+    Unary,
+)
+from .printer import show, show_expr
+from .statements import Accumulate, ApplyForeign, Define, Domain, Function, Invoke, Statement
+from .traversal import accesses, children, data_atoms, free_indices, rebuild, walk
+from .verifier import verify
+
+__all__ = [
+    "Access",
+    "Accumulate",
+    "ApplyForeign",
+    "Binary",
+    "Call",
+    "Cast",
+    "Const",
+    "Data",
+    "Define",
+    "Domain",
+    "Expr",
+    "Extent",
+    "Foreign",
+    "Function",
+    "Index",
+    "Invoke",
+    "Range",
+    "Reduce",
+    "Reducer",
+    "Select",
+    "Statement",
+    "Tensor",
+    "Unary",
+    "accesses",
+    "builtins",
+    "children",
+    "data_atoms",
+    "free_indices",
+    "rebuild",
+    "show",
+    "show_expr",
+    "types",
+    "verify",
+    "walk",
+]

@@ -1,0 +1,198 @@
+"""Typed index notation: expressions. A node's `dtype` is a canonical scalar name from `types`."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from ..diagnostics import NOWHERE, Span
+from ..symbolic import Affine, IndexVar, Size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """Anything that was written somewhere; equality ignores where."""
+
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor(Node):
+    """A parameter, an output or a temporary.
+
+    `shape` has one size per dimension: what was declared, or ``SizeVar("A.0")`` where only a call can tell
+    (an undeclared parameter) or range inference finds it (a local tensor: ``SizeVar("C.0")``).
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[Size, ...]
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+
+class Reducer(Enum):
+    """How a reduction combines its points. The value is the name in ``name[k](e)``."""
+
+    SUM = "sum"
+    PRODUCT = "prod"
+    MIN = "min"
+    MAX = "max"
+    ANY = "any"
+    ALL = "all"
+    MEAN = "mean"
+    LOGSUMEXP = "logsumexp"
+    ARGMIN = "argmin"
+    ARGMAX = "argmax"
+    MINK = "mink"
+    MAXK = "maxk"
+    ARGMINK = "argmink"
+    ARGMAXK = "argmaxk"
+
+
+@dataclass(frozen=True, slots=True)
+class Range(Node):
+    """``index in lo:hi``, as written.
+
+    The ends may use other indices: then the index runs over the hull and a guard cuts it.
+    """
+
+    index: IndexVar
+    lo: Affine
+    hi: Affine
+
+
+@dataclass(frozen=True, slots=True)
+class Const(Node):
+    """A literal, already of the type that its partner gave it."""
+
+    value: bool | int | float | complex
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class Extent(Node):
+    """A size used as a value, int32."""
+
+    size: Size
+    dtype: str = "int32"
+
+
+@dataclass(frozen=True, slots=True)
+class Index(Node):
+    """An index variable used as a value, int32."""
+
+    variable: IndexVar
+    dtype: str = "int32"
+
+
+@dataclass(frozen=True, slots=True)
+class Access(Node):
+    """``tensor[indices]``, one affine index per dimension.
+
+    A subscript that depends on data has an `ir.Data` atom; such a subscript is clamped into ``[0, extent)``.
+    """
+
+    tensor: Tensor
+    indices: tuple[Affine, ...]
+
+    @property
+    def dtype(self) -> str:
+        return self.tensor.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Unary(Node):
+    """``- ! ~``."""
+
+    operator: str
+    operand: "Expr"
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Node):
+    """``+ - * / // % min max ** < <= > >= == != && || & | ^ << >>``.
+
+    Both operands have been cast to their joined type (comparisons too, whose `dtype` is bool). ``/`` is true
+    division of floats, ``//`` floors, ``%`` has the sign of the divisor.
+    """
+
+    operator: str
+    left: "Expr"
+    right: "Expr"
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Node):
+    """A builtin of `ir.builtins`, applied to scalars of one joined type."""
+
+    function: str
+    arguments: "tuple[Expr, ...]"
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign(Node):
+    """A Python function from ``fns``, applied to scalars."""
+
+    function: str
+    arguments: "tuple[Expr, ...]"
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cast(Node):
+    """A conversion as C does it: float to int truncates."""
+
+    operand: "Expr"
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class Select(Node):
+    """``condition ? then : otherwise``; the branch that is not taken is not evaluated."""
+
+    condition: "Expr"
+    then: "Expr"
+    otherwise: "Expr"
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce(Node):
+    """``sum[indices where guard](body)``.
+
+    `rank` is the r of ``mink[j](e, r)``. Positions (argmin and relatives) are row-major over `indices`, counted
+    from the start of their ranges. `accumulate` is the type in which it runs, `dtype` that of the result.
+    """
+
+    reducer: Reducer
+    indices: tuple[IndexVar, ...]
+    ranges: tuple[Range, ...]
+    guard: "Expr | None"
+    body: "Expr"
+    rank: "Expr | None"
+    accumulate: str
+    dtype: str
+
+
+Expr = Const | Extent | Index | Access | Unary | Binary | Call | Foreign | Cast | Select | Reduce
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """An integer expression as an atom of a subscript: a tensor read, or what is not affine (``i * j``)."""
+
+    expr: Expr
+
+    def index_variables(self) -> frozenset[IndexVar]:
+        from .traversal import free_indices
+
+        return free_indices(self.expr)
+
+    def __str__(self) -> str:
+        from .printer import show_expr
+
+        return show_expr(self.expr)

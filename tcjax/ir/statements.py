@@ -1,0 +1,87 @@
+"""Typed index notation: statements and functions."""
+
+from dataclasses import dataclass
+
+from ..symbolic import Affine, IndexVar, SizeVar
+from .expressions import Expr, Node, Range, Reducer, Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Domain(Node):
+    """What a statement says of its points: given ranges, a guard, and reads that only take part in inference."""
+
+    ranges: tuple[Range, ...] = ()
+    guard: Expr | None = None
+    exists: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Define(Node):
+    """``target[indices] = value`` at every point of the domain."""
+
+    target: Tensor
+    indices: tuple[Affine, ...]
+    value: Expr
+    domain: Domain = Domain()
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulate(Node):
+    """``target[indices] reducer= value``, reduced over `reduction`.
+
+    With `restart` every target element of the statement first becomes the identity. `accumulate` is the type of
+    the running value.
+    """
+
+    target: Tensor
+    indices: tuple[Affine, ...]
+    reducer: Reducer
+    restart: bool
+    reduction: tuple[IndexVar, ...]
+    value: Expr
+    accumulate: str
+    domain: Domain = Domain()
+
+
+@dataclass(frozen=True, slots=True)
+class Invoke(Node):
+    """``targets = function(arguments)``: another definition, on whole tensors."""
+
+    targets: tuple[Tensor, ...]
+    function: "Function"
+    arguments: tuple[Tensor, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyForeign(Node):
+    """``targets = function(arguments)``: a Python function from ``fns``, on whole tensors."""
+
+    targets: tuple[Tensor, ...]
+    function: str
+    arguments: tuple[Tensor, ...]
+
+
+Statement = Define | Accumulate | Invoke | ApplyForeign
+
+
+@dataclass(frozen=True, slots=True)
+class Function(Node):
+    """A definition with every type known.
+
+    `initial` are the outputs whose first statement accumulates without restarting: a caller may pass their
+    initial values under their names. `declared` are the locals whose extents an annotation or a declaration fixed.
+    `free_sizes` are sizes that no parameter binds.
+    """
+
+    name: str
+    parameters: tuple[Tensor, ...]
+    returns: tuple[Tensor, ...]
+    statements: tuple[Statement, ...]
+    initial: tuple[Tensor, ...] = ()
+    declared: tuple[Tensor, ...] = ()
+    free_sizes: tuple[SizeVar, ...] = ()
+
+    def __str__(self) -> str:
+        from .printer import show
+
+        return show(self)

@@ -1,0 +1,124 @@
+"""Walks over expressions: children, rebuilding, free index variables, reads."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import assert_never
+
+from ..symbolic import Affine, IndexVar
+from ..symbolic.affine import Atom, Clamp, Quotient, Remainder
+from .expressions import (
+    Access,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Data,
+    Expr,
+    Extent,
+    Foreign,
+    Index,
+    Reduce,
+    Select,
+    Unary,
+)
+
+
+def data_atoms(affine: Affine) -> Iterator[Data]:
+    """The `Data` atoms of a subscript, inside floors and clamps too."""
+    for atom, _ in affine.terms:
+        yield from _data_of(atom)
+
+
+def _data_of(atom: Atom) -> Iterator[Data]:
+    match atom:
+        case Data():
+            yield atom
+        case Quotient(argument, _) | Remainder(argument, _):
+            yield from data_atoms(argument)
+        case Clamp(_, arguments):
+            for argument in arguments:
+                yield from data_atoms(argument)
+        case _:
+            return
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """The direct sub-expressions, those inside data-dependent subscripts included."""
+    match expr:
+        case Const() | Extent() | Index():
+            return ()
+        case Access(_, indices):
+            return tuple(data.expr for index in indices for data in data_atoms(index))
+        case Unary(_, operand) | Cast(operand):
+            return (operand,)
+        case Binary(_, left, right):
+            return (left, right)
+        case Call(_, arguments) | Foreign(_, arguments):
+            return arguments
+        case Select(condition, then, otherwise):
+            return (condition, then, otherwise)
+        case Reduce(guard=guard, body=body, rank=rank):
+            return tuple(part for part in (guard, body, rank) if part is not None)
+        case _:
+            assert_never(expr)
+
+
+def rebuild(expr: Expr, visit: Callable[[Expr], Expr]) -> Expr:
+    """The same node with ``visit`` applied to each direct sub-expression."""
+    match expr:
+        case Const() | Extent() | Index():
+            return expr
+        case Access(_, indices):
+            if not any(index.is_data for index in indices):
+                return expr
+            return replace(expr, indices=tuple(_rebuild_subscript(index, visit) for index in indices))
+        case Unary(_, operand) | Cast(operand):
+            return replace(expr, operand=visit(operand))
+        case Binary(_, left, right):
+            return replace(expr, left=visit(left), right=visit(right))
+        case Call(_, arguments) | Foreign(_, arguments):
+            return replace(expr, arguments=tuple(map(visit, arguments)))
+        case Select(condition, then, otherwise):
+            return replace(expr, condition=visit(condition), then=visit(then), otherwise=visit(otherwise))
+        case Reduce(guard=guard, body=body, rank=rank):
+            return replace(
+                expr,
+                guard=None if guard is None else visit(guard),
+                body=visit(body),
+                rank=None if rank is None else visit(rank),
+            )
+        case _:
+            assert_never(expr)
+
+
+def _rebuild_subscript(index: Affine, visit: Callable[[Expr], Expr]) -> Affine:
+    return index.rewrite(lambda atom: Data(visit(atom.expr)) if isinstance(atom, Data) else atom)
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """The expression and everything below it, outermost first."""
+    pending = [expr]
+    while pending:
+        current = pending.pop()
+        yield current
+        pending.extend(reversed(children(current)))
+
+
+def accesses(expr: Expr) -> Iterator[Access]:
+    """Every tensor read in the expression, outermost and leftmost first."""
+    return (node for node in walk(expr) if isinstance(node, Access))
+
+
+def free_indices(expr: Expr) -> frozenset[IndexVar]:
+    """The index variables that the value depends on and no inline reduction binds."""
+    match expr:
+        case Index(variable):
+            return frozenset((variable,))
+        case Access(_, indices):
+            return frozenset().union(*(index.variables for index in indices))
+        case Reduce(indices=indices, ranges=ranges):
+            inner = frozenset().union(*map(free_indices, children(expr)))
+            ends = frozenset().union(*(end.variables for r in ranges for end in (r.lo, r.hi)))
+            return (inner | ends) - frozenset(indices)
+        case _:
+            return frozenset().union(*map(free_indices, children(expr)))

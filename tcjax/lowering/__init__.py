@@ -1,0 +1,5 @@
+"""Plans to JAX."""
+
+from .lower import lower
+
+__all__ = ["lower"]

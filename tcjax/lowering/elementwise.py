@@ -1,0 +1,108 @@
+"""Operators and builtins, element by element."""
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ..planning.nodes import Apply, CallBuiltin, Fill, Iota, Step
+from .builtins import BUILTINS, SAFE_ARGUMENT
+from .context import Context, Lower, align, numeric
+
+
+def lower_fill(node: Fill, context: Context) -> jax.Array:
+    return jnp.asarray(_representable(node.value, node.dtype), numeric(node.dtype))
+
+
+def _representable(value: bool | int | float | complex, dtype: str) -> bool | int | float | complex:
+    """An extreme of a 64-bit integer type, in the 32 bits that hold it while x64 mode is off."""
+    kind = numeric(dtype)
+    if isinstance(value, int) and not isinstance(value, bool) and jnp.issubdtype(kind, jnp.integer):
+        info = jnp.iinfo(kind)
+        return min(max(value, int(info.min)), int(info.max))
+    return value
+
+
+def lower_iota(node: Iota, context: Context) -> jax.Array:
+    return lax.iota(jnp.int32, node.extent) + jnp.int32(node.start)
+
+
+def lower_step(node: Step, context: Context) -> jax.Array:
+    return jnp.int32(context.steps[node.index])
+
+
+def lower_call(node: CallBuiltin, context: Context, lower: Lower) -> jax.Array:
+    arguments = [align(lower(argument, context), argument.axes, node.axes) for argument in node.arguments]
+    if node.foreign:
+        arguments = jnp.broadcast_arrays(*arguments) if len(arguments) > 1 else arguments
+        result = context.foreign[node.function](*arguments)
+        return jnp.asarray(result, numeric(node.dtype))
+    if node.live is not None:
+        live = align(lower(node.live, context), node.live.axes, node.axes)
+        safe = SAFE_ARGUMENT[node.function]
+        arguments = [jnp.where(live, a, jnp.asarray(s, a.dtype)) for a, s in zip(arguments, safe, strict=True)]
+    result = BUILTINS[node.function](*arguments)
+    return lax.convert_element_type(result, numeric(node.dtype))
+
+
+def lower_apply(node: Apply, context: Context, lower: Lower) -> jax.Array:
+    arguments = [align(lower(argument, context), argument.axes, node.axes) for argument in node.arguments]
+    match node.operator:
+        case "cast":
+            return convert(arguments[0], node.dtype)
+        case "where":
+            return jnp.where(*arguments)
+        case "stop":
+            return lax.stop_gradient(arguments[0])
+        case "power":
+            exponent = node.arguments[1]
+            assert isinstance(exponent, Fill)
+            return lax.integer_pow(arguments[0], int(exponent.value.real))
+        case operator:
+            return OPERATORS[operator](*arguments)
+
+
+def convert(array: jax.Array, dtype: str) -> jax.Array:
+    """A C-like conversion; complex to real drops the imaginary part."""
+    kind = numeric(dtype)
+    if jnp.issubdtype(array.dtype, jnp.complexfloating) and not jnp.issubdtype(kind, jnp.complexfloating):
+        array = lax.real(array)
+    if kind == jnp.bool_ and array.dtype != jnp.bool_:
+        return array != 0
+    return lax.convert_element_type(array, kind)
+
+
+def _add(a: jax.Array, b: jax.Array) -> jax.Array:
+    return jnp.logical_xor(a, b) if a.dtype == jnp.bool_ else jnp.add(a, b)
+
+
+def _floor(a: jax.Array, b: jax.Array) -> jax.Array:
+    return jnp.floor_divide(a, b) if jnp.issubdtype(a.dtype, jnp.integer) else jnp.floor(a / b)
+
+
+OPERATORS = {
+    "+": _add,
+    "-": jnp.subtract,
+    "*": jnp.multiply,
+    "/": jnp.true_divide,
+    "//": _floor,
+    "%": jnp.remainder,
+    "**": jnp.power,
+    "min": jnp.minimum,
+    "max": jnp.maximum,
+    "<": jnp.less,
+    "<=": jnp.less_equal,
+    ">": jnp.greater,
+    ">=": jnp.greater_equal,
+    "==": jnp.equal,
+    "!=": jnp.not_equal,
+    "&&": jnp.logical_and,
+    "||": jnp.logical_or,
+    "!": jnp.logical_not,
+    "~": jnp.bitwise_not,
+    "&": jnp.bitwise_and,
+    "|": jnp.bitwise_or,
+    "^": jnp.bitwise_xor,
+    "<<": jnp.left_shift,
+    ">>": jnp.right_shift,
+    "neg": jnp.negative,
+}

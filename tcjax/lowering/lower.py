@@ -1,0 +1,109 @@
+"""A plan as a JAX function."""
+
+from collections.abc import Callable, Mapping
+from typing import assert_never
+
+import jax
+import jax.numpy as jnp
+
+from .. import planning
+from ..planning.nodes import (
+    Apply,
+    CallBuiltin,
+    Contract,
+    Convolve,
+    Fill,
+    Fold,
+    Iota,
+    Node,
+    OrderStatistic,
+    Pool,
+    Position,
+    Read,
+    Step,
+    Unroll,
+)
+from .context import Context, numeric
+from .convolutions import lower_convolve
+from .elementwise import lower_apply, lower_call, lower_fill, lower_iota, lower_step
+from .reads import lower_read
+from .reductions import (
+    lower_contract,
+    lower_fold,
+    lower_order_statistic,
+    lower_pool,
+    lower_position,
+    lower_unroll,
+)
+from .stores import lower_fill_value, lower_store
+
+Foreign = Mapping[str, Callable[..., object]]
+
+
+def lower(
+    plan: planning.Plan, arrays: Mapping[str, jax.Array], initial: Mapping[str, jax.Array], foreign: Foreign
+) -> tuple[jax.Array, ...]:
+    """The plan's results for these arguments; traceable by every JAX transformation."""
+    known = dict(arrays)
+    written = {name: jnp.asarray(array) for name, array in initial.items()}
+    for name, (dtype, shape, blank) in plan.initial.items():
+        if name not in written:
+            written[name] = jnp.full(shape, lower_fill_value(blank, dtype), numeric(dtype))
+    known.update(written)
+    for stage in plan.stages:
+        match stage:
+            case planning.Compute(target=target):
+                context = Context(known, foreign)
+                value = lower_node(stage.value, context)
+                old = known.get(target) if stage.store.keeps else None
+                known[target] = lower_store(stage, value, old, context, lower_node)
+            case planning.Call(targets, inner, arguments):
+                passed = {name: known[argument] for name, argument in zip(inner.parameters, arguments, strict=True)}
+                known.update(zip(targets, lower(inner, passed, {}, foreign), strict=True))
+            case planning.CallForeign(targets, function, arguments, results):
+                found = foreign[function](*(known[argument] for argument in arguments))
+                parts = tuple(found) if isinstance(found, (tuple, list)) else (found,)
+                for target, part, (dtype, _) in zip(targets, parts, results, strict=True):
+                    known[target] = jnp.asarray(part, numeric(dtype))
+            case _:
+                assert_never(stage)
+    return tuple(known[name] for name in plan.returns)
+
+
+def lower_node(node: Node, context: Context) -> jax.Array:
+    """The node's array; its dimensions are the node's axes."""
+    if id(node) not in context.done:
+        context.done[id(node)] = _lower(node, context)
+    return context.done[id(node)]
+
+
+def _lower(node: Node, context: Context) -> jax.Array:
+    match node:
+        case Fill():
+            return lower_fill(node, context)
+        case Iota():
+            return lower_iota(node, context)
+        case Step():
+            return lower_step(node, context)
+        case Read():
+            return lower_read(node, context, lower_node)
+        case Apply():
+            return lower_apply(node, context, lower_node)
+        case CallBuiltin():
+            return lower_call(node, context, lower_node)
+        case Contract():
+            return lower_contract(node, context, lower_node)
+        case Convolve():
+            return lower_convolve(node, context, lower_node)
+        case Fold():
+            return lower_fold(node, context, lower_node)
+        case Pool():
+            return lower_pool(node, context, lower_node)
+        case Unroll():
+            return lower_unroll(node, context, lower_node)
+        case Position():
+            return lower_position(node, context, lower_node)
+        case OrderStatistic():
+            return lower_order_statistic(node, context, lower_node)
+        case _:
+            assert_never(node)

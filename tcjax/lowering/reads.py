@@ -1,0 +1,143 @@
+"""Tensor reads: slices, reshapes, diagonals and gathers."""
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ..planning.nodes import Axes, Lookup, Read, Strip
+from ..symbolic import Affine, IndexVar
+from .context import Context, Lower, align, transpose
+
+
+def lower_read(node: Read, context: Context, lower: Lower) -> jax.Array:
+    array = context.arrays[node.tensor]
+    array = _pad(array, node.dimensions)
+    array = _cut(array, node.dimensions, context)
+    looked_up = [n for n, dimension in enumerate(node.dimensions) if isinstance(dimension, Lookup)]
+    if looked_up:
+        array, axes = _gather(array, node, looked_up, context, lower)
+    else:
+        array, axes = _split(array, [d for d in node.dimensions if isinstance(d, Strip)])
+    array, axes = _diagonals(array, axes)
+    return transpose(array, axes, node.axes)
+
+
+def _pad(array: jax.Array, dimensions: tuple[Strip | Lookup, ...]) -> jax.Array:
+    widths = [(d.low, d.high, 0) if isinstance(d, Strip) else (0, 0, 0) for d in dimensions]
+    if not any(low or high for low, high, _ in widths):
+        return array
+    return lax.pad(array, jnp.zeros((), array.dtype), widths)
+
+
+def _cut(array: jax.Array, dimensions: tuple[Strip | Lookup, ...], context: Context) -> jax.Array:
+    """Each strip's elements, in order."""
+    starts, limits, strides, backwards = [], [], [], []
+    for number, dimension in enumerate(dimensions):
+        match dimension:
+            case Lookup():
+                starts.append(0)
+                limits.append(array.shape[number])
+                strides.append(1)
+            case Strip(start, stride, count):
+                first = position(start, context)
+                last = first + stride * (count - 1)
+                if stride < 0 and count > 1:
+                    first, last = last, first
+                    backwards.append(number)
+                starts.append(first if count else 0)
+                limits.append(last + 1 if count else 0)
+                strides.append(abs(stride) if count > 1 else 1)
+    if starts != [0] * array.ndim or limits != list(array.shape) or any(s != 1 for s in strides):
+        array = lax.slice(array, starts, limits, strides)
+    return lax.rev(array, backwards) if backwards else array
+
+
+def position(affine: Affine, context: Context) -> int:
+    """A subscript's value at the current step of the unrolled loops."""
+
+    def step(atom: object) -> int:
+        assert isinstance(atom, IndexVar)
+        return context.steps[atom]
+
+    return affine.evaluate(step, {})
+
+
+def _split(array: jax.Array, strips: list[Strip]) -> tuple[jax.Array, Axes]:
+    """The strips reshaped to one dimension per factor, without the strips' unused tails."""
+    axes: list[IndexVar] = []
+    for strip in strips:
+        dimension = len(axes)
+        head, tail = array.shape[:dimension], array.shape[dimension + 1 :]
+        if len(strip.factors) == 1 and strip.factors[0][2] == 1:
+            axes.append(strip.factors[0][0])
+            continue
+        if strip.count == 0:
+            extents = tuple(extent for _, extent, _ in strip.factors)
+            array = lax.reshape(array, (*head, *extents, *tail))
+        else:
+            block = strip.count
+            for number, (_, extent, unit) in enumerate(strip.factors):
+                if extent * unit < block:
+                    array = lax.slice_in_dim(array, 0, extent * unit, axis=dimension + number)
+                array = lax.reshape(array, (*array.shape[: dimension + number], extent, unit, *tail))
+                block = unit
+            # The last block has one element: drop its dimension (and that of a strip without an axis).
+            array = lax.squeeze(array, (dimension + len(strip.factors),))
+        axes.extend(index for index, _, _ in strip.factors)
+    return array, tuple(axes)
+
+
+def _diagonals(array: jax.Array, axes: Axes) -> tuple[jax.Array, Axes]:
+    """Two dimensions of one axis become their diagonal: every (n + 1)-th element of the flattened square."""
+    while len(set(axes)) < len(axes):
+        axis = next(axis for axis in axes if axes.count(axis) > 1)
+        first = axes.index(axis)
+        second = axes.index(axis, first + 1)
+        rest = [number for number in range(len(axes)) if number not in (first, second)]
+        array = lax.transpose(array, (first, second, *rest))
+        extent, shape = array.shape[0], array.shape[2:]
+        flat = lax.reshape(array, (extent * extent, *shape))
+        array = lax.slice_in_dim(flat, 0, None, stride=extent + 1, axis=0) if extent > 1 else flat
+        axes = (axis, *(axes[number] for number in rest))
+    return array, axes
+
+
+def _gather(
+    array: jax.Array, node: Read, looked_up: list[int], context: Context, lower: Lower
+) -> tuple[jax.Array, Axes]:
+    """The elements (or rows) at looked-up positions: one gather, offset dimensions for what is sliced."""
+    lookups = [d for d in node.dimensions if isinstance(d, Lookup)]
+    axes = tuple(axis for axis in node.axes if any(axis in lookup.positions.axes for lookup in lookups))
+    columns = []
+    for number, lookup in zip(looked_up, lookups, strict=True):
+        found = align(lower(lookup.positions, context), lookup.positions.axes, axes)
+        if lookup.clamp:
+            found = jnp.clip(found, 0, max(0, array.shape[number] - 1))
+        columns.append(found)
+    columns = jnp.broadcast_arrays(*columns)
+    positions = jnp.stack(columns, axis=-1)
+    kept = [number for number in range(array.ndim) if number not in looked_up]
+    rank = positions.ndim - 1
+    numbers = lax.GatherDimensionNumbers(
+        offset_dims=tuple(range(rank, rank + len(kept))),
+        collapsed_slice_dims=tuple(looked_up),
+        start_index_map=tuple(looked_up),
+    )
+    sizes = [1 if number in looked_up else extent for number, extent in enumerate(array.shape)]
+    found = lax.gather(array, positions, numbers, sizes, mode=lax.GatherScatterMode.PROMISE_IN_BOUNDS)
+    strips = [node.dimensions[number] for number in kept]
+    # The gathered axes come first: strips of one element and no split stand in for them.
+    found, rest = _split_after(found, rank, [d for d in strips if isinstance(d, Strip)])
+    return found, (*axes, *rest)
+
+
+def _split_after(array: jax.Array, rank: int, strips: list[Strip]) -> tuple[jax.Array, Axes]:
+    lead = array.shape[:rank]
+    size = 1
+    for extent in lead:
+        size *= extent
+    marker = IndexVar("")
+    flat = lax.reshape(array, (size, *array.shape[rank:]))
+    whole = Strip(Affine.of(0), 1, size, 0, 0, ((marker, size, 1),))
+    split, axes = _split(flat, [whole, *strips])
+    return lax.reshape(split, (*lead, *split.shape[1:])), axes[1:]

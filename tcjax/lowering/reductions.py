@@ -1,0 +1,172 @@
+"""Contractions, folds, pools, unrolled windows, positions and order statistics."""
+
+import itertools
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ..ir import Reducer
+from ..planning.nodes import Axes, Contract, Fold, OrderStatistic, Pool, Position, Unroll
+from ..symbolic import IndexVar
+from .context import Context, Lower, align, numeric, transpose
+from .elementwise import OPERATORS
+
+# The name of a dimension that is no index of the program.
+_LAST = IndexVar("")
+
+
+def lower_contract(node: Contract, context: Context, lower: Lower) -> jax.Array:
+    # Integer labels: letters run out at 52 (numpy.einsum).
+    every = {axis: number for operand in node.operands for number, axis in enumerate(operand.axes)}
+    label = {axis: number for number, axis in enumerate(every)}
+    arguments: list[object] = []
+    for operand in node.operands:
+        arguments += [lower(operand, context), [label[axis] for axis in operand.axes]]
+    return jnp.einsum(
+        *arguments,
+        [label[axis] for axis in node.axes],
+        optimize=list(node.path),
+        preferred_element_type=numeric(node.dtype),
+    )
+
+
+def combine(reducer: Reducer) -> Callable[[jax.Array, jax.Array], jax.Array]:
+    """How two partial results of a reduction become one."""
+    match reducer:
+        case Reducer.SUM | Reducer.MEAN:
+            return OPERATORS["+"]
+        case Reducer.PRODUCT:
+            return OPERATORS["*"]
+        case Reducer.MIN:
+            return jnp.minimum
+        case Reducer.MAX:
+            return jnp.maximum
+        case Reducer.ANY:
+            return jnp.logical_or
+        case Reducer.ALL:
+            return jnp.logical_and
+        case Reducer.LOGSUMEXP:
+            return jnp.logaddexp
+        case _:
+            raise AssertionError(reducer)
+
+
+def lower_fold(node: Fold, context: Context, lower: Lower) -> jax.Array:
+    operand = lower(node.operand, context)
+    dimensions = tuple(node.operand.axes.index(axis) for axis in node.indices)
+    match node.reducer:
+        case Reducer.SUM:
+            return jnp.sum(operand, dimensions, dtype=operand.dtype)
+        case Reducer.PRODUCT:
+            return jnp.prod(operand, dimensions, dtype=operand.dtype)
+        case Reducer.MIN:
+            return jnp.min(operand, dimensions)
+        case Reducer.MAX:
+            return jnp.max(operand, dimensions)
+        case Reducer.ANY:
+            return jnp.any(operand, dimensions)
+        case Reducer.ALL:
+            return jnp.all(operand, dimensions)
+        case _:
+            raise AssertionError(node.reducer)
+
+
+def lower_pool(node: Pool, context: Context, lower: Lower) -> jax.Array:
+    operand = lower(node.operand, context)
+    axes = list(node.operand.axes)
+    match node.reducer:
+        case Reducer.SUM:
+            initial, operation = jnp.zeros((), operand.dtype), lax.add
+        case Reducer.MIN:
+            initial, operation = _extreme(operand.dtype, largest=True), lax.min
+        case Reducer.MAX:
+            initial, operation = _extreme(operand.dtype, largest=False), lax.max
+        case _:
+            raise AssertionError(node.reducer)
+    result = operand
+    for slide, extent in node.windows:
+        dimension = axes.index(slide.position)
+        window, strides = [1] * len(axes), [1] * len(axes)
+        window[dimension], strides[dimension] = extent, slide.stride
+        result = lax.reduce_window(result, initial, operation, window, strides, "VALID")
+        axes[dimension] = slide.output
+        if slide.flip_output:
+            result = lax.rev(result, [dimension])
+    return transpose(result, tuple(axes), node.axes)
+
+
+def _extreme(dtype: jnp.dtype, *, largest: bool) -> jax.Array:
+    if jnp.issubdtype(dtype, jnp.floating):
+        return jnp.asarray(jnp.inf if largest else -jnp.inf, dtype)
+    info = jnp.iinfo(dtype)
+    return jnp.asarray(info.max if largest else info.min, dtype)
+
+
+def lower_unroll(node: Unroll, context: Context, lower: Lower) -> jax.Array:
+    together = combine(node.reducer)
+    total: jax.Array | None = None
+    indices = [index for index, _, _ in node.box]
+    for values in itertools.product(*(range(lo, hi) for _, lo, hi in node.box)):
+        part = lower(node.body, context.at(dict(zip(indices, values, strict=True))))
+        total = part if total is None else together(total, part)
+    assert total is not None, "an empty box has no stage"
+    return total
+
+
+def _flattened(array: jax.Array, axes: Axes, indices: Axes, extents: tuple[int, ...]) -> tuple[jax.Array, Axes]:
+    """The array with all `indices` as one last dimension, row-major; an index it lacks is repeated."""
+    rest = tuple(axis for axis in axes if axis not in indices)
+    array = align(array, axes, (*rest, *indices)) if axes else array
+    lead = array.shape[: len(rest)]
+    array = jnp.broadcast_to(array, (*lead, *extents))
+    return lax.reshape(array, (*lead, -1 if 0 in lead else _size(extents))), rest
+
+
+def _size(extents: tuple[int, ...]) -> int:
+    size = 1
+    for extent in extents:
+        size *= extent
+    return size
+
+
+def lower_position(node: Position, context: Context, lower: Lower) -> jax.Array:
+    operand = _ordered(lower(node.operand, context))
+    flat, rest = _flattened(operand, node.operand.axes, node.indices, node.extents)
+    find = lax.argmin if node.reducer is Reducer.ARGMIN else lax.argmax
+    return transpose(find(flat, flat.ndim - 1, jnp.int32), rest, node.axes)
+
+
+def _ordered(array: jax.Array) -> jax.Array:
+    return array.astype(jnp.int32) if array.dtype == jnp.bool_ else array
+
+
+def lower_order_statistic(node: OrderStatistic, context: Context, lower: Lower) -> jax.Array:
+    operand = lower(node.operand, context)
+    flat, rest = _flattened(operand, node.operand.axes, node.indices, node.extents)
+    descending = node.reducer in (Reducer.MAXK, Reducer.ARGMAXK)
+    order = jnp.argsort(_ordered(flat), axis=-1, stable=True, descending=descending).astype(jnp.int32)
+    positions = node.reducer in (Reducer.ARGMINK, Reducer.ARGMAXK)
+    ranked = order if positions else jnp.take_along_axis(flat, order, axis=-1)
+    rank = lower(node.rank, context)
+    most = _size(node.extents)
+    inside = jnp.clip(rank, 0, most - 1)
+    if set(rest) & set(node.rank.axes):
+        wanted = (*node.axes,)
+        spread = align(ranked, (*rest, _LAST), (*wanted, _LAST))
+        at = align(inside, node.rank.axes, wanted)[..., None]
+        shape = jnp.broadcast_shapes(spread.shape[:-1], at.shape[:-1])
+        spread = jnp.broadcast_to(spread, (*shape, spread.shape[-1]))
+        result = jnp.take_along_axis(spread, jnp.broadcast_to(at, (*shape, 1)), axis=-1)[..., 0]
+    else:
+        result = jnp.take(ranked, inside, axis=-1, mode="clip")
+        result = transpose(result, (*rest, *node.rank.axes), node.axes)
+    valid = align((rank >= 0) & (rank < most), node.rank.axes, node.axes)
+    if positions:
+        nothing = jnp.zeros((), jnp.int32)
+    elif operand.dtype == jnp.bool_:
+        nothing = jnp.asarray(not descending)
+    else:
+        nothing = _extreme(operand.dtype, largest=not descending)
+    return jnp.where(valid, result, nothing)

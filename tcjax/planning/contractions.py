@@ -1,0 +1,114 @@
+"""Sums of products of plain operands, as `dot_general` along the cheapest path."""
+
+import opt_einsum
+
+from .. import ir
+from ..symbolic import IndexVar
+from .factors import masked
+from .nodes import Contract, Node
+from .reads import as_stored
+from .scope import Scope
+from .values import plan_value
+
+
+def as_contraction(
+    indices: tuple[IndexVar, ...], factors: list[ir.Expr], mask: ir.Expr | None, accumulate: str, scope: Scope
+) -> Node | None:
+    """The product's sum as a contraction, or None where one fused multiply and reduce does as well."""
+    if len(factors) < 2 or not indices or accumulate == "bool":
+        return None
+    if mask is not None:
+        factors = _attach(mask, factors)
+        if not factors:
+            return None
+    spaces = [ir.free_indices(factor) - scope.unrolled for factor in factors]
+    whole = frozenset[IndexVar]().union(*spaces)
+    if any(space == whole and not _is_stored(f) for space, f in zip(spaces, factors, strict=True)):
+        return None
+    if all(space == whole for space in spaces):
+        return None
+    # A vector goes first: XLA:CPU transposes a matrix that is contracted along its major dimension as left operand.
+    factors = sorted(factors, key=lambda factor: bool(ir.free_indices(factor) - scope.unrolled - frozenset(indices)))
+    nodes = tuple(_operand(factor, accumulate, scope) for factor in factors)
+    kept = whole - frozenset(indices)
+    axes = scope.sorted(kept)
+    return Contract(nodes, _path(nodes, axes, scope), dtype=accumulate, axes=axes, why=_reason(factors, indices))
+
+
+# Products of tiny matrices run faster as one fused loop than as calls of a matrix multiplication (bench/):
+# a shared minor axis and a sum of at most this many products,
+FEW_PRODUCTS = 16
+# or free sides (one of them, if nothing is shared) of at most this extent.
+TINY_SIDE = 8
+TINY_SUM = 8
+
+
+def as_products(
+    indices: tuple[IndexVar, ...], factors: list[ir.Expr], mask: ir.Expr | None, scope: Scope
+) -> tuple[IndexVar, ...]:
+    """The indices to unroll where `dot_general` would multiply tiny matrices or move a minor axis; else none.
+
+    ``O(n,a,c,h,w) +=! I(n,a,b,h,w) * J(n,b,c,h,w)`` multiplies tiny matrices, one for each of many (h, w): a loop over
+    b that is elementwise in w reads both operands as they lie.
+    """
+    if len(factors) != 2 or mask is not None or not indices or not all(map(_is_stored, factors)):
+        return ()
+    spaces = [ir.free_indices(factor) - scope.unrolled for factor in factors]
+    reduced = frozenset(indices)
+    batch = (spaces[0] & spaces[1]) - reduced
+    sides = [scope.points(space - batch - reduced) for space in spaces]
+    terms = scope.points(indices)
+    kept = scope.sorted((spaces[0] | spaces[1]) - reduced)
+    if spaces[0] == spaces[1] or not kept or any(reduced - space for space in spaces):
+        return ()
+    if kept[-1] in batch and scope.extent(kept[-1]) > 1:
+        tiny = terms <= FEW_PRODUCTS
+    elif scope.points(batch) > 1:
+        tiny = terms <= FEW_PRODUCTS and max(sides) <= TINY_SIDE
+    else:
+        tiny = terms <= TINY_SUM and 1 < min(sides) <= TINY_SIDE
+    return indices if tiny else ()
+
+
+def _is_stored(factor: ir.Expr) -> bool:
+    """Whether the factor is in memory already, so that contracting it costs no temporary."""
+    return isinstance(factor.operand if isinstance(factor, ir.Cast) else factor, ir.Access)
+
+
+def _attach(mask: ir.Expr, factors: list[ir.Expr]) -> list[ir.Expr]:
+    """The factors with the mask laid over one that has all its indices; none if there is no such factor."""
+    needed = ir.free_indices(mask)
+    for position, factor in enumerate(factors):
+        if needed <= ir.free_indices(factor):
+            return [*factors[:position], masked(mask, factor, 0), *factors[position + 1 :]]
+    return []
+
+
+def _operand(factor: ir.Expr, accumulate: str, scope: Scope) -> Node:
+    # dot_general multiplies 16-bit operands and accumulates in 32 bits by itself.
+    match factor:
+        case ir.Cast(ir.Access() as read) if (
+            factor.dtype == accumulate and ir.types.accumulator(read.dtype) == accumulate
+        ):
+            return as_stored(plan_value(read, scope))
+        case _:
+            return as_stored(plan_value(factor, scope))
+
+
+def _path(nodes: tuple[Node, ...], axes: tuple[IndexVar, ...], scope: Scope) -> tuple[tuple[int, ...], ...]:
+    """Which operands to contract in which order: opt_einsum's, fewest multiplications."""
+    if len(nodes) == 2:
+        return ((0, 1),)
+    every = scope.sorted(axis for node in nodes for axis in node.axes)
+    symbol = {axis: opt_einsum.get_symbol(number) for number, axis in enumerate(every)}
+    equation = ",".join("".join(symbol[a] for a in node.axes) for node in nodes)
+    equation += "->" + "".join(symbol[a] for a in axes)
+    shapes = [tuple(scope.extent(a) for a in node.axes) for node in nodes]
+    path, _ = opt_einsum.contract_path(
+        equation, *shapes, shapes=True, optimize="optimal" if len(nodes) < 7 else "greedy"
+    )
+    return tuple(tuple(step) for step in path)
+
+
+def _reason(factors: list[ir.Expr], indices: tuple[IndexVar, ...]) -> str:
+    return f"a sum over {', '.join(map(str, indices))} of a product of {len(factors)} operands"

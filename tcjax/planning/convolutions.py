@@ -1,0 +1,112 @@
+"""Sums of products of a sliding read and a plain read, as convolutions."""
+
+from collections.abc import Iterable
+
+from .. import ir
+from ..symbolic import Affine, IndexVar
+from .factors import conjuncts, non_negative
+from .nodes import Convolve, Node
+from .reads import as_stored
+from .scope import Scope
+from .values import plan_value
+from .windows import as_sliding, slide
+
+# Up to this many multiply-adds an output element, shifted slices can beat lax.conv (bench/, 2 CPU cores) ...
+FEW_TERMS = 150
+# ... when a dense convolution has few channel pairs, for which lax.conv has no matrices to multiply,
+FEW_PAIRS = 48
+# ... and when the groups of a grouped convolution, which lax.conv computes slowly, are not large themselves.
+WIDE_GROUP = 16
+MANY_FEATURES = 32
+
+
+def as_convolution(
+    indices: tuple[IndexVar, ...], factors: list[ir.Expr], mask: ir.Expr | None, accumulate: str, scope: Scope
+) -> Node | None:
+    """``sum image[.. s*x + d*k ..] * kernel[.. k ..]`` as a convolution, if it is one and worth it."""
+    if len(factors) != 2 or not ir.types.is_float(accumulate):
+        return None
+    reads = [factor.operand if isinstance(factor, ir.Cast) else factor for factor in factors]
+    for image, kernel in (reads, reads[::-1]):
+        if isinstance(image, ir.Access) and isinstance(kernel, ir.Access) and image.dtype == kernel.dtype:
+            if mask is not None and not is_padding(mask, (image,), scope):
+                continue
+            found = _convolution(indices, image, kernel, accumulate, scope)
+            if found is not None:
+                return found
+    return None
+
+
+def _convolution(
+    indices: tuple[IndexVar, ...], image: ir.Access, kernel: ir.Access, accumulate: str, scope: Scope
+) -> Convolve | None:
+    reduced = frozenset(indices)
+    slidings = {
+        dimension: sliding
+        for dimension, subscript in enumerate(image.indices)
+        if (sliding := as_sliding(subscript, reduced, scope)) is not None
+    }
+    if not slidings:
+        return None
+    outputs = {sliding.output for sliding in slidings.values()}
+    taps = {sliding.kernel for sliding in slidings.values()}
+    plain = [s for dimension, s in enumerate(image.indices) if dimension not in slidings]
+    image_axes = _single_axes(plain, scope)
+    kernel_axes = _single_axes(kernel.indices, scope)
+    if image_axes is None or kernel_axes is None or len(outputs) + len(taps) < 2 * len(slidings):
+        return None
+    if not taps <= kernel_axes or (outputs | taps) & image_axes or outputs & kernel_axes:
+        return None
+    shared = image_axes & (kernel_axes - taps)
+    channels, groups = shared & reduced, shared - reduced
+    batch, features = image_axes - shared, kernel_axes - taps - shared
+    if batch & reduced or features & reduced or reduced != taps | channels:
+        return None
+    terms = scope.points(channels) * scope.points(taps)
+    if _slices_win(terms, scope.points(groups), scope.points(channels), scope.points(features)):
+        return None
+    read, windows, inner = slide(image, slidings, scope)
+    return Convolve(
+        as_stored(read),
+        as_stored(plan_value(kernel, scope)),
+        inner.sorted(batch),
+        inner.sorted(groups),
+        inner.sorted(channels),
+        inner.sorted(features),
+        windows,
+        dtype=accumulate,
+        axes=scope.sorted(batch | groups | features | outputs),
+        why=f"{', '.join(sorted(map(str, taps)))} slide along {', '.join(sorted(map(str, outputs)))}; "
+        f"{terms} multiply-adds an output are too many to unroll",
+    )
+
+
+def _slices_win(terms: int, groups: int, channels: int, features: int) -> bool:
+    """Whether the sum of shifted slices is faster than `lax.conv_general_dilated`."""
+    if terms > FEW_TERMS:
+        return False
+    if groups == 1:
+        return channels * features <= FEW_PAIRS
+    return features <= MANY_FEATURES and min(channels, features) < WIDE_GROUP
+
+
+def _single_axes(subscripts: Iterable[Affine], scope: Scope) -> frozenset[IndexVar] | None:
+    """The indices of subscripts that use one index or none each, all different; None otherwise."""
+    found: list[IndexVar] = []
+    for subscript in subscripts:
+        variables = subscript.variables - scope.unrolled
+        if len(variables) > 1 or not subscript.is_linear:
+            return None
+        found.extend(variables)
+    return frozenset(found) if len(set(found)) == len(found) else None
+
+
+def is_padding(mask: ir.Expr, reads: "tuple[ir.Access, ...]", scope: Scope) -> bool:
+    """Whether the mask says no more than "inside the arrays": then zeros around them say it too."""
+    inside = set()
+    for read in reads:
+        origins, shape = scope.origins[read.tensor.name], scope.shapes[read.tensor.name]
+        for subscript, origin, extent in zip(read.indices, origins, shape, strict=True):
+            inside.add(subscript - origin)
+            inside.add(origin + extent - 1 - subscript)
+    return all(non_negative(condition) in inside for condition in conjuncts(mask))

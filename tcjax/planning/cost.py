@@ -1,0 +1,201 @@
+"""What a plan costs: operations, bytes moved, and the largest temporary memory."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+from .. import ir
+from ..symbolic import IndexVar
+from .nodes import (
+    Apply,
+    CallBuiltin,
+    Contract,
+    Convolve,
+    Fill,
+    Fold,
+    Iota,
+    Lookup,
+    Node,
+    OrderStatistic,
+    Pool,
+    Position,
+    Read,
+    Step,
+    Unroll,
+    operands,
+)
+from .plan import Call, CallForeign, Compute, Plan
+
+# A transcendental function costs about this many multiply-adds.
+BUILTIN_FLOPS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """`flops`: scalar operations; `bytes`: read and written at least once; `temporary`: predicted peak beside
+    arguments and results, in bytes."""
+
+    flops: int
+    bytes: int
+    temporary: int
+
+
+def cost_of(stage: Compute) -> Cost:
+    """The cost of one statement."""
+    extents = {index: max(0, hi - lo) for index, (lo, hi) in stage.box.items()}
+    meter = _Meter(extents)
+    flops = meter.flops(stage.value)
+    read = sum(meter.reads(stage.value).values())
+    written = prod(stage.shape) * _width(stage.dtype)
+    return Cost(flops, read + written, meter.temporaries(stage.value, root=True))
+
+
+def plan_cost(plan: Plan) -> Cost:
+    """The cost of a whole plan; tensors that are neither passed nor returned are temporaries."""
+    flops = moved = peak = 0
+    held = 0
+    for stage in plan.stages:
+        match stage:
+            case Compute():
+                cost = cost_of(stage)
+                flops += cost.flops
+                moved += cost.bytes
+                peak = max(peak, held + cost.temporary)
+                if stage.target not in plan.returns:
+                    held += prod(stage.shape) * _width(stage.dtype)
+            case Call(plan=inner):
+                cost = plan_cost(inner)
+                flops, moved, peak = flops + cost.flops, moved + cost.bytes, max(peak, held + cost.temporary)
+            case CallForeign():
+                continue
+    return Cost(flops, moved, max(peak, held))
+
+
+def _width(dtype: str) -> int:
+    return max(1, ir.types.BITS[ir.types.narrow(dtype)] // 8)
+
+
+@dataclass(frozen=True, slots=True)
+class _Meter:
+    extents: Mapping[IndexVar, int]
+
+    def points(self, node: Node) -> int:
+        return prod(self.extents.get(axis, 1) for axis in node.axes)
+
+    def size(self, node: Node) -> int:
+        return self.points(node) * _width(node.dtype)
+
+    def flops(self, node: Node) -> int:
+        inner = sum(map(self.flops, operands(node)))
+        match node:
+            case Fill() | Iota() | Step() | Read():
+                return inner
+            case Apply(operator=operator):
+                return inner + (self.points(node) if operator not in ("cast", "stop") else 0)
+            case CallBuiltin():
+                return inner + BUILTIN_FLOPS * self.points(node)
+            case Contract():
+                return inner + self._contraction(node)
+            case Convolve(channels=channels, windows=windows):
+                taps = prod(self.extents[axis] for axis in (*channels, *(w.kernel for w in windows)))
+                return inner + 2 * self.points(node) * taps
+            case Fold(operand=operand) | Position(operand=operand):
+                return inner + self.points(operand)
+            case OrderStatistic(operand=operand):
+                points = self.points(operand)
+                return inner + points * max(1, points.bit_length())
+            case Pool(windows=windows):
+                return inner + self.points(node) * prod(extent for _, extent in windows)
+            case Unroll(box=box):
+                steps = prod(hi - lo for _, lo, hi in box)
+                return steps * inner + (steps - 1) * self.points(node)
+
+    def _contraction(self, node: Contract) -> int:
+        pending = [frozenset(operand.axes) for operand in node.operands]
+        total = 0
+        for step in node.path:
+            taken = [pending[number] for number in step]
+            pending = [axes for number, axes in enumerate(pending) if number not in step]
+            every = frozenset[IndexVar]().union(*taken)
+            kept = every & frozenset(node.axes).union(*pending)
+            total += (2 if kept != every else 1) * prod(self.extents.get(axis, 1) for axis in every)
+            pending.append(kept)
+        return total
+
+    def reads(self, node: Node) -> dict[tuple[str, object], int]:
+        """The bytes of each distinct read, counted once: what an unrolled window reads again stays in cache."""
+        found: dict[tuple[str, object], int] = {}
+        if isinstance(node, Read):
+            found[(node.tensor, node.axes)] = self.size(node)
+        for operand in operands(node):
+            found |= self.reads(operand)
+        return found
+
+    def temporaries(self, node: Node, *, root: bool) -> int:
+        """Bytes that the node and what it uses need beside its result (the result too unless it is the root)."""
+        match node:
+            case Fill() | Iota() | Step():
+                return 0
+            case Read():
+                padded = any(not isinstance(d, Lookup) and (d.low or d.high) for d in node.dimensions)
+                return self.size(node) if padded and not root else 0
+            case Apply() | CallBuiltin():
+                return sum(self.temporaries(operand, root=False) for operand in operands(node))
+            case Contract(operands=inner):
+                own = 0 if root else self.size(node)
+                return own + sum(self._materialised(operand) for operand in inner) + self._intermediate(node)
+            case Convolve(image=image, kernel=kernel):
+                own = 0 if root else self.size(node)
+                inner = self._materialised(image) + self._materialised(kernel)
+                # XLA transposes image and result into the layout of its convolution.
+                return own + inner + self._image(node) + self.size(node)
+            case Fold(operand=operand):
+                own = 0 if root else self.size(node)
+                inner = self.temporaries(operand, root=False)
+                return own + inner + (0 if _fuses(node) else self.size(operand))
+            case Pool(operand=operand) | Position(operand=operand):
+                return (0 if root else self.size(node)) + self._materialised(operand)
+            case OrderStatistic(operand=operand):
+                return 3 * self.size(operand) + (0 if root else self.size(node))
+            case Unroll(body=body):
+                return self.temporaries(body, root=root)
+
+    def _materialised(self, node: Node) -> int:
+        stored = isinstance(node, Read)
+        return self.temporaries(node, root=False) + (0 if stored or isinstance(node, Fold) else self.size(node))
+
+    def _image(self, node: Convolve) -> int:
+        positions = {
+            w.position: w.stride * (self.extents[w.output] - 1) + w.dilation * (self.extents[w.kernel] - 1) + 1
+            for w in node.windows
+        }
+        points = prod(positions.get(axis, self.extents.get(axis, 1)) for axis in node.image.axes)
+        return points * _width(node.dtype)
+
+    def _intermediate(self, node: Contract) -> int:
+        pending = [frozenset(operand.axes) for operand in node.operands]
+        total = 0
+        for step in node.path[:-1]:
+            taken = [pending[number] for number in step]
+            pending = [axes for number, axes in enumerate(pending) if number not in step]
+            kept = frozenset[IndexVar]().union(*taken) & frozenset(node.axes).union(*pending)
+            total += prod(self.extents.get(axis, 1) for axis in kept) * _width(node.dtype)
+            pending.append(kept)
+        return total
+
+
+def _fuses(node: Fold) -> bool:
+    """Whether XLA reduces without storing the operand: sums, minima, maxima of floats, no selects or gathers."""
+    if isinstance(node.operand, Read):
+        return True
+    if node.reducer not in (ir.Reducer.SUM, ir.Reducer.MIN, ir.Reducer.MAX) or node.dtype not in ("float32", "float64"):
+        return False
+    pending: list[Node] = [node.operand]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, Apply) and current.operator == "where":
+            return False
+        if isinstance(current, Read) and any(isinstance(d, Lookup) for d in current.dimensions):
+            return False
+        pending.extend(operands(current))
+    return True

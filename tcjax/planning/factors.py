@@ -1,0 +1,152 @@
+"""Sums of products: taking an expression apart, and conditions as affine inequalities."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from .. import ir
+from ..symbolic import Affine, IndexVar
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """``sign * (mask ? factors : 0)``."""
+
+    factors: tuple[ir.Expr, ...]
+    negative: bool = False
+    mask: ir.Expr | None = None
+
+
+def summands(expr: ir.Expr) -> list[Product]:
+    """The expression as a sum of products, split at its outermost additions only."""
+    pending, products = [(expr, False)], []
+    while pending:
+        current, negative = pending.pop()
+        match current:
+            case ir.Binary("+", left, right) if current.dtype != "bool":
+                pending += [(right, negative), (left, negative)]
+            case ir.Binary("-", left, right):
+                pending += [(right, not negative), (left, negative)]
+            case ir.Unary("-", operand):
+                pending.append((operand, not negative))
+            case _:
+                products.append(_product(current, negative))
+    return products
+
+
+def _product(expr: ir.Expr, negative: bool) -> Product:
+    mask: ir.Expr | None = None
+    pending, factors = [expr], []
+    while pending:
+        current = pending.pop()
+        match current:
+            case ir.Binary("*", left, right) if current.dtype != "bool":
+                pending += [right, left]
+            case ir.Unary("-", operand):
+                negative = not negative
+                pending.append(operand)
+            case ir.Select(condition, then, ir.Const(0)):
+                mask = both(mask, condition)
+                pending.append(then)
+            case ir.Select(condition, ir.Const(0), otherwise):
+                mask = both(mask, negated(condition))
+                pending.append(otherwise)
+            case _:
+                factors.append(current)
+    return Product(tuple(factors), negative, mask)
+
+
+def both(a: ir.Expr | None, b: ir.Expr | None) -> ir.Expr | None:
+    """The conjunction of two conditions, either of which may be missing."""
+    if a is None or b is None:
+        return a if b is None else b
+    return ir.Binary("&&", a, b, "bool")
+
+
+_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+
+
+def negated(condition: ir.Expr) -> ir.Expr:
+    """Where the condition does not hold (an integer comparison is turned round; of floats, NaN stands in the way)."""
+    match condition:
+        case ir.Binary(operator, left, _) if operator in _OPPOSITE and left.dtype == "int32":
+            return replace(condition, operator=_OPPOSITE[operator])
+        case ir.Unary("!", operand):
+            return operand
+        case _:
+            return ir.Unary("!", condition, "bool")
+
+
+def multiply(factors: Iterable[ir.Expr]) -> ir.Expr:
+    """The product of at least one factor."""
+    first, *rest = factors
+    for factor in rest:
+        first = ir.Binary("*", first, factor, factor.dtype)
+    return first
+
+
+def masked(mask: ir.Expr | None, body: ir.Expr, otherwise: bool | int | float) -> ir.Expr:
+    """``mask ? body : otherwise``."""
+    if mask is None:
+        return body
+    return ir.Select(mask, body, ir.Const(otherwise, body.dtype), body.dtype)
+
+
+def conjuncts(condition: ir.Expr) -> list[ir.Expr]:
+    """The conditions that must all hold."""
+    match condition:
+        case ir.Binary("&&", left, right):
+            return conjuncts(left) + conjuncts(right)
+        case _:
+            return [condition]
+
+
+def non_negative(condition: ir.Expr) -> Affine | None:
+    """The affine expression that is >= 0 exactly where an integer comparison holds; None if there is none."""
+    match condition:
+        case ir.Binary("<" | "<=" | ">" | ">=" as operator, left, right):
+            a, b = affine_of(left), affine_of(right)
+            if a is None or b is None:
+                return None
+            match operator:
+                case "<":
+                    return b - a - 1
+                case "<=":
+                    return b - a
+                case ">":
+                    return a - b - 1
+                case _:
+                    return a - b
+        case ir.Unary("!", operand):
+            inner = negated(operand)
+            return None if isinstance(inner, ir.Unary) else non_negative(inner)
+        case _:
+            return None
+
+
+def affine_of(expr: ir.Expr) -> Affine | None:
+    """An integer value as an affine expression, if it is one."""
+    match expr:
+        case ir.Const(value, "int32"):
+            return Affine.of(int(value.real))
+        case ir.Index(variable):
+            return Affine.of(variable)
+        case ir.Unary("-", operand):
+            inner = affine_of(operand)
+            return None if inner is None else -inner
+        case ir.Binary("+" | "-" | "*" as operator, left, right):
+            a, b = affine_of(left), affine_of(right)
+            if a is None or b is None:
+                return None
+            if operator == "+":
+                return a + b
+            if operator == "-":
+                return a - b
+            scale, other = (a, b) if a.constant is not None else (b, a)
+            return None if scale.constant is None else other.scale(scale.constant)
+        case _:
+            return None
+
+
+def depends(expr: ir.Expr, indices: frozenset[IndexVar]) -> bool:
+    """Whether the value changes with any of the indices."""
+    return not indices.isdisjoint(ir.free_indices(expr))

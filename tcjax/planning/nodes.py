@@ -1,0 +1,220 @@
+"""Computations over named axes: what a plan is made of. Data only; `lowering` turns each node into JAX.
+
+Every node yields an array whose dimensions are its `axes`, in that order; a node without axes yields a scalar.
+"""
+
+from dataclasses import dataclass, field
+
+from ..ir import Reducer
+from ..symbolic import Affine, IndexVar
+
+Axes = tuple[IndexVar, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Computation:
+    """`dtype` of the array and its `axes`; `why` is the planner's reason, for `explain`."""
+
+    dtype: str
+    axes: Axes = ()
+    why: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Fill(Computation):
+    """A constant."""
+
+    value: bool | int | float | complex
+
+
+@dataclass(frozen=True, slots=True)
+class Iota(Computation):
+    """The values ``start, start + 1, ...`` of an index, along its own axis."""
+
+    index: IndexVar
+    start: int
+    extent: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Computation):
+    """The current value of an index that an enclosing `Unroll` steps through."""
+
+    index: IndexVar
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """One dimension of a read, as a slice: elements ``start, start + stride, ...``, `count` of them.
+
+    `low` and `high` zeros are first laid around the dimension; `start` counts from the first of them, and may use
+    unrolled indices. `factors` split the strip row-major into ``(index, extent, block)``: a block of `block` elements
+    for each value of the index, of which the next factor uses the front. No factor: one element, no axis.
+    """
+
+    start: Affine
+    stride: int
+    count: int
+    low: int
+    high: int
+    factors: tuple[tuple[IndexVar, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """One dimension of a read by an array of positions; `clamp` brings them into the dimension first."""
+
+    positions: "Node"
+    clamp: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Computation):
+    """A tensor by slices, with an axis that several slices share taken along its diagonal, and by lookups."""
+
+    tensor: str
+    dimensions: tuple[Strip | Lookup, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Apply(Computation):
+    """An operator, ``cast``, ``where`` or ``stop`` (no derivative passes), element by element."""
+
+    operator: str
+    arguments: "tuple[Node, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class CallBuiltin(Computation):
+    """A builtin or (`foreign`) a Python function, element by element.
+
+    Where `live` is false the result does not count, and harmless arguments take the place of the given ones.
+    """
+
+    function: str
+    arguments: "tuple[Node, ...]"
+    foreign: bool = False
+    live: "Node | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Contract(Computation):
+    """The sum over all axes that are not in `axes` of the product of the operands, two at a time along `path`."""
+
+    operands: "tuple[Node, ...]"
+    path: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """How one spatial dimension of a convolution runs: ``position = stride*output + dilation*kernel`` (+ a flip)."""
+
+    position: IndexVar
+    output: IndexVar
+    kernel: IndexVar
+    stride: int
+    dilation: int
+    flip_kernel: bool
+    flip_output: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Convolve(Computation):
+    """A convolution. `image` has `batch`, `groups`, `channels` and the windows' position axes; `kernel` has `groups`,
+    `channels`, `features` and the windows' kernel axes."""
+
+    image: "Node"
+    kernel: "Node"
+    batch: Axes
+    groups: Axes
+    channels: Axes
+    features: Axes
+    windows: tuple[Window, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fold(Computation):
+    """A reduction of the operand over `indices`."""
+
+    reducer: Reducer
+    operand: "Node"
+    indices: Axes
+
+
+@dataclass(frozen=True, slots=True)
+class Pool(Computation):
+    """A reduction over windows, one `lax.reduce_window` a dimension: `operand` has the position axes."""
+
+    reducer: Reducer
+    operand: "Node"
+    windows: tuple[tuple[Window, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unroll(Computation):
+    """The elementwise combination of `body` at every point of a small box of indices."""
+
+    reducer: Reducer
+    box: tuple[tuple[IndexVar, int, int], ...]
+    body: "Node"
+
+
+@dataclass(frozen=True, slots=True)
+class Position(Computation):
+    """argmin or argmax over `indices`, row-major in their order; int32."""
+
+    reducer: Reducer
+    operand: "Node"
+    indices: Axes
+    extents: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OrderStatistic(Computation):
+    """The `rank`-th smallest or largest over `indices` (mink maxk), or its position (argmink argmaxk)."""
+
+    reducer: Reducer
+    operand: "Node"
+    rank: "Node"
+    indices: Axes
+    extents: tuple[int, ...]
+
+
+Node = (
+    Fill
+    | Iota
+    | Step
+    | Read
+    | Apply
+    | CallBuiltin
+    | Contract
+    | Convolve
+    | Fold
+    | Pool
+    | Unroll
+    | Position
+    | OrderStatistic
+)
+
+
+def operands(node: Node) -> tuple[Node, ...]:
+    """The computations that a node uses directly."""
+    match node:
+        case Fill() | Iota() | Step():
+            return ()
+        case Read(dimensions=dimensions):
+            return tuple(d.positions for d in dimensions if isinstance(d, Lookup))
+        case Apply(arguments=arguments):
+            return arguments
+        case CallBuiltin(arguments=arguments, live=live):
+            return arguments if live is None else (*arguments, live)
+        case Contract(operands=inner):
+            return inner
+        case Convolve(image=image, kernel=kernel):
+            return (image, kernel)
+        case Fold(operand=operand) | Pool(operand=operand) | Position(operand=operand):
+            return (operand,)
+        case OrderStatistic(operand=operand, rank=rank):
+            return (operand, rank)
+        case Unroll(body=body):
+            return (body,)

@@ -1,0 +1,174 @@
+"""Plans as text."""
+
+from .. import ir
+from .nodes import (
+    Apply,
+    CallBuiltin,
+    Contract,
+    Convolve,
+    Fill,
+    Fold,
+    Iota,
+    Lookup,
+    Node,
+    OrderStatistic,
+    Pool,
+    Position,
+    Read,
+    Step,
+    Strip,
+    Unroll,
+    operands,
+)
+from .plan import Call, CallForeign, Compute, Plan
+
+
+def show_plan(plan: Plan) -> str:
+    """The stages in order, each computation as an indented tree."""
+    lines = [f"plan {plan.name}({', '.join(plan.parameters)}) -> ({', '.join(plan.returns)})"]
+    for stage in plan.stages:
+        match stage:
+            case Compute(target, dtype, shape, _, value, store):
+                how = "" if store.combine is None or not store.keeps or store.restart else f" {store.combine.value}="
+                lines.append(f"  {target}: {dtype}{list(shape)}{how}")
+                lines += [f"    {line}" for line in show_node(value)]
+            case Call(targets, inner, arguments):
+                lines.append(f"  {', '.join(targets)} = {inner.name}({', '.join(arguments)})")
+                lines += [f"    {line}" for line in show_plan(inner).splitlines()]
+            case CallForeign(targets, function, arguments, _):
+                lines.append(f"  {', '.join(targets)} = python {function}({', '.join(arguments)})")
+    return "\n".join(lines)
+
+
+def show_node(node: Node) -> list[str]:
+    """The computation as a tree, one node a line."""
+    own = f"{describe(node)} -> {node.dtype}[{', '.join(map(str, node.axes))}]"
+    inner = [f"  {line}" for operand in operands(node) for line in show_node(operand)]
+    if isinstance(node, (Fill, Iota, Step)):
+        return [describe(node)]
+    return [own, *inner]
+
+
+def describe(node: Node) -> str:
+    """The node alone, in a few words."""
+    match node:
+        case Fill(value):
+            return f"{value}"
+        case Iota(index, start, extent):
+            return f"{index} = {start}..{start + extent - 1}"
+        case Step(index):
+            return f"step {index}"
+        case Read(tensor, dimensions):
+            return f"read {tensor}[{', '.join(map(_dimension, dimensions))}]"
+        case Apply(operator) | CallBuiltin(operator):
+            return operator
+        case Contract(path=path):
+            return "dot_general" if len(path) == 1 else f"dot_general along {list(path)}"
+        case Convolve(windows=windows):
+            return f"conv {len(windows)}-D"
+        case Fold(reducer, _, indices):
+            return f"reduce {reducer.value} over {', '.join(map(str, indices))}"
+        case Pool(reducer):
+            return f"reduce_window {reducer.value}"
+        case Unroll(reducer, box):
+            steps = ", ".join(f"{index} in {lo}:{hi}" for index, lo, hi in box)
+            return f"unrolled {reducer.value} for {steps}"
+        case Position(reducer, _, indices) | OrderStatistic(reducer, _, _, indices):
+            return f"{reducer.value} over {', '.join(map(str, indices))}"
+
+
+def _dimension(dimension: Strip | Lookup) -> str:
+    match dimension:
+        case Lookup(_, clamp):
+            return "looked up, clamped" if clamp else "looked up"
+        case Strip(start, stride, count, low, high, factors):
+            pads = f" padded {low},{high}" if low or high else ""
+            if not factors:
+                return f"{start}{pads}"
+            step = "" if stride == 1 else f":{stride}"
+            split = "" if len(factors) == 1 else f" as {' x '.join(str(extent) for _, extent, _ in factors)}"
+            return f"{start}+{count}{step}{split}{pads}"
+
+
+def name_of(node: Node) -> str:
+    """The one operation that a user would name for this computation."""
+    main = _main(node)
+    match main:
+        case Read():
+            if any(isinstance(dimension, Lookup) for dimension in main.dimensions):
+                return "gather"
+            return "slice" if main is node else "elementwise"
+        case Apply() | CallBuiltin():
+            return "elementwise"
+        case Fill() | Iota() | Step():
+            return "constant" if main is node else "elementwise"
+        case Contract():
+            return "dot_general"
+        case Convolve():
+            return "conv_general_dilated"
+        case Fold(reducer=reducer):
+            return f"reduce {reducer.value}"
+        case Pool():
+            return "reduce_window"
+        case Unroll():
+            return "shifted slices" if not _gathers(main) else "unrolled gather"
+        case Position():
+            return main.reducer.value
+        case OrderStatistic():
+            return "sort"
+
+
+def _main(node: Node) -> Node:
+    """The heaviest kind of operation in the computation."""
+    best = node
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if _WEIGHT.get(type(current), 0) > _WEIGHT.get(type(best), 0):
+            best = current
+        if not isinstance(current, Unroll):
+            pending.extend(operands(current))
+    return best
+
+
+_WEIGHT = {
+    Read: 0,
+    Apply: 1,
+    CallBuiltin: 1,
+    Fold: 3,
+    Position: 4,
+    OrderStatistic: 5,
+    Pool: 5,
+    Unroll: 6,
+    Convolve: 8,
+    Contract: 7,
+}
+
+
+def _gathers(node: Node) -> bool:
+    if isinstance(node, Read) and any(isinstance(d, Lookup) for d in node.dimensions):
+        return True
+    return any(map(_gathers, operands(node)))
+
+
+def reason_of(node: Node) -> str:
+    """Why this operation, and why not a better one."""
+    main = _main(node)
+    if main.why:
+        return main.why
+    match main:
+        case Fold(reducer=ir.Reducer.SUM):
+            return "not a contraction: the summand is not a product of operands with fewer indices"
+        case Fold(reducer=reducer):
+            return f"{reducer.value} is not a sum of products: an elementwise body, reduced"
+        case Unroll(box=box):
+            steps = 1
+            for _, lo, hi in box:
+                steps *= hi - lo
+            return f"{steps} shifted reads in one fused loop, no temporary"
+        case Read():
+            if any(isinstance(d, Lookup) for d in main.dimensions):
+                return "a subscript is data, or not affine"
+            return "affine subscripts with one index each: slices"
+        case _:
+            return "elementwise: XLA fuses it into one loop"

@@ -1,0 +1,170 @@
+"""Tensor reads as slices, reshapes and diagonals where the subscripts allow, as lookups where they do not."""
+
+from collections import Counter
+from dataclasses import replace
+
+from .. import ir
+from ..symbolic import Affine, IndexVar
+from ..symbolic.affine import Atom, Clamp, Quotient, Remainder
+from .nodes import Apply, Iota, Lookup, Node, Read, Step, Strip
+from .scope import Scope, fill
+
+
+def plan_read(access: ir.Access, scope: Scope) -> Node:
+    """The tensor at every point of the access's indices."""
+    name = access.tensor.name
+    shape = scope.shapes[name]
+    origins = scope.origins[name]
+    subscripts = [index - origin for index, origin in zip(access.indices, origins, strict=True)]
+    strips = [as_strip(subscript, extent, scope) for subscript, extent in zip(subscripts, shape, strict=True)]
+    # An axis that is looked up in one dimension cannot be sliced in another; a shared axis of two slices is a diagonal.
+    while True:
+        looked_up = {
+            axis for strip, s in zip(strips, subscripts, strict=True) if strip is None for axis in _axes(s, scope)
+        }
+        counts = Counter(index for strip in strips if strip is not None for index, _, _ in strip.factors)
+        again = [None if strip is not None and _must_look_up(strip, looked_up, counts) else strip for strip in strips]
+        if again == strips:
+            break
+        strips = again
+    dimensions = tuple(
+        strip if strip is not None else _lookup(subscript, extent, scope)
+        for strip, subscript, extent in zip(strips, subscripts, shape, strict=True)
+    )
+    axes = scope.sorted(axis for subscript in subscripts for axis in _axes(subscript, scope))
+    return Read(name, dimensions, dtype=access.dtype, axes=axes)
+
+
+def as_stored(node: Node) -> Node:
+    """A read with its axes in the order in which they lie in memory: for operations that take any order."""
+    if not isinstance(node, Read) or not all(isinstance(d, Strip) for d in node.dimensions):
+        return node
+    axes = [index for d in node.dimensions if isinstance(d, Strip) for index, _, _ in d.factors]
+    return replace(node, axes=tuple(dict.fromkeys(axes)))
+
+
+def is_window(subscript: Affine, scope: Scope) -> bool:
+    """Whether several indices run over overlapping elements of a dimension, as in ``h + kh``."""
+    free = [a for a, _ in subscript.terms if isinstance(a, IndexVar) and a not in scope.unrolled]
+    return len(free) > 1 and subscript.is_linear and as_strip(subscript, 1, scope) is None
+
+
+def as_strip(subscript: Affine, extent: int, scope: Scope) -> Strip | None:
+    """The subscript as a (split) slice of a dimension of this extent, or None."""
+    fixed, free = Affine((), subscript.base), []
+    for atom, weight in subscript.terms:
+        step = weight.constant
+        assert step is not None, "sizes are numbers by now"
+        if not isinstance(atom, IndexVar):
+            if atom.index_variables() <= scope.unrolled and not Affine.of(atom).is_data:
+                fixed = fixed + Affine.of(atom).scale(step)
+                continue
+            return None
+        if atom in scope.unrolled:
+            fixed = fixed + Affine.of(atom).scale(step)
+        elif scope.extent(atom) == 1:
+            fixed = fixed + step * scope.box[atom][0]
+            free.append((atom, step))
+        else:
+            free.append((atom, step))
+    single = [(atom, step) for atom, step in free if scope.extent(atom) == 1]
+    free = sorted(((a, s) for a, s in free if scope.extent(a) != 1), key=lambda term: -abs(term[1]))
+    if any(scope.extent(atom) == 0 for atom, _ in free):
+        return _empty_strip(free, single, scope)
+    if len({step > 0 for _, step in free}) > 1:
+        return None
+    stride = free[-1][1] if free else 1
+    if any(step % stride for _, step in free):
+        return None
+    factors: list[tuple[IndexVar, int, int]] = []
+    for position, (atom, step) in enumerate(free):
+        block = step // stride
+        if position + 1 < len(free):
+            inner, inner_step = free[position + 1]
+            if block < scope.extent(inner) * (inner_step // stride):
+                return None
+        factors.append((atom, scope.extent(atom), block))
+    count = factors[0][1] * factors[0][2] if factors else 1
+    start = fixed
+    for atom, step in free:
+        start = start + step * scope.box[atom][0]
+    span = scope.bounds(start)
+    assert span is not None
+    reach = stride * (count - 1)
+    first, last = span[0] + min(0, reach), span[1] + max(0, reach)
+    low, high = max(0, -first), max(0, last - (extent - 1))
+    return Strip(start + low, stride, count, low, high, (*((atom, 1, 1) for atom, _ in single), *factors))
+
+
+def _empty_strip(free: list[tuple[IndexVar, int]], single: list[tuple[IndexVar, int]], scope: Scope) -> Strip | None:
+    if len(free) > 1:
+        return None
+    return Strip(Affine.of(0), 1, 0, 0, 0, (*((atom, 1, 1) for atom, _ in single), (free[0][0], 0, 1)))
+
+
+def _must_look_up(strip: Strip, looked_up: set[IndexVar], counts: Counter[IndexVar]) -> bool:
+    shared = {index for index, _, _ in strip.factors if counts[index] > 1}
+    indices = {index for index, _, _ in strip.factors}
+    return bool(indices & looked_up) or (bool(shared) and len(strip.factors) > 1)
+
+
+def _axes(subscript: Affine, scope: Scope) -> frozenset[IndexVar]:
+    return subscript.variables - scope.unrolled
+
+
+def _lookup(subscript: Affine, extent: int, scope: Scope) -> Lookup:
+    positions = plan_integer(subscript, scope)
+    if subscript.is_data:
+        return Lookup(positions, clamp=True)
+    span = scope.bounds(subscript)
+    return Lookup(positions, clamp=span is None or span[0] < 0 or span[1] >= extent)
+
+
+def plan_integer(affine: Affine, scope: Scope) -> Node:
+    """A subscript's values as an int32 array."""
+    total: Node | None = None
+    for atom, weight in affine.terms:
+        step = weight.constant
+        assert step is not None
+        node = _plan_atom(atom, scope)
+        if step != 1:
+            node = scope.apply("*", (node, fill(step, "int32")), "int32")
+        total = node if total is None else scope.apply("+", (total, node), "int32")
+    base = affine.base.constant
+    assert base is not None
+    if total is None:
+        return fill(base, "int32")
+    return scope.apply("+", (total, fill(base, "int32")), "int32") if base else total
+
+
+def _plan_atom(atom: Atom, scope: Scope) -> Node:
+    match atom:
+        case IndexVar():
+            return plan_index(atom, scope)
+        case Quotient(argument, divisor):
+            return _divide("//", argument, divisor.constant, scope)
+        case Remainder(argument, divisor):
+            return _divide("%", argument, divisor.constant, scope)
+        case Clamp(kind, arguments):
+            node = plan_integer(arguments[0], scope)
+            for argument in arguments[1:]:
+                node = scope.apply(kind, (node, plan_integer(argument, scope)), "int32")
+            return node
+        case ir.Data(expr):
+            from .values import plan_value
+
+            return scope.cast(plan_value(expr, replace(scope, live=None)), "int32")
+        case _:
+            raise AssertionError(atom)
+
+
+def _divide(operator: str, argument: Affine, divisor: int | None, scope: Scope) -> Apply:
+    assert divisor is not None
+    return scope.apply(operator, (plan_integer(argument, scope), fill(divisor, "int32")), "int32")
+
+
+def plan_index(index: IndexVar, scope: Scope) -> Node:
+    """The values of an index, int32."""
+    if index in scope.unrolled:
+        return Step(index, dtype="int32")
+    return Iota(index, scope.box[index][0], scope.extent(index), dtype="int32", axes=(index,))

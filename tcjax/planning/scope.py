@@ -1,0 +1,114 @@
+"""What the planner knows while it looks at one statement."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from .. import ir
+from ..symbolic import Affine, IndexVar, Interval
+from .nodes import Apply, Axes, Fill, Node
+
+Box = Mapping[IndexVar, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Ranges of the indices, extents and origins of the tensors, the order of axes, and which indices are unrolled.
+
+    `live` is true where an enclosing ternary or guard lets the expression count (None: everywhere).
+    """
+
+    box: Box
+    shapes: Mapping[str, tuple[int, ...]]
+    origins: Mapping[str, tuple[int, ...]]
+    order: Mapping[IndexVar, int]
+    unrolled: frozenset[IndexVar] = frozenset()
+    live: Node | None = None
+
+    def extent(self, index: IndexVar) -> int:
+        lo, hi = self.box[index]
+        return max(0, hi - lo)
+
+    def points(self, indices: Iterable[IndexVar]) -> int:
+        """How many points the box of these indices has."""
+        count = 1
+        for index in indices:
+            count *= self.extent(index)
+        return count
+
+    def sorted(self, indices: Iterable[IndexVar]) -> Axes:
+        """Distinct indices in the order of the statement: left side first, reductions last (minor)."""
+        return tuple(sorted(set(indices), key=lambda index: (self.order.get(index, len(self.order)), str(index))))
+
+    def bounds(self, affine: Affine) -> tuple[int, int] | None:
+        """The least and the greatest value of a subscript over the box; None when data decides it."""
+        interval = affine.bounds({v: Interval.of(*self.box[v]) for v in affine.variables})
+        if interval is None:
+            return None
+        lo, hi = interval.lo.constant, interval.hi.constant
+        assert lo is not None and hi is not None
+        return lo, hi - 1
+
+    def unrolling(self, indices: Iterable[IndexVar]) -> "Scope":
+        return replace(self, unrolled=self.unrolled | frozenset(indices))
+
+    def where(self, live: Node) -> "Scope":
+        """The scope of an expression that counts only where `live` holds."""
+        both = live if self.live is None else self.apply("&&", (self.live, live), "bool")
+        return replace(self, live=both)
+
+    def with_index(self, index: IndexVar, lo: int, hi: int, beside: IndexVar) -> "Scope":
+        """The scope with one more index, which takes the place of `beside` in the order of axes."""
+        order = {**self.order, index: self.order.get(beside, len(self.order))}
+        return replace(self, box={**self.box, index: (lo, hi)}, order=order)
+
+    def apply(self, operator: str, arguments: tuple[Node, ...], dtype: str) -> Apply:
+        axes = self.sorted(axis for argument in arguments for axis in argument.axes)
+        return Apply(operator, arguments, dtype=dtype, axes=axes)
+
+    def cast(self, node: Node, dtype: str) -> Node:
+        if node.dtype == dtype:
+            return node
+        return self.apply("cast", (node,), dtype)
+
+
+def fill(value: bool | int | float | complex, dtype: str) -> Fill:
+    return Fill(value, dtype=dtype)
+
+
+def identity(reducer: ir.Reducer, dtype: str) -> bool | int | float:
+    """The value that a reduction over no points has."""
+    match reducer:
+        case ir.Reducer.SUM | ir.Reducer.MEAN | ir.Reducer.ARGMIN | ir.Reducer.ARGMAX:
+            return False if dtype == "bool" else 0
+        case ir.Reducer.PRODUCT:
+            return True if dtype == "bool" else 1
+        case ir.Reducer.ANY:
+            return False
+        case ir.Reducer.ALL:
+            return True
+        case ir.Reducer.MIN | ir.Reducer.MINK | ir.Reducer.ARGMINK:
+            return greatest(dtype)
+        case ir.Reducer.MAX | ir.Reducer.MAXK | ir.Reducer.ARGMAXK | ir.Reducer.LOGSUMEXP:
+            return least(dtype)
+
+
+def greatest(dtype: str) -> bool | int | float:
+    """The identity of min."""
+    if dtype == "bool":
+        return True
+    if dtype in ir.types.UNSIGNED:
+        return 2 ** ir.types.BITS[dtype] - 1
+    if dtype in ir.types.SIGNED:
+        return 2 ** (ir.types.BITS[dtype] - 1) - 1
+    return float("inf")
+
+
+def least(dtype: str) -> bool | int | float:
+    """The identity of max."""
+    if dtype == "bool":
+        return False
+    if dtype in ir.types.UNSIGNED:
+        return 0
+    if dtype in ir.types.SIGNED:
+        return -(2 ** (ir.types.BITS[dtype] - 1))
+    return float("-inf")

@@ -1,0 +1,216 @@
+"""Range inference with numbers: every size, range and extent of a call, and a check of every access."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from .. import ir
+from ..diagnostics import Code, CompileError
+from ..symbolic import IndexVar, Interval, Size, SizeVar
+from . import mistakes
+from .bound import Bound, Box
+from .checks import check_accesses
+from .rounds import Place, Solution, left_constraints, solve_statement
+from .sizes import as_variable, bind_sizes
+from .survey import Comprehension
+from .targets import declared_place, found_place, settled_place
+
+Shape = tuple[int, ...]
+ForeignShapes = Callable[[str, tuple[ir.Tensor, ...], tuple[Shape, ...]], tuple[Shape, ...]]
+
+
+def bind(
+    function: ir.Function,
+    shapes: Mapping[str, Shape],
+    sizes: Mapping[str, int] | None = None,
+    initial: Mapping[str, Shape] | None = None,
+    foreign: ForeignShapes | None = None,
+) -> Bound:
+    """Everything range inference knows of a call with arguments of these `shapes` (by parameter name).
+
+    `sizes` are given by keyword, `initial` are the shapes of the initial values passed for `function.initial`.
+    `foreign` tells the result shapes of a Python function: it takes its name, the argument tensors and
+    their shapes; only functions with an `ir.ApplyForeign` need it.
+    Raises `CompileError` for every mistake of section 4 to 7 (TC04xx, TC05xx, TC06xx, TC07xx).
+    """
+    binder = _Binder(function, bind_sizes(function, shapes, sizes), initial or {}, foreign)
+    for number, statement in enumerate(function.statements):
+        binder.step(number, statement)
+    return binder.finish()
+
+
+class _Binder:
+    """What is known of the tensors between two statements."""
+
+    def __init__(
+        self,
+        function: ir.Function,
+        sizes: dict[SizeVar, int],
+        initial: Mapping[str, Shape],
+        foreign: ForeignShapes | None,
+    ) -> None:
+        self.function = function
+        self.sizes = sizes
+        self.foreign = foreign
+        self.declared = {tensor.name for tensor in function.declared}
+        self.boxes: list[Box] = []
+        self.reasons: list[Mapping[IndexVar, str]] = []
+        self.calls: dict[int, Bound] = {}
+        self.places = {tensor.name: declared_place(tensor, sizes, written=True) for tensor in function.parameters}
+        self.places |= {tensor.name: declared_place(tensor, sizes) for tensor in function.declared}
+        for tensor in function.initial:
+            if tensor.name in initial:
+                self.start(tensor, initial[tensor.name])
+
+    def start(self, tensor: ir.Tensor, shape: Shape) -> None:
+        """Takes up the shape of an initial value."""
+        if len(shape) != tensor.rank:
+            raise CompileError(
+                Code.ARGUMENT_RANK,
+                f"`{tensor.name}` has rank {tensor.rank}, its initial value has the shape {shape}",
+                tensor.span,
+                help=f"pass an initial value of rank {tensor.rank} for `{tensor.name}`",
+            )
+        if tensor.name not in self.declared:
+            self.places[tensor.name] = Place(tuple(Interval.of(0, extent) for extent in shape), written=False)
+            return
+        self.learn_shape(tensor, shape)
+        wanted = _extents(self.places[tensor.name])
+        if wanted != shape:
+            raise CompileError(
+                Code.OUTPUT_SIZE,
+                f"`{tensor.name}` is declared with the shape {wanted}, its initial value has the shape {shape}",
+                tensor.span,
+                help=f"pass an initial value of shape {wanted} for `{tensor.name}`",
+            )
+
+    def step(self, number: int, statement: ir.Statement) -> None:
+        box: Box = {}
+        reasons: Mapping[IndexVar, str] = {}
+        match statement:
+            case ir.Define() | ir.Accumulate():
+                box, reasons = self.comprehend(statement)
+            case ir.Invoke(targets, function, arguments):
+                shapes = [_extents(self.places[argument.name]) for argument in arguments]
+                names = [parameter.name for parameter in function.parameters]
+                bound = bind(function, dict(zip(names, shapes, strict=True)), foreign=self.foreign)
+                self.calls[number] = bound
+                for target, result in zip(targets, function.returns, strict=True):
+                    self.write_whole(statement, target, bound.shapes[result.name])
+            case ir.ApplyForeign(targets, name, arguments):
+                assert self.foreign is not None, "a Python function's shapes need the callback"
+                given = tuple(_extents(self.places[argument.name]) for argument in arguments)
+                for target, shape in zip(targets, self.foreign(name, arguments, given), strict=True):
+                    self.write_whole(statement, target, shape)
+        self.boxes.append(box)
+        self.reasons.append(reasons)
+
+    def comprehend(self, statement: Comprehension) -> tuple[Box, Mapping[IndexVar, str]]:
+        """Solves a statement, settles its target and checks its accesses."""
+        name = statement.target.name
+        solution = self.solve(statement)
+        if self.learn_free_sizes(statement, solution):
+            solution = self.solve(statement)
+        box = self.numbers(statement, solution)
+        given = self.places.get(name)
+        found = found_place(statement, solution, self.sizes)
+        place = settled_place(statement, solution, given, found, declared=name in self.declared)
+        self.require_known(place.intervals, statement)
+        # A fresh target has its extents from what is written.
+        left = [] if given is None else left_constraints(statement, place, solution.survey, self.sizes)
+        check_accesses(solution, left, box, self.sizes)
+        self.places[name] = place
+        self.learn_shape(statement.target, _extents(place))
+        return box, solution.reasons
+
+    def solve(self, statement: Comprehension) -> Solution:
+        solution = solve_statement(statement, self.places, self.sizes)
+        if solution.unsolved:
+            raise mistakes.unbound_index(self.function, statement, solution)
+        return solution
+
+    def learn_free_sizes(self, statement: Comprehension, solution: Solution) -> bool:
+        """Takes sizes that nothing has given so far from what the statement writes; whether there was one."""
+        place = self.places.get(statement.target.name)
+        if place is None or place.written:
+            return False
+        found = found_place(statement, solution, self.sizes)
+        before = len(self.sizes)
+        for size, values in zip(statement.target.shape, found.intervals, strict=True):
+            variable = as_variable(size)
+            last = None if values is None else values.hi.constant
+            if variable in self.function.free_sizes and last is not None:
+                self.sizes.setdefault(variable, max(0, last))
+        self.refresh()
+        return len(self.sizes) > before
+
+    def numbers(self, statement: Comprehension, solution: Solution) -> Box:
+        """The ranges as numbers. Raises TC0404 for an unknown size, TC0602 for a negative extent."""
+        box: dict[IndexVar, tuple[int, int]] = {}
+        self.require_known(solution.ranges.values(), statement)
+        for index, interval in solution.ranges.items():
+            assert interval is not None
+            lo, hi = interval.lo.constant, interval.hi.constant
+            assert lo is not None and hi is not None
+            if hi < lo:
+                raise mistakes.negative_extent(solution, statement, index, interval)
+            box[index] = (lo, hi)
+        return box
+
+    def require_known(self, intervals: Iterable[Interval | None], statement: ir.Statement) -> None:
+        """Raises TC0404 where a range or an extent still has a variable."""
+        for interval in intervals:
+            if interval is None or not interval.is_constant:
+                ends = () if interval is None else (interval.lo, interval.hi)
+                unknown = {variable for end in ends for variable in end.variables()}
+                raise mistakes.unbound_size(statement.span, unknown or self.missing_sizes())
+
+    def write_whole(self, statement: ir.Statement, target: ir.Tensor, shape: Shape) -> None:
+        """The target of a call: it starts at 0, unless it is there already."""
+        self.learn_shape(target, shape)
+        place = self.places.get(target.name)
+        if place is None:
+            place = Place(tuple(Interval.of(0, extent) for extent in shape))
+        wanted = _extents(place)
+        if wanted != shape:
+            raise mistakes.call_output_size(statement, target, shape, wanted)
+        self.places[target.name] = Place(place.intervals)
+
+    def learn_shape(self, tensor: ir.Tensor, shape: Shape) -> None:
+        """Notes the sizes of a tensor's dimensions that are not known yet."""
+        for size, extent in zip(tensor.shape, shape, strict=True):
+            variable = as_variable(size)
+            if variable is not None:
+                self.sizes.setdefault(variable, extent)
+        self.refresh()
+
+    def refresh(self) -> None:
+        self.places = {name: place.substitute(self.sizes) for name, place in self.places.items()}
+
+    def missing_sizes(self) -> list[SizeVar]:
+        return [size for size in self.function.free_sizes if size not in self.sizes]
+
+    def finish(self) -> Bound:
+        missing = self.missing_sizes()
+        if missing:
+            raise mistakes.unbound_size(self.function.span, missing)
+        return Bound(
+            function=self.function,
+            sizes=self.sizes,
+            boxes=tuple(self.boxes),
+            origins={name: _origin(place) for name, place in self.places.items()},
+            shapes={name: _extents(place) for name, place in self.places.items()},
+            calls=self.calls,
+            reasons=tuple(self.reasons),
+        )
+
+
+def _extents(place: Place) -> Shape:
+    return tuple(_number(interval and interval.extent) for interval in place.intervals)
+
+
+def _origin(place: Place) -> Shape:
+    return tuple(_number(interval and interval.lo) for interval in place.intervals)
+
+
+def _number(size: Size | None) -> int:
+    assert size is not None and size.constant is not None, "every size is known here"
+    return size.constant

@@ -1,0 +1,30 @@
+"""What range inference yields once every size is a number."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .. import ir
+from ..symbolic import IndexVar, SizeVar
+
+Box = Mapping[IndexVar, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bound:
+    """A function with all its sizes known.
+
+    * `sizes`: every size variable of the function, those of local tensors (``C.0``) too, in elements.
+    * `boxes`: for each statement the half-open range of each of its indices (inline reductions' too); empty for calls.
+    * `origins` and `shapes`: for every tensor by name, the logical index of its first element and its extent
+      per dimension. Element ``C(i, j)`` is stored at ``[i - origin[0], j - origin[1]]``; parameters start at 0.
+    * `calls`: the bound callee of each `Invoke`, by statement number.
+    * `reasons`: for each statement, in words, what fixed the range of each index (a read, or a given range).
+    """
+
+    function: ir.Function
+    sizes: Mapping[SizeVar, int]
+    boxes: tuple[Box, ...]
+    origins: Mapping[str, tuple[int, ...]]
+    shapes: Mapping[str, tuple[int, ...]]
+    calls: Mapping[int, "Bound"] = field(default_factory=dict)
+    reasons: tuple[Mapping[IndexVar, str], ...] = ()

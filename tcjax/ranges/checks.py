@@ -1,0 +1,97 @@
+"""Whether every read and write stays inside its tensor, once every size is a number."""
+
+from collections.abc import Iterator, Mapping
+
+from ..diagnostics import CompileError
+from ..symbolic import (
+    Condition,
+    IndexVar,
+    Interval,
+    Size,
+    SizeVar,
+    all_of,
+    any_of,
+    compare,
+    find_point,
+)
+from . import mistakes
+from .bound import Box
+from .conditions import path_condition
+from .rounds import Constraint, Ranges, Solution, is_solvable, solve
+
+
+def check_accesses(solution: Solution, left: list[Constraint], box: Box, sizes: Mapping[SizeVar, int]) -> None:
+    """Raises `CompileError` for the first access that is not in range wherever it happens (TC0701, TC0702).
+
+    Exact for affine subscripts and affine guards, floors and remainders included; a guard that depends on data
+    may hold anywhere. A subscript that depends on data is clamped: it only needs an element to read.
+    """
+    checker = _Checker(solution, box, sizes)
+    for constraint in solution.reads:
+        checker.check(constraint, writes=False)
+    for constraint in left:
+        if not constraint.subscript.is_data:
+            checker.check(constraint, writes=True)
+
+
+class _Checker:
+    def __init__(self, solution: Solution, box: Box, sizes: Mapping[SizeVar, int]) -> None:
+        self.solution = solution
+        self.box = box
+        self.sizes = sizes
+        self.ranges = {index: interval for index, interval in solution.ranges.items() if interval is not None}
+        self.conditions: dict[int, Condition] = {}
+
+    def check(self, constraint: Constraint, *, writes: bool) -> None:
+        region = constraint.region
+        assert region is not None
+        domain = {index: self.box[index] for index in (*self.solution.survey.indices, *constraint.read.inner)}
+        if constraint.subscript.is_data:
+            if region.extent.constant == 0:
+                self.search(constraint, region, all_of(()), domain, writes=writes)
+            return
+        values = constraint.subscript.bounds(self.ranges)
+        if values is not None and _within(values, region):
+            return
+        subscript = constraint.subscript
+        outside = any_of([compare("<", subscript, region.lo), compare(">=", subscript, region.hi)])
+        self.search(constraint, region, outside, domain, writes=writes)
+
+    def search(
+        self, constraint: Constraint, region: Interval, outside: Condition, domain: Box, *, writes: bool
+    ) -> None:
+        """Raises the mistake unless the guarded domain has no point outside."""
+        found = find_point(domain, all_of([self.condition(constraint), outside]))
+        if not found.empty:
+            raise self.mistake(constraint, found.point, writes=writes)
+
+    def condition(self, constraint: Constraint) -> Condition:
+        path = constraint.read.path
+        if id(path) not in self.conditions:
+            self.conditions[id(path)] = path_condition(path, self.sizes)
+        return self.conditions[id(path)]
+
+    def mistake(self, constraint: Constraint, point: Mapping[IndexVar, int] | None, *, writes: bool) -> CompileError:
+        tightened = next(self.tightenings(constraint), None)
+        return mistakes.out_of_range(constraint, self.solution, point, self.sizes, tightened, writes=writes)
+
+    def tightenings(self, constraint: Constraint) -> Iterator[tuple[IndexVar, Interval]]:
+        """Ranges that keep the access inside, each of one index while the others stay."""
+        subscript, region = constraint.subscript, constraint.region
+        for index in self.solution.ranges:
+            if region is not None and is_solvable(subscript, index):
+                others: Ranges = {other: range_ for other, range_ in self.ranges.items() if other != index}
+                interval = solve(subscript, index, region, others)
+                if interval is not None:
+                    interval = interval.intersect(self.ranges[index])
+                    if (interval.extent.constant or 0) > 0:
+                        yield index, interval
+
+
+def _within(values: Interval, region: Interval) -> bool:
+    return _number(region.lo) <= _number(values.lo) and _number(values.hi) <= _number(region.hi)
+
+
+def _number(size: Size) -> int:
+    assert size.constant is not None, size
+    return size.constant

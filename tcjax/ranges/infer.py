@@ -1,0 +1,136 @@
+"""Range inference with symbols: the ranges of a function before any call."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from .. import ir
+from ..symbolic import IndexVar, Interval, Size, SizeVar
+from . import mistakes
+from .rounds import Place, solve_statement
+from .sizes import as_variable
+from .survey import Comprehension
+from .targets import declared_place, found_place
+
+
+@dataclass(frozen=True, slots=True)
+class StatementRanges:
+    """The interval of each index of a statement, None where sizes decide in a way that has no formula.
+
+    `reasons` says in words what fixed each: a read, or a given range. Both are empty for a call.
+    """
+
+    intervals: Mapping[IndexVar, Interval | None]
+    reasons: Mapping[IndexVar, str]
+
+    def show(self, index: IndexVar) -> str:
+        """``[0, N)``, or that it depends on sizes."""
+        return _show(self.intervals[index])
+
+    def __str__(self) -> str:
+        return "\n".join(f"{index} in {self.show(index)} from {self.reasons[index]}" for index in self.intervals)
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolicRanges:
+    """A function's ranges as formulas of its sizes.
+
+    `statements` in order; `locals` has, for each tensor that is written, the logical indices of its elements
+    per dimension; `calls` the callees' ranges in their own sizes, by statement number.
+    """
+
+    function: ir.Function
+    statements: tuple[StatementRanges, ...]
+    locals: Mapping[str, tuple[Interval | None, ...]]
+    calls: Mapping[int, "SymbolicRanges"] = field(default_factory=dict)
+
+    def extents(self, name: str) -> tuple[Size | None, ...]:
+        """The extents of a tensor that is written, None where they depend on sizes."""
+        return tuple(None if interval is None else interval.extent for interval in self.locals[name])
+
+    def __str__(self) -> str:
+        tensors = [f"{name}({', '.join(map(_show, intervals))})" for name, intervals in self.locals.items()]
+        return "\n".join([*map(str, self.statements), *tensors])
+
+
+def infer_ranges(function: ir.Function) -> SymbolicRanges:
+    """The range of every index of every statement, as formulas of the parameters' sizes.
+
+    Raises `CompileError` (TC0401) where no size could help.
+    """
+    inference = _Inference(function)
+    for number, statement in enumerate(function.statements):
+        inference.step(number, statement)
+    written = {name: place.intervals for name, place in inference.places.items() if name in inference.written}
+    return SymbolicRanges(function, tuple(inference.statements), written, inference.calls)
+
+
+class _Inference:
+    """What is known of the tensors between two statements."""
+
+    def __init__(self, function: ir.Function) -> None:
+        self.function = function
+        self.sizes: dict[SizeVar, Size] = {}
+        self.written: set[str] = set()
+        self.statements: list[StatementRanges] = []
+        self.calls: dict[int, SymbolicRanges] = {}
+        self.declared = {tensor.name for tensor in function.declared}
+        # An initial value may be passed: then it has the extents ``C.0``.
+        self.places = {tensor.name: declared_place(tensor, {}) for tensor in (*function.initial, *function.declared)}
+        self.places |= {tensor.name: declared_place(tensor, {}, written=True) for tensor in function.parameters}
+
+    def step(self, number: int, statement: ir.Statement) -> None:
+        match statement:
+            case ir.Define() | ir.Accumulate():
+                self.statements.append(self.comprehend(statement))
+                return
+            case ir.Invoke(targets, function, arguments):
+                callee = self.calls[number] = infer_ranges(function)
+                sizes = self.callee_sizes(function, arguments)
+                for target, result in zip(targets, function.returns, strict=True):
+                    intervals = callee.locals.get(result.name) or declared_place(result, {}).intervals
+                    self.write(target, Place(tuple(_from_zero(interval, sizes) for interval in intervals)))
+            case ir.ApplyForeign(targets, _, _):
+                for target in targets:
+                    self.write(target, declared_place(target, self.sizes))
+        self.statements.append(StatementRanges({}, {}))
+
+    def comprehend(self, statement: Comprehension) -> StatementRanges:
+        solution = solve_statement(statement, self.places, self.sizes)
+        if solution.unsolved:
+            raise mistakes.unbound_index(self.function, statement, solution)
+        self.write(statement.target, found_place(statement, solution, self.sizes))
+        return StatementRanges(solution.ranges, solution.reasons)
+
+    def write(self, target: ir.Tensor, found: Place) -> None:
+        """The first statement decides where a tensor is, unless a declaration does."""
+        self.written.add(target.name)
+        place = self.places.get(target.name)
+        if place is not None and (place.written or target.name in self.declared):
+            self.places[target.name] = replace(place, written=True)
+            return
+        self.places[target.name] = found
+        for size, interval in zip(target.shape, found.intervals, strict=True):
+            variable = as_variable(size)
+            if variable is not None and interval is not None and variable not in interval.extent.variables():
+                self.sizes[variable] = interval.extent
+
+    def callee_sizes(self, function: ir.Function, arguments: tuple[ir.Tensor, ...]) -> dict[SizeVar, Size]:
+        """The callee's sizes in terms of the caller's."""
+        sizes: dict[SizeVar, Size] = {}
+        for parameter, argument in zip(function.parameters, arguments, strict=True):
+            for size, interval in zip(parameter.shape, self.places[argument.name].intervals, strict=True):
+                variable = as_variable(size)
+                if variable is not None and interval is not None:
+                    sizes.setdefault(variable, interval.extent)
+        return sizes
+
+
+def _from_zero(interval: Interval | None, sizes: Mapping[SizeVar, Size]) -> Interval | None:
+    """A callee's dimension as the caller sees it; None when its extent needs a size that the arguments do not give."""
+    if interval is None or not interval.extent.variables() <= sizes.keys():
+        return None
+    return Interval(Size.of(0), interval.extent.substitute(sizes))
+
+
+def _show(interval: Interval | None) -> str:
+    return "depends on sizes" if interval is None else str(interval)

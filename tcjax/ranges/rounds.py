@@ -1,0 +1,317 @@
+"""TC's rounds: the range of every index of a statement, from what it reads."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from typing import Final
+
+from .. import ir
+from ..symbolic import Affine, Clamp, IndexVar, Interval, Quotient, SizeLike, SizeVar, maximum
+from ..symbolic.affine import Atom
+from .survey import Comprehension, Read, Survey, survey
+
+# What a clamp multiplies into is never worth more alternatives than this.
+CLAMP_LIMIT: Final = 64
+
+Ranges = dict[IndexVar, Interval | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which logical indices a tensor has, per dimension; None where sizes decide in a way that has no formula.
+
+    `written` says whether a statement has defined it; before that a declaration or a caller may have fixed its extents.
+    """
+
+    intervals: tuple[Interval | None, ...]
+    written: bool = True
+
+    def substitute(self, sizes: Mapping[SizeVar, SizeLike]) -> "Place":
+        """The place with size variables replaced."""
+        return replace(self, intervals=tuple(each and each.substitute(sizes) for each in self.intervals))
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """``subscript`` stays in `region`: one dimension of a read or of the left side, its sizes substituted."""
+
+    subscript: Affine
+    region: Interval | None
+    read: Read
+    dimension: int
+
+    @cached_property
+    def subscripts(self) -> tuple[Affine, ...]:
+        """What constrains: the subscript itself, with each clamp replaced by each of its arguments."""
+        bare = self.subscript.bare is not None
+        if self.subscript.is_data or (self.read.guarded and not bare):
+            return ()
+        return (self.subscript,) if bare else tuple(_unclamped(self.subscript))
+
+    def __str__(self) -> str:
+        access = self.read.access
+        where = f" (dimension {self.dimension})" if access.tensor.rank > 1 else ""
+        return f"`{show_access(access)}`{where}"
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """The range of each index of a statement (None: depends on sizes), and in words what fixed it.
+
+    `reads` has a constraint for each dimension of each read that is evaluated, `unsolved` the indices left over.
+    """
+
+    survey: Survey
+    ranges: Ranges
+    reasons: Mapping[IndexVar, str]
+    reads: tuple[Constraint, ...]
+    unsolved: tuple[IndexVar, ...]
+
+
+def solve_statement(
+    statement: Comprehension, places: Mapping[str, Place], sizes: Mapping[SizeVar, SizeLike]
+) -> Solution:
+    """Solves for every index: given ranges first, then rounds over the subscripts with one open index.
+
+    All solutions of a round are simultaneous. The left side takes part: a bare index of a tensor that an earlier
+    statement wrote from the start; of a tensor that is only declared or passed in, and computed subscripts,
+    when nothing else helps. After section 2.1 of TC's inference; `where` replaces, it never intersects.
+    """
+    surveyed = survey(statement)
+    imagined = read_constraints(surveyed.hypothetical, places, sizes)
+    reads = tuple(read_constraints(surveyed.reads, places, sizes))
+    firm, weak = _split_left(statement, places.get(statement.target.name), surveyed, sizes)
+    wanted = (*surveyed.indices, *surveyed.inline, *surveyed.auxiliary)
+    rounds = _Rounds(surveyed.ranges, sizes, wanted, [*firm, *imagined, *reads])
+    rounds.run()
+    if rounds.open:
+        rounds.constraints += weak
+        rounds.run()
+    hidden = set(surveyed.auxiliary)
+    return Solution(
+        survey=surveyed,
+        ranges={index: rounds.solved[index] for index in wanted if index in rounds.solved and index not in hidden},
+        reasons={index: reason for index, reason in rounds.reasons.items() if index not in hidden},
+        reads=reads,
+        unsolved=tuple(index for index in rounds.open if index not in hidden),
+    )
+
+
+def read_constraints(
+    reads: Iterable[Read], places: Mapping[str, Place], sizes: Mapping[SizeVar, SizeLike]
+) -> Iterator[Constraint]:
+    """One constraint for each dimension of each read of a tensor that has elements by now."""
+    for read in reads:
+        place = places.get(read.access.tensor.name)
+        if place is None:
+            continue
+        for dimension, (index, region) in enumerate(zip(read.access.indices, place.intervals, strict=True)):
+            yield Constraint(index.substitute_sizes(sizes), region, read, dimension)
+
+
+def left_constraints(
+    statement: Comprehension, place: Place, surveyed: Survey, sizes: Mapping[SizeVar, SizeLike]
+) -> list[Constraint]:
+    """The left side as constraints: one for each dimension."""
+    access = ir.Access(statement.target, statement.indices, span=statement.span)
+    left = Read(access, surveyed.guard, surveyed.guarded)
+    return list(read_constraints([left], {statement.target.name: place}, sizes))
+
+
+def _split_left(
+    statement: Comprehension, place: Place | None, surveyed: Survey, sizes: Mapping[SizeVar, SizeLike]
+) -> tuple[list[Constraint], list[Constraint]]:
+    """Those that hold from the start, and those for when nothing else helps."""
+    if place is None:
+        return [], []
+    constraints = left_constraints(statement, place, surveyed, sizes)
+    firm = [c for c in constraints if place.written and c.subscript.bare is not None]
+    return firm, [c for c in constraints if c not in firm]
+
+
+class _Rounds:
+    """The state of one statement's solution."""
+
+    def __init__(
+        self,
+        given: Mapping[IndexVar, ir.Range],
+        sizes: Mapping[SizeVar, SizeLike],
+        wanted: tuple[IndexVar, ...],
+        constraints: list[Constraint],
+    ) -> None:
+        self.given = {index: _substituted(range_, sizes) for index, range_ in given.items()}
+        self.written = {index: f"`{index} in {range_.lo}:{range_.hi}`" for index, range_ in given.items()}
+        self.open: dict[IndexVar, None] = dict.fromkeys(wanted)
+        self.constraints = constraints
+        self.solved: Ranges = {}
+        self.reasons: dict[IndexVar, str] = {}
+
+    def run(self) -> None:
+        """Rounds until nothing more can be solved."""
+        while self.open:
+            while self.resolve_given():
+                pass
+            found: dict[IndexVar, list[tuple[Constraint, Interval | None]]] = {}
+            for constraint in self.constraints:
+                for subscript in constraint.subscripts:
+                    index = self.only_open_index(subscript)
+                    if index is not None and is_solvable(subscript, index):
+                        region = constraint.region
+                        interval = None if region is None else solve(subscript, index, region, self.solved)
+                        found.setdefault(index, []).append((constraint, interval))
+            if not found:
+                return
+            for index, solutions in found.items():
+                intervals = [interval for _, interval in solutions if interval is not None]
+                known = len(intervals) == len(solutions)
+                self.settle(index, reduce(Interval.intersect, intervals) if known else None, solutions)
+
+    def resolve_given(self) -> bool:
+        """Resolves the given ranges whose ends are known; whether there was one."""
+        ready = [
+            index
+            for index in self.open
+            if index in self.given and all(v in self.solved for v in _ends(self.given[index]))
+        ]
+        for index in ready:
+            given = self.given[index]
+            lo, hi = given.lo.bounds(_known(self.solved)), given.hi.bounds(_known(self.solved))
+            if lo is None or hi is None:
+                interval = None
+            else:
+                # A moving range may be empty at every point: that is no mistake.
+                last = hi.hi - 1
+                interval = Interval(lo.lo, maximum(lo.lo, last) if _ends(given) else last)
+            self.solved[index] = interval
+            self.reasons[index] = self.written[index]
+            del self.open[index]
+        return bool(ready)
+
+    def only_open_index(self, subscript: Affine) -> IndexVar | None:
+        """The index that is not solved yet, if it is the only one and has no given range."""
+        unresolved = [index for index in subscript.variables if index not in self.solved]
+        if len(unresolved) != 1 or unresolved[0] in self.given or unresolved[0] not in self.open:
+            return None
+        return unresolved[0]
+
+    def settle(
+        self, index: IndexVar, interval: Interval | None, solutions: list[tuple[Constraint, Interval | None]]
+    ) -> None:
+        self.solved[index] = interval
+        self.reasons[index] = " and ".join(dict.fromkeys(map(str, _decisive(interval, solutions))))
+        del self.open[index]
+
+
+def is_solvable(subscript: Affine, index: IndexVar) -> bool:
+    """Whether the index occurs in one place only, inside floors at most."""
+    while True:
+        holding = [atom for atom, _ in subscript.terms if _occurs(index, atom)]
+        if len(holding) != 1:
+            return False
+        match holding[0]:
+            case IndexVar():
+                return True
+            case Quotient(argument, _):
+                subscript = argument
+            case _:
+                return False
+
+
+def solve(subscript: Affine, index: IndexVar, region: Interval, ranges: Ranges) -> Interval | None:
+    """The widest interval of `index` with ``subscript in region`` at every resolved point; None: sizes decide.
+
+    With ``subscript = w*index + rest`` and ``w > 0``: from ``ceil((lo - min rest) / w)`` up to and including
+    ``floor((hi - 1 - max rest) / w)``, in elements; a floor ``u // c`` in ``[lo, hi)`` is ``u`` in ``[c*lo, c*hi)``.
+    """
+    known = _known(ranges)
+    while True:
+        atom, weight = next((a, w) for a, w in subscript.terms if _occurs(index, a))
+        rest = (subscript - Affine.of(atom).scale(weight)).bounds(known)
+        if rest is None:
+            return None
+        lo, last = region.lo - rest.lo, region.hi - rest.hi
+        if weight.is_nonnegative:
+            inner = Interval(lo.ceildiv(weight), last // weight + 1)
+        elif (-weight).is_nonnegative:
+            inner = Interval((-last).ceildiv(-weight), (-lo) // -weight + 1)
+        else:
+            return None
+        match atom:
+            case Quotient(argument, divisor):
+                if not divisor.is_nonnegative:
+                    return None
+                subscript, region = argument, Interval(inner.lo * divisor, inner.hi * divisor)
+            case _:
+                return inner
+
+
+def show_access(access: ir.Access) -> str:
+    """The access as it was written, where the text is at hand; else as TC writes it."""
+    line, column, end = access.span
+    text = access.span.source.line(line)[column - 1 : end - 1]
+    if text.startswith(access.tensor.name) and text.endswith((")", "]")):
+        return text
+    return f"{access.tensor.name}({', '.join(map(str, access.indices))})" if access.indices else access.tensor.name
+
+
+def _substituted(given: ir.Range, sizes: Mapping[SizeVar, SizeLike]) -> ir.Range:
+    if not (given.lo.has_sizes or given.hi.has_sizes):
+        return given
+    return ir.Range(given.index, given.lo.substitute_sizes(sizes), given.hi.substitute_sizes(sizes), span=given.span)
+
+
+def _ends(given: ir.Range) -> frozenset[IndexVar]:
+    return given.lo.variables | given.hi.variables
+
+
+def _known(ranges: Ranges) -> dict[IndexVar, Interval]:
+    return {index: interval for index, interval in ranges.items() if interval is not None}
+
+
+def _occurs(index: IndexVar, atom: Atom) -> bool:
+    return atom == index if isinstance(atom, IndexVar) else index in atom.index_variables()
+
+
+def _decisive(interval: Interval | None, solutions: list[tuple[Constraint, Interval | None]]) -> list[Constraint]:
+    """The constraints that gave the ends: one if one gave both, else one each, else all."""
+    if interval is not None:
+        found = [(constraint, other) for constraint, other in solutions if other is not None]
+        both = [constraint for constraint, other in found if other == interval]
+        if both:
+            return both[:1]
+        low = [constraint for constraint, other in found if other.lo == interval.lo]
+        high = [constraint for constraint, other in found if other.hi == interval.hi]
+        if low and high:
+            return [low[0], high[0]]
+    return [constraint for constraint, _ in solutions]
+
+
+def _unclamped(affine: Affine) -> list[Affine]:
+    """The expression with each clamp replaced by each of its arguments that has an index; itself without clamps."""
+    results = [Affine.of(affine.base)]
+    for atom, weight in affine.terms:
+        match atom:
+            case Clamp(_, arguments) if atom.index_variables():
+                options = [option for argument in arguments if argument.variables for option in _unclamped(argument)]
+            case Quotient(argument, divisor):
+                options = [option.quotient(divisor) for option in _unclamped(argument)]
+            case _:
+                options = [Affine.of(atom)]
+        results = [result + option.scale(weight) for result in results for option in options]
+        if len(results) > CLAMP_LIMIT:
+            return []
+    return results
+
+
+__all__ = [
+    "Constraint",
+    "Place",
+    "Ranges",
+    "Solution",
+    "is_solvable",
+    "left_constraints",
+    "read_constraints",
+    "show_access",
+    "solve",
+    "solve_statement",
+]

@@ -1,0 +1,142 @@
+"""What a statement reads, under which conditions, and which index variables it has."""
+
+from dataclasses import dataclass
+
+from .. import ir
+from ..symbolic import Affine, IndexVar
+from .guards import explicit_guard, last_of_each, moving_guard
+
+Comprehension = ir.Define | ir.Accumulate
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """One condition on the way to a read: `condition` must have given `outcome`, and all tests before it theirs."""
+
+    condition: ir.Expr
+    outcome: bool
+    before: "Test | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A tensor read in its place.
+
+    `path` is what must hold for it to happen, `guarded` whether a written condition is part of that, `inner` the
+    indices of the inline reductions around it.
+    """
+
+    access: ir.Access
+    path: Test | None = None
+    guarded: bool = False
+    inner: tuple[IndexVar, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """A statement taken apart.
+
+    `indices` are its own index variables and `inline` those of its inline reductions, in the order of first appearance,
+    left side first; `auxiliary` are those of inline reductions in ``exists``. `ranges` are the given ones, `reads`
+    what is evaluated, `hypothetical` what only ``exists`` mentions, `guard` what must hold for the statement to
+    write, `guarded` whether a written guard is part of it.
+    """
+
+    indices: tuple[IndexVar, ...]
+    inline: tuple[IndexVar, ...]
+    auxiliary: tuple[IndexVar, ...]
+    ranges: dict[IndexVar, ir.Range]
+    reads: tuple[Read, ...]
+    hypothetical: tuple[Read, ...]
+    guard: Test | None
+    guarded: bool
+
+
+def survey(statement: Comprehension) -> Survey:
+    """The reads, index variables and given ranges of a statement."""
+    walker = _Walker()
+    for index in statement.indices:
+        walker.meet(index)
+    if isinstance(statement, ir.Accumulate):
+        walker.indices.update(dict.fromkeys(statement.reduction))
+    domain = statement.domain
+    moving, guard = moving_guard(statement), domain.guard
+    inside = _under(moving, None)
+    path, guarded = _under(guard, inside), guard is not None
+    for index in statement.indices:
+        for data in ir.data_atoms(index):
+            walker.walk(data.expr, path, guarded)
+    walker.walk(statement.value, path, guarded)
+    if guard is not None:
+        walker.walk(guard, inside, False)
+    reads, indices, inline = tuple(walker.reads), walker.indices, walker.inline
+    imagined = _Walker()
+    for expr in domain.exists:
+        imagined.walk(expr, None, False)
+    return Survey(
+        indices=tuple(index for index in indices if index not in inline),
+        inline=tuple(inline),
+        auxiliary=tuple(index for index in imagined.inline if index not in inline),
+        ranges=last_of_each(domain.ranges) | walker.ranges | imagined.ranges,
+        reads=reads,
+        hypothetical=tuple(imagined.reads),
+        guard=path,
+        guarded=guarded,
+    )
+
+
+def _under(condition: ir.Expr | None, before: Test | None) -> Test | None:
+    return before if condition is None else Test(condition, True, before)
+
+
+class _Walker:
+    def __init__(self) -> None:
+        self.indices: dict[IndexVar, None] = {}
+        self.inline: dict[IndexVar, None] = {}
+        self.ranges: dict[IndexVar, ir.Range] = {}
+        self.reads: list[Read] = []
+
+    def meet(self, affine: Affine) -> None:
+        for atom, _ in affine.terms:
+            if isinstance(atom, IndexVar):
+                self.indices.setdefault(atom)
+            else:
+                self.indices.update(dict.fromkeys(sorted(atom.index_variables(), key=str)))
+
+    def walk(self, expr: ir.Expr, path: Test | None, guarded: bool) -> None:
+        """Notes every read below, outermost and leftmost first. ``&&`` and ``||`` stop early, as in C."""
+        pending: list[tuple[ir.Expr, Test | None, bool, tuple[IndexVar, ...]]] = [(expr, path, guarded, ())]
+        while pending:
+            node, path, guarded, inner = pending.pop()
+            match node:
+                case ir.Index(variable):
+                    self.indices.setdefault(variable)
+                    continue
+                case ir.Access(_, indices):
+                    self.reads.append(Read(node, path, guarded, inner))
+                    for index in indices:
+                        self.meet(index)
+                    below = [(child, path, guarded, inner) for child in ir.children(node)]
+                case ir.Select(condition, then, otherwise):
+                    below = [
+                        (condition, path, guarded, inner),
+                        (then, Test(condition, True, path), True, inner),
+                        (otherwise, Test(condition, False, path), True, inner),
+                    ]
+                case ir.Binary("&&" | "||" as operator, left, right):
+                    below = [(left, path, guarded, inner), (right, Test(left, operator == "&&", path), True, inner)]
+                case ir.Reduce(_, indices, ranges, _, body, rank):
+                    self.inline.update(dict.fromkeys(indices))
+                    self.indices.update(dict.fromkeys(indices))
+                    self.ranges.update(last_of_each(ranges))
+                    within = (*inner, *indices)
+                    moving, guard = moving_guard(node), explicit_guard(node)
+                    inside = _under(moving, path)
+                    below = [(body, _under(guard, inside), guarded or guard is not None, within)]
+                    if guard is not None:
+                        below.append((guard, inside, guarded, within))
+                    if rank is not None:
+                        below.append((rank, path, guarded, inner))
+                case _:
+                    below = [(child, path, guarded, inner) for child in ir.children(node)]
+            pending.extend(reversed(below))

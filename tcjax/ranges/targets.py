@@ -1,0 +1,59 @@
+"""Where a statement's target has its elements."""
+
+from collections.abc import Mapping
+
+from .. import ir
+from ..symbolic import IndexVar, Interval, Size, SizeLike, SizeVar, maximum
+from . import mistakes
+from .rounds import Place, Solution
+from .survey import Comprehension
+
+
+def declared_place(tensor: ir.Tensor, sizes: Mapping[SizeVar, SizeLike], *, written: bool = False) -> Place:
+    """The place that the tensor's shape gives: every dimension starts at 0."""
+    return Place(tuple(Interval(Size.of(0), size.substitute(sizes)) for size in tensor.shape), written)
+
+
+def found_place(statement: Comprehension, solution: Solution, sizes: Mapping[SizeVar, SizeLike]) -> Place:
+    """The hull of what the statement writes.
+
+    None for a dimension whose subscript the data decides, or whose range depends on sizes.
+    """
+    known: dict[IndexVar, Interval] = {index: r for index, r in solution.ranges.items() if r is not None}
+    intervals: list[Interval | None] = []
+    for index in statement.indices:
+        values = index.substitute_sizes(sizes).bounds(known)
+        if values is not None and index.bare is None:
+            values = Interval(values.lo, maximum(values.lo, values.hi))
+        intervals.append(values)
+    return Place(tuple(intervals))
+
+
+def settled_place(
+    statement: Comprehension, solution: Solution, given: Place | None, found: Place, *, declared: bool
+) -> Place:
+    """The place of the target from now on, every size being a number.
+
+    The first statement decides, unless a declaration or an initial value (`given`, not yet written) does. Raises
+    `CompileError`: TC0401 where only data could tell, TC0603 where an inferred range does not fill what was given.
+    """
+    if given is not None and given.written:
+        return given
+    intervals: list[Interval] = []
+    for dimension, values in enumerate(found.intervals):
+        wanted = None if given is None else given.intervals[dimension]
+        if wanted is None:
+            if values is None:
+                raise mistakes.unbound_target(statement, dimension)
+            intervals.append(values)
+            continue
+        index = statement.indices[dimension].bare
+        inferred = index is not None and index not in solution.survey.ranges
+        if not declared and index is not None and values is not None and values.extent == wanted.extent:
+            # An initial value has no origin of its own: it takes the statement's.
+            wanted = values
+        if inferred and values is not None and values != wanted:
+            given_by = "the declaration gives" if declared else "the initial value gives"
+            raise mistakes.output_size(statement, dimension, values, wanted.extent, given_by)
+        intervals.append(wanted)
+    return Place(tuple(intervals))

@@ -1,0 +1,136 @@
+"""A call's arguments: which array is which parameter, and whether their types fit."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from .. import ir
+from ..diagnostics import Code, CompileError, Span
+from ..syntax import ast
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arguments:
+    """`arrays` by parameter name, in parameter order; `initial` values of outputs; `sizes` by name."""
+
+    arrays: Mapping[str, Any]
+    initial: Mapping[str, Any]
+    sizes: Mapping[str, int]
+
+
+def arrange(
+    definition: ast.Definition, args: Sequence[Any], kwargs: Mapping[str, Any], function: ir.Function | None
+) -> Arguments:
+    """Positional and named arguments by name. Raises `CompileError` for a wrong count or name (TC0503)."""
+    parameters = definition.parameters or ()
+    initial = [tensor.name for tensor in function.initial] if function else []
+    sizes = [size.name for size in function.free_sizes] if function else []
+    names = [parameter.name for parameter in parameters]
+    arrays: dict[str, Any] = dict(zip(names, args, strict=False))
+    starts: dict[str, Any] = {}
+    numbers: dict[str, int] = {}
+    for name, value in kwargs.items():
+        if name in arrays:
+            raise _count(definition, f"`{name}` is given twice, by position and by name", names)
+        if name in names:
+            arrays[name] = value
+        elif name in initial:
+            starts[name] = value
+        elif name in sizes:
+            numbers[name] = _size(name, value, definition.span)
+        else:
+            raise _count(definition, f"`{definition.name}` has no argument `{name}`", names, (*initial, *sizes))
+    if len(args) > len(names):
+        raise _count(definition, f"`{definition.name}` takes {_inputs(len(names))} but got {len(args)}", names)
+    missing = [name for name in names if name not in arrays]
+    if missing:
+        listed = ", ".join(f"`{name}`" for name in missing)
+        got = f"takes {_inputs(len(names))} but got {len(arrays)}"
+        raise _count(definition, f"`{definition.name}` {got}: {listed} missing", names)
+    return Arguments({name: arrays[name] for name in names}, starts, numbers)
+
+
+def _inputs(count: int) -> str:
+    return "1 input" if count == 1 else f"{count} inputs"
+
+
+def _size(name: str, value: object, span: Span) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
+        raise CompileError(
+            Code.NOT_STATIC,
+            f"the size `{name}` must be a non-negative int, not {value!r}",
+            span,
+            help=f"write {name}=6",
+        )
+    return int(value)
+
+
+def _count(definition: ast.Definition, message: str, names: Sequence[str], more: Sequence[str] = ()) -> CompileError:
+    call = f"call it as {definition.name}({', '.join(names)})"
+    if more:
+        call += f"; it also takes {', '.join(f'{name}=...' for name in more)}"
+    return CompileError(Code.WRONG_ARGUMENT_COUNT, message, definition.span, help=call)
+
+
+PYTHON_KINDS = {bool: "b", int: "i", float: "f", complex: "c"}
+
+
+def as_array(value: Any, name: str, expected: str | None, span: Span) -> Any:
+    """The argument as an array of the parameter's type (None: of its own), or a `CompileError` (TC0305).
+
+    Python numbers and lists of them take the parameter's type where their kind allows: an int for a float, but not
+    a float for an int.
+    """
+    if isinstance(value, (jax.Array, jax.ShapeDtypeStruct)):
+        check_type(str(value.dtype), name, expected, span)
+        return value
+    strong = hasattr(value, "dtype") and hasattr(value, "shape")
+    try:
+        array = np.asarray(value)
+    except Exception as error:
+        raise _not_an_array(name, value, span) from error
+    if array.dtype == object or array.dtype.kind not in "biufcV":
+        raise _not_an_array(name, value, span)
+    if not strong and expected is not None:
+        weak = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}[array.dtype.kind]
+        own = (
+            3 if ir.types.is_complex(expected) else 2 if ir.types.is_float(expected) else 0 if expected == "bool" else 1
+        )
+        if weak <= own and (weak > 0 or own == 0):
+            return array.astype(jax.dtypes.canonicalize_dtype(expected))
+    array = array.astype(jax.dtypes.canonicalize_dtype(array.dtype)) if not strong else array
+    check_type(str(jax.dtypes.canonicalize_dtype(array.dtype)), name, expected, span)
+    return array
+
+
+def _not_an_array(name: str, value: object, span: Span) -> CompileError:
+    return CompileError(
+        Code.ARGUMENT_TYPE,
+        f"the argument for `{name}` is a {type(value).__name__}, which is not an array of numbers",
+        span,
+        help="pass anything that jnp.asarray takes: a JAX or NumPy array, a number, nested lists of equal length",
+    )
+
+
+def check_type(found: str, name: str, expected: str | None, span: Span) -> None:
+    """Raises `CompileError` (TC0305) unless an array of type `found` can be the parameter."""
+    if expected is None:
+        if found not in ir.types.SCALARS:
+            raise CompileError(
+                Code.ARGUMENT_TYPE,
+                f"`{name}` has type {found}, which the language does not have",
+                span,
+                help=f"convert it first, for instance {name}.astype('float32')",
+            )
+        return
+    wanted = str(jax.dtypes.canonicalize_dtype(expected))
+    if found != wanted:
+        raise CompileError(
+            Code.ARGUMENT_TYPE,
+            f"`{name}` is declared {expected} but the argument has type {found}",
+            span,
+            help=f"pass {name}.astype('{wanted}'), or declare `{name}` as {found}",
+        )

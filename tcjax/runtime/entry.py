@@ -1,0 +1,182 @@
+"""The ways in: `kernel` and `load`."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Unpack, overload
+
+from ..diagnostics import Code, CompileError
+from ..syntax import ast, embedded, tc
+from .kernel import Kernel
+from .options import KernelOptions, Options, check_options
+
+
+@overload
+def kernel(source: str | Callable[..., Any], /, **options: Unpack[KernelOptions]) -> Kernel: ...
+@overload
+def kernel(source: None = None, /, **options: Unpack[KernelOptions]) -> Callable[[Callable[..., Any]], Kernel]: ...
+def kernel(source: str | Callable[..., Any] | None = None, /, **options: Unpack[KernelOptions]) -> Any:
+    """A definition as a function of arrays.
+
+    `source` is the text of one definition (or of one statement), or a Python function in index notation, or one
+    whose docstring is the text; without it, a decorator that takes the options. `fns` gives Python functions that
+    the program calls by name, `accumulate` the type in which sums run. Raises `CompileError` for whatever is wrong
+    with the text.
+    """
+    checked = check_options(options)
+    if source is None:
+        return lambda function: _from_function(function, checked)
+    if isinstance(source, str):
+        return _from_text(source, checked)
+    return _from_function(source, checked)
+
+
+def load(source: str | Path, /, **options: Unpack[KernelOptions]) -> "Library":
+    """All definitions of a text, or of the file that a path names. Options as for `kernel`.
+
+    Raises `CompileError` for a mistake in any definition, or when the file cannot be read.
+    """
+    checked = check_options(options)
+    text, name = _text_of(source)
+    program = tc.read(text, name)
+    kernels: dict[str, Kernel] = {}
+    for definition in program.definitions:
+        if definition.name not in kernels:
+            kernels[definition.name] = Kernel(program, definition, checked)
+    return Library(kernels)
+
+
+def _text_of(source: str | Path) -> tuple[str, str]:
+    if isinstance(source, str) and ("\n" in source or "(" in source or "{" in source):
+        return source, "<text>"
+    path = Path(source)
+    try:
+        return path.read_text(encoding="utf-8"), str(path)
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise CompileError(
+            Code.NO_DEFINITION,
+            f"{str(source)!r} is neither a text with definitions nor a readable file: {error}",
+            help="pass the text `def f(...) -> (...) { ... }`, or the path of a UTF-8 file that holds it",
+        ) from error
+
+
+class Library:
+    """The kernels of a text by name: ``lib["mm"]``, ``lib.mm``, ``list(lib)``."""
+
+    def __init__(self, kernels: dict[str, Kernel]) -> None:
+        self._kernels = kernels
+
+    def __getitem__(self, name: str) -> Kernel:
+        if name not in self._kernels:
+            raise CompileError(
+                Code.UNKNOWN_DEFINITION,
+                f"there is no definition `{name}`",
+                help=f"the definitions are {', '.join(self._kernels)}" if self._kernels else "the text has none",
+            )
+        return self._kernels[name]
+
+    def __getattr__(self, name: str) -> Kernel:
+        if name.startswith("_") or name not in self._kernels:
+            raise AttributeError(f"there is no definition `{name}`")
+        return self._kernels[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kernels)
+
+    def __len__(self) -> int:
+        return len(self._kernels)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._kernels
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._kernels]
+
+    def __repr__(self) -> str:
+        return f"<tcjax.Library {', '.join(self._kernels)}>"
+
+
+def _from_text(text: str, options: Options) -> Kernel:
+    program = tc.read(text)
+    return Kernel(program, _entry(program), options)
+
+
+def _entry(program: ast.Program) -> ast.Definition:
+    """The one definition that no other calls."""
+    definitions = {definition.name: definition for definition in reversed(program.definitions)}
+    called = {name for definition in definitions.values() for name in _calls(definition)}
+    entries = [definition for name, definition in definitions.items() if name not in called]
+    if len(entries) == 1:
+        return entries[0]
+    if len(definitions) == 1:
+        return next(iter(definitions.values()))
+    raise CompileError(
+        Code.UNKNOWN_DEFINITION,
+        f"the text has {len(definitions)} definitions, and a kernel is one of them",
+        program.definitions[-1].span,
+        help=f'write tcjax.load(text)["{next(iter(definitions))}"]',
+    )
+
+
+def _calls(definition: ast.Definition) -> Iterator[str]:
+    for statement in definition.body:
+        match statement:
+            case ast.CallAssign(function=function):
+                yield function
+            case ast.Assign(value=ast.Apply(function=function)):
+                yield function
+            case _:
+                continue
+
+
+def _from_function(function: Any, options: Options) -> Kernel:
+    reading = embedded.read(function)
+    fns = dict(options.fns)
+    others: list[ast.Definition] = []
+    for name, called in reading.callables.items():
+        if isinstance(called, Kernel):
+            others += _definitions(called, name)
+            fns = {**called._compiler.options.fns, **fns}
+        elif name not in fns and callable(called):
+            fns[name] = called
+    options = Options(fns, options.accumulate, options.backend, options.strict)
+    if reading.definition is None:
+        assert reading.text is not None
+        program = tc.read(reading.text, reading.source.name)
+        definition = _with_parameters(_entry(program), reading.parameters, getattr(function, "__name__", "kernel"))
+        return Kernel(ast.Program((definition, *program.definitions, *others)), definition, options)
+    return Kernel(ast.Program((reading.definition, *others)), reading.definition, options)
+
+
+def _definitions(kernel: Kernel, name: str) -> list[ast.Definition]:
+    """A called kernel's definitions, its own under the name by which it is called."""
+    from dataclasses import replace
+
+    own = replace(kernel._definition, name=name)
+    return [own, *(d for d in kernel._compiler.program.definitions if d.name != kernel._definition.name)]
+
+
+def _with_parameters(definition: ast.Definition, names: tuple[str, ...], name: str) -> ast.Definition:
+    from dataclasses import replace
+
+    from .. import elaboration
+
+    resolved = elaboration.completed(definition)
+    own = [parameter.name for parameter in resolved.parameters or ()]
+    if definition.parameters is not None:
+        if tuple(own) != names:
+            raise CompileError(
+                Code.WRONG_ARGUMENT_COUNT,
+                f"the function takes ({', '.join(names)}) but its text takes ({', '.join(own)})",
+                definition.span,
+                help="give both the same names in the same order",
+            )
+        return definition
+    if set(own) != set(names):
+        raise CompileError(
+            Code.WRONG_ARGUMENT_COUNT,
+            f"the function takes ({', '.join(names)}) but its text reads ({', '.join(own)})",
+            definition.span,
+            help=f"write def {name}({', '.join(own)})",
+        )
+    by_name = {parameter.name: parameter for parameter in resolved.parameters or ()}
+    return replace(resolved, name=name, parameters=tuple(by_name[n] for n in names))

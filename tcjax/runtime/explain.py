@@ -1,0 +1,131 @@
+"""What the compiler did, told to its user."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from .. import planning, ranges
+from ..planning.cost import plan_cost
+from ..syntax import ast, tc
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Ranges and what fixed each, operations and why, costs. `str()` is the text, `to_dict()` the data.
+
+    Costs: `flops` scalar operations, `bytes` and `temporary_bytes` in bytes.
+    """
+
+    data: dict[str, Any]
+
+    @staticmethod
+    def of(definition: ast.Definition, plan: planning.Plan) -> "Explanation":
+        return Explanation({"program": tc.write(definition), **_describe(plan)})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The explanation as plain dicts, lists, strings and numbers."""
+        return self.data
+
+    def __str__(self) -> str:
+        lines = [self.data["program"], ""]
+        for statement in self.data["statements"]:
+            lines += _statement_lines(statement)
+        total = self.data
+        lines.append(
+            f"total: {_count(total['flops'])} operations, {_bytes(total['bytes'])} moved, "
+            f"{_bytes(total['temporary_bytes'])} temporary"
+        )
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def _describe(plan: planning.Plan) -> dict[str, Any]:
+    statements = []
+    for number, stage in enumerate(plan.stages):
+        match stage:
+            case planning.Compute():
+                statements.append(_compute(stage, plan.bound, number))
+            case planning.Call(targets, inner, _):
+                described = _describe(inner)
+                statements += [{**inside, "inside": inner.name} for inside in described["statements"]]
+            case planning.CallForeign(targets, function, _, results):
+                shapes = ", ".join(f"{dtype}{list(shape)}" for dtype, shape in results)
+                statements.append(
+                    {
+                        "target": ", ".join(targets),
+                        "statement": f"{', '.join(targets)} = {function}(...)",
+                        "result": shapes,
+                        "ranges": {},
+                        "operation": "python function",
+                        "reason": "called as it is, on whole arrays",
+                        "flops": 0,
+                        "bytes": 0,
+                        "temporary_bytes": 0,
+                    }
+                )
+    cost = plan_cost(plan)
+    return {
+        "statements": statements,
+        "flops": cost.flops,
+        "bytes": cost.bytes,
+        "temporary_bytes": cost.temporary,
+    }
+
+
+def _compute(stage: planning.Compute, bound: ranges.Bound, number: int) -> dict[str, Any]:
+    cost = planning.cost_of(stage)
+    reasons = bound.reasons[number]
+    origin = bound.origins[stage.target]
+    from_origin = f", first element at {list(origin)}" if any(origin) else ""
+    return {
+        "target": stage.target,
+        "statement": _shown(bound, number),
+        "result": f"{stage.dtype}{list(stage.shape)}{from_origin}",
+        "ranges": {
+            str(index): {"lo": lo, "hi": hi, "fixed_by": reasons.get(index, "")}
+            for index, (lo, hi) in bound.boxes[number].items()
+        },
+        "operation": planning.name_of(stage.value),
+        "reason": planning.reason_of(stage.value),
+        "flops": cost.flops,
+        "bytes": cost.bytes,
+        "temporary_bytes": cost.temporary,
+    }
+
+
+def _shown(bound: ranges.Bound, number: int) -> str:
+    from ..ir.printer import show_statement
+
+    return show_statement(bound.function.statements[number])
+
+
+def _statement_lines(statement: dict[str, Any]) -> list[str]:
+    inside = f" (inside {statement['inside']})" if "inside" in statement else ""
+    lines = [f"{statement['statement']}{inside}", f"  result     {statement['result']}"]
+    for name, given in statement["ranges"].items():
+        why = f"  {given['fixed_by']}" if given["fixed_by"] else ""
+        lines.append(f"  {name:<10} {given['lo']}:{given['hi']}{why}")
+    lines.append(f"  operation  {statement['operation']}")
+    lines.append(f"  because    {statement['reason']}")
+    lines.append(
+        f"  cost       {_count(statement['flops'])} operations, {_bytes(statement['bytes'])} moved, "
+        f"{_bytes(statement['temporary_bytes'])} temporary"
+    )
+    return [*lines, ""]
+
+
+def _count(number: int) -> str:
+    for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if number >= size:
+            return f"{number / size:.3g} {unit}"
+    return str(number)
+
+
+def _bytes(number: int) -> str:
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if number >= size:
+            return f"{number / size:.3g} {unit}"
+    return f"{number} B"
+
+
+__all__ = ["Explanation"]

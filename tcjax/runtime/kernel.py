@@ -1,0 +1,207 @@
+"""A compiled definition: a function of arrays that explains itself."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .. import elaboration, interpreter, ir, lowering, planning, ranges
+from ..diagnostics import Code, CompileError
+from ..symbolic import Interval
+from ..syntax import ast, embedded, tc
+from .arguments import Arguments, arrange, as_array
+from .compiler import Call, Compiler
+from .explain import Explanation
+from .options import Options
+
+_WRITERS: Mapping[str, Callable[[ast.Definition], str]] = {"tc": tc.write, "python": embedded.write}
+
+
+class Kernel:
+    """A tensor comprehension as a pure function of arrays.
+
+    Call it with arrays in parameter order or by name; it returns one array, or a tuple in the order of the
+    return list. It works under `jax.jit`, `jax.grad`, `jax.jvp`, `jax.vmap` and `jax.export`. An output that
+    accumulates without ``!`` starts from the array passed under its name, ``k(A, B, C=C0)``. Raises `CompileError`
+    where count, rank, type or size of an argument does not fit.
+    """
+
+    def __init__(self, program: ast.Program, definition: ast.Definition, options: Options) -> None:
+        resolved = elaboration.completed(definition, options.fns)
+        self._compiler = Compiler(program, resolved, options)
+        self._definition = resolved
+        self._arity = len(resolved.parameters or ())
+        self._compiled: dict[tuple[tuple[str, ...], tuple[tuple[str, int], ...]], Callable[..., Any]] = {}
+        self._plain = self._jitted((), ())
+        self.__name__ = resolved.name
+        self.__qualname__ = resolved.name
+        self.__doc__ = f"The tensor comprehension\n\n{self}"
+
+    # ------------------------------------------------------------ calls
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        # The usual call goes straight to jit: anything more would cost more than a small kernel itself.
+        if not kwargs and len(args) == self._arity:
+            for value in args:
+                if not isinstance(value, jax.Array) and not _is_plain(value):
+                    break
+            else:
+                return self._plain(*args)
+        arguments = self._arguments(args, kwargs)
+        run = self._jitted(tuple(arguments.initial), tuple(sorted(arguments.sizes.items())))
+        return run(*arguments.arrays.values(), *arguments.initial.values())
+
+    def _jitted(self, initial: tuple[str, ...], sizes: tuple[tuple[str, int], ...]) -> Callable[..., Any]:
+        key = (initial, sizes)
+        if key not in self._compiled:
+
+            def run(*arrays: jax.Array) -> Any:
+                given, starts = arrays[: self._arity], arrays[self._arity :]
+                for parameter, array in zip(self._compiler.parameters, given, strict=True):
+                    as_array(array, parameter.name, _declared(parameter), parameter.span)
+                plan = self._compiler.plan(_call(given, dict(zip(initial, starts, strict=True)), sizes))
+                by_name = {p.name: array for p, array in zip(self._compiler.parameters, given, strict=True)}
+                results = lowering.lower(
+                    plan, by_name, dict(zip(initial, starts, strict=True)), self._compiler.options.fns
+                )
+                return results[0] if len(results) == 1 else results
+
+            run.__name__ = self._definition.name
+            self._compiled[key] = jax.jit(run)
+        return self._compiled[key]
+
+    def _arguments(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Arguments:
+        arguments = arrange(self._definition, args, kwargs, self._compiler.likely)
+        spans = {p.name: (p, _declared(p)) for p in self._compiler.parameters}
+        arrays = {
+            name: as_array(value, name, spans[name][1], spans[name][0].span) for name, value in arguments.arrays.items()
+        }
+        starts = {name: as_array(value, name, None, self._definition.span) for name, value in arguments.initial.items()}
+        return Arguments(arrays, starts, arguments.sizes)
+
+    def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Call, Arguments]:
+        arguments = self._arguments(args, kwargs)
+        return _call(
+            tuple(arguments.arrays.values()), arguments.initial, tuple(sorted(arguments.sizes.items()))
+        ), arguments
+
+    def interpret(self, /, *args: Any, **kwargs: Any) -> Any:
+        """The same call through the reference interpreter: plain loops, slow and obviously right.
+
+        Returns NumPy arrays in the same structure.
+        """
+        call, arguments = self._bound(args, kwargs)
+        bound = self._compiler.bound(call)
+        arrays = {
+            tensor.name: np.asarray(arguments.arrays[tensor.name]).astype(jnp.dtype(tensor.dtype))
+            for tensor in bound.function.parameters
+        }
+        initial = {
+            tensor.name: np.asarray(arguments.initial[tensor.name]).astype(jnp.dtype(tensor.dtype))
+            for tensor in bound.function.initial
+            if tensor.name in arguments.initial
+        }
+        results = interpreter.interpret(bound, arrays, initial, self._compiler.options.fns)
+        return results[0] if len(results) == 1 else results
+
+    # ------------------------------------------------------------ what it knows
+
+    def ranges(self, /, *args: Any, **kwargs: Any) -> list[dict[str, Any]]:
+        """For each statement in order the half-open range of each index.
+
+        With arguments (arrays or `jax.ShapeDtypeStruct`) pairs of ints, ``{"i": (0, 8)}``; without, symbolic
+        `Interval`s.
+        """
+        if not args and not kwargs and self._arity:
+            return self._symbolic_ranges()
+        call, _ = self._bound(args, kwargs)
+        return _boxes(self._compiler.bound(call))
+
+    def _symbolic_ranges(self) -> list[dict[str, Interval | None]]:
+        return _intervals(ranges.infer_ranges(self._likely()))
+
+    def _likely(self) -> ir.Function:
+        function = self._compiler.likely
+        if function is None:
+            raise CompileError(
+                Code.UNKNOWN_RANK,
+                f"without arguments nothing says what the parameters of `{self._definition.name}` are",
+                self._definition.span,
+                help="pass arguments, or declare the parameters, as in `float(N) A`",
+            )
+        return function
+
+    def ir(self, /, *args: Any, **kwargs: Any) -> ir.Function:
+        """The typed program; without arguments, undeclared parameters have likely types."""
+        if not args and not kwargs and self._arity:
+            return self._likely()
+        call, _ = self._bound(args, kwargs)
+        return self._compiler.bound(call).function
+
+    def plan(self, /, *args: Any, **kwargs: Any) -> planning.Plan:
+        """Which operation computes each statement for arguments (or `jax.ShapeDtypeStruct`s) of these shapes."""
+        call, _ = self._bound(args, kwargs)
+        return self._compiler.plan(call)
+
+    def explain(self, /, *args: Any, **kwargs: Any) -> Explanation:
+        """Ranges and what fixed them, the operation chosen for each statement and why, and what it costs."""
+        call, _ = self._bound(args, kwargs)
+        return Explanation.of(self._definition, self._compiler.plan(call))
+
+    def to(self, dialect: str) -> str:
+        """The program in another notation: "tc" or "python"."""
+        if dialect not in _WRITERS:
+            raise CompileError(
+                Code.BAD_OPTION,
+                f"this version of tcjax does not write {dialect!r}",
+                help=f"write to({' or '.join(repr(name) for name in _WRITERS)})",
+            )
+        return _WRITERS[dialect](self._definition)
+
+    def __str__(self) -> str:
+        return tc.write(self._definition)
+
+    def __repr__(self) -> str:
+        names = ", ".join(parameter.name for parameter in self._compiler.parameters)
+        return f"<tcjax.Kernel {self._definition.name}({names})>"
+
+
+def _is_plain(value: object) -> bool:
+    return type(value) is np.ndarray and value.dtype.kind in "biufc"
+
+
+def _declared(parameter: ast.Parameter) -> str | None:
+    return None if parameter.type is None else parameter.type.scalar
+
+
+def _call(arrays: tuple[Any, ...], initial: Mapping[str, Any], sizes: tuple[tuple[str, int], ...]) -> Call:
+    return Call(
+        tuple(tuple(array.shape) for array in arrays),
+        tuple(str(array.dtype) for array in arrays),
+        tuple((name, tuple(array.shape)) for name, array in initial.items()),
+        sizes,
+    )
+
+
+def _intervals(found: ranges.SymbolicRanges) -> list[dict[str, Interval | None]]:
+    """The symbolic ranges of every statement, those of called definitions in their place."""
+    listed: list[dict[str, Interval | None]] = []
+    for number, (statement, given) in enumerate(zip(found.function.statements, found.statements, strict=True)):
+        if isinstance(statement, ir.Invoke):
+            listed.extend(_intervals(found.calls[number]))
+        else:
+            listed.append({str(index): interval for index, interval in given.intervals.items()})
+    return listed
+
+
+def _boxes(bound: ranges.Bound) -> list[dict[str, tuple[int, int]]]:
+    """The ranges of every statement, those of called definitions in their place."""
+    found: list[dict[str, tuple[int, int]]] = []
+    for number, (statement, box) in enumerate(zip(bound.function.statements, bound.boxes, strict=True)):
+        if isinstance(statement, ir.Invoke):
+            found.extend(_boxes(bound.calls[number]))
+        else:
+            found.append({str(index): (lo, hi) for index, (lo, hi) in box.items()})
+    return found

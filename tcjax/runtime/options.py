@@ -1,0 +1,95 @@
+"""The options of a kernel, checked once."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
+
+from .. import ir
+from ..diagnostics import Code, CompileError
+
+# What an option is when it is left out, for those that this version only knows by name.
+_UNBUILT = {
+    "memory_limit": None,
+    "schedule": None,
+    "assume": (),
+    "checked": False,
+    "deterministic": False,
+    "sharding": None,
+}
+BACKENDS = ("auto", "xla", "pallas")
+DIALECTS = ("tc", "python")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Options:
+    """What `tcjax.kernel` takes besides the program."""
+
+    fns: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    accumulate: str | None = None
+    backend: str = "auto"
+    strict: bool = False
+
+
+class KernelOptions(TypedDict, total=False):
+    """The keywords of `tcjax.kernel` and `tcjax.load`."""
+
+    dialect: str | None
+    fns: Mapping[str, Callable[..., Any]] | None
+    memory_limit: str | int | None
+    schedule: Any
+    accumulate: str | None
+    backend: str
+    assume: Sequence[str]
+    checked: bool
+    deterministic: bool
+    sharding: Any
+    strict: bool
+
+
+def check_options(given: KernelOptions) -> Options:
+    """The options of a kernel. Raises `CompileError` (TC0308) for what is unknown or not yet built."""
+    options: Mapping[str, Any] = given
+    for name in options:
+        if name not in KernelOptions.__annotations__:
+            raise CompileError(
+                Code.BAD_OPTION,
+                f"there is no option `{name}`",
+                help=f"the options are {', '.join(KernelOptions.__annotations__)}",
+            )
+    dialect, fns, accumulate = options.get("dialect"), options.get("fns"), options.get("accumulate")
+    backend, strict = options.get("backend", "auto"), options.get("strict", False)
+    if dialect is not None and dialect not in DIALECTS:
+        raise _bad("dialect", dialect, f"one of {_listed(DIALECTS)}, or leave it out: the text shows its notation")
+    if fns is not None and not (
+        isinstance(fns, Mapping) and all(isinstance(k, str) and callable(f) for k, f in fns.items())
+    ):
+        raise _bad("fns", fns, 'a mapping of names to functions, such as fns={"gelu": jax.nn.gelu}')
+    if accumulate is not None and ir.types.SPELLINGS.get(str(accumulate)) is None:
+        raise _bad("accumulate", accumulate, 'a scalar type, such as accumulate="float32"')
+    if backend not in BACKENDS:
+        raise _bad("backend", backend, f"one of {_listed(BACKENDS)}")
+    for name, unset in _UNBUILT.items():
+        if name in options and options[name] != unset:
+            raise CompileError(
+                Code.BAD_OPTION,
+                f"the option `{name}` is not supported by this version of tcjax",
+                help=f"leave `{name}` out",
+            )
+    if not isinstance(strict, bool):
+        raise _bad("strict", strict, "True or False")
+    if backend == "pallas":
+        raise CompileError(
+            Code.BAD_OPTION, "there is no Pallas back end in this version of tcjax", help='write backend="auto"'
+        )
+    kind = None if accumulate is None else ir.types.SPELLINGS[str(accumulate)]
+    return Options(dict(fns or {}), kind, str(backend), strict)  # type: ignore[call-overload]
+
+
+def _bad(name: str, value: object, wanted: str) -> CompileError:
+    shown = repr(value)
+    shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
+    return CompileError(Code.BAD_OPTION, f"{name}={shown} is not an option", help=f"{name} is {wanted}")
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(repr(name) for name in names)

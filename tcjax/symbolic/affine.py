@@ -1,0 +1,381 @@
+"""Affine index expressions: sizes times index variables, floors and remainders, plus a base."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, runtime_checkable
+
+from .interval import Interval
+from .size import ZERO, Size, SizeLike, SizeVar
+
+
+@dataclass(frozen=True, slots=True)
+class IndexVar:
+    """An index variable. `tag` tells apart two of one name in one statement (two ``sum[k](..)``)."""
+
+    name: str
+    tag: int = 0
+
+    def index_variables(self) -> "frozenset[IndexVar]":
+        return frozenset((self,))
+
+    def __str__(self) -> str:
+        return self.name if self.tag == 0 else f"{self.name}.{self.tag}"
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """``argument // divisor``, rounded towards minus infinity."""
+
+    argument: "Affine"
+    divisor: Size
+
+    def index_variables(self) -> frozenset[IndexVar]:
+        return self.argument.variables
+
+    def __str__(self) -> str:
+        return f"{_wrap(self.argument)} // {_wrap_size(self.divisor)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Remainder:
+    """``argument % divisor``, with the sign of the divisor."""
+
+    argument: "Affine"
+    divisor: Size
+
+    def index_variables(self) -> frozenset[IndexVar]:
+        return self.argument.variables
+
+    def __str__(self) -> str:
+        return f"{_wrap(self.argument)} % {_wrap_size(self.divisor)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Clamp:
+    """``min(a, b, ...)`` or ``max(a, b, ...)`` of affine arguments (`kind` says which)."""
+
+    kind: str
+    arguments: "tuple[Affine, ...]"
+
+    def index_variables(self) -> frozenset[IndexVar]:
+        return frozenset().union(*(argument.variables for argument in self.arguments))
+
+    def __str__(self) -> str:
+        return f"{self.kind}({', '.join(map(str, self.arguments))})"
+
+
+@runtime_checkable
+class Opaque(Protocol):
+    """What symbolic arithmetic cannot look into, such as a tensor read used as a subscript."""
+
+    def index_variables(self) -> frozenset[IndexVar]: ...
+
+
+Atom = IndexVar | Quotient | Remainder | Clamp | Opaque
+
+
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """``w1*atom1 + w2*atom2 + ... + base``, canonical: zero weights dropped, atoms in a fixed order."""
+
+    terms: tuple[tuple[Atom, Size], ...]
+    base: Size
+
+    @staticmethod
+    def of(value: "AffineLike") -> "Affine":
+        if isinstance(value, Affine):
+            return value
+        if isinstance(value, (int, Size, SizeVar)):
+            return Affine((), Size.of(value))
+        return Affine(((value, Size.of(1)),), ZERO)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Affine) and self.terms == other.terms and self.base == other.base
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.terms, self.base))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def variables(self) -> frozenset[IndexVar]:
+        """Every index variable that occurs, inside floors, clamps and data too."""
+        return frozenset().union(*(atom.index_variables() for atom, _ in self.terms))
+
+    @property
+    def bare(self) -> IndexVar | None:
+        """The variable if the expression is a single variable and nothing else."""
+        if len(self.terms) == 1 and self.base == ZERO:
+            atom, weight = self.terms[0]
+            if isinstance(atom, IndexVar) and weight.constant == 1:
+                return atom
+        return None
+
+    @property
+    def constant(self) -> int | None:
+        """The value if it is a known number, else None."""
+        return self.base.constant if not self.terms else None
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether every atom is an index variable."""
+        return all(isinstance(atom, IndexVar) for atom, _ in self.terms)
+
+    @property
+    def is_data(self) -> bool:
+        """Whether an opaque atom occurs anywhere, inside floors and clamps too."""
+        return any(_is_data(atom) for atom, _ in self.terms)
+
+    def weight(self, atom: Atom) -> Size:
+        """What multiplies `atom`; zero when it does not occur on its own."""
+        return next((weight for other, weight in self.terms if other == atom), ZERO)
+
+    def __add__(self, other: "AffineLike") -> "Affine":
+        other = Affine.of(other)
+        return _collect((*self.terms, *other.terms), self.base + other.base)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> "Affine":
+        return Affine(tuple((atom, -weight) for atom, weight in self.terms), -self.base)
+
+    def __sub__(self, other: "AffineLike") -> "Affine":
+        return self + -Affine.of(other)
+
+    def __rsub__(self, other: "AffineLike") -> "Affine":
+        return Affine.of(other) - self
+
+    def scale(self, factor: SizeLike) -> "Affine":
+        """The expression times a size."""
+        factor = Size.of(factor)
+        if factor == ZERO:
+            return Affine((), ZERO)
+        return Affine(tuple((atom, weight * factor) for atom, weight in self.terms), self.base * factor)
+
+    def quotient(self, divisor: SizeLike) -> "Affine":
+        """``self // divisor``; a known divisor ends up positive. Raises `ZeroDivisionError` for a constant zero."""
+        divisor = Size.of(divisor)
+        known = divisor.constant
+        if known == 0:
+            raise ZeroDivisionError
+        if known is not None and known < 0:
+            return (-self).quotient(-known)
+        if known == 1:
+            return self
+        return Affine((), self.base // divisor) if not self.terms else Affine.of(Quotient(self, divisor))
+
+    def remainder(self, divisor: SizeLike) -> "Affine":
+        """``self % divisor``, of the divisor's sign; a known divisor ends up positive.
+
+        Raises `ZeroDivisionError` for a constant zero.
+        """
+        divisor = Size.of(divisor)
+        known = divisor.constant
+        if known == 0:
+            raise ZeroDivisionError
+        if known is not None and known < 0:
+            return -((-self).remainder(-known))
+        if known == 1:
+            return Affine.of(0)
+        return Affine((), self.base % divisor) if not self.terms else Affine.of(Remainder(self, divisor))
+
+    def rewrite(self, atom: "Callable[[Atom], AffineLike]", size: Callable[[Size], Size] = lambda s: s) -> "Affine":
+        """The expression with each outermost atom replaced by ``atom(it)`` and each size by ``size(it)``.
+
+        Floors, remainders and clamps are rebuilt around their rewritten arguments; `atom` sees index
+        variables and opaque atoms only.
+        """
+        total = Affine((), size(self.base))
+        for inner, weight in self.terms:
+            total = total + _rewrite_atom(inner, atom, size).scale(size(weight))
+        return total
+
+    @cached_property
+    def has_sizes(self) -> bool:
+        """Whether a size variable occurs, inside floors and clamps too (not inside opaque atoms)."""
+        return self.base.constant is None or any(
+            weight.constant is None or _has_sizes(atom) for atom, weight in self.terms
+        )
+
+    def substitute_sizes(self, sizes: Mapping[SizeVar, SizeLike]) -> "Affine":
+        """The expression with size variables replaced (not inside opaque atoms).
+
+        A divisor that becomes zero makes its floor or remainder 0, as NumPy does.
+        """
+        if not self.has_sizes:
+            return self
+        return self.rewrite(lambda atom: Affine.of(atom), lambda s: s.substitute(sizes))
+
+    def bounds(self, ranges: Mapping[IndexVar, Interval]) -> Interval | None:
+        """The half-open hull of the values over non-empty `ranges`; None when data decides it or a range is missing.
+
+        Exact for linear expressions. For an empty range the ends follow the sign of the weight, so that
+        ``h + k`` with ``k in 0:0`` still has the ends that make a convolution's extent ``H - KH + 1``.
+        """
+        lo = last = self.base
+        for atom, weight in self.terms:
+            inner = _atom_bounds(atom, ranges)
+            if inner is None:
+                return None
+            first, final = inner.lo, inner.hi - 1
+            if not weight.is_nonnegative:
+                # A difference of sizes has no known sign.
+                if not (-weight).is_nonnegative:
+                    return None
+                first, final = final, first
+            lo = lo + weight * first
+            last = last + weight * final
+        return Interval(lo, last + 1)
+
+    def evaluate(self, value: Callable[[Atom], int], sizes: Mapping[SizeVar, int]) -> int:
+        """The value at a point; `value` gives index variables and opaque atoms."""
+        total = self.base.evaluate(sizes)
+        for atom, weight in self.terms:
+            total += weight.evaluate(sizes) * _evaluate_atom(atom, value, sizes)
+        return total
+
+    def __str__(self) -> str:
+        return self._text
+
+    __repr__ = __str__
+
+    @cached_property
+    def _text(self) -> str:
+        # Kept: terms are sorted by their text, and nested reads would be written out again at every level.
+        text = ""
+        for atom, weight in self.terms:
+            constant = weight.constant
+            factor = f"({atom})" if isinstance(atom, (Quotient, Remainder)) and constant != 1 else str(atom)
+            if constant is None:
+                shown, negative = f"{_wrap_size(weight)}*{factor}", False
+            else:
+                shown, negative = (factor if abs(constant) == 1 else f"{abs(constant)}*{factor}"), constant < 0
+            if not text:
+                text = f"-{shown}" if negative else shown
+            else:
+                text += f" - {shown}" if negative else f" + {shown}"
+        if self.base == ZERO and text:
+            return text
+        base = str(self.base)
+        if not text:
+            return base
+        return f"{text} - {base[1:]}" if base.startswith("-") and " " not in base else f"{text} + {base}"
+
+
+AffineLike = Affine | IndexVar | Quotient | Remainder | Clamp | Opaque | Size | SizeVar | int
+
+
+def clamp(kind: str, arguments: Iterable[AffineLike]) -> Affine:
+    """``min(...)`` or ``max(...)``, decided where all arguments differ by constants."""
+    kept: list[Affine] = []
+    for argument in map(Affine.of, arguments):
+        for position, other in enumerate(kept):
+            difference = (argument - other).constant
+            if difference is not None:
+                if (difference < 0) == (kind == "min"):
+                    kept[position] = argument
+                break
+        else:
+            kept.append(argument)
+    return kept[0] if len(kept) == 1 else Affine.of(Clamp(kind, tuple(sorted(kept, key=str))))
+
+
+def _collect(terms: Iterable[tuple[Atom, Size]], base: Size) -> Affine:
+    weights: dict[Atom, Size] = {}
+    for atom, weight in terms:
+        weights[atom] = weights[atom] + weight if atom in weights else weight
+    kept = [(atom, weight) for atom, weight in weights.items() if weight.terms]
+    if len(kept) > 1:
+        kept.sort(key=lambda term: (not isinstance(term[0], IndexVar), str(term[0])))
+    return Affine(tuple(kept), base)
+
+
+def _is_data(atom: Atom) -> bool:
+    match atom:
+        case IndexVar():
+            return False
+        case Quotient(argument, _) | Remainder(argument, _):
+            return argument.is_data
+        case Clamp(_, arguments):
+            return any(argument.is_data for argument in arguments)
+        case _:
+            return True
+
+
+def _has_sizes(atom: Atom) -> bool:
+    match atom:
+        case Quotient(argument, divisor) | Remainder(argument, divisor):
+            return divisor.constant is None or argument.has_sizes
+        case Clamp(_, arguments):
+            return any(argument.has_sizes for argument in arguments)
+        case _:
+            return False
+
+
+def _rewrite_atom(inner: Atom, atom: Callable[[Atom], AffineLike], size: Callable[[Size], Size]) -> Affine:
+    match inner:
+        case Quotient(argument, divisor):
+            divisor = size(divisor)
+            return Affine.of(0) if divisor == ZERO else argument.rewrite(atom, size).quotient(divisor)
+        case Remainder(argument, divisor):
+            divisor = size(divisor)
+            return Affine.of(0) if divisor == ZERO else argument.rewrite(atom, size).remainder(divisor)
+        case Clamp(kind, arguments):
+            return clamp(kind, [argument.rewrite(atom, size) for argument in arguments])
+        case _:
+            return Affine.of(atom(inner))
+
+
+def _atom_bounds(atom: Atom, ranges: Mapping[IndexVar, Interval]) -> Interval | None:
+    match atom:
+        case IndexVar():
+            return ranges.get(atom)
+        case Quotient(argument, divisor):
+            inner = argument.bounds(ranges)
+            if inner is None or not divisor.is_nonnegative:
+                return None
+            return Interval(inner.lo // divisor, (inner.hi - 1) // divisor + 1)
+        case Remainder(argument, divisor):
+            inner = argument.bounds(ranges)
+            if inner is None or not divisor.is_nonnegative:
+                return None
+            if inner.lo // divisor == (inner.hi - 1) // divisor:
+                whole = inner.lo // divisor * divisor
+                return Interval(inner.lo - whole, inner.hi - whole)
+            return Interval(ZERO, divisor)
+        case Clamp(kind, arguments):
+            inners = [argument.bounds(ranges) for argument in arguments]
+            known = [inner for inner in inners if inner is not None]
+            if len(known) < len(inners):
+                return None
+            return Interval.extremum(kind, known)
+        case _:
+            return None
+
+
+def _evaluate_atom(atom: Atom, value: Callable[[Atom], int], sizes: Mapping[SizeVar, int]) -> int:
+    match atom:
+        case Quotient(argument, divisor):
+            by = divisor.evaluate(sizes)
+            return argument.evaluate(value, sizes) // by if by else 0
+        case Remainder(argument, divisor):
+            by = divisor.evaluate(sizes)
+            return argument.evaluate(value, sizes) % by if by else 0
+        case Clamp(kind, arguments):
+            return (min if kind == "min" else max)(argument.evaluate(value, sizes) for argument in arguments)
+        case _:
+            return value(atom)
+
+
+def _wrap(affine: Affine) -> str:
+    return str(affine) if affine.bare is not None else f"({affine})"
+
+
+def _wrap_size(size: Size) -> str:
+    text = str(size)
+    return f"({text})" if " " in text else text

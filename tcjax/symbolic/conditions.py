@@ -1,0 +1,81 @@
+"""Conditions on index variables: affine inequalities, all of them or any of them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from .affine import Affine, AffineLike
+
+
+@dataclass(frozen=True, slots=True)
+class AtLeastZero:
+    """``affine >= 0``. An expression that depends on data is one that may hold."""
+
+    affine: Affine
+
+    def __str__(self) -> str:
+        return f"{self.affine} >= 0"
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """Every part holds; without parts: true."""
+
+    parts: "tuple[Condition, ...]"
+
+    def __str__(self) -> str:
+        return " && ".join(f"({part})" for part in self.parts) or "true"
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """Some part holds; without parts: false."""
+
+    parts: "tuple[Condition, ...]"
+
+    def __str__(self) -> str:
+        return " || ".join(f"({part})" for part in self.parts) or "false"
+
+
+Condition = AtLeastZero | AllOf | AnyOf
+
+TRUE = AllOf(())
+FALSE = AnyOf(())
+
+
+def all_of(parts: Iterable[Condition]) -> Condition:
+    """Every part, flat."""
+    flat: list[Condition] = []
+    for part in parts:
+        if part == FALSE:
+            return FALSE
+        flat.extend(part.parts if isinstance(part, AllOf) else (part,))
+    return flat[0] if len(flat) == 1 else AllOf(tuple(flat))
+
+
+def any_of(parts: Iterable[Condition]) -> Condition:
+    """Some part, flat."""
+    flat: list[Condition] = []
+    for part in parts:
+        if part == TRUE:
+            return TRUE
+        flat.extend(part.parts if isinstance(part, AnyOf) else (part,))
+    return flat[0] if len(flat) == 1 else AnyOf(tuple(flat))
+
+
+def compare(operator: str, left: AffineLike, right: AffineLike) -> Condition:
+    """``left operator right`` of integers, operator one of ``< <= > >= == !=``."""
+    difference = Affine.of(left) - right
+    match operator:
+        case "<":
+            return AtLeastZero(-difference - 1)
+        case "<=":
+            return AtLeastZero(-difference)
+        case ">":
+            return AtLeastZero(difference - 1)
+        case ">=":
+            return AtLeastZero(difference)
+        case "==":
+            return AllOf((AtLeastZero(difference), AtLeastZero(-difference)))
+        case _:
+            assert operator == "!=", operator
+            return AnyOf((AtLeastZero(difference - 1), AtLeastZero(-difference - 1)))

@@ -1,0 +1,1 @@
+"""Notations: each a folder that reads to, and writes from, the one tree of `ast`."""

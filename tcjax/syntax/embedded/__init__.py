@@ -1,0 +1,6 @@
+"""The Python notation: a function whose body is index notation, read from its source and never executed."""
+
+from .reading import Reading, read, read_text
+from .writer import write
+
+__all__ = ["Reading", "read", "read_text", "write"]

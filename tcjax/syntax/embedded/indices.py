@@ -1,0 +1,28 @@
+"""Index names for linters that dislike unbound names."""
+
+from dataclasses import dataclass
+
+from ...diagnostics import Code, CompileError
+
+
+@dataclass(frozen=True, slots=True)
+class IndexName:
+    """What ``i, j = tcjax.indices("i j")`` binds: a name that stays an index variable in index notation."""
+
+    name: str
+    tcjax_index: bool = True
+
+
+def indices(names: str) -> tuple[IndexName, ...]:
+    """Index variables by name, separated by spaces: ``i, j, k = tcjax.indices("i j k")``.
+
+    Raises `CompileError` (TC0308) where a name is no identifier.
+    """
+    found = names.split() if isinstance(names, str) else []
+    if not found or not all(name.isidentifier() for name in found):
+        raise CompileError(
+            Code.BAD_OPTION,
+            f"{names!r} is no list of index names",
+            help='write names separated by spaces: i, j, k = tcjax.indices("i j k")',
+        )
+    return tuple(IndexName(name) for name in found)

@@ -1,0 +1,239 @@
+"""The statements of a body, with the `for`, `if` and `with` around them as their clauses."""
+
+import ast as python
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from .. import ast
+from .annotations import read_annotation
+from .expressions import BINARY, Expressions
+from .refusals import not_in_notation, refuse
+
+# An annotation that holds one of TC's operators: ``C[i]: "max=!" = e``.
+OPERATOR: Final = re.compile(r"\s*(\+|\*|[^\W\d]\w*)=(!?)\s*")
+
+# Python's augmented assignments that reduce; `^=` is a sum of booleans.
+AUGMENTED: Final = {"+": "+", "*": "*", "|": "any", "&": "all", "^": "+"}
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What stands around a statement: its clauses, outermost first, and an equivalent."""
+
+    clauses: tuple[ast.Clause, ...] = ()
+    equivalent: ast.Equivalent | None = None
+
+    def add(self, *clauses: ast.Clause) -> "Around":
+        return replace(self, clauses=self.clauses + clauses)
+
+
+@dataclass(slots=True)
+class Statements:
+    """Reads a body in order, and remembers what has been `written`: the first ``+=`` of a local starts it."""
+
+    parameters: frozenset[str]
+    scope: Mapping[str, object]
+    written: set[str] = field(default_factory=set)
+
+    def block(self, body: Sequence[python.stmt], reader: Expressions, around: Around) -> list[ast.Statement]:
+        """The statements of a block. Raises `CompileError` (TC0105) for what the notation has not."""
+        statements: list[ast.Statement] = []
+        for node in body:
+            match node:
+                case python.Pass():
+                    continue
+                case python.For():
+                    statements += self._loop(node, reader, around)
+                case python.If():
+                    statements += self._choice(node, reader, around)
+                case python.With():
+                    statements += self._clauses(node, reader, around)
+                case python.Return():
+                    raise not_in_notation(
+                        "`return` is not the last statement of the function",
+                        node,
+                        reader.script,
+                        help="end the function with one `return C`, outside every `for`, `if` and `with`",
+                    )
+                case _:
+                    statements.append(self._statement(node, reader, around))
+        return statements
+
+    # ------------------------------------------------------------ clauses
+
+    def _loop(self, node: python.For, reader: Expressions, around: Around) -> list[ast.Statement]:
+        if not isinstance(node.target, python.Name):
+            raise not_in_notation(
+                "a `for` names one index", node.target, reader.script, help="write `for k in range(lo, hi):`"
+            )
+        if node.orelse:
+            raise not_in_notation(
+                "a `for` has no `else`", node.orelse[0], reader.script, help="write the statement after the loop"
+            )
+        index = reader.name(node.target.id, node.target)
+        clause = ast.RangeClause(index, *reader.interval(node.iter), span=reader.script.span(node.target))
+        return self.block(node.body, reader.within(index), around.add(clause))
+
+    def _choice(self, node: python.If, reader: Expressions, around: Around) -> list[ast.Statement]:
+        condition = reader.read(node.test)
+        holds = ast.GuardClause(condition, span=condition.span)
+        fails = ast.GuardClause(ast.Unary("!", condition, span=condition.span), span=condition.span)
+        then = self.block(node.body, reader, around.add(holds))
+        return then + self.block(node.orelse, reader, around.add(fails))
+
+    def _clauses(self, node: python.With, reader: Expressions, around: Around) -> list[ast.Statement]:
+        for item in node.items:
+            span = reader.script.span(item.context_expr)
+            match item:
+                case python.withitem(
+                    context_expr=python.Call(func=python.Name(id="let"), args=[], keywords=[_, *_] as lets),
+                    optional_vars=None,
+                ):
+                    for let in lets:
+                        if let.arg is None:
+                            raise refuse(node, reader.script)
+                        around = around.add(
+                            ast.LetClause(let.arg, reader.read(let.value), span=reader.script.span(let))
+                        )
+                        reader = reader.within(let.arg)
+                case python.withitem(
+                    context_expr=python.Call(func=python.Name(id="exists"), args=[_, *_] as values, keywords=[]),
+                    optional_vars=None,
+                ):
+                    around = around.add(*(ast.ExistsClause(reader.read(value), span=span) for value in values))
+                case python.withitem(
+                    context_expr=python.Call(
+                        func=python.Name(id="equivalent"),
+                        args=[python.Call(func=python.Name(id=function), args=arguments, keywords=[])],
+                        keywords=[],
+                    ),
+                    optional_vars=None,
+                ) if around.equivalent is None:
+                    equivalent = ast.Equivalent(function, tuple(map(reader.read, arguments)), span=span)
+                    around = replace(around, equivalent=equivalent)
+                case _:
+                    raise refuse(node, reader.script)
+        return self.block(node.body, reader, around)
+
+    # ------------------------------------------------------------ statements
+
+    def _statement(self, node: python.stmt, reader: Expressions, around: Around) -> ast.Statement:
+        match node:
+            case python.Assign(targets=[python.Tuple(elts=targets)], value=value):
+                return self._call(node, targets, value, reader, around)
+            case python.Assign(targets=[target], value=value):
+                return self._assign(node, target, None, False, value, reader, around)
+            case python.Assign():
+                raise not_in_notation(
+                    "this gives one value to several tensors", node, reader.script, help="write one statement for each"
+                )
+            case python.AugAssign(target=target, op=operator, value=value):
+                return self._augmented(node, target, operator, value, reader, around)
+            case python.AnnAssign(target=target, annotation=annotation, value=None):
+                return self._declare(node, target, annotation, reader, around)
+            case python.AnnAssign(
+                target=target, annotation=python.Constant(value=str() as text), value=python.expr() as value
+            ) if operator := OPERATOR.fullmatch(text):
+                return self._assign(node, target, operator[1], operator[2] == "!", value, reader, around)
+            case python.AnnAssign():
+                raise not_in_notation(
+                    "the annotation of an assignment holds an operator",
+                    node.annotation,
+                    reader.script,
+                    help='write `C[i]: "max=!" = e`, and a type in a statement of its own: `C: "float(N)"`',
+                )
+            case _:
+                raise refuse(node, reader.script)
+
+    def _augmented(
+        self,
+        node: python.AugAssign,
+        target: python.expr,
+        operator: python.operator,
+        value: python.expr,
+        reader: Expressions,
+        around: Around,
+    ) -> ast.Assign:
+        symbol = "/" if isinstance(operator, python.Div) else BINARY.get(type(operator), "@")
+        if symbol not in AUGMENTED:
+            left = python.unparse(target)
+            instead = {"-": f"`{left} += -e`", "/": f"`{left} *= 1.0 / e`"}.get(symbol, f"`{left} += e`")
+            raise not_in_notation(f"`{symbol}=` is not a reduction", node, reader.script, help=f"write {instead}")
+        name, _ = self._target(target, reader)
+        restart = name not in self.parameters and name not in self.written
+        assign = self._assign(node, target, AUGMENTED[symbol], restart, value, reader, around)
+        if symbol != "^":
+            return assign
+        # The sum of booleans is their exclusive or; the two negations keep integers out.
+        span = assign.value.span
+        return replace(assign, value=ast.Unary("!", ast.Unary("!", assign.value, span=span), span=span))
+
+    def _assign(
+        self,
+        node: python.stmt,
+        target: python.expr,
+        reducer: str | None,
+        restart: bool,
+        value: python.expr,
+        reader: Expressions,
+        around: Around,
+    ) -> ast.Assign:
+        name, indices = self._target(target, reader)
+        self.written.add(name)
+        return ast.Assign(
+            name,
+            indices,
+            reducer,
+            restart,
+            reader.read(value),
+            around.equivalent,
+            around.clauses,
+            span=reader.script.span(node),
+        )
+
+    def _target(self, node: python.expr, reader: Expressions) -> tuple[str, tuple[ast.Expr, ...] | None]:
+        match node:
+            case python.Name(id=name):
+                return reader.name(name, node), None
+            case python.Subscript(value=python.Name(id=name), slice=slice):
+                return reader.name(name, node), reader.subscripts(slice)
+            case _:
+                raise not_in_notation(
+                    "only a tensor can be assigned to", node, reader.script, help="write `C[i, j] = …` or `s = …`"
+                )
+
+    def _declare(
+        self, node: python.stmt, target: python.expr, annotation: python.expr, reader: Expressions, around: Around
+    ) -> ast.Declare:
+        declared = read_annotation(annotation, reader.script, self.scope)
+        if not isinstance(target, python.Name) or declared is None or around != Around():
+            raise not_in_notation(
+                "this declares nothing", node, reader.script, help='write `z: "float(K)"` outside every `for` and `if`'
+            )
+        return ast.Declare(reader.name(target.id, target), declared, span=reader.script.span(node))
+
+    def _call(
+        self, node: python.stmt, targets: list[python.expr], value: python.expr, reader: Expressions, around: Around
+    ) -> ast.Statement:
+        names = [target.id for target in targets if isinstance(target, python.Name)]
+        if len(names) != len(targets) or not names or not isinstance(value, python.Call):
+            raise not_in_notation(
+                "several tensors come only from a call", node, reader.script, help="write `O1, O2 = f(A, B)`"
+            )
+        if around != Around():
+            raise not_in_notation(
+                "a call with several results has no ranges and no guards",
+                node,
+                reader.script,
+                help="write it outside every `for`, `if` and `with`",
+            )
+        for name, target in zip(names, targets, strict=True):
+            self.written.add(reader.name(name, target))
+        called, span = reader.read(value), reader.script.span(node)
+        if not isinstance(called, ast.Apply):
+            raise not_in_notation("this call has one result", value, reader.script, help="write `O = f(A, B)`")
+        if len(names) == 1:
+            return ast.Assign(names[0], None, None, False, called, span=span)
+        return ast.CallAssign(tuple(names), called.function, called.arguments, span=span)

@@ -1,0 +1,88 @@
+"""The types that annotations write: TC's strings, and jaxtyping's dimensions."""
+
+import re
+from typing import Final
+
+from ...diagnostics import Code, CompileError, Span
+from .. import ast
+
+_CANONICAL: Final = (
+    "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128"
+).split()
+
+SCALARS: Final = {name: name for name in _CANONICAL} | {
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "byte": "uint8",
+    "int": "int32",
+}
+
+# NumPy's names: its `byte` has a sign.
+LIBRARY_SCALARS: Final = {name: name for name in _CANONICAL} | {
+    "bool_": "bool",
+    "byte": "int8",
+    "ubyte": "uint8",
+    "half": "float16",
+    "single": "float32",
+    "double": "float64",
+}
+
+# jaxtyping's `Float` means any float; here a declared type is one type.
+JAXTYPING: Final = {
+    "Float": "float32",
+    "Int": "int32",
+    "UInt": "uint32",
+    "Bool": "bool",
+    "Complex": "complex64",
+    "BFloat16": "bfloat16",
+    **{f"Float{bits}": f"float{bits}" for bits in (16, 32, 64)},
+    **{f"Complex{bits}": f"complex{bits}" for bits in (64, 128)},
+    **{f"Int{bits}": f"int{bits}" for bits in (8, 16, 32, 64)},
+    **{f"UInt{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
+}
+
+# What TC's text cannot use as a name.
+RESERVED: Final = frozenset({"min", "max", "where", "def", "in", "exists", *SCALARS})
+
+_TYPE: Final = re.compile(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*")
+
+
+def parse_type(text: str, span: Span) -> ast.TensorType:
+    """``float(M, 3)`` as a type. Raises `CompileError` (TC0101, TC0301, TC0107, TC0203)."""
+    found = _TYPE.fullmatch(text)
+    if found is None:
+        raise CompileError(Code.UNEXPECTED_TOKEN, f"`{text}` is not a type", span, help='write `"float(M,K)"`')
+    scalar, dimensions = found[1], (found[2] or "").strip()
+    if scalar not in SCALARS:
+        known = ", ".join(SCALARS)
+        raise CompileError(Code.WRONG_TYPE, f"`{scalar}` is not a scalar type", span, help=f"write one of {known}")
+    words = [word.strip() for word in dimensions.split(",")] if dimensions else []
+    return ast.TensorType(SCALARS[scalar], tuple(parse_dimension(word, span) for word in words), span=span)
+
+
+def parse_dimension(word: str, span: Span) -> str | int:
+    """``M`` or ``3``: a size's name, or an extent."""
+    if word.isascii() and word.isdigit():
+        if len(word) > 18:
+            raise CompileError(Code.BAD_NUMBER, "this extent is too large", span, help="write one below 2**31")
+        return int(word)
+    if not word.isidentifier():
+        raise CompileError(
+            Code.NOT_IN_THE_NOTATION,
+            f"`{word}` is not a dimension",
+            span,
+            help="a dimension is the name of a size or a number; leave the annotation out where it is neither",
+        )
+    if word in RESERVED:
+        raise reserved(word, span)
+    return word
+
+
+def reserved(name: str, span: Span) -> CompileError:
+    return CompileError(
+        Code.RESERVED_NAME,
+        f"`{name}` is a word of the notation and cannot name anything",
+        span,
+        help=f"choose another name, `{name}_` for example",
+    )

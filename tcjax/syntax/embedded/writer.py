@@ -1,0 +1,221 @@
+"""Writes a definition as a Python function that reads back to the same tree."""
+
+import keyword
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, assert_never
+
+from ...diagnostics import NOWHERE, Code, CompileError, Span
+from .. import ast
+from .division import Floating, is_floating, kinds, with_lets
+from .expressions import REDUCERS, literal
+from .script import too_deep
+from .types import SCALARS
+
+# Python's precedence, from the loosest to the tightest.
+_CONDITIONAL, _OR, _AND, _NOT, _COMPARISON, _UNARY, _POWER, _ATOM = 1, 2, 3, 4, 5, 12, 13, 14
+_LEVELS: Final = {
+    "||": _OR,
+    "&&": _AND,
+    **dict.fromkeys(("<", ">", "<=", ">=", "==", "!="), _COMPARISON),
+    "|": 6,
+    "^": 7,
+    "&": 8,
+    **dict.fromkeys(("<<", ">>"), 9),
+    **dict.fromkeys(("+", "-"), 10),
+    **dict.fromkeys(("*", "truediv", "//", "%"), 11),
+    "**": _POWER,
+}
+_SPELLINGS: Final = {"||": "or", "&&": "and", "truediv": "/"}
+_SYMBOLS: Final = {"any": "|", "all": "&"}
+
+# Called under these names, the reader understands something of its own.
+_READERS_OWN: Final = REDUCERS | {"div", "min", "max", *SCALARS}
+
+_INDENT: Final = "    "
+
+
+def write(definition: ast.Definition) -> str:
+    """`definition` as a function under ``@tcjax.kernel``; `read_text` gives the same tree back.
+
+    Its parameters must be known: a text without ``def`` gets them first. TC's ``/`` is written as ``/`` or ``//`` where the declared
+    types tell which of them it is, and as ``div(a, b)`` elsewhere. Raises `CompileError` (TC0203) for a name that is a
+    keyword of Python.
+    """
+    assert definition.parameters is not None, "parameters must be completed before a definition is written"
+    try:
+        return "\n".join(
+            [*_signature(definition, definition.parameters), *_body(definition, definition.parameters), ""]
+        )
+    except RecursionError:
+        raise too_deep(definition.span) from None
+
+
+def _signature(definition: ast.Definition, parameters: tuple[ast.Parameter, ...]) -> list[str]:
+    listed = ", ".join(
+        _name(parameter.name, parameter.span) + (f": {_type(parameter.type)}" if parameter.type else "")
+        for parameter in parameters
+    )
+    results = [_type(result.type) if result.type else "None" for result in definition.returns]
+    declared = any(result.type for result in definition.returns)
+    arrow = f" -> {results[0] if len(results) == 1 else f'({_sequence(results)})'}" if declared else ""
+    return ["@tcjax.kernel", f"def {_name(definition.name, definition.span)}({listed}){arrow}:"]
+
+
+def _type(type: ast.TensorType) -> str:
+    return f'"{type.scalar}({", ".join(map(str, type.dimensions))})"' if type.dimensions else f'"{type.scalar}"'
+
+
+def _name(name: str, span: Span = NOWHERE) -> str:
+    if keyword.iskeyword(name):
+        raise CompileError(
+            Code.RESERVED_NAME, f"`{name}` is a keyword of Python", span, help=f"rename it, to `{name}_` for example"
+        )
+    return name
+
+
+def _sequence(parts: list[str]) -> str:
+    """The parts as Python writes the inside of a tuple."""
+    return f"{parts[0]}," if len(parts) == 1 else ", ".join(parts)
+
+
+def _body(definition: ast.Definition, parameters: tuple[ast.Parameter, ...]) -> Iterable[str]:
+    known = kinds(definition)
+    tensors = frozenset({*known, *(result.name for result in definition.returns)})
+    started = {parameter.name for parameter in parameters}
+    for statement in definition.body:
+        match statement:
+            case ast.Assign(target, where=where):
+                yield from _assign(statement, target not in started, Expressions(tensors, with_lets(where, known)))
+                started.add(target)
+            case ast.CallAssign(targets, function, arguments):
+                names = [_name(target, statement.span) for target in targets]
+                call = Expressions(tensors, known).call(function, arguments, statement.span)
+                yield f"{_INDENT}{_sequence(names)} = {call}"
+                started.update(targets)
+            case ast.Declare(name, type):
+                yield f"{_INDENT}{_name(name, statement.span)}: {_type(type)}"
+            case _:
+                assert_never(statement)
+    results = [_name(result.name, result.span) for result in definition.returns]
+    yield f"{_INDENT}return {results[0] if len(results) == 1 else _sequence(results) or '()'}"
+
+
+def _assign(statement: ast.Assign, first: bool, expressions: "Expressions") -> Iterable[str]:
+    """The statement inside its clauses; `first` when nothing has written its target before."""
+    lines = [_head(clause, expressions) for clause in statement.where]
+    if statement.equivalent:
+        call = expressions.call(statement.equivalent.function, statement.equivalent.arguments, statement.span)
+        lines.insert(0, f"with equivalent({call}):")
+    target = _name(statement.target, statement.span)
+    if statement.indices is not None:
+        target += f"[{expressions.listed(statement.indices) or '()'}]"
+    match statement.reducer:
+        case None:
+            operator = " ="
+        case "+" | "*" | "any" | "all" as reducer if statement.restart == first:
+            operator = f" {_SYMBOLS.get(reducer, reducer)}="
+        case reducer:
+            operator = f': "{reducer}={"!" * statement.restart}" ='
+    lines.append(f"{target}{operator} {expressions.write(statement.value)}")
+    return [_INDENT * depth + line for depth, line in enumerate(lines, start=1)]
+
+
+def _head(clause: ast.Clause, expressions: "Expressions") -> str:
+    match clause:
+        case ast.RangeClause(index, lo, hi):
+            return f"for {_name(index, clause.span)} in range({expressions.listed((lo, hi))}):"
+        case ast.LetClause(name, value):
+            return f"with let({_name(name, clause.span)}={expressions.write(value)}):"
+        case ast.ExistsClause(value):
+            return f"with exists({expressions.write(value)}):"
+        case ast.GuardClause(condition):
+            return f"if {expressions.write(condition)}:"
+        case _:
+            assert_never(clause)
+
+
+@dataclass(frozen=True, slots=True)
+class Expressions:
+    """Writes the expressions of one statement: `tensors` are read with brackets, `kinds` tell what ``/`` means."""
+
+    tensors: frozenset[str]
+    kinds: Mapping[str, Floating]
+
+    def write(self, expr: ast.Expr, level: int = _CONDITIONAL) -> str:
+        """The expression, in parentheses if it binds looser than `level`."""
+        match expr:
+            case ast.Number(value):
+                return self._number(expr, value, level)
+            case ast.Name(id):
+                return _name(id, expr.span)
+            case ast.SizeOf(tensor, dimension):
+                return f"{_name(tensor, expr.span)}.shape[{dimension}]"
+            case ast.Apply(function, arguments):
+                if function in self.tensors or expr.subscript or function in _READERS_OWN and not _extremum(expr):
+                    return f"{_name(function, expr.span)}[{self.listed(arguments) or '()'}]"
+                return self.call(function, arguments, expr.span)
+            case ast.Cast(scalar, operand):
+                return f"{scalar}({self.write(operand)})"
+            case ast.Unary(operator, operand):
+                own = _NOT if operator == "!" else _UNARY
+                return _enclosed(f"{'not ' if operator == '!' else operator}{self.write(operand, own)}", own, level)
+            case ast.Binary(operator, left, right):
+                return self._binary(operator, left, right, level)
+            case ast.Conditional(condition, then, otherwise):
+                branches = f"{self.write(then, _OR)} if {self.write(condition, _OR)} else {self.write(otherwise)}"
+                return _enclosed(branches, _CONDITIONAL, level)
+            case ast.Reduction(reducer, bounds, guards, arguments):
+                brackets = [*map(self._bound, bounds), *map(self._guard, guards)]
+                return f"{_name(reducer, expr.span)}[{', '.join(brackets)}]({self.listed(arguments)})"
+            case _:
+                assert_never(expr)
+
+    def listed(self, expressions: tuple[ast.Expr, ...]) -> str:
+        return ", ".join(map(self.write, expressions))
+
+    def call(self, function: str, arguments: tuple[ast.Expr, ...], span: Span) -> str:
+        return f"{_name(function, span)}({self.listed(arguments)})"
+
+    def _number(self, expr: ast.Number, value: bool | int | float | complex, level: int) -> str:
+        spelled = literal(value, expr.span)
+        if not isinstance(spelled, ast.Number):
+            return self.write(spelled, level)
+        if isinstance(value, complex):
+            return f"{value.imag!r}j" if math.isfinite(value.imag) else "1e999j"
+        if isinstance(value, float) and not math.isfinite(value):
+            return 'float("inf")' if value > 0 else 'float("nan")'
+        # Python refuses to read a decimal integer of more than 4,300 digits.
+        return repr(value) if isinstance(value, float | bool) or value < 10**4000 else hex(value)
+
+    def _binary(self, operator: str, left: ast.Expr, right: ast.Expr, level: int) -> str:
+        if operator == "/":
+            floating = is_floating(ast.Binary("/", left, right), self.kinds)
+            if floating is None:
+                return f"div({self.write(left)}, {self.write(right)})"
+            operator = "truediv" if floating else "//"
+        own = _LEVELS[operator]
+        # Comparisons would chain; `**` groups to the right, and takes a sign there.
+        before = own + 1 if own in (_COMPARISON, _POWER) else own
+        after = _UNARY if own == _POWER else own + 1
+        text = f"{self.write(left, before)} {_SPELLINGS.get(operator, operator)} {self.write(right, after)}"
+        return _enclosed(text, own, level)
+
+    def _bound(self, bound: ast.Bound) -> str:
+        index = _name(bound.index, bound.span)
+        if bound.lo is None or bound.hi is None:
+            return index
+        return f"{index} in range({self.listed((bound.lo, bound.hi))})"
+
+    def _guard(self, guard: ast.Expr) -> str:
+        # A bare name in brackets would be an index.
+        return f"+{self.write(guard)}" if isinstance(guard, ast.Name) else self.write(guard)
+
+
+def _extremum(expr: ast.Apply) -> bool:
+    return expr.function in ("min", "max") and len(expr.arguments) == 2
+
+
+def _enclosed(text: str, own: int, level: int) -> str:
+    return f"({text})" if own < level else text

@@ -1,0 +1,258 @@
+"""The words for a text that does not parse: what was expected, what stands there, and what to write instead."""
+
+import unicodedata
+from typing import Final
+
+from ...diagnostics import Code, CompileError
+from .lexer import Token
+
+
+def mistake(tokens: list[Token], position: int, found: Token, accepted: set[str]) -> CompileError:
+    """The error at `found`, which is ``tokens[position]`` or a part of it, where only `accepted` could stand."""
+    if found.type == "UNKNOWN":
+        return _unknown_character(found)
+    shown = f"'{_short(found.text)}'" if found.text else "the end of the text"
+    before = tokens[position - 1] if position else Token("$START", "", 1, 1, 1, 1, found.source)
+    after = tokens[min(position + 1, len(tokens) - 1)]
+    help = (
+        _other_language(before, found, accepted)
+        or _keyword(found, accepted)
+        or _assignment(tokens[:position], found, after, accepted)
+        or _bracket(tokens[:position], found, accepted)
+        or _place(before, found, accepted)
+        or f"write {_expected(accepted)} here"
+    )
+    return CompileError(
+        Code.UNEXPECTED_TOKEN, f"expected {_expected(accepted)} but found {shown}", found.span, help=help
+    )
+
+
+# ---------------------------------------------------------------- what was expected
+
+_STATEMENT: Final = frozenset(("NAME", "TYPE", "TYPE_WORD"))
+_SPELLINGS: Final = {
+    "NAME": "a name",
+    "NUMBER": "a number",
+    "TYPE": "a type",
+    "DEF": "'def'",
+    "WHERE": "'where'",
+    "IN": "'in'",
+    "ARROW": "'->'",
+    "EQUAL": "'='",
+    "COLON": "':'",
+    "COMMA": "','",
+    "LPAR": "'('",
+    "RPAR": "')'",
+    "LSQB": "'['",
+    "RSQB": "']'",
+    "LBRACE": "'{'",
+    "RBRACE": "'}'",
+    "$END": "the end of the text",
+}
+
+
+def _expected(accepted: set[str]) -> str:
+    """`accepted` in words: what a writer would call it rather than every token that could begin it."""
+    closing = [_SPELLINGS[terminal] for terminal in ("COLON", "COMMA", "RPAR", "RSQB") if terminal in accepted]
+    if "EXISTS" in accepted:
+        return "a range, a let or a guard"
+    if "MINUS" in accepted and "NUMBER" in accepted:
+        return _either(["an expression", *closing])
+    if "UPDATE" in accepted:
+        return "an assignment such as '=' or '+=!'"
+    if "BINARY" in accepted:
+        return _either(["an operator", *(closing if "SEMICOLON" not in accepted else ["the end of the statement"])])
+    if "DEF" in accepted and "NAME" in accepted:
+        return "a 'def' or a statement"
+    if "SEMICOLON" in accepted and accepted >= _STATEMENT:
+        return "the next statement, or '}'" if "RBRACE" in accepted else "the next statement"
+    if accepted >= _STATEMENT:
+        return "a statement or '}'" if "RBRACE" in accepted else _either(["a parameter", *closing])
+    return _either([words for terminal, words in _SPELLINGS.items() if terminal in accepted])
+
+
+def _either(words: list[str]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else words[0]
+
+
+# ---------------------------------------------------------------- what to write instead
+
+_FOREIGN: Final = {
+    "if": "TC has no `if`: write `c ? a : b`, or a guard behind the statement: `where c`",
+    "else": "TC has no `else`: write `c ? a : b`",
+    "for": "TC has no loops: every index runs by itself, over the range in `where i in 0:N` if you give one",
+    "while": "TC has no loops: every index runs by itself, over the range in `where i in 0:N` if you give one",
+    "return": "TC has no `return`: name the outputs in the head of the def, `-> (C)`",
+    "let": "a let stands behind the statement: `O(i) = t * t where t = A(i)`",
+    "lambda": "TC has no `lambda`: write a `def`, or pass a Python function in `fns`",
+}
+
+
+def _other_language(before: Token, found: Token, accepted: set[str]) -> str:
+    """For what other languages write and TC does not."""
+    match before.text, found.text:
+        case word, _ if before.type == "NAME" and word in _FOREIGN:
+            return _FOREIGN[word]
+        case "*", "*":
+            return "write a power as `pow(a, b)`"
+        case ("/", "*") | ("//", _):
+            return "a comment begins with `#` and ends with its line; `//` divides integers"
+        case "min" | "max", "=" | "=!":
+            return f"write `{before.text}=` as one word, without a space"
+        case _, "+" if "NUMBER" in accepted:
+            return "TC has no unary `+`: leave it out" if before.text != "+" else "TC has no `++`: write `O(i) += 1`"
+        case _:
+            return ""
+
+
+_KEYWORDS: Final = frozenset(("DEF", "WHERE", "IN", "EXISTS", "EXTREMUM", "TYPE"))
+
+
+def _keyword(found: Token, accepted: set[str]) -> str:
+    """For a keyword where a name could stand, and for a second ``where``."""
+    if found.type == "WHERE" and "SEMICOLON" in accepted:
+        return "a statement has one `where`: write a comma between its clauses"
+    if found.type in _KEYWORDS and "NAME" in accepted and "NUMBER" not in accepted:
+        return f"`{found.text}` is a keyword of TC: choose another name"
+    return ""
+
+
+def _assignment(before: list[Token], found: Token, after: Token, accepted: set[str]) -> str:
+    """For a statement whose left side is not followed by ``=`` or ``+=!``."""
+    if "UPDATE" not in accepted:
+        return ""
+    target = _target(before)
+    match found.type, after.type:
+        case "MINUS" | "BINARY", "EQUAL":
+            return f"TC has no `{found.text}=`: write `{target} = {target} {found.text} ...`"
+        case "EXTREMUM" | "NAME", "EQUAL":
+            return f"write `{target} {found.text}= ...` with nothing between `{found.text}` and `=`"
+        case "COLON" | "BINARY", _ if found.text in (":", "=="):
+            return f"one `=` defines a tensor: `{target} = ...`"
+        case "LSQB", _:
+            return f"the indices of a tensor stand in parentheses: `{target}(i, j) = ...`"
+        case _:
+            # `C(i) = a b` reads as a statement and the beginning of another.
+            missing = any(token.type == "EQUAL" for token in before) and before[-1].line == before[-2].line
+            return f"a statement reads `{target} = ...`, or `{target} +=! ...` for a sum" + (
+                f"; or an operator is missing before `{target}`" if missing else ""
+            )
+
+
+def _target(before: list[Token]) -> str:
+    """The left side that `before` ends with, as it was written if it is short."""
+    start = len(before) - 1
+    if before and before[-1].type == "RPAR":
+        opening = _open_brackets(before[:-1])
+        start = opening[-1] - 1 if opening else start
+    text = "".join(", " if token.type == "COMMA" else token.text for token in before[max(start, 0) :])
+    return text if text and len(text) <= 40 else "O(i)"
+
+
+def _bracket(before: list[Token], found: Token, accepted: set[str]) -> str:
+    """For brackets that are open, that close nothing, or that are of the wrong kind."""
+    opened = _open_brackets(before)
+    innermost = before[opened[-1]] if opened else None
+    if (innermost and innermost.type == "LSQB") or (before and before[-1].type == "RSQB" and "LPAR" in accepted):
+        return "`r[k, l in 0:3](e)` reduces over k and l; a tensor's indices stand in parentheses: `A(i, j)`"
+    if found.type in ("RPAR", "RSQB", "RBRACE") and (innermost is None or innermost.type == "LBRACE"):
+        return "" if "NUMBER" in accepted else f"this `{found.text}` closes nothing: leave it out"
+    if innermost is None:
+        return ""
+    if found.type in ("$END", "DEF") or (innermost.type == "LPAR" and found.type in _PAST_PARENTHESIS):
+        return f"close the `{innermost.text}` of line {innermost.line}, column {innermost.column}"
+    if accepted == {"COMMA", "RPAR"} and before[opened[-1] - 1].type in ("TYPE", "TYPE_WORD"):
+        return "a dimension is a name or a whole number: `float(N, 3) A`"
+    if accepted == {"COMMA", "RPAR"} and found.type in _STATEMENT:
+        return f"a comma is missing before `{_short(found.text)}`"
+    if {"COMMA", "RPAR"} <= accepted and found.type in ("NAME", "NUMBER", "SIZE", "LPAR"):
+        return f"a comma or an operator is missing before `{_short(found.text)}`"
+    return ""
+
+
+_PAST_PARENTHESIS: Final = frozenset(("RBRACE", "LBRACE", "RSQB", "WHERE", "EQUAL", "UPDATE", "SEMICOLON"))
+_CLOSED_BY: Final = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
+
+
+def _open_brackets(tokens: list[Token]) -> list[int]:
+    """The positions of the brackets that are still open after `tokens`."""
+    opened: list[int] = []
+    for position, token in enumerate(tokens):
+        if token.type in _CLOSED_BY:
+            opened.append(position)
+        elif opened and token.type == _CLOSED_BY[tokens[opened[-1]].type]:
+            opened.pop()
+    return opened
+
+
+def _place(before: Token, found: Token, accepted: set[str]) -> str:
+    """For what is left: what this place of a text holds."""
+    if "EXISTS" in accepted:
+        return "write `where i in 0:N`, `where t = e`, `where exists e` or `where i <= j`"
+    if before.type in ("TYPE", "TYPE_WORD") and accepted == {"LPAR"}:
+        return f"a cast reads `{before.text}(e)`"
+    if "NUMBER" in accepted and "MINUS" in accepted:
+        return f"a value is missing before `{_short(found.text)}`" if found.text else "finish the last statement"
+    if "NUMBER" in accepted:
+        return "a dimension is a name or a whole number: `float(N, 3) A`"
+    if accepted == {"ARROW"}:
+        return "name the outputs: `-> (C) {`"
+    if accepted == {"LBRACE"}:
+        return "the statements of a def stand in braces: `def f(float(N) A) -> (C) { ... }`"
+    if "DEF" in accepted and "NAME" not in accepted:
+        return "beside a def there are only defs: put every statement in the `{ }` of one"
+    if "DEF" in accepted or "SEMICOLON" in accepted or "RBRACE" in accepted:
+        return _statement(before, found, accepted)
+    if {"COLON", "DOTS"} <= accepted or accepted == {"COLON"}:
+        return "a range reads `i in 0:N`, a choice `c ? a : b`"
+    if accepted <= {"EQUAL", "COMMA"} or (before.type == "EQUAL" and accepted == {"NAME"}):
+        return "several tensors come from a call: `O1, O2 = f(A, B)`"
+    if accepted >= _STATEMENT:
+        return "a parameter reads `float(M, K) A`, or only `A` for any type"
+    if accepted == {"NAME"} and before.type in ("TYPE", "TYPE_WORD", "RPAR"):
+        return "name the tensor behind its type: `float(N) A`"
+    return ""
+
+
+def _statement(before: Token, found: Token, accepted: set[str]) -> str:
+    """For what neither goes on with a statement nor begins one."""
+    if found.type == "EQUAL" and "BINARY" in accepted:
+        return f"compare with `==`; a let stands behind `where`: `where {before.text} = e`"
+    if found.type == "EQUAL" and before.type == "NAME":
+        return f"declare first, then define: `float(N) {before.text}` and `{before.text}(i) = ...`"
+    return "a statement begins with the tensor that it defines: `O(i) = ...`"
+
+
+# ---------------------------------------------------------------- characters
+
+_LOOKALIKES: Final = {
+    "×": "*", "·": "*", "∗": "*", "⋅": "*", "÷": "/", "−": "-", "–": "-", "—": "-", "≤": "<=", "≥": ">=", "≠": "!=",
+    "→": "->", "¬": "!", "∧": "&&", "∨": "||", "∈": "in", "∑": "sum[k](e)", "Σ": "sum[k](e)", "∏": "prod[k](e)",
+    "…": "..", "：": ":", "，": ",", "（": "(", "）": ")", "；": ";",
+}  # fmt: skip
+
+
+def _unknown_character(found: Token) -> CompileError:
+    character = found.text
+    shown = f"'{character}'" if character.isprintable() else f"U+{ord(character):04X}"
+    if character in _LOOKALIKES:
+        help = f"write `{_LOOKALIKES[character]}`"
+    elif character == ".":
+        help = "a point belongs to a size, `A.0`, to a number, `0.5`, or to a range, `0..N`"
+    elif character in "\"'`":
+        help = "TC has no quotes: a text holds names, numbers, operators and brackets"
+    elif character == "\\":
+        help = "a statement goes on by itself on the next line: leave the `\\` out"
+    elif character in "@$":
+        help = f"leave the `{character}` out: a text holds names, numbers, operators and brackets"
+    elif unicodedata.category(character).startswith("L"):
+        help = "a name is made of the letters a to z, A to Z, digits and `_`"
+    elif not character.isprintable():
+        help = "remove this invisible character, or write a space instead"
+    else:
+        help = "a text holds names, numbers, operators and brackets; a comment begins with `#`"
+    return CompileError(Code.UNEXPECTED_CHARACTER, f"unexpected character {shown}", found.span, help=help)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:37]}..."

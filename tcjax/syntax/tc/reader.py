@@ -1,0 +1,52 @@
+"""TC text as a tree."""
+
+from pathlib import Path
+from typing import Final
+
+from lark import Lark, UnexpectedToken
+
+from ...diagnostics import Code, CompileError, Source, Span
+from .. import ast
+from .builder import Builder
+from .lexer import Lexer, split
+from .mistakes import mistake
+
+_GRAMMAR: Final = Lark(
+    Path(__file__).with_name("grammar.lark").read_text(encoding="utf-8"),
+    parser="lalr",
+    lexer="basic",
+    keep_all_tokens=True,
+    transformer=Builder(),
+)
+_LEXER: Final = Lexer(_GRAMMAR)
+
+
+def read(text: str, name: str = "<text>") -> ast.Program:
+    """The definitions of a text, or, of a text without ``def``, one definition called ``kernel``.
+
+    `name` is what errors call the text. Takes time linear in the text's length, and never recurses. Raises
+    `CompileError` (TC0101 to TC0107, TC0503), and nothing else, for any text.
+    """
+    source = Source(text, name)
+    tokens = _LEXER.tokens(source)
+    if len(tokens) == 1:
+        raise CompileError(
+            Code.NO_DEFINITION,
+            "the text holds no definition",
+            Span(source=source),
+            help="write a statement, `C(m, n) +=! A(m, k) * B(k, n)`, or a `def f(...) -> (...) { ... }`",
+        )
+
+    parser = _GRAMMAR.parse_interactive()
+    program = None
+    for position, token in enumerate(tokens):
+        try:
+            if token.type == "REDUCE" and "REDUCE" not in parser.choices():
+                for part in split(token):
+                    parser.feed_token(part)  # type: ignore[arg-type]
+            else:
+                program = parser.feed_token(token)  # type: ignore[arg-type]
+        except UnexpectedToken as error:
+            raise mistake(tokens, position, error.token, parser.accepts()) from None  # type: ignore[arg-type]
+    assert isinstance(program, ast.Program)
+    return program

@@ -1,0 +1,7 @@
+"""Programs to programs: ir in, ir out."""
+
+from .guards import guard_ranges
+from .specialize import specialize, specialize_expr
+from .split import split_floors
+
+__all__ = ["guard_ranges", "specialize", "specialize_expr", "split_floors"]

@@ -1,0 +1,94 @@
+"""The harness notices wrong results, counts temporaries, and its tables say what failed."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+
+from bench import compare, report
+from bench.cases import Case
+from bench.cases.case import normals
+from bench.harness import CaseResult, Measurement, measure
+from bench.run import is_chosen
+
+
+def doubling(**forms) -> Case:
+    return Case(
+        name="double/4",
+        text="def double(float(N) A) -> (B) { B(i) = 2.0 * A(i) }",
+        make_arrays=lambda rng: normals(rng, (4,)),
+        reference=lambda A: 2 * A,
+        forms=forms or {"times_two": lambda A: 2 * A},
+    )
+
+
+def test_a_wrong_form_is_reported_and_not_timed() -> None:
+    case = doubling(right=lambda A: A + A, wrong=lambda A: A + 1, failing=lambda A: A[:, :])
+
+    result = measure(case, None, seconds=0.0)
+
+    problems = {form.name: form.problem for form in result.forms}
+    assert problems["right"] == ""
+    assert problems["wrong"].startswith("wrong: relative error")
+    assert problems["failing"].startswith("IndexError")
+    assert result.best is not None and result.best.name == "right"
+
+
+def test_a_kernel_that_failed_to_build_is_the_verdict() -> None:
+    result = measure(doubling(), ValueError("no such index"), seconds=0.0)
+
+    assert report.verdict(result) == "ValueError: no such index"
+
+
+def test_a_result_of_another_shape_is_wrong() -> None:
+    result = measure(doubling(column=lambda A: (2 * A)[:, None]), None, seconds=0.0)
+
+    assert result.forms[0].problem == "wrong: relative error inf"
+
+
+def test_every_form_is_timed_at_least_seven_times() -> None:
+    result = measure(doubling(), lambda A: jnp.asarray(A) * 2, seconds=0.0)
+
+    assert result.tcjax is not None
+    assert all(measurement.samples >= 7 for measurement in (*result.forms, result.tcjax))
+
+
+def result_with(tcjax: Measurement) -> CaseResult:
+    form = Measurement("form", median=1e-3, minimum=1e-3, samples=7, compile_seconds=0.1, temporary_bytes=1000)
+    return CaseResult("case/1", (form,), tcjax)
+
+
+def test_the_verdict_names_a_slow_and_a_large_kernel() -> None:
+    slow = result_with(Measurement("tcjax", median=1.2e-3, minimum=1.2e-3, temporary_bytes=1000))
+    large = result_with(Measurement("tcjax", median=1e-3, minimum=1e-3, temporary_bytes=1_000_000))
+    good = result_with(Measurement("tcjax", median=1.05e-3, minimum=1e-3, temporary_bytes=1000))
+
+    assert [report.verdict(result) for result in (slow, large, good)] == ["slow", "memory", "ok"]
+
+
+def test_a_slow_median_with_a_fast_minimum_is_noise() -> None:
+    noisy = result_with(Measurement("tcjax", median=1.5e-3, minimum=1e-3, temporary_bytes=1000))
+
+    assert report.verdict(noisy) == "ok"
+
+
+def test_a_comparison_judges_by_the_ratio_to_the_best_form() -> None:
+    fast = report.as_json([result_with(Measurement("tcjax", median=1e-3, minimum=1e-3))], [], "tiny")
+    slow = report.as_json([result_with(Measurement("tcjax", median=2e-3, minimum=2e-3))], [], "tiny")
+
+    rows = compare.compare(fast, slow)
+
+    assert [row[:2] for row in rows] == [("case/1", "slower")]
+
+
+def test_cases_are_chosen_by_family_or_by_part_of_a_full_name() -> None:
+    case = doubling()
+
+    assert is_chosen(case, "") and is_chosen(case, "tmm,double") and is_chosen(case, "double/4")
+    assert not is_chosen(case, "doub")
+
+
+def test_arrays_are_the_same_in_every_run() -> None:
+    first, second = doubling().arrays(), doubling().arrays()
+
+    assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))

@@ -1,0 +1,39 @@
+"""The documents are true: their programs run, print what the pages say, and their links lead somewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.docs.markdown import EXPLANATIONS, ROOT, blocks, pages, run_page
+
+LINK = re.compile(r"\[[^]]*\]\(([^)#]+)(?:#[^)]*)?\)")
+CODE = re.compile(r"```.*?^```|`[^`\n]*`|<code>.*?</code>", re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_blocks_of_a_page_run_and_print_what_it_says(page: Path, tmp_path: Path, update_golden: bool) -> None:
+    text = page.read_text()
+
+    ran = run_page(text, tmp_path / "example.py", {"__name__": "example"})
+
+    if update_golden:
+        page.write_text(ran)
+    else:
+        assert ran == text
+
+
+@pytest.mark.parametrize("page", [*pages(), *EXPLANATIONS.glob("*.md")], ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_relative_link_leads_to_a_file(page: Path) -> None:
+    prose = CODE.sub("", page.read_text())
+    targets = [target for target in LINK.findall(prose) if "://" not in target]
+
+    dangling = [target for target in targets if not (page.parent / target).exists()]
+
+    assert dangling == []
+
+
+def test_the_readme_shows_a_program_that_runs() -> None:
+    languages = [block.language for block in blocks((ROOT / "README.md").read_text())]
+
+    assert languages.count("python") >= 3

@@ -1,0 +1,72 @@
+"""Golden pages: one program in every stage, as Markdown."""
+
+import re
+import warnings
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+
+import tcjax
+from tcjax.syntax import tc
+
+HERE = Path(__file__).parent
+_TEXT = re.compile(r"```tc\n(.*?)```", re.DOTALL)
+_ARGUMENTS = re.compile(r"^Arguments: (.*)$", re.MULTILINE)
+_ARGUMENT = re.compile(r"`(\w+): (\w+)\[([\d, ]*)\]`")
+
+
+def page_names() -> list[str]:
+    """The pages of this folder."""
+    return sorted(path.stem for path in HERE.glob("*.md"))
+
+
+def render(page: str) -> str:
+    """The page anew: its title, text and arguments are kept, every stage below them is computed."""
+    title = page.splitlines()[0]
+    found = _TEXT.search(page)
+    listed = _ARGUMENTS.search(page)
+    assert found and listed, "a page has a ```tc block and a line `Arguments: ...`"
+    text, arguments = found.group(1), listed.group(1)
+    specs = [
+        jax.ShapeDtypeStruct(tuple(int(n) for n in shape.split(",") if n.strip()), jnp.dtype(dtype))
+        for _, dtype, shape in _ARGUMENT.findall(arguments)
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tcjax.CompileWarning)
+        kernel = tcjax.kernel(text)
+    jaxpr = jax.make_jaxpr(kernel)(*specs)
+    stages = {
+        "Written back": tc.write(tc.read(text)).strip(),
+        "Typed": str(kernel.ir(*specs)),
+        "Ranges": "\n".join(_range_lines(kernel, specs)),
+        "Plan": str(kernel.plan(*specs)),
+        "JAX primitives": " ".join(_primitives(jaxpr.jaxpr)),
+    }
+    parts = [title, "", f"```tc\n{text}```", "", f"Arguments: {arguments}", ""]
+    for name, body in stages.items():
+        parts += [f"## {name}", "", "```text", body, "```", ""]
+    return "\n".join(parts)
+
+
+def _range_lines(kernel: tcjax.Kernel, specs: list[jax.ShapeDtypeStruct]) -> list[str]:
+    symbolic, concrete = kernel.ranges(), kernel.ranges(*specs)
+    lines = []
+    for number, (general, here) in enumerate(zip(symbolic, concrete, strict=True)):
+        for index, (lo, hi) in here.items():
+            lines.append(f"{number}: {index} in {general[index]} = [{lo}, {hi})")
+    return lines
+
+
+def _primitives(jaxpr: object) -> list[str]:
+    """The primitives in order, those inside calls in their place; versions of JAX differ in how they nest calls."""
+    names: list[str] = []
+    for equation in jaxpr.eqns:  # type: ignore[attr-defined]
+        inner = [p for p in equation.params.values() if hasattr(p, "jaxpr") or hasattr(p, "eqns")]
+        calls = equation.primitive.name in ("pjit", "jit", "closed_call", "custom_jvp_call")
+        if inner and calls:
+            for closed in inner:
+                names += _primitives(getattr(closed, "jaxpr", closed))
+        else:
+            names.append(equation.primitive.name)
+    return names
