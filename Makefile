@@ -35,8 +35,8 @@ format: $(INSTALLED)  ## rewrite the sources in the project's style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-fuzz: $(INSTALLED)  ## feed the readers garbage for a while
-	$(BIN)/python -m pytest -k fuzz --hypothesis-profile=deep
+fuzz: $(INSTALLED)  ## feed the TC reader garbage for a minute
+	$(BIN)/python -m tests.fuzz.fuzz_tc_text --seconds 60
 
 deep: $(INSTALLED)  ## the property tests again, with many more and random examples
 	$(BIN)/python -m pytest --hypothesis-profile=deep

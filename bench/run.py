@@ -67,7 +67,7 @@ def build(case: Case, tcjax: Any) -> Callable[..., Any] | Exception | None:
         return None
     try:
         if case.compose is not None:
-            return case.compose(tcjax.load(case.text))
+            return jax.jit(case.compose(tcjax.load(case.text)))  # The hand-written forms are one jitted function too.
         return tcjax.kernel(case.text)
     except Exception as problem:  # Reported as the case's verdict.
         return problem

@@ -134,9 +134,10 @@ def main(out: Path = OUT, epochs: int = 30) -> float:
     )
     print(f"{len(images)} digits to learn from, {len(test_images)} to be tested on\n")
 
-    first = initial_parameters(seed=0)
-    print("What tcjax makes of the first layer:\n")
-    print(convolution.explain(images[:64], first["filter 1"], first["bias 1"]), "\n")
+    print("What tcjax makes of the second layer:\n")
+    initial = initial_parameters(seed=0)
+    maps = jax.ShapeDtypeStruct((64, 16, 6, 6), jnp.float32)
+    print(convolution.explain(maps, initial["filter 2"], initial["bias 2"]), "\n")
 
     start = time.perf_counter()
     parameters = train(images, labels, epochs=epochs)

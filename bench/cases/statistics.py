@@ -280,8 +280,8 @@ def layer_norm(n: int, k: int) -> Case:
         def layer_norm(float(N,D) I, float(D) gamma, float(D) beta) -> (O) {
             mean(n) +=! I(n,d)
             mean(n)   = mean(n) / D
-            var(n)  +=! (I(n,d) - mean(n)) * (I(n,d) - mean(n))
-            var(n)    = var(n) / D
+            var(n)  +=! I(n,d) * I(n,d)
+            var(n)    = var(n) / D - mean(n) * mean(n)
             O(n,d) = (I(n,d) - mean(n)) * rsqrt(var(n) + 1e-5) * gamma(d) + beta(d)
         }""",
         make_arrays=lambda rng: normals(rng, (n, k), (k,), (k,)),

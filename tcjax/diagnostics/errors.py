@@ -74,7 +74,7 @@ def show_warning(message: str, span: Span) -> str:
 
 
 def warn(message: str, span: Span) -> None:
-    """Issues a `CompileWarning` that points at the first caller outside this package, and shows the line with a caret."""
+    """Issues a `CompileWarning` that shows the line with a caret, at the first caller outside this package."""
     frame, level, package = sys._getframe(), 1, __name__.partition(".")[0]
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == package:
         frame, level = frame.f_back, level + 1

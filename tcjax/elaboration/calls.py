@@ -11,7 +11,7 @@ from .literals import settle
 from .outputs import Outputs, local_shape
 from .scope import Environment
 from .signature import Argument
-from .spelling import did_you_mean
+from .spelling import counted, did_you_mean
 
 # Elaborates another definition of the text for arguments of these types.
 Callee = Callable[[ast.Definition, tuple[Argument, ...], Span], ir.Function]
@@ -32,9 +32,8 @@ def as_call(node: ast.Assign | ast.CallAssign, environment: Environment) -> ast.
         return None
     call = ast.CallAssign((node.target,), name, arguments, span=node.span)
     if name in environment.functions:
-        names = [isinstance(argument, ast.Name) and argument.id in environment.tensors for argument in arguments]
-        whole = [isinstance(a, ast.Name) and a.id in environment.tensors and environment.tensors[a.id].rank > 0 for a in arguments]
-        if not all(names) and not any(whole):
+        tensors = [environment.tensors.get(a.id) if isinstance(a, ast.Name) else None for a in arguments]
+        if None in tensors and not any(tensor is not None and tensor.rank for tensor in tensors):
             return None
     elif name not in environment.definitions:
         return None
@@ -84,9 +83,9 @@ def call(node: ast.CallAssign, outputs: Outputs, elaborate: Callee, number: int)
     if len(results) != len(node.targets):
         raise CompileError(
             Code.WRONG_ARGUMENT_COUNT,
-            f"`{node.function}` gives {len(results)} tensors, here are {len(node.targets)} names for them",
+            f"`{node.function}` gives {counted(len(results), 'tensor')}, on the left stand {len(node.targets)}",
             node.span,
-            help=f"write {len(results)} names before the `=`",
+            help=f"write {counted(len(results), 'name')} before the `=`",
         )
     targets: list[ir.Tensor] = []
     conversions: list[ir.Statement] = []
@@ -110,7 +109,7 @@ def check_arguments(definition: ast.Definition, arguments: tuple[Argument, ...],
     if len(parameters) != len(arguments):
         raise CompileError(
             Code.WRONG_ARGUMENT_COUNT,
-            f"`{definition.name}` takes {len(parameters)} tensors, here are {len(arguments)}",
+            f"`{definition.name}` takes {counted(len(parameters), 'tensor')}, given are {len(arguments)}",
             span,
             help=f"give it {', '.join(f'`{parameter.name}`' for parameter in parameters) or 'nothing'}",
         )
@@ -122,7 +121,8 @@ def check_declared(parameter: ir.Tensor, argument: Argument, function: str, span
     if parameter.rank != argument.rank:
         raise CompileError(
             Code.ARGUMENT_RANK,
-            f"`{parameter.name}` of `{function}` has {parameter.rank} dimensions, the argument has {argument.rank}",
+            f"`{parameter.name}` of `{function}` has {counted(parameter.rank, 'dimension')}, "
+            f"the argument has {argument.rank}",
             span,
             help="compute a tensor of the right rank first, in a statement of its own",
         )

@@ -5,36 +5,17 @@ from collections.abc import Collection, Mapping
 from ..diagnostics import CompileError
 from ..syntax import ast
 from .elaborate import elaborated
-from .signature import Argument, ForeignFunction
-from .uses import Role, calls_python, completed, ranks_from_uses, uses
+from .signature import Argument
+from .uses import Role, completed, ranks_from_uses, uses
 
-_GUESSES: Mapping[Role, str] = {"value": "float32", "subscript": "int32", "condition": "bool"}
-
-
-def check(
-    definition: ast.Definition, program: ast.Program, functions: Mapping[str, ForeignFunction] | None = None
-) -> None:
-    """Raises the `CompileError` that every call would raise, whatever the types of the undeclared parameters.
-
-    Elaborates with guessed types, and lets pass what is wrong with types only. A definition whose ranks only a call can
-    tell, or that calls Python functions, is only checked for the ranks of its parameters.
-    """
-    functions = functions or {}
-    definition = completed(definition, functions)
-    signature = guess(definition, functions)
-    if signature is None or calls_python(definition, program, functions):
-        return
-    try:
-        elaborated(definition, program, signature, functions, None)
-    except CompileError as error:
-        if error.kind != "type":
-            raise
+_LIKELY: Mapping[Role, str] = {"value": "float32", "subscript": "int32", "condition": "bool"}
 
 
 def guess(definition: ast.Definition, functions: Collection[str] = ()) -> dict[str, Argument] | None:
-    """Likely types of the undeclared parameters: int32 for what is a subscript, bool for a condition, else float32.
+    """A likely signature, None where only a call can tell a parameter's rank.
 
-    None where only a call can tell a parameter's rank.
+    Tensors that are read in subscripts are integers, those used as conditions bool, all others float. Raises what
+    `ranks_from_uses` raises.
     """
     definition = completed(definition, functions)
     ranks = ranks_from_uses(definition, functions)
@@ -45,4 +26,36 @@ def guess(definition: ast.Definition, functions: Collection[str] = ()) -> dict[s
     for use in uses(definition, functions):
         if roles.get(use.name, "value") == "value":
             roles[use.name] = use.role
-    return {name: Argument(_GUESSES[roles[name]], ranks[name]) for name in undeclared}
+    return {name: Argument(_LIKELY[roles[name]], ranks[name]) for name in undeclared}
+
+
+def check(definition: ast.Definition, program: ast.Program, functions: Collection[str] = ()) -> None:
+    """Raises the `CompileError` that every call would raise, whatever the types of the undeclared parameters.
+
+    Elaborates with a likely signature, without calling the Python `functions`, and lets pass what is wrong with types
+    only. Stops early where only a call can tell a rank.
+    """
+    signature = guess(definition, functions)
+    if signature is None:
+        return
+    try:
+        elaborated(definition, program, signature, dict.fromkeys(functions, _Unseen()), None)
+    except _RankUnknownError:
+        return
+    except CompileError as error:
+        if error.kind != "type":
+            raise
+
+
+class _RankUnknownError(Exception):
+    """Only a call can tell what a Python function gives for whole tensors."""
+
+
+class _Unseen:
+    """A Python function of which nothing is known."""
+
+    def scalar(self, dtypes: tuple[str, ...]) -> str:
+        return "float32"
+
+    def whole(self, arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
+        raise _RankUnknownError

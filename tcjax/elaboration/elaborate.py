@@ -12,7 +12,7 @@ from .calls import as_call, call, check_arguments, check_declared
 from .outputs import Outputs, declare_input, declared_type, local_shape
 from .scope import Environment
 from .signature import Argument, ForeignFunction
-from .spelling import did_you_mean
+from .spelling import counted, did_you_mean
 from .statements import assign
 from .uses import completed, ranks_from_uses
 
@@ -74,9 +74,7 @@ def elaborated(
 class _Elaboration:
     """One call of `elaborate`: the definition and those that it calls, each elaborated once per argument types."""
 
-    def __init__(
-        self, program: ast.Program, functions: Mapping[str, ForeignFunction], accumulate: str | None
-    ) -> None:
+    def __init__(self, program: ast.Program, functions: Mapping[str, ForeignFunction], accumulate: str | None) -> None:
         self.definitions: dict[str, ast.Definition] = {}
         for definition in program.definitions:
             self.definitions.setdefault(definition.name, definition)
@@ -202,7 +200,8 @@ def _parameters(
 ) -> tuple[ir.Tensor, ...]:
     parameters = definition.parameters
     assert parameters is not None
-    ranks = ranks_from_uses(definition, environment.functions) if any(parameter.type is None for parameter in parameters) else {}
+    is_open = any(parameter.type is None for parameter in parameters)
+    ranks = ranks_from_uses(definition, environment.functions) if is_open else {}
     for parameter in parameters:
         name, span = parameter.name, parameter.span
         if parameter.type is not None:
@@ -212,9 +211,10 @@ def _parameters(
             if ranks.get(name, argument.rank) != argument.rank:
                 raise CompileError(
                     Code.ARGUMENT_RANK,
-                    f"`{name}` is used with {ranks[name]} subscripts, but the argument has {argument.rank} dimensions",
+                    f"`{name}` is used with {counted(ranks[name], 'subscript')}, but the argument has "
+                    f"{counted(argument.rank, 'dimension')}",
                     span,
-                    help=f"pass an array of {ranks[name]} dimensions",
+                    help=f"pass an array of {counted(ranks[name], 'dimension')}",
                 )
             dtype, shape = argument.dtype, local_shape(name, argument.rank)
         declare_input(name, ir.Tensor(name, dtype, shape, span=span), environment)

@@ -11,8 +11,8 @@ from ..syntax import ast
 from . import operators
 from .literals import Literal, Value, dtype_of, literal, settle, settled
 from .scope import Let, Scope, check_subscript_count
-from .spelling import did_you_mean
-from .subscripts import affine, subscript
+from .spelling import counted, did_you_mean
+from .subscripts import subscript, with_caches
 
 POSITIONS = frozenset((Reducer.ARGMIN, Reducer.ARGMAX, Reducer.ARGMINK, Reducer.ARGMAXK))
 _RANKED = frozenset((Reducer.MINK, Reducer.MAXK, Reducer.ARGMINK, Reducer.ARGMAXK))
@@ -65,7 +65,7 @@ def bound(node: ast.Expr, scope: Scope) -> Affine:
                     Code.READ_IN_BOUND,
                     f"the end of a range cannot depend on data, but this reads `{name}`",
                     node.span,
-                    help="use sizes, numbers and other indices, and cut the rest off with a guard: `where k in 0:N, k < a`",
+                    help="use sizes, numbers and other indices, and a guard for the rest: `where k in 0:N, k < a`",
                 )
     result = subscript(end, "the end of a range")
     if result.is_data:
@@ -154,10 +154,8 @@ def _named(node: ast.Name, scope: Scope) -> Value:
             return ir.Extent(size, span=node.span)
         case ir.Tensor() as tensor:
             return ir.Access(tensor, (), span=node.span)
-        case float() as number:
+        case number:
             return Literal(number, node.span)
-        case unknown:
-            assert_never(unknown)
 
 
 def _size_of(node: ast.SizeOf, scope: Scope) -> ir.Expr:
@@ -165,9 +163,9 @@ def _size_of(node: ast.SizeOf, scope: Scope) -> ir.Expr:
     if not 0 <= node.dimension < tensor.rank:
         raise CompileError(
             Code.WRONG_SUBSCRIPT_COUNT,
-            f"`{tensor.name}` has {tensor.rank} dimensions, counted from 0: there is no `{tensor.name}.{node.dimension}`",
+            f"`{tensor.name}` has {counted(tensor.rank, 'dimension')}, so there is no `{tensor.name}.{node.dimension}`",
             node.span,
-            help="ask for a dimension that it has" if tensor.rank else f"`{tensor.name}` is a scalar, and has no sizes",
+            help="ask for a dimension that it has, counted from 0" if tensor.rank else "a scalar has no sizes",
         )
     return ir.Extent(tensor.shape[node.dimension], span=node.span)
 
@@ -176,11 +174,7 @@ def _applied(callee: ir.Tensor | Builtin | str, node: ast.Apply, arguments: list
     match callee:
         case ir.Tensor():
             what = f"a subscript of `{callee.name}`"
-            indices = tuple([subscript(argument, what) for argument in arguments])
-            for index in indices:
-                # Innermost first: hashing a tower of nested reads at once would recurse through all of it.
-                if not index.is_linear:
-                    hash(index), index.variables, str(index)
+            indices = tuple([with_caches(subscript(argument, what)) for argument in arguments])
             return ir.Access(callee, indices, span=node.span)
         case Builtin():
             return operators.call(node.function, callee, arguments, node.span)
@@ -246,13 +240,13 @@ def _reducer(node: ast.Reduction) -> Reducer:
             help=did_you_mean(node.reducer, names, f"use one of {', '.join(names)}"),
         )
     reducer = Reducer(node.reducer)
-    count = 2 if reducer in _RANKED else 1
+    count, form = (2, f"{node.reducer}[k](e, r)") if reducer in _RANKED else (1, f"{node.reducer}[k](e)")
     if len(node.arguments) != count:
         raise CompileError(
             Code.WRONG_ARGUMENT_COUNT,
-            f"`{node.reducer}[...]` takes {count} value{'s' if count > 1 else ''}, here are {len(node.arguments)}",
+            f"`{node.reducer}[...]` takes {counted(count, 'value')}, given are {len(node.arguments)}",
             node.span,
-            help=f"write `{node.reducer}[k](e, r)`, r counting from 0" if count > 1 else f"write `{node.reducer}[k](e)`",
+            help=f"write `{form}`",
         )
     if not node.bounds:
         raise CompileError(

@@ -239,13 +239,12 @@ _FOLDS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     ">>": op.rshift,
 }
 
+_IN_MATH: Final = """acos acosh asin asinh atan atan2 atanh cbrt copysign cos cosh erf erfc exp exp2 expm1 fabs hypot
+log log10 log1p log2 pow sin sinh sqrt tan tanh"""
+
 _FUNCTIONS: Final[dict[str, Callable[..., float]]] = {
-    **{
-        name: getattr(math, name)
-        for name in """acos acosh asin asinh atan atanh cos cosh erf erfc exp expm1 fabs log log10 log1p log2 sin sinh sqrt
-        tan tanh cbrt exp2 atan2 copysign hypot pow""".split()
-    },
-    "abs": abs,
+    **{name: getattr(math, name) for name in _IN_MATH.split()},
+    "abs": math.fabs,
     "ceil": lambda x: float(math.ceil(x)),
     "floor": lambda x: float(math.floor(x)),
     "trunc": lambda x: float(math.trunc(x)),

@@ -11,13 +11,11 @@ from ..symbolic import IndexVar, Size
 from ..syntax import ast
 from .literals import Value
 from .signature import ForeignFunction
-from .spelling import did_you_mean
+from .spelling import counted, did_you_mean
 
 # tcjax's additions to TC's builtins: a program that uses such a name for a tensor of its own keeps it.
-_ADDED: Final = frozenset(
-    "abs sign relu sigmoid softplus gelu silu isnan isinf isfinite popcount real imag conj".split()
-)
-RESERVED: Final = frozenset(BUILTINS) - _ADDED
+_ADDED: Final = "abs sign relu sigmoid softplus gelu silu isnan isinf isfinite popcount real imag conj"
+RESERVED: Final = frozenset(BUILTINS) - frozenset(_ADDED.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +123,7 @@ class Scope:
             Code.UNDEFINED_NAME,
             f"there is no tensor `{name}` here",
             span,
-            help=did_you_mean(name, environment.tensors, "declare it as a parameter, or define it in a statement above"),
+            help=did_you_mean(name, environment.tensors, "declare it as a parameter, or define it further up"),
         )
 
     def callee(self, node: ast.Apply) -> "ir.Tensor | Builtin | Literal['extremum', 'python']":
@@ -141,7 +139,7 @@ class Scope:
             if name in BUILTINS:
                 builtin = BUILTINS[name]
                 if len(node.arguments) != builtin.arity:
-                    raise _wrong_count(node, f"{builtin.arity} value{'s' if builtin.arity > 1 else ''}")
+                    raise _wrong_count(node, counted(builtin.arity, "value"))
                 return builtin
             if name in environment.written:
                 raise self._read_before_definition(name, node.span)
@@ -181,7 +179,7 @@ class Scope:
             subscripts = ", ".join("ijklmnopqr"[: tensor.rank]) if tensor.rank <= 10 else "..."
             raise CompileError(
                 Code.WHOLE_TENSOR_AS_SCALAR,
-                f"`{tensor.name}` has {_dimensions(tensor.rank)}, here one element of it is needed",
+                f"`{tensor.name}` has {counted(tensor.rank, 'dimension')}, here one element of it is needed",
                 node.span,
                 help=f"write its subscripts: `{tensor.name}({subscripts})`",
             )
@@ -232,20 +230,16 @@ def check_subscript_count(tensor: ir.Tensor, count: int, span: Span) -> None:
     if tensor.rank != count:
         raise CompileError(
             Code.WRONG_SUBSCRIPT_COUNT,
-            f"`{tensor.name}` has {_dimensions(tensor.rank)}, here are {count} subscripts",
+            f"`{tensor.name}` has {counted(tensor.rank, 'dimension')}, given: {counted(count, 'subscript')}",
             span,
-            help=f"write {tensor.rank} subscript{'' if tensor.rank == 1 else 's'}, one for each dimension",
+            help=f"write {counted(tensor.rank, 'subscript')}, one for each dimension",
         )
-
-
-def _dimensions(rank: int) -> str:
-    return f"{rank} dimension{'' if rank == 1 else 's'}"
 
 
 def _wrong_count(node: ast.Apply, accepted: str) -> CompileError:
     return CompileError(
         Code.WRONG_ARGUMENT_COUNT,
-        f"`{node.function}` takes {accepted}, here are {len(node.arguments)}",
+        f"`{node.function}` takes {accepted}, given: {len(node.arguments)}",
         node.span,
         help=f"give it {accepted}",
     )

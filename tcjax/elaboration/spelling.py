@@ -1,4 +1,4 @@
-"""Did you mean: the name that a writer probably meant."""
+"""Words for messages: the name that a writer probably meant, and how many there are."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -17,3 +17,8 @@ def did_you_mean(name: str, candidates: Iterable[str], otherwise: str) -> str:
     """A help text: the closest candidate if there is one, and what to write otherwise."""
     candidate = closest(name, candidates)
     return otherwise if candidate is None else f"did you mean `{candidate}`? Otherwise {otherwise}"
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 dimension``, ``2 dimensions``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -220,9 +220,7 @@ def _accumulate(
         # It goes on from the target's elements, so it must hold them too.
         running = types.join(body.dtype, target.dtype)
         accumulate = accumulation_type(reducer, running, outputs.environment.accumulate)
-    return ir.Accumulate(
-        target, indices, reducer, node.restart, reduction, body, accumulate, domain, span=node.span
-    )
+    return ir.Accumulate(target, indices, reducer, node.restart, reduction, body, accumulate, domain, span=node.span)
 
 
 def _check_equivalent(node: ast.Equivalent, scope: Scope) -> None:
@@ -264,4 +262,3 @@ def _missing_reduction(node: ast.Assign, index: IndexVar, scope: Scope) -> Compi
         scope.places[index],
         help=f"{guess}say how: `{node.target}... +=! ...`, `max=!`, or `sum[{index.name}](...)` inside the right side",
     )
-

@@ -37,14 +37,28 @@ def affine(expr: ir.Expr) -> Affine:
             return _product(affine(left), affine(right), expr)
         case ir.Binary("//", left, right):
             divisor = affine(right)
-            return Affine.of(ir.Data(expr)) if divisor.terms else affine(left).quotient(_nonzero(divisor, expr.span))
+            if divisor.terms:
+                return Affine.of(ir.Data(expr))
+            return with_caches(affine(left).quotient(_nonzero(divisor, expr.span)))
         case ir.Binary("%", left, right):
             divisor = affine(right)
-            return Affine.of(ir.Data(expr)) if divisor.terms else affine(left).remainder(_nonzero(divisor, expr.span))
+            if divisor.terms:
+                return Affine.of(ir.Data(expr))
+            return with_caches(affine(left).remainder(_nonzero(divisor, expr.span)))
         case ir.Binary("min" | "max" as kind, left, right):
-            return _extremum(kind, affine(left), affine(right))
+            return with_caches(_extremum(kind, affine(left), affine(right)))
         case _:
             return Affine.of(ir.Data(expr))
+
+
+def with_caches(index: Affine) -> Affine:
+    """The same subscript, with everything that it caches computed.
+
+    Innermost first: to hash a tower of nested reads or floors at once would recurse through all of it.
+    """
+    if not index.is_linear:
+        _ = hash(index), index.variables, str(index)
+    return index
 
 
 def _keeps_value(source: str, target: str) -> bool:

@@ -30,8 +30,8 @@ def uneven_sum(node: ast.Assign, reduction: Sequence[IndexVar], lets: Mapping[st
         text += f" {sign} {shown}" if text else shown if sign == "+" else f"-{shown}"
     left = next(index for index in somewhere if index not in everywhere)
     return (
-        f"`{node.target}` adds up the whole right side, so a term that does not mention `{left}` is added once for every "
-        f"`{left}`. To sum only the terms that do, write `{text}`"
+        f"`{node.target}` adds up the whole right side, so a term that does not mention `{left}` is added once for "
+        f"every `{left}`. To sum only the terms that do, write `{text}`"
     )
 
 

@@ -7,6 +7,7 @@ from typing import Literal, assert_never
 from ..diagnostics import Code, CompileError, Span
 from ..ir.builtins import BUILTINS
 from ..syntax import ast
+from .spelling import counted
 from .summands import children
 
 Kind = Literal["read", "bare", "size", "whole"]
@@ -17,7 +18,7 @@ Role = Literal["value", "subscript", "condition"]
 class Use:
     """A name in an expression.
 
-    `kind` says how it is written: ``A(i, j)`` (`rank` 2), ``a`` alone, ``A.1``, or as an argument of a whole-tensor call.
+    `kind` says how it is written: ``A(i, j)`` (`rank` 2), ``a`` alone, ``A.1``, or as an argument of a call on tensors.
     `role` says what its value is for, and with it the type to expect; `statement` counts from 0.
     """
 
@@ -68,8 +69,8 @@ def parameters(definition: ast.Definition, functions: Collection[str] = ()) -> t
 def completed(definition: ast.Definition, functions: Collection[str] = ()) -> ast.Definition:
     """A text without ``def`` with the parameters and returns that its statements imply; others as they are.
 
-    Parameters: the names that are read with subscripts, asked for a size or passed whole, and never written, in order of
-    first appearance. Returns: what is written and not read by a later statement, and what the last statement writes.
+    Parameters: the names that are read with subscripts, asked for a size or passed whole, and never written, in order
+    of first appearance. Returns: what is written and not read by a later statement, and what the last one writes.
     """
     if definition.parameters is not None:
         return definition
@@ -117,7 +118,7 @@ def ranks_from_uses(definition: ast.Definition, functions: Collection[str] = ())
         if ranks.setdefault(use.name, use.rank) != use.rank:
             raise CompileError(
                 Code.WRONG_SUBSCRIPT_COUNT,
-                f"`{use.name}` is used with {ranks[use.name]} subscripts and with {use.rank}",
+                f"`{use.name}` is used with {counted(ranks[use.name], 'subscript')} and with {use.rank}",
                 use.span,
                 help="use it with one number of subscripts, one for each dimension",
             )
@@ -193,9 +194,7 @@ def _expressions(
             assert_never(statement)
 
 
-def _is_call(
-    node: ast.Assign, value: ast.Apply, functions: Collection[str], tensors: Collection[str] | None
-) -> bool:
+def _is_call(node: ast.Assign, value: ast.Apply, functions: Collection[str], tensors: Collection[str] | None) -> bool:
     """Whether ``O = f(A)`` is a whole-tensor call, as far as names can tell."""
     if node.reducer is not None or node.indices:
         return False
@@ -232,14 +231,16 @@ def _uses_in(
             case ast.Binary("<" | "<=" | ">" | ">=" | "==" | "!=") | ast.Cast():
                 inner = "value"
             case ast.Conditional(condition, then, otherwise):
-                pending += [(otherwise, role, hidden), (then, role, hidden), (condition, "condition", hidden)]
+                pending.append((otherwise, role, hidden))
+                pending.append((then, role, hidden))
+                pending.append((condition, "condition", hidden))
                 continue
             case ast.Reduction(reducer, bounds):
                 inner = "condition" if reducer in ("any", "all") else "value"
                 hidden = hidden | {bound.index for bound in bounds}
             case _:
                 pass
-        pending += [(child, inner, hidden) for child in reversed(children(node))]
+        pending.extend((child, inner, hidden) for child in reversed(children(node)))
 
 
 def _is_builtin(name: str) -> bool:

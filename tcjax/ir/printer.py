@@ -54,6 +54,7 @@ def show_statement(statement: Statement) -> str:
 
 
 def show_expr(expr: Expr) -> str:
+    """The expression as text, its operators bracketed: ``sum[k] (A[m, k] * B[k, n])``."""
     match expr:
         case Const(value, dtype):
             return f"{value}:{dtype}" if dtype not in ("float32", "int32", "bool") else f"{value}"

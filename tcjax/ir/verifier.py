@@ -116,7 +116,7 @@ def _verify_parts(
 def _verify_ranges(ranges: tuple[Range, ...], bound: Bound) -> None:
     assert len({given.index for given in ranges}) == len(ranges), "two ranges for one index"
     for given in ranges:
-        assert given.lo.variables | given.hi.variables <= bound, f"{given.lo}:{given.hi} uses indices that nothing binds"
+        assert given.lo.variables | given.hi.variables <= bound, f"nothing binds the indices of {given.lo}:{given.hi}"
         assert not given.lo.is_data and not given.hi.is_data, f"{given.lo}:{given.hi} depends on data"
 
 

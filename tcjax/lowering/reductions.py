@@ -1,5 +1,6 @@
 """Contractions, folds, pools, unrolled windows, positions and order statistics."""
 
+import functools
 import itertools
 from collections.abc import Callable
 
@@ -8,7 +9,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..ir import Reducer
-from ..planning.nodes import Axes, Contract, Fold, OrderStatistic, Pool, Position, Unroll
+from ..planning.nodes import Axes, Contract, Fold, OrderStatistic, Pool, Position, Unroll, Window
 from ..symbolic import IndexVar
 from .context import Context, Lower, align, numeric, transpose
 from .elementwise import OPERATORS
@@ -27,7 +28,6 @@ def lower_contract(node: Contract, context: Context, lower: Lower) -> jax.Array:
     return jnp.einsum(
         *arguments,
         [label[axis] for axis in node.axes],
-        optimize=list(node.path),
         preferred_element_type=numeric(node.dtype),
     )
 
@@ -74,27 +74,40 @@ def lower_fold(node: Fold, context: Context, lower: Lower) -> jax.Array:
 
 
 def lower_pool(node: Pool, context: Context, lower: Lower) -> jax.Array:
-    operand = lower(node.operand, context)
+    result = lower(node.operand, context)
     axes = list(node.operand.axes)
-    match node.reducer:
-        case Reducer.SUM:
-            initial, operation = jnp.zeros((), operand.dtype), lax.add
-        case Reducer.MIN:
-            initial, operation = _extreme(operand.dtype, largest=True), lax.min
-        case Reducer.MAX:
-            initial, operation = _extreme(operand.dtype, largest=False), lax.max
-        case _:
-            raise AssertionError(node.reducer)
-    result = operand
-    for slide, extent in node.windows:
+    for slide, extent, native in node.windows:
         dimension = axes.index(slide.position)
-        window, strides = [1] * len(axes), [1] * len(axes)
-        window[dimension], strides[dimension] = extent, slide.stride
-        result = lax.reduce_window(result, initial, operation, window, strides, "VALID")
+        pool = _reduce_window if native else _shifted
+        result = pool(result, dimension, slide, extent, node.reducer)
         axes[dimension] = slide.output
         if slide.flip_output:
             result = lax.rev(result, [dimension])
     return transpose(result, tuple(axes), node.axes)
+
+
+def _reduce_window(array: jax.Array, dimension: int, slide: Window, extent: int, reducer: Reducer) -> jax.Array:
+    window, strides = [1] * array.ndim, [1] * array.ndim
+    window[dimension], strides[dimension] = extent, slide.stride
+    match reducer:
+        case Reducer.SUM:
+            return lax.reduce_window(array, jnp.zeros((), array.dtype), lax.add, window, strides, "VALID")
+        case Reducer.MIN:
+            start = _extreme(array.dtype, largest=True)
+            return lax.reduce_window(array, start, lax.min, window, strides, "VALID")
+        case Reducer.MAX:
+            start = _extreme(array.dtype, largest=False)
+            return lax.reduce_window(array, start, lax.max, window, strides, "VALID")
+        case _:
+            raise AssertionError(reducer)
+
+
+def _shifted(array: jax.Array, dimension: int, slide: Window, extent: int, reducer: Reducer) -> jax.Array:
+    reach = slide.dilation * (extent - 1)
+    last = array.shape[dimension] - reach
+    shifts = range(0, reach + 1, slide.dilation)
+    parts = [lax.slice_in_dim(array, shift, shift + last, slide.stride, dimension) for shift in shifts]
+    return functools.reduce(combine(reducer), parts)
 
 
 def _extreme(dtype: jnp.dtype, *, largest: bool) -> jax.Array:

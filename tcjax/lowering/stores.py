@@ -71,7 +71,9 @@ def _shaped(
     """The array over all target axes, broadcast and reshaped to the strips' extents."""
     extents = tuple(extent for strip in strips for _, extent, _ in strip.factors)
     array = align(array, stage.value.axes if own is None else own, axes)
-    return lax.reshape(jnp.broadcast_to(array, extents), counts)
+    if array.shape != extents:
+        array = jnp.broadcast_to(array, extents)
+    return array if extents == counts else lax.reshape(array, counts)
 
 
 def _blank(stage: Compute) -> jax.Array:

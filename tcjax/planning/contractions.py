@@ -1,11 +1,10 @@
 """Sums of products of plain operands, as `dot_general` along the cheapest path."""
 
-import opt_einsum
-
 from .. import ir
 from ..symbolic import IndexVar
 from .factors import masked
-from .nodes import Contract, Node
+from .nodes import Axes, Contract, Fold, Node
+from .paths import pairings
 from .reads import as_stored
 from .scope import Scope
 from .values import plan_value
@@ -27,12 +26,31 @@ def as_contraction(
         return None
     if all(space == whole for space in spaces):
         return None
-    # A vector goes first: XLA:CPU transposes a matrix that is contracted along its major dimension as left operand.
-    factors = sorted(factors, key=lambda factor: bool(ir.free_indices(factor) - scope.unrolled - frozenset(indices)))
-    nodes = tuple(_operand(factor, accumulate, scope) for factor in factors)
-    kept = whole - frozenset(indices)
-    axes = scope.sorted(kept)
-    return Contract(nodes, _path(nodes, axes, scope), dtype=accumulate, axes=axes, why=_reason(factors, indices))
+    nodes = [_operand(factor, accumulate, scope) for factor in factors]
+    kept = scope.sorted(whole - frozenset(indices))
+    for pairing in pairings([node.axes for node in nodes], kept, scope):
+        pair = nodes[pairing.first], nodes[pairing.second]
+        nodes = [node for number, node in enumerate(nodes) if number not in (pairing.first, pairing.second)]
+        nodes.append(_multiplied(*pair, pairing.kept if nodes else kept, accumulate, scope, _reason(factors, indices)))
+    return nodes[0]
+
+
+def _multiplied(a: Node, b: Node, kept: Axes, accumulate: str, scope: Scope, why: str) -> Node:
+    """The product of two operands, summed over the axes that are not `kept`."""
+    every = set(a.axes) | set(b.axes)
+    summed = scope.sorted(every - set(kept))
+    batch = set(a.axes) & set(b.axes) & set(kept)
+    if not summed or (batch and every in (set(a.axes), set(b.axes))):
+        # Nothing to sum, or a row of one operand for each row of the other: no matrices.
+        product = scope.apply("*", (scope.cast(a, accumulate), scope.cast(b, accumulate)), accumulate)
+        if not summed:
+            return product
+        axes = tuple(axis for axis in product.axes if axis in kept)
+        return Fold(ir.Reducer.SUM, product, summed, dtype=accumulate, axes=axes, why=why)
+    if not set(b.axes) & set(kept):
+        # A vector goes first: XLA:CPU transposes a matrix that is contracted along its major dimension on the left.
+        a, b = b, a
+    return Contract((a, b), dtype=accumulate, axes=kept, why=why)
 
 
 # Products of tiny matrices run faster as one fused loop than as calls of a matrix multiplication (bench/):
@@ -93,21 +111,6 @@ def _operand(factor: ir.Expr, accumulate: str, scope: Scope) -> Node:
             return as_stored(plan_value(read, scope))
         case _:
             return as_stored(plan_value(factor, scope))
-
-
-def _path(nodes: tuple[Node, ...], axes: tuple[IndexVar, ...], scope: Scope) -> tuple[tuple[int, ...], ...]:
-    """Which operands to contract in which order: opt_einsum's, fewest multiplications."""
-    if len(nodes) == 2:
-        return ((0, 1),)
-    every = scope.sorted(axis for node in nodes for axis in node.axes)
-    symbol = {axis: opt_einsum.get_symbol(number) for number, axis in enumerate(every)}
-    equation = ",".join("".join(symbol[a] for a in node.axes) for node in nodes)
-    equation += "->" + "".join(symbol[a] for a in axes)
-    shapes = [tuple(scope.extent(a) for a in node.axes) for node in nodes]
-    path, _ = opt_einsum.contract_path(
-        equation, *shapes, shapes=True, optimize="optimal" if len(nodes) < 7 else "greedy"
-    )
-    return tuple(tuple(step) for step in path)
 
 
 def _reason(factors: list[ir.Expr], indices: tuple[IndexVar, ...]) -> str:

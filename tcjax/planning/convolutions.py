@@ -15,8 +15,7 @@ from .windows import as_sliding, slide
 FEW_TERMS = 150
 # ... when a dense convolution has few channel pairs, for which lax.conv has no matrices to multiply,
 FEW_PAIRS = 48
-# ... and when the groups of a grouped convolution, which lax.conv computes slowly, are not large themselves.
-WIDE_GROUP = 16
+# ... and when the groups of a grouped convolution, which lax.conv computes slowly, have few features.
 MANY_FEATURES = 32
 
 
@@ -87,7 +86,7 @@ def _slices_win(terms: int, groups: int, channels: int, features: int) -> bool:
         return False
     if groups == 1:
         return channels * features <= FEW_PAIRS
-    return features <= MANY_FEATURES and min(channels, features) < WIDE_GROUP
+    return features <= MANY_FEATURES
 
 
 def _single_axes(subscripts: Iterable[Affine], scope: Scope) -> frozenset[IndexVar] | None:

@@ -94,8 +94,10 @@ class _Meter:
                 return inner + (self.points(node) if operator not in ("cast", "stop") else 0)
             case CallBuiltin():
                 return inner + BUILTIN_FLOPS * self.points(node)
-            case Contract():
-                return inner + self._contraction(node)
+            case Contract(operands=(a, b)):
+                points = prod(self.extents.get(axis, 1) for operand in (a, b) for axis in operand.axes)
+                shared = prod(self.extents.get(axis, 1) for axis in set(a.axes) & set(b.axes))
+                return inner + 2 * (points // shared if shared else 0)
             case Convolve(channels=channels, windows=windows):
                 taps = prod(self.extents[axis] for axis in (*channels, *(w.kernel for w in windows)))
                 return inner + 2 * self.points(node) * taps
@@ -105,22 +107,10 @@ class _Meter:
                 points = self.points(operand)
                 return inner + points * max(1, points.bit_length())
             case Pool(windows=windows):
-                return inner + self.points(node) * prod(extent for _, extent in windows)
+                return inner + self.points(node) * sum(extent for _, extent, _ in windows)
             case Unroll(box=box):
                 steps = prod(hi - lo for _, lo, hi in box)
                 return steps * inner + (steps - 1) * self.points(node)
-
-    def _contraction(self, node: Contract) -> int:
-        pending = [frozenset(operand.axes) for operand in node.operands]
-        total = 0
-        for step in node.path:
-            taken = [pending[number] for number in step]
-            pending = [axes for number, axes in enumerate(pending) if number not in step]
-            every = frozenset[IndexVar]().union(*taken)
-            kept = every & frozenset(node.axes).union(*pending)
-            total += (2 if kept != every else 1) * prod(self.extents.get(axis, 1) for axis in every)
-            pending.append(kept)
-        return total
 
     def reads(self, node: Node) -> dict[tuple[str, object], int]:
         """The bytes of each distinct read, counted once: what an unrolled window reads again stays in cache."""
@@ -143,7 +133,7 @@ class _Meter:
                 return sum(self.temporaries(operand, root=False) for operand in operands(node))
             case Contract(operands=inner):
                 own = 0 if root else self.size(node)
-                return own + sum(self._materialised(operand) for operand in inner) + self._intermediate(node)
+                return own + sum(self._materialised(operand) for operand in inner)
             case Convolve(image=image, kernel=kernel):
                 own = 0 if root else self.size(node)
                 inner = self._materialised(image) + self._materialised(kernel)
@@ -171,17 +161,6 @@ class _Meter:
         }
         points = prod(positions.get(axis, self.extents.get(axis, 1)) for axis in node.image.axes)
         return points * _width(node.dtype)
-
-    def _intermediate(self, node: Contract) -> int:
-        pending = [frozenset(operand.axes) for operand in node.operands]
-        total = 0
-        for step in node.path[:-1]:
-            taken = [pending[number] for number in step]
-            pending = [axes for number, axes in enumerate(pending) if number not in step]
-            kept = frozenset[IndexVar]().union(*taken) & frozenset(node.axes).union(*pending)
-            total += prod(self.extents.get(axis, 1) for axis in kept) * _width(node.dtype)
-            pending.append(kept)
-        return total
 
 
 def _fuses(node: Fold) -> bool:

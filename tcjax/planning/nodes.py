@@ -99,10 +99,9 @@ class CallBuiltin(Computation):
 
 @dataclass(frozen=True, slots=True)
 class Contract(Computation):
-    """The sum over all axes that are not in `axes` of the product of the operands, two at a time along `path`."""
+    """The sum over all axes that are not in `axes` of the product of two operands."""
 
-    operands: "tuple[Node, ...]"
-    path: tuple[tuple[int, ...], ...]
+    operands: "tuple[Node, Node]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +142,14 @@ class Fold(Computation):
 
 @dataclass(frozen=True, slots=True)
 class Pool(Computation):
-    """A reduction over windows, one `lax.reduce_window` a dimension: `operand` has the position axes."""
+    """A reduction over windows, one dimension after the other: `operand` has the position axes.
+
+    Each window comes with its extent, and whether it is a `lax.reduce_window` rather than shifted slices.
+    """
 
     reducer: Reducer
     operand: "Node"
-    windows: tuple[tuple[Window, int], ...]
+    windows: tuple[tuple[Window, int, bool], ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,14 +62,15 @@ def describe(node: Node) -> str:
             return f"read {tensor}[{', '.join(map(_dimension, dimensions))}]"
         case Apply(operator) | CallBuiltin(operator):
             return operator
-        case Contract(path=path):
-            return "dot_general" if len(path) == 1 else f"dot_general along {list(path)}"
+        case Contract():
+            return "dot_general"
         case Convolve(windows=windows):
             return f"conv {len(windows)}-D"
         case Fold(reducer, _, indices):
             return f"reduce {reducer.value} over {', '.join(map(str, indices))}"
-        case Pool(reducer):
-            return f"reduce_window {reducer.value}"
+        case Pool(reducer, _, windows):
+            ways = [f"{'reduce_window' if native else 'slices'} {extent}" for _, extent, native in windows]
+            return f"pool {reducer.value} by {', then '.join(ways)}"
         case Unroll(reducer, box):
             steps = ", ".join(f"{index} in {lo}:{hi}" for index, lo, hi in box)
             return f"unrolled {reducer.value} for {steps}"
@@ -108,8 +109,8 @@ def name_of(node: Node) -> str:
             return "conv_general_dilated"
         case Fold(reducer=reducer):
             return f"reduce {reducer.value}"
-        case Pool():
-            return "reduce_window"
+        case Pool(windows=windows):
+            return "reduce_window" if any(native for _, _, native in windows) else "shifted slices"
         case Unroll():
             return "shifted slices" if not _gathers(main) else "unrolled gather"
         case Position():

@@ -174,6 +174,8 @@ def _plan_inside(
         if mask is None:
             return fill(1 if ir.types.is_integral(accumulate) else 1.0, accumulate)
         return _fold(Reducer.SUM, indices, scope.cast(plan_value(mask, scope), accumulate), scope)
+    if len(factors) == 1:
+        return _plan_fold(Reducer.SUM, indices, factors[0], mask, accumulate, scope)
     convolution = as_convolution(indices, factors, mask, accumulate, scope)
     if convolution is not None:
         return convolution

@@ -10,8 +10,10 @@ from .nodes import Node, Pool, Window
 from .reads import as_strip, is_window, plan_read
 from .scope import Scope
 
-# Windows this wide are pooled one dimension after the other rather than by shifted slices (bench/).
+# A window this wide is pooled by reduce_window, a narrower one by shifted slices (bench/),
 WIDE_WINDOW = 5
+# of which so many still compile fast.
+MOST_SLICES = 144
 
 # A gather of fewer elements than this is not worth a statement of its own per row.
 SMALL_GATHER = 1024
@@ -100,29 +102,33 @@ def slide(access: ir.Access, slidings: dict[int, Sliding], scope: Scope) -> tupl
 def as_pool(
     reducer: Reducer, indices: tuple[IndexVar, ...], body: ir.Expr, accumulate: str, scope: Scope
 ) -> Pool | None:
-    """The reduction of a plain read over windows too large to unroll."""
-    if not isinstance(body, ir.Access) or body.dtype != accumulate or accumulate == "bool":
-        return None
-    if reducer not in (Reducer.SUM, Reducer.MIN, Reducer.MAX):
+    """The reduction of a plain read over windows, dimension by dimension, if that is what it is."""
+    read = body.operand if isinstance(body, ir.Cast) else body
+    if not isinstance(read, ir.Access) or accumulate == "bool" or body.dtype != accumulate:
         return None
     reduced = frozenset(indices)
     slidings = {
         dimension: sliding
-        for dimension, subscript in enumerate(body.indices)
+        for dimension, subscript in enumerate(read.indices)
         if (sliding := as_sliding(subscript, reduced, scope)) is not None
     }
     kernels = [sliding.kernel for sliding in slidings.values()]
-    plain = frozenset[IndexVar]().union(*(s.variables for d, s in enumerate(body.indices) if d not in slidings))
-    outputs = {sliding.output for sliding in slidings.values()}
-    if sorted(map(str, kernels)) != sorted(map(str, indices)) or plain & (reduced | outputs):
+    outputs = [sliding.output for sliding in slidings.values()]
+    plain = frozenset[IndexVar]().union(*(s.variables for d, s in enumerate(read.indices) if d not in slidings))
+    if not slidings or set(kernels) != reduced or plain & (reduced | set(outputs)):
         return None
-    # reduce_window has no derivative for dilated windows.
-    if len(outputs) < len(slidings) or any(abs(sliding.kernel_step) != 1 for sliding in slidings.values()):
+    if len(set(kernels)) < len(kernels) or len(set(outputs)) < len(outputs):
         return None
-    if max((scope.extent(kernel) for kernel in kernels), default=0) < WIDE_WINDOW:
+    # reduce_window has derivatives for undilated sums, minima and maxima only.
+    known = reducer in (Reducer.SUM, Reducer.MIN, Reducer.MAX) and not ir.types.is_complex(accumulate)
+    operand, windows, _ = slide(read, slidings, scope)
+    sized = tuple(
+        (window, extent, known and window.dilation == 1 and extent >= WIDE_WINDOW)
+        for window in windows
+        for extent in (scope.extent(window.kernel),)
+    )
+    if any(extent > MOST_SLICES and not native for _, extent, native in sized):
         return None
-    operand, windows, _ = slide(body, slidings, scope)
-    axes = scope.sorted((plain | outputs) - scope.unrolled)
-    sized = tuple((window, scope.extent(window.kernel)) for window in windows)
-    why = f"{scope.points(indices)} elements a window: one reduce_window a dimension reads fewer than shifted slices"
-    return Pool(reducer, operand, sized, dtype=accumulate, axes=axes, why=why)
+    axes = scope.sorted((plain | set(outputs)) - scope.unrolled)
+    why = "a plain read over windows: one dimension after the other reads fewer elements than whole windows"
+    return Pool(reducer, scope.cast(operand, accumulate), sized, dtype=accumulate, axes=axes, why=why)

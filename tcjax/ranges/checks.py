@@ -16,8 +16,9 @@ from ..symbolic import (
 )
 from . import mistakes
 from .bound import Box
-from .conditions import path_condition
+from .conditions import test_condition
 from .rounds import Constraint, Ranges, Solution, is_solvable, solve
+from .survey import Test
 
 
 def check_accesses(solution: Solution, left: list[Constraint], box: Box, sizes: Mapping[SizeVar, int]) -> None:
@@ -61,15 +62,19 @@ class _Checker:
         self, constraint: Constraint, region: Interval, outside: Condition, domain: Box, *, writes: bool
     ) -> None:
         """Raises the mistake unless the guarded domain has no point outside."""
-        found = find_point(domain, all_of([self.condition(constraint), outside]))
+        found = find_point(domain, all_of([self.condition(constraint.read.path), outside]))
         if not found.empty:
             raise self.mistake(constraint, found.point, writes=writes)
 
-    def condition(self, constraint: Constraint) -> Condition:
-        path = constraint.read.path
-        if id(path) not in self.conditions:
-            self.conditions[id(path)] = path_condition(path, self.sizes)
-        return self.conditions[id(path)]
+    def condition(self, path: Test | None) -> Condition:
+        """What must hold for an access to happen. Tests are shared: those of a chain of conditionals by all its reads."""
+        parts: list[Condition] = []
+        while path is not None:
+            if id(path) not in self.conditions:
+                self.conditions[id(path)] = test_condition(path, self.sizes)
+            parts.append(self.conditions[id(path)])
+            path = path.before
+        return all_of(reversed(parts))
 
     def mistake(self, constraint: Constraint, point: Mapping[IndexVar, int] | None, *, writes: bool) -> CompileError:
         tightened = next(self.tightenings(constraint), None)

@@ -23,33 +23,34 @@ from .survey import Test
 _NEGATED: Final = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 _EXACT: Final = ("int32", "int64")
 
-
-def path_condition(path: Test | None, sizes: Mapping[SizeVar, int]) -> Condition:
-    """What must hold for a read to happen; what depends on data may hold."""
-    tests: list[Condition] = []
-    while path is not None:
-        tests.append(condition_of(path.condition, path.outcome))
-        path = path.before
-    return with_sizes(all_of(reversed(tests)), sizes)
+# A conditional inside a condition doubles it; further in, it may hold.
+_CONDITIONALS: Final = 6
 
 
-def condition_of(expr: ir.Expr, outcome: bool = True) -> Condition:
+def test_condition(test: Test, sizes: Mapping[SizeVar, int]) -> Condition:
+    """That one test on the way to a read has its outcome."""
+    return with_sizes(condition_of(test.condition, test.outcome), sizes)
+
+
+def condition_of(expr: ir.Expr, outcome: bool = True, conditionals: int = _CONDITIONALS) -> Condition:
     """That the expression has the outcome, as far as it depends on indices and sizes alone; else true."""
     match expr:
         case ir.Const(bool() as value):
             return TRUE if value == outcome else FALSE
         case ir.Unary("!", operand):
-            return condition_of(operand, not outcome)
+            return condition_of(operand, not outcome, conditionals)
         case ir.Binary("&&" | "||" as operator, left, right):
-            parts = condition_of(left, outcome), condition_of(right, outcome)
+            parts = condition_of(left, outcome, conditionals), condition_of(right, outcome, conditionals)
             return all_of(parts) if (operator == "&&") == outcome else any_of(parts)
         case ir.Binary(operator, left, right) if operator in _NEGATED:
             if left.dtype not in _EXACT or right.dtype not in _EXACT:
                 return TRUE
             return compare(operator if outcome else _NEGATED[operator], affine_of(left), affine_of(right))
-        case ir.Select(condition, then, otherwise):
-            chosen = all_of((condition_of(condition), condition_of(then, outcome)))
-            return any_of((chosen, all_of((condition_of(condition, False), condition_of(otherwise, outcome)))))
+        case ir.Select(condition, then, otherwise) if conditionals > 0:
+            fewer = conditionals - 1
+            chosen = all_of((condition_of(condition, True, fewer), condition_of(then, outcome, fewer)))
+            other = all_of((condition_of(condition, False, fewer), condition_of(otherwise, outcome, fewer)))
+            return any_of((chosen, other))
         case _:
             return TRUE
 

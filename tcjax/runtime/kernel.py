@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .. import elaboration, interpreter, ir, lowering, planning, ranges
+from .. import elaboration, ir, lowering, planning, ranges
 from ..diagnostics import Code, CompileError
 from ..symbolic import Interval
 from ..syntax import ast, embedded, tc
@@ -45,7 +45,7 @@ class Kernel:
         # The usual call goes straight to jit: anything more would cost more than a small kernel itself.
         if not kwargs and len(args) == self._arity:
             for value in args:
-                if not isinstance(value, jax.Array) and not _is_plain(value):
+                if type(value) not in _ARRAYS and not _is_array(value):
                     break
             else:
                 return self._plain(*args)
@@ -92,6 +92,9 @@ class Kernel:
 
         Returns NumPy arrays in the same structure.
         """
+        # SciPy's special functions take longer to import than everything else: only who interprets waits for them.
+        from .. import interpreter
+
         call, arguments = self._bound(args, kwargs)
         bound = self._compiler.bound(call)
         arrays = {
@@ -168,7 +171,15 @@ class Kernel:
         return f"<tcjax.Kernel {self._definition.name}({names})>"
 
 
-def _is_plain(value: object) -> bool:
+# The array types that were passed so far: `isinstance` with jax.Array costs as much as a small kernel.
+_ARRAYS: set[type] = set()
+
+
+def _is_array(value: object) -> bool:
+    """Whether jit takes the value as it is; a NumPy array of objects or strings has to be refused first."""
+    if isinstance(value, jax.Array):
+        _ARRAYS.add(type(value))
+        return True
     return type(value) is np.ndarray and value.dtype.kind in "biufc"
 
 

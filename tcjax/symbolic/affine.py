@@ -84,6 +84,11 @@ class Affine:
     terms: tuple[tuple[Atom, Size], ...]
     base: Size
 
+    def __post_init__(self) -> None:
+        # What is built inside out is asked inside out: no later question goes deeper than one level.
+        if any(not isinstance(atom, IndexVar) for atom, _ in self.terms):
+            _ = self._hash, self._text, self.variables, self.is_data, self.has_sizes
+
     @staticmethod
     def of(value: "AffineLike") -> "Affine":
         if isinstance(value, Affine):
@@ -126,7 +131,7 @@ class Affine:
         """Whether every atom is an index variable."""
         return all(isinstance(atom, IndexVar) for atom, _ in self.terms)
 
-    @property
+    @cached_property
     def is_data(self) -> bool:
         """Whether an opaque atom occurs anywhere, inside floors and clamps too."""
         return any(_is_data(atom) for atom, _ in self.terms)

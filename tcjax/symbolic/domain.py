@@ -8,7 +8,7 @@ from .affine import Affine, Atom, Clamp, IndexVar, Quotient, Remainder
 from .conditions import AllOf, AnyOf, AtLeastZero, Condition
 from .linear import Linear, extremes, linear, propagate, surely_empty
 
-# Parts of a box that a search looks at before it gives up (about a second).
+# Parts of a box that a search looks at before it gives up (a second or two).
 PART_LIMIT: Final = 20_000
 
 
@@ -76,6 +76,7 @@ class _System:
     def __init__(self, box: Mapping[IndexVar, tuple[int, int]]) -> None:
         self.box = box
         self.numbers: dict[Atom, int] = {}
+        self.sums: dict[Atom, _Sum | None] = {}
         self.lows: list[int] = []
         self.highs: list[int] = []
         self.definitions: list[_Rule] = []
@@ -99,7 +100,9 @@ class _System:
             return None
         total = _Sum({}, base)
         for atom, weight in affine.terms:
-            factor, inner = weight.constant, self.atom(atom)
+            if atom not in self.sums:
+                self.sums[atom] = self.atom(atom)
+            factor, inner = weight.constant, self.sums[atom]
             if factor is None or inner is None:
                 return None
             total.add(inner, factor)

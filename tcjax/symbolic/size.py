@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,11 @@ class Size:
     """A sum of integer multiples of products of atoms, canonical: equal sizes compare equal."""
 
     terms: tuple[tuple[Monomial, int], ...]
+
+    def __post_init__(self) -> None:
+        # What is built inside out is asked inside out: no later question goes deeper than one level.
+        if any(not isinstance(atom, SizeVar) for monomial, _ in self.terms for atom in monomial):
+            _ = self._hash, self._variables, self._text, self.is_nonnegative
 
     @staticmethod
     def of(value: "SizeLike") -> "Size":
@@ -135,13 +140,13 @@ class Size:
         """The size with some variables replaced."""
         if self.constant is not None:
             return self
-        return reduce(
-            lambda total, term: (
-                total + reduce(lambda p, atom: p * _substitute_atom(atom, sizes), term[0], Size.of(term[1]))
-            ),
-            self.terms,
-            ZERO,
-        )
+        total = ZERO
+        for monomial, weight in self.terms:
+            product = Size.of(weight)
+            for atom in monomial:
+                product = product * _substitute_atom(atom, sizes)
+            total = total + product
+        return total
 
     def evaluate(self, sizes: Mapping[SizeVar, int]) -> int:
         """The value when every variable has one. Raises `KeyError` for a variable that has none."""
@@ -155,9 +160,14 @@ class Size:
 
     def variables(self) -> frozenset[SizeVar]:
         """Every variable that occurs, inside floors and extrema too."""
+        return self._variables
+
+    @cached_property
+    def _variables(self) -> frozenset[SizeVar]:
         return frozenset(v for monomial, _ in self.terms for atom in monomial for v in _atom_variables(atom))
 
-    def __str__(self) -> str:
+    @cached_property
+    def _text(self) -> str:
         if not self.terms:
             return "0"
         text = ""
@@ -172,6 +182,9 @@ class Size:
             else:
                 text += f" - {shown}" if weight < 0 else f" + {shown}"
         return text
+
+    def __str__(self) -> str:
+        return self._text
 
     __repr__ = __str__
 
@@ -235,7 +248,7 @@ def _collect(terms: Iterable[tuple[Monomial, int]]) -> Size:
     weights: dict[Monomial, int] = {}
     for monomial, weight in terms:
         weights[monomial] = weights.get(monomial, 0) + weight
-    return Size(tuple(sorted(((m, w) for m, w in weights.items() if w), key=lambda term: str(term[0]))))
+    return Size(tuple(sorted(((m, w) for m, w in weights.items() if w), key=lambda term: " ".join(map(str, term[0])))))
 
 
 def _divided(size: Size, divisor: Size) -> Size:

@@ -7,6 +7,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 from PIL import Image
+from scipy import ndimage
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -19,20 +20,23 @@ def example(name: str) -> ModuleType:
     return module
 
 
+def size_of(picture: Path) -> tuple[int, int]:
+    with Image.open(picture) as image:
+        return image.size
+
+
 def test_the_network_of_comprehensions_reads_handwritten_digits(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     accuracy = example("digits").main(tmp_path)
 
     assert accuracy >= 0.97
-    assert Image.open(tmp_path / "digits.png").size == (880, 290)
+    assert size_of(tmp_path / "digits.png") == (880, 290)
     assert sorted(np.load(tmp_path / "digits.npz")) == ["bias", "bias 1", "bias 2", "filter 1", "filter 2", "weight"]
     assert "convolution" in capsys.readouterr().out
 
 
-def test_the_filtered_photograph_is_what_scipy_makes_of_it(tmp_path: Path) -> None:
-    from scipy import ndimage
-
+def test_the_filtered_photograph_is_what_scipy_makes_of_it() -> None:
     photo = example("photo")
     crop = np.random.default_rng(0).uniform(size=(24, 32, 3)).astype(np.float32)
 
@@ -53,4 +57,4 @@ def test_the_filtered_photograph_is_what_scipy_makes_of_it(tmp_path: Path) -> No
 def test_the_photograph_is_saved_side_by_side(tmp_path: Path) -> None:
     saved = example("photo").main(tmp_path)
 
-    assert Image.open(saved).size == (3 * 644, 2 * (427 + 22))
+    assert size_of(saved) == (3 * 644, 2 * (427 + 22))

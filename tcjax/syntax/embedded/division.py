@@ -9,8 +9,12 @@ from .. import ast
 Floating = bool | None
 
 _FLOATS: Final = frozenset(
-    """acos acosh asin asinh atan atan2 atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 fabs floor fma fmax fmin fmod gelu
-    hypot lgamma log log10 log1p log2 pow round rsqrt sigmoid silu sin sinh softplus sqrt tan tanh tgamma trunc""".split()
+    (
+        *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "cos", "cosh", "erf", "erfc"),
+        *("exp", "exp2", "expm1", "fabs", "floor", "fma", "fmax", "fmin", "fmod", "gelu", "hypot", "lgamma", "log"),
+        *("log10", "log1p", "log2", "pow", "round", "rsqrt", "sigmoid", "silu", "sin", "sinh", "softplus", "sqrt"),
+        *("tan", "tanh", "tgamma", "trunc"),
+    )
 )
 _INTEGERS: Final = frozenset({"isnan", "isinf", "isfinite", "popcount"})
 _LIKE_THEIR_ARGUMENTS: Final = frozenset({"min", "max", "abs", "sign", "relu", "conj", "pad"})

@@ -4,7 +4,7 @@ import ast as python
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ...diagnostics import Code, CompileError, CompileWarning, Span, show_warning
@@ -77,15 +77,20 @@ _LIBRARY_OPERATORS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Expressions:
-    """Reads the expressions of one script, where `names` are known and `ranks` are those of declared tensors."""
+    """Reads the expressions of one script.
+
+    `names` says what names mean, `ranks` how many dimensions declared tensors have, and `renamed` under which names the
+    tree has tensors that the body calls otherwise.
+    """
 
     script: Script
     names: Names
     ranks: Mapping[str, int] = field(default_factory=dict)
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
     def within(self, *names: str) -> "Expressions":
         """The same, where `names` are bound too."""
-        return Expressions(self.script, self.names.within(*names), self.ranks)
+        return replace(self, names=self.names.within(*names))
 
     def read(self, node: python.expr) -> ast.Expr:
         """The tree's expression. Raises `CompileError` (TC0105) for what the notation has not."""
@@ -125,10 +130,10 @@ class Expressions:
                 raise refuse(node, self.script)
 
     def name(self, name: str, node: python.expr | python.arg) -> str:
-        """`name`, where it may name something. Raises `CompileError` (TC0203)."""
+        """`name` as the tree has it. Raises `CompileError` (TC0203) for a word of the notation."""
         if name in RESERVED:
             raise reserved(name, self.script.span(node))
-        return name
+        return self.renamed.get(name, name)
 
     def subscripts(self, slice: python.expr) -> tuple[ast.Expr, ...]:
         """What stands between ``[`` and ``]``: one expression for every dimension."""
@@ -220,19 +225,18 @@ class Expressions:
             raise not_in_notation(
                 "only a name can be called", node.func, self.script, help="give the function a name: `f(x)`"
             )
-        match node.args:
-            case [python.Constant(value="inf" | "nan" as text)] if path == ("float",):
-                return ast.Number(float(text), span=span)
-        if len(path) == 1 and path[0] in self.names.bound:
+        name = path[-1]
+        if not path[1:] and name in self.names.bound:
             # Parentheses after a tensor are TC's subscripts.
-            return ast.Apply(path[0], tuple(map(self.read, node.args)), span=span)
+            return ast.Apply(self.name(name, node.func), tuple(map(self.read, node.args)), span=span)
         if self.names.library(*path):
             return self._library_call(path, node, span)
-        if len(path) > 1:
-            return self._foreign_call(path, node, span)
-        return self._plain_call(path[0], node, span)
+        return self._foreign_call(path, node, span) if path[1:] else self._plain_call(name, node, span)
 
     def _plain_call(self, name: str, node: python.Call, span: Span) -> ast.Expr:
+        match name, node.args:
+            case "float", [python.Constant(value="inf" | "nan" as text)]:
+                return ast.Number(float(text), span=span)
         if name in SCALARS:
             (operand,) = self._arguments(1, name, node)
             return ast.Cast(SCALARS[name], operand, span=span)

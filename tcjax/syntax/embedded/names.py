@@ -1,4 +1,4 @@
-"""What a name of the body means: bound there, a number or a callable of the enclosing scope, or a library's function."""
+"""What a name means: bound in the body, a number or a callable of the enclosing scope, or a library's function."""
 
 import numbers
 from collections.abc import Mapping
@@ -52,10 +52,8 @@ class Names:
     def callee(self, *path: str) -> bool:
         """Whether ``f`` or ``a.b.f`` is a callable of the enclosing scope; if so it is kept under ``f``."""
         value = self._resolve(path)
-        # Two callables of one name: the first keeps it, and the caller reports the second.
-        if not callable(value) or self.callables.setdefault(path[-1], value) is not value:
-            return False
-        return True
+        # Of two callables with one name the first keeps it, and the caller reports the second.
+        return callable(value) and self.callables.setdefault(path[-1], value) is value
 
     def library(self, *path: str) -> bool:
         """Whether ``jnp.exp``, or an ``exp`` that was imported, is a function of a numeric library."""

@@ -5,9 +5,11 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Final
 
 from ...diagnostics import Code, CompileError, Source
 from .. import ast
+from .accumulators import accumulators, renamed
 from .annotations import read_annotation, read_results
 from .expressions import Expressions
 from .names import Constant, Names
@@ -16,14 +18,16 @@ from .script import Script, no_source, parse, parse_function, too_deep
 from .statements import Around, Statements
 from .types import RESERVED, reserved
 
+_PACKAGE: Final = __name__.split(".")[0]
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What a Python function says: a `definition`, or the `text` of its docstring in another notation.
 
-    `constants` are the numbers of the enclosing scope that the tree holds now, by name; `callables` are the functions and kernels
-    of that scope that the body calls, some of which may be builtins of the language (``jnp.exp``), which the language's own take
-    precedence over.
+    `constants` are the numbers of the enclosing scope that the tree holds now, by name. `callables` are the functions
+    and kernels of that scope that the body calls; where one has the name of a builtin (``jnp.exp``), the builtin wins.
+    `source` is the function's text in its file, or the docstring's when that holds the program.
     """
 
     definition: ast.Definition | None
@@ -35,7 +39,10 @@ class Reading:
 
 
 def read(function: object) -> Reading:
-    """What `function` says, from its source. Raises `CompileError` (TC0105, TC0106, …) for anything but such a function."""
+    """What `function` says, from its source.
+
+    Raises `CompileError`: TC0105 for anything but a function in the notation, TC0106 where there is no source.
+    """
     if not isinstance(function, FunctionType):
         raise _not_a_function(function)
     if function.__name__ == "<lambda>":
@@ -131,14 +138,16 @@ def _read_definition(node: python.FunctionDef, script: Script, scope: Mapping[st
         return Reading(None, text.text, names, {}, {}, text)
     types = read_results(node.returns, script, scope)
     declared = {parameter.name: parameter.type for parameter in parameters if parameter.type}
-    outer = Names(
-        scope, _sizes((*declared.values(), *types), body, script, scope).union(names, {node.name}, _written(body))
-    )
-    reader = Expressions(script, outer, {name: len(type.dimensions) for name, type in declared.items()})
+    sizes = _sizes((*declared.values(), *types), body, script, scope)
+    outer = Names(scope, sizes.union(names, {node.name}, _written(body)))
+    copies = accumulators(body, parameters)
+    ranks = {name: len(type.dimensions) for name, type in declared.items()}
+    reader = Expressions(script, outer, ranks, renamed(copies))
     *statements, last = body
-    block = Statements(frozenset(names), scope).block(statements, reader, Around())
+    defined = frozenset(names).union(copy.target for copy in copies.values())
+    block = Statements(defined, scope).block(statements, reader, Around())
     results = _results(last, node, types, reader)
-    definition = ast.Definition(node.name, parameters, results, tuple(block), span=script.span(node))
+    definition = ast.Definition(node.name, parameters, results, (*copies.values(), *block), span=script.span(node))
     return Reading(definition, None, names, outer.constants, outer.callables, script.source)
 
 
@@ -160,15 +169,14 @@ def _makes_kernels(decorator: python.expr, scope: Mapping[str, object]) -> bool:
     match head:
         case python.Attribute(value=python.Name(id=name), attr="kernel"):
             module = scope.get(name)
-            return not isinstance(module, ModuleType) or module.__name__.split(".")[0] == __name__.split(".")[0]
+            return not isinstance(module, ModuleType) or module.__name__.split(".")[0] == _PACKAGE
         case python.Name(id="kernel"):
             return True
         case python.Name(id=name):
             value = scope.get(name)
             value = value.func if isinstance(value, functools.partial) else value
-            return getattr(value, "__name__", "") == "kernel" and str(getattr(value, "__module__", "")).startswith(
-                "tcjax"
-            )
+            origin = str(getattr(value, "__module__", ""))
+            return getattr(value, "__name__", "") == "kernel" and origin.split(".")[0] == _PACKAGE
         case _:
             return False
 

@@ -10,6 +10,7 @@ _LOOPS = "a statement runs over all values of its indices by itself: `B[i] = 2.0
 _EXCEPTIONS = "leave it out; check the arguments before the call"
 _PLAIN = "leave it out; the body is read, never executed"
 _ABOVE = "write it above the function, and use its name here"
+_BODY = "a body holds assignments, `for k in range(a, b):`, `if k <= q:` and `return C`"
 _NAMED = "name an index for every dimension: `A[i, j]`"
 
 _REFUSED: Final[dict[type[python.AST], tuple[str, str]]] = {
@@ -57,9 +58,7 @@ _REFUSED: Final[dict[type[python.AST], tuple[str, str]]] = {
 
 def refuse(node: python.expr | python.stmt, script: Script) -> CompileError:
     """The error for a construct that the notation has no meaning for."""
-    what, instead = _REFUSED.get(
-        type(node), ("this", "a body holds assignments, `for k in range(a, b):`, `if k <= q:` and `return C`")
-    )
+    what, instead = _REFUSED.get(type(node), ("this", _BODY))
     return not_in_notation(f"{what} has no meaning in index notation", node, script, help=instead)
 
 

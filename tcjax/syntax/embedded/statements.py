@@ -31,9 +31,12 @@ class Around:
 
 @dataclass(slots=True)
 class Statements:
-    """Reads a body in order, and remembers what has been `written`: the first ``+=`` of a local starts it."""
+    """Reads a body in order, and remembers what has been `written`: the first ``+=`` of a local starts it.
 
-    parameters: frozenset[str]
+    `defined` has a value before the body begins.
+    """
+
+    defined: frozenset[str]
     scope: Mapping[str, object]
     written: set[str] = field(default_factory=set)
 
@@ -162,7 +165,7 @@ class Statements:
             instead = {"-": f"`{left} += -e`", "/": f"`{left} *= 1.0 / e`"}.get(symbol, f"`{left} += e`")
             raise not_in_notation(f"`{symbol}=` is not a reduction", node, reader.script, help=f"write {instead}")
         name, _ = self._target(target, reader)
-        restart = name not in self.parameters and name not in self.written
+        restart = name not in self.defined and name not in self.written
         assign = self._assign(node, target, AUGMENTED[symbol], restart, value, reader, around)
         if symbol != "^":
             return assign

@@ -6,9 +6,8 @@ from typing import Final
 from ...diagnostics import Code, CompileError, Span
 from .. import ast
 
-_CANONICAL: Final = (
-    "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128"
-).split()
+_INTEGERS: Final = tuple(f"{kind}{bits}" for kind in ("uint", "int") for bits in (8, 16, 32, 64))
+_CANONICAL: Final = ("bool", *_INTEGERS, "float16", "bfloat16", "float32", "float64", "complex64", "complex128")
 
 SCALARS: Final = {name: name for name in _CANONICAL} | {
     "float": "float32",

@@ -30,8 +30,14 @@ _LEVELS: Final = {
 _SPELLINGS: Final = {"||": "or", "&&": "and", "truediv": "/"}
 _SYMBOLS: Final = {"any": "|", "all": "&"}
 
+# As TC's own texts spell them; every other type has its canonical name.
+_PRINTED_TYPES: Final = {"float32": "float", "float64": "double"}
+
 # Called under these names, the reader understands something of its own.
-_READERS_OWN: Final = REDUCERS | {"div", "min", "max", *SCALARS}
+_READERS_OWN: Final = REDUCERS | {"div", *SCALARS}
+
+# Python refuses to read a decimal integer of more than 4,300 digits.
+_LONG: Final = 10**4000
 
 _INDENT: Final = "    "
 
@@ -39,15 +45,14 @@ _INDENT: Final = "    "
 def write(definition: ast.Definition) -> str:
     """`definition` as a function under ``@tcjax.kernel``; `read_text` gives the same tree back.
 
-    Its parameters must be known: a text without ``def`` gets them first. TC's ``/`` is written as ``/`` or ``//`` where the declared
-    types tell which of them it is, and as ``div(a, b)`` elsewhere. Raises `CompileError` (TC0203) for a name that is a
-    keyword of Python.
+    Its parameters must be known: a text without ``def`` gets them first. TC's ``/`` is written as ``/`` or ``//`` where
+    the declared types tell which of them it is, and as ``div(a, b)`` elsewhere. Raises `CompileError` (TC0203) for a
+    name that is a keyword of Python.
     """
-    assert definition.parameters is not None, "parameters must be completed before a definition is written"
+    parameters = definition.parameters
+    assert parameters is not None, "parameters must be completed before a definition is written"
     try:
-        return "\n".join(
-            [*_signature(definition, definition.parameters), *_body(definition, definition.parameters), ""]
-        )
+        return "\n".join([*_signature(definition, parameters), *_body(definition, parameters), ""])
     except RecursionError:
         raise too_deep(definition.span) from None
 
@@ -64,7 +69,8 @@ def _signature(definition: ast.Definition, parameters: tuple[ast.Parameter, ...]
 
 
 def _type(type: ast.TensorType) -> str:
-    return f'"{type.scalar}({", ".join(map(str, type.dimensions))})"' if type.dimensions else f'"{type.scalar}"'
+    scalar = _PRINTED_TYPES.get(type.scalar, type.scalar)
+    return f'"{scalar}({",".join(map(str, type.dimensions))})"' if type.dimensions else f'"{scalar}"'
 
 
 def _name(name: str, span: Span = NOWHERE) -> str:
@@ -153,7 +159,7 @@ class Expressions:
             case ast.SizeOf(tensor, dimension):
                 return f"{_name(tensor, expr.span)}.shape[{dimension}]"
             case ast.Apply(function, arguments):
-                if function in self.tensors or expr.subscript or function in _READERS_OWN and not _extremum(expr):
+                if function in self.tensors or expr.subscript or _is_read_otherwise(expr):
                     return f"{_name(function, expr.span)}[{self.listed(arguments) or '()'}]"
                 return self.call(function, arguments, expr.span)
             case ast.Cast(scalar, operand):
@@ -186,8 +192,7 @@ class Expressions:
             return f"{value.imag!r}j" if math.isfinite(value.imag) else "1e999j"
         if isinstance(value, float) and not math.isfinite(value):
             return 'float("inf")' if value > 0 else 'float("nan")'
-        # Python refuses to read a decimal integer of more than 4,300 digits.
-        return repr(value) if isinstance(value, float | bool) or value < 10**4000 else hex(value)
+        return hex(value) if isinstance(value, int) and value >= _LONG else repr(value)
 
     def _binary(self, operator: str, left: ast.Expr, right: ast.Expr, level: int) -> str:
         if operator == "/":
@@ -213,8 +218,11 @@ class Expressions:
         return f"+{self.write(guard)}" if isinstance(guard, ast.Name) else self.write(guard)
 
 
-def _extremum(expr: ast.Apply) -> bool:
-    return expr.function in ("min", "max") and len(expr.arguments) == 2
+def _is_read_otherwise(expr: ast.Apply) -> bool:
+    """Whether the reader would not read ``f(a, b)`` as this call; it reads ``f[a, b]`` as the same node."""
+    if expr.function in ("min", "max"):
+        return len(expr.arguments) != 2
+    return expr.function in _READERS_OWN
 
 
 def _enclosed(text: str, own: int, level: int) -> str:

@@ -11,8 +11,9 @@ from .builder import Builder
 from .lexer import Lexer, split
 from .mistakes import mistake
 
+GRAMMAR_TEXT: Final = Path(__file__).with_name("grammar.lark").read_text(encoding="utf-8")
 _GRAMMAR: Final = Lark(
-    Path(__file__).with_name("grammar.lark").read_text(encoding="utf-8"),
+    GRAMMAR_TEXT,
     parser="lalr",
     lexer="basic",
     keep_all_tokens=True,
@@ -21,19 +22,19 @@ _GRAMMAR: Final = Lark(
 _LEXER: Final = Lexer(_GRAMMAR)
 
 
-def read(text: str, name: str = "<text>") -> ast.Program:
+def read(text: str, name: str = "<text>", first_line: int = 1) -> ast.Program:
     """The definitions of a text, or, of a text without ``def``, one definition called ``kernel``.
 
-    `name` is what errors call the text. Takes time linear in the text's length, and never recurses. Raises
-    `CompileError` (TC0101 to TC0107, TC0503), and nothing else, for any text.
+    `name` is what errors call the text, `first_line` how they number its first line. Takes time linear in the text's
+    length, and never recurses. Raises `CompileError` (TC0101 to TC0107, TC0503), and nothing else, for any text.
     """
-    source = Source(text, name)
+    source = Source(text, name, first_line)
     tokens = _LEXER.tokens(source)
     if len(tokens) == 1:
         raise CompileError(
             Code.NO_DEFINITION,
             "the text holds no definition",
-            Span(source=source),
+            Span(first_line, source=source),
             help="write a statement, `C(m, n) +=! A(m, k) * B(k, n)`, or a `def f(...) -> (...) { ... }`",
         )
 

@@ -1,0 +1,307 @@
+"""Random well-typed TC programs and arrays for them."""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from hypothesis import strategies as st
+
+import tcjax
+from tcjax.diagnostics import CompileError, CompileWarning
+
+from . import arrays
+from .expressions import MOST_POINTS, Expressions, Flavour, Variable
+from .subscripts import affine
+
+# Empty and single extents, and some that no unrolling or tile divides.
+EXTENTS = (1, 2, 3, 3, 4, 5, 7)
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A program, its arguments by name, and the initial values of outputs that it accumulates into."""
+
+    text: str
+    arguments: Mapping[str, np.ndarray]
+    initial: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    @cached_property
+    def kernel(self) -> tcjax.Kernel:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CompileWarning)
+            return tcjax.load(self.text)["f"]
+
+    def __repr__(self) -> str:
+        shapes = [f"{name}: {a.dtype}{list(a.shape)}" for name, a in (self.arguments | self.initial).items()]
+        return f"{self.text}  with {', '.join(shapes)}"
+
+
+FLAVOURS = (
+    *(Flavour(),) * 6,
+    Flavour(special=True),
+    Flavour(floats=("half", "float")),
+    Flavour(floats=("bfloat16",)),
+    Flavour(integers=("uint8", "int8")),
+    Flavour(integers=("int16", "uint16", "int32")),
+    Flavour(floats=("half",), integers=("int8",)),
+    Flavour(integers=("uint32", "uint8")),
+)
+
+
+@st.composite
+def programs(draw: st.DrawFn, flavour: Flavour | None = None) -> Case:
+    """Well-typed programs of one to three statements whose every read is in range."""
+    writer = Statements(draw, flavour or draw(st.sampled_from(FLAVOURS)))
+    for _ in range(draw(st.sampled_from((1, 1, 2, 2, 3)))):
+        writer.statement()
+    return writer.case()
+
+
+@dataclass
+class Statements(Expressions):
+    """Writes statements, each as its formula and its clauses."""
+
+    written: list[tuple[str, list[str], list[str]]] = field(default_factory=list)
+    outputs: dict[str, Variable] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
+    called: set[str] = field(default_factory=set)
+
+    def statement(self) -> None:
+        self.box, self.lets = {}, []
+        if self.outputs and self.chance(35):
+            self.update()
+        elif self.chance(5) and not self.flavour.special:
+            self.call()
+        else:
+            self.definition()
+
+    # ------------------------------------------------------------ new tensors
+
+    def definition(self) -> None:
+        name = f"O{len(self.outputs)}"
+        operator = self.operator()
+        kind, body = self.kinds(operator)
+        form = self.pick("plain", "plain", "plain", "plain", "plain", "shifted", "diagonal", "strided", "computed")
+        if form == "computed" and operator not in SCATTERS:
+            form = "plain"
+        if form == "diagonal" and operator != "=":
+            form = "plain"
+        if form == "computed":
+            left, origin, extents = self.scatter()
+            scalar = {"float": "float", "int": "int32", "bool": "bool", "complex": "complex64"}[kind]
+            self.annotations[name] = f"{scalar}({', '.join(map(str, extents))}) {name}"
+        else:
+            left, origin, extents = self.left_side(form)
+        self.formula(Variable(name, kind, origin, extents), left, operator, body)
+
+    def left_side(self, form: str) -> tuple[list[str], tuple[int, ...], tuple[int, ...]]:
+        left, origin, extents = [], [], []
+        rank = int(self.pick("1", "2", "1", "2", "3", "0"))
+        for _ in range(rank):
+            if form == "shifted" and self.chance(30):
+                value = self.number(0, 2)
+                left.append(str(value))
+                origin.append(value)
+                extents.append(1)
+                continue
+            index = "ijklmn"[len(self.box)]
+            self.index(index)
+            lo, hi = self.box[index]
+            if form == "shifted" and hi > lo:
+                flipped = self.chance(30)
+                subscript = affine([(-1 if flipped else 1, index)], self.box).plus(self.number(-1, 3))
+                left.append(subscript.text)
+                origin.append(subscript.lo)
+                extents.append(subscript.hi - subscript.lo + 1)
+                form = "plain"
+            elif form == "strided" and hi > lo:
+                width = self.number(1, 2)
+                inner = "ijklmn"[len(self.box)]
+                self.box[inner] = (0, width)
+                subscript = affine([(2, index), (1, inner)] if width > 1 else [(2, index)], self.box)
+                if width == 1:
+                    del self.box[inner]
+                left.append(subscript.text)
+                origin.append(subscript.lo)
+                extents.append(subscript.hi - subscript.lo + 1)
+                form = "plain"
+            elif form == "diagonal":
+                left += [index, index]
+                origin += [lo, lo]
+                extents += [hi - lo, hi - lo]
+                form = "plain"
+            else:
+                left.append(index)
+                origin.append(lo)
+                extents.append(hi - lo)
+        return left, tuple(origin), tuple(extents)
+
+    def scatter(self) -> tuple[list[str], tuple[int, ...], tuple[int, ...]]:
+        """A left side that data computes: its tensor is annotated, so it starts at 0."""
+        self.index("i")
+        if self.chance(40):
+            self.index("j")
+        left, extents = [self.gather()], [self.number(1, 6)]
+        if self.chance(40):
+            last = sorted(self.box)[-1]
+            lo, hi = self.box[last]
+            if lo >= 0:
+                left.append(last)
+                extents.append(max(hi, 1))
+        return left, (0,) * len(left), tuple(extents)
+
+    def index(self, name: str) -> None:
+        lo = int(self.pick("0", "0", "0", "0", "0", "1", "2", "-1"))
+        extent = 0 if self.chance(4) else self.draw(st.sampled_from(EXTENTS))
+        room = max(1, MOST_POINTS // max(1, self.points))
+        self.box[name] = (lo, lo + min(room, extent))
+
+    # ------------------------------------------------------------ updates and calls
+
+    def update(self) -> None:
+        """A statement that writes (a part of) an output again."""
+        target = self.outputs[self.pick(*self.outputs)]
+        operators = [o for o in self.operators() if self.kinds(o, target.kind) is not None]
+        operator = self.pick(*operators)
+        left = []
+        for origin, extent in zip(target.origin, target.extents, strict=True):
+            if extent == 0 or self.chance(10):
+                if extent > 0:
+                    left.append(str(origin + self.number(0, extent - 1)))
+                    continue
+            index = "ijklmn"[len(self.box)]
+            first = self.number(0, extent // 2)
+            count = extent - first if self.chance(60) else self.number(0, extent - first)
+            shift = self.number(-1, 1) if self.chance(15) else 0
+            self.box[index] = (origin + first - shift, origin + first - shift + count)
+            left.append(affine([(1, index)], self.box).plus(shift).text if count else index)
+        body = self.kinds(operator, target.kind)
+        assert body is not None
+        self.formula(target, left, operator, body[1])
+
+    def call(self) -> None:
+        """A tensor through another definition."""
+        variable = self.declare("float", (self.number(1, 4), self.number(1, 4)))
+        name = f"O{len(self.outputs)}"
+        callee = self.pick("g", "h")
+        self.called.add(callee)
+        extents = variable.extents if callee == "g" else variable.extents[:1]
+        self.outputs[name] = Variable(name, "float", (0,) * len(extents), extents)
+        self.variables.append(self.outputs[name])
+        self.written.append((f"{name} = {callee}({variable.name})", [], []))
+
+    # ------------------------------------------------------------ formulas
+
+    def operators(self) -> list[str]:
+        if self.flavour.special:
+            return ["=", "min=", "max=", "min=!", "max=!", "argmin=!", "argmax=!", "argmin=", "any=!", "all=!"]
+        if self.flavour.smooth:
+            return ["=", "=", "=", "+=!", "+=!", "+=!", "+=", "*=!", "min=!", "max=!", "max=", "mean=!", "logsumexp=!"] + [
+                "logsumexp=", "*=", "mean="
+            ]
+        return ["=", "=", "=", "=", "+=!", "+=!", "+=!", "+=", "*=!", "*=", "min=!", "max=!", "min=", "max="] + [
+            "any=!", "any=", "all=!", "all=", "logsumexp=!", "logsumexp=", "mean=!", "mean=", "argmin=!", "argmax=!"
+        ] + ["argmin=", "argmax="]
+
+    def operator(self) -> str:
+        return self.pick(*self.operators())
+
+    def kinds(self, operator: str, target: str | None = None) -> tuple[str, str] | None:
+        """The kinds of the target and of the right side; None if the operator cannot write such a target."""
+        name = operator.rstrip("!=")
+        if name in ("any", "all"):
+            return ("bool", "bool") if target in (None, "bool") else None
+        if name in ("argmin", "argmax"):
+            return ("int", "position") if target in (None, "int") else None
+        if name in ("mean", "logsumexp"):
+            return ("float", "float") if target in (None, "float") else None
+        if target is None:
+            options = ["float"] if self.flavour.smooth or self.flavour.special else ["float"] * 5 + ["int", "int", "bool"]
+            target = self.pick(*options, *(["complex"] if "x" in options or name in ("+", "") and len(options) > 1 else []))
+        if target == "complex" and name not in ("", "+", "*"):
+            return None
+        return target, target
+
+    def formula(self, target: Variable, left: list[str], operator: str, body: str) -> None:
+        reduces = operator != "="
+        given = list(self.box)
+        if reduces:
+            for name in "abc"[: int(self.pick("1", "1", "2", "0"))]:
+                self.index(name)
+        depth = int(self.pick("1", "2", "1", "2", "3"))
+        guards = [self.condition(1)] if self.chance(18) and self.box else []
+        clauses = [f"{index} in {lo}:{hi}" for index, (lo, hi) in self.box.items()]
+        triangular = [n for n in self.box if n not in given and self.box[n][0] == 0 and self.box[n][1] > 0]
+        outer = [n for n in given if self.box[n][0] >= 0]
+        if triangular and outer and self.chance(15):
+            n, o = triangular[0], outer[0]
+            lo, hi = self.box[o]
+            self.box[n] = (0, max(hi, 1)) if hi > lo else self.box[n]
+            bound = [c if not c.startswith(f"{n} in") else f"{n} in 0:{o} + 1" for c in clauses]
+            clauses = bound if hi > lo and self.points <= 2 * MOST_POINTS else clauses
+        if body == "position":
+            kind = self.pick("float", "float", "int")
+            value = self.read(kind) if self.chance(80) else (self.integer(1) if kind == "int" else self.guarded("float"))
+        elif operator.startswith("*") and body == "float":
+            value = self.real(min(depth, 1))
+        else:
+            value = self.value(body, depth)
+        # What the indices of the statement have to occur in.
+        missing = [n for n in self.box if n not in given and n not in value and not any(n in g for g in guards)]
+        clauses = [c for c in clauses if c.split()[0] not in missing]
+        others = [f"{name} = {text}" for name, text in self.lets] + guards
+        if self.chance(4):
+            others.append(f"exists {self.read('float')}")
+        head = f"{target.name}({', '.join(left)})" if left else target.name
+        self.written.append((f"{head} {operator} {value}", clauses, others))
+        if target.name not in self.outputs:
+            self.outputs[target.name] = target
+            self.variables.append(target)
+
+    # ------------------------------------------------------------ the whole
+
+    def case(self) -> Case:
+        seed = self.number(0, 2**16)
+        arguments = {
+            p.name: getattr(arrays, p.fill)(p.extents, p.scalar, seed + n) for n, p in enumerate(self.parameters)
+        }
+        dropped = {
+            (n, c) for n, (_, clauses, _) in enumerate(self.written) for c in clauses if self.chance(50)
+        } if self.chance(60) else set()
+        for case in (Case(self.text(dropped), arguments), Case(self.text(set()), arguments)):
+            try:
+                started = self.with_initial(case, seed)
+                started.kernel.ranges(*started.arguments.values(), **started.initial)
+                return started
+            except CompileError:
+                continue
+        return Case(self.text(set()), arguments)
+
+    def with_initial(self, case: Case, seed: int) -> Case:
+        """The case with initial values for some of the outputs that accumulate."""
+        function = case.kernel.ir(*case.arguments.values())
+        initial = {}
+        for tensor in function.initial:
+            if self.draw(st.booleans()):
+                extents = self.outputs[tensor.name].extents
+                initial[tensor.name] = arrays.exact(extents, tensor.dtype, seed + 100 + len(initial))
+        return Case(case.text, case.arguments, initial)
+
+    def text(self, dropped: set[tuple[int, str]]) -> str:
+        body = []
+        for number, (formula, clauses, others) in enumerate(self.written):
+            kept = [clause for clause in clauses if (number, clause) not in dropped] + others
+            body.append(f"  {formula}" + (f" where {', '.join(kept)}" if kept else ""))
+        returns = [self.annotations.get(name, name) for name in self.outputs]
+        parameters = ", ".join(map(str, self.parameters))
+        head = f"def f({parameters}) -> ({', '.join(returns)}) {{\n"
+        return "".join(CALLEES[name] for name in sorted(self.called)) + head + "\n".join(body) + "\n}\n"
+
+
+SCATTERS = ("+=!", "+=", "min=!", "max=!", "min=", "max=", "*=!", "any=!", "all=!", "mean=!", "logsumexp=!", "argmin=!")
+CALLEES = {
+    "g": "def g(float(P,Q) X) -> (Y) {\n  Y(p,q) = X(p,q) * 2.0 + q\n}\n",
+    "h": "def h(float(P,Q) X) -> (Z) {\n  Y(p) +=! X(p,q)\n  Z(p) = Y(p) + X(p,0)\n}\n",
+}
