@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import jax.numpy as jnp
 import numpy as np
@@ -107,6 +108,19 @@ def kronecker(m: int, d: int, n: tuple[int, int, int]) -> Case:
         Y = (W0 @ XW2W1.reshape(m, n0, -1)).reshape(m, W0.shape[0], *XW2W1.shape[2:])
         return XW2, XW2W1, Y
 
+    def batched(middle, W0, W1, W2, X):
+        XW2 = X @ W2.T
+        XW2W1 = middle(XW2, W1)
+        rows = XW2W1.reshape(*XW2W1.shape[:2], -1)
+        Y = jnp.broadcast_to(W0, (X.shape[0], *W0.shape)) @ rows
+        return XW2, XW2W1, Y.reshape(*Y.shape[:2], *XW2W1.shape[2:])
+
+    def unrolled_middle(XW2, W1):
+        return sum(XW2[:, :, b, None, :] * W1[:, b, None] for b in range(W1.shape[1]))
+
+    def broadcast_middle(XW2, W1):
+        return (XW2[:, :, None] * W1[:, :, None]).sum(3)
+
     def reference(W0, W1, W2, X):
         XW2 = X @ W2.T
         XW2W1 = W1 @ XW2
@@ -123,7 +137,13 @@ def kronecker(m: int, d: int, n: tuple[int, int, int]) -> Case:
         }""",
         make_arrays=lambda rng: normals(rng, (d, n0), (d, n1), (d, n2), (m, n0, n1, n2)),
         reference=reference,
-        forms={"einsum": stepwise, "matmul": matmuls, "flat_matmul": flat},
+        forms={
+            "einsum": stepwise,
+            "matmul": matmuls,
+            "flat_matmul": flat,
+            "unrolled_middle": partial(batched, unrolled_middle),
+            "broadcast_middle": partial(batched, broadcast_middle),
+        },
     )
 
 

@@ -4,7 +4,7 @@ import sys
 import warnings
 
 from .codes import Code, Kind
-from .source import NOWHERE, Span
+from .source import NO_SOURCE, NOWHERE, Span
 
 
 class CompileError(ValueError):
@@ -51,7 +51,9 @@ def render(error: CompileError) -> str:
 
 
 def show_place(span: Span) -> list[str]:
-    """``--> name:line:column``, the line and a caret under the columns of `span`."""
+    """``--> name:line:column``, the line and a caret under the columns of `span`; nothing without a place."""
+    if span.source is NO_SOURCE:
+        return []
     text = span.source.line(span.line)
     start = min(span.column - 1, len(text))
     # A long line is cut around the caret: what matters must fit a terminal.

@@ -208,6 +208,11 @@ def _power(left: Any, right: Any) -> Number:
         return math.inf
 
 
+def _nan_of(left: Any, right: Any) -> float | None:
+    """The one that is not a number: minima and maxima propagate it."""
+    return left if left != left else right if right != right else None
+
+
 def _shift(left: Any, right: Any) -> Number:
     if right > 64:
         raise OverflowError
@@ -222,8 +227,8 @@ _FOLDS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "//": op.floordiv,
     "%": op.mod,
     "**": _power,
-    "min": min,
-    "max": max,
+    "min": lambda left, right: _nan_of(left, right) or min(left, right),
+    "max": lambda left, right: _nan_of(left, right) or max(left, right),
     "<": op.lt,
     "<=": op.le,
     ">": op.gt,

@@ -75,18 +75,34 @@ def _add(a: jax.Array, b: jax.Array) -> jax.Array:
     return jnp.logical_xor(a, b) if a.dtype == jnp.bool_ else jnp.add(a, b)
 
 
+def _subtract(a: jax.Array, b: jax.Array) -> jax.Array:
+    return jnp.logical_xor(a, b) if a.dtype == jnp.bool_ else jnp.subtract(a, b)
+
+
+def _negate(a: jax.Array) -> jax.Array:
+    return a if a.dtype == jnp.bool_ else jnp.negative(a)
+
+
 def _floor(a: jax.Array, b: jax.Array) -> jax.Array:
     return jnp.floor_divide(a, b) if jnp.issubdtype(a.dtype, jnp.integer) else jnp.floor(a / b)
 
 
+def _power(a: jax.Array, b: jax.Array) -> jax.Array:
+    if not jnp.issubdtype(a.dtype, jnp.signedinteger):
+        return jnp.power(a, b)
+    # The reciprocal, truncated: of 1 and -1 only it is not 0.
+    unit = jnp.where(b % 2 == 0, a * a, a)
+    return jnp.where(b < 0, jnp.where(jnp.abs(a) == 1, unit, 0), jnp.power(a, jnp.maximum(b, 0)))
+
+
 OPERATORS = {
     "+": _add,
-    "-": jnp.subtract,
+    "-": _subtract,
     "*": jnp.multiply,
     "/": jnp.true_divide,
     "//": _floor,
     "%": jnp.remainder,
-    "**": jnp.power,
+    "**": _power,
     "min": jnp.minimum,
     "max": jnp.maximum,
     "<": jnp.less,
@@ -104,5 +120,5 @@ OPERATORS = {
     "^": jnp.bitwise_xor,
     "<<": jnp.left_shift,
     ">>": jnp.right_shift,
-    "neg": jnp.negative,
+    "neg": _negate,
 }

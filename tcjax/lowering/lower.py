@@ -25,7 +25,7 @@ from ..planning.nodes import (
 )
 from .context import Context, numeric
 from .convolutions import lower_convolve
-from .elementwise import lower_apply, lower_call, lower_fill, lower_iota, lower_step
+from .elementwise import convert, lower_apply, lower_call, lower_fill, lower_iota, lower_step
 from .reads import lower_read
 from .reductions import (
     lower_contract,
@@ -35,7 +35,7 @@ from .reductions import (
     lower_position,
     lower_unroll,
 )
-from .stores import lower_fill_value, lower_store
+from .stores import lower_store
 
 Foreign = Mapping[str, Callable[..., object]]
 
@@ -44,12 +44,8 @@ def lower(
     plan: planning.Plan, arrays: Mapping[str, jax.Array], initial: Mapping[str, jax.Array], foreign: Foreign
 ) -> tuple[jax.Array, ...]:
     """The plan's results for these arguments; traceable by every JAX transformation."""
-    known = dict(arrays)
-    written = {name: jnp.asarray(array) for name, array in initial.items()}
-    for name, (dtype, shape, blank) in plan.initial.items():
-        if name not in written:
-            written[name] = jnp.full(shape, lower_fill_value(blank, dtype), numeric(dtype))
-    known.update(written)
+    # An initial value that is not passed is missing here: the first statement then begins from the identity.
+    known = {**arrays, **{name: convert(jnp.asarray(array), plan.initial[name]) for name, array in initial.items()}}
     for stage in plan.stages:
         match stage:
             case planning.Compute(target=target):

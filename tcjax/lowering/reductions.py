@@ -128,13 +128,12 @@ def lower_unroll(node: Unroll, context: Context, lower: Lower) -> jax.Array:
     return total
 
 
-def _flattened(array: jax.Array, axes: Axes, indices: Axes, extents: tuple[int, ...]) -> tuple[jax.Array, Axes]:
-    """The array with all `indices` as one last dimension, row-major; an index it lacks is repeated."""
-    rest = tuple(axis for axis in axes if axis not in indices)
-    array = align(array, axes, (*rest, *indices)) if axes else array
-    lead = array.shape[: len(rest)]
+def _flattened(array: jax.Array, own: Axes, axes: Axes, indices: Axes, extents: tuple[int, ...]) -> jax.Array:
+    """The array, whose axes are `own`, with all `indices` as one last dimension, row-major, after `axes`."""
+    array = align(array, own, (*axes, *indices)) if own else array
+    lead = array.shape[: len(axes)] if own else (1,) * len(axes)
     array = jnp.broadcast_to(array, (*lead, *extents))
-    return lax.reshape(array, (*lead, -1 if 0 in lead else _size(extents))), rest
+    return lax.reshape(array, (*lead, _size(extents)))
 
 
 def _size(extents: tuple[int, ...]) -> int:
@@ -146,9 +145,16 @@ def _size(extents: tuple[int, ...]) -> int:
 
 def lower_position(node: Position, context: Context, lower: Lower) -> jax.Array:
     operand = _ordered(lower(node.operand, context))
-    flat, rest = _flattened(operand, node.operand.axes, node.indices, node.extents)
-    find = lax.argmin if node.reducer is Reducer.ARGMIN else lax.argmax
-    return transpose(find(flat, flat.ndim - 1, jnp.int32), rest, node.axes)
+    flat = _flattened(operand, node.operand.axes, node.axes, node.indices, node.extents)
+    least = node.reducer is Reducer.ARGMIN
+    if node.mask is None:
+        find = lax.argmin if least else lax.argmax
+        return find(flat, flat.ndim - 1, jnp.int32)
+    # What does not take part may be equal to the extremum.
+    mask = _flattened(lower(node.mask, context), node.mask.axes, node.axes, node.indices, node.extents)
+    extremum = (jnp.min if least else jnp.max)(flat, -1, keepdims=True)
+    wins = mask & ((flat == extremum) | (flat != flat))
+    return lax.argmax(wins.astype(jnp.int32), wins.ndim - 1, jnp.int32)
 
 
 def _ordered(array: jax.Array) -> jax.Array:
@@ -157,29 +163,49 @@ def _ordered(array: jax.Array) -> jax.Array:
 
 def lower_order_statistic(node: OrderStatistic, context: Context, lower: Lower) -> jax.Array:
     operand = lower(node.operand, context)
-    flat, rest = _flattened(operand, node.operand.axes, node.indices, node.extents)
+    rest = tuple(axis for axis in node.operand.axes if axis not in node.indices)
+    flat = _flattened(operand, node.operand.axes, rest, node.indices, node.extents)
+    mask = None
+    if node.mask is not None:
+        mask = _flattened(lower(node.mask, context), node.mask.axes, rest, node.indices, node.extents)
+        mask = jnp.broadcast_to(mask, flat.shape)
     descending = node.reducer in (Reducer.MAXK, Reducer.ARGMAXK)
-    order = jnp.argsort(_ordered(flat), axis=-1, stable=True, descending=descending).astype(jnp.int32)
+    order = _order(lax.stop_gradient(flat), mask, descending=descending)
     positions = node.reducer in (Reducer.ARGMINK, Reducer.ARGMAXK)
     ranked = order if positions else jnp.take_along_axis(flat, order, axis=-1)
     rank = lower(node.rank, context)
-    most = _size(node.extents)
-    inside = jnp.clip(rank, 0, most - 1)
+    inside = jnp.clip(rank, 0, _size(node.extents) - 1)
     if set(rest) & set(node.rank.axes):
-        wanted = (*node.axes,)
-        spread = align(ranked, (*rest, _LAST), (*wanted, _LAST))
-        at = align(inside, node.rank.axes, wanted)[..., None]
+        spread = align(ranked, (*rest, _LAST), (*node.axes, _LAST))
+        at = align(inside, node.rank.axes, node.axes)[..., None]
         shape = jnp.broadcast_shapes(spread.shape[:-1], at.shape[:-1])
         spread = jnp.broadcast_to(spread, (*shape, spread.shape[-1]))
         result = jnp.take_along_axis(spread, jnp.broadcast_to(at, (*shape, 1)), axis=-1)[..., 0]
     else:
         result = jnp.take(ranked, inside, axis=-1, mode="clip")
         result = transpose(result, (*rest, *node.rank.axes), node.axes)
-    valid = align((rank >= 0) & (rank < most), node.rank.axes, node.axes)
+    rank = align(rank, node.rank.axes, node.axes)
+    count = _size(node.extents) if mask is None else align(jnp.sum(mask, -1, jnp.int32), rest, node.axes)
     if positions:
         nothing = jnp.zeros((), jnp.int32)
     elif operand.dtype == jnp.bool_:
         nothing = jnp.asarray(not descending)
     else:
         nothing = _extreme(operand.dtype, largest=not descending)
-    return jnp.where(valid, result, nothing)
+    return jnp.where((rank >= 0) & (rank < count), result, nothing)
+
+
+def _order(flat: jax.Array, mask: jax.Array | None, *, descending: bool) -> jax.Array:
+    """The places along the last dimension in order: NaN first, equal values as they come, what is masked last."""
+    key, group = _ordered(flat), None
+    if jnp.issubdtype(key.dtype, jnp.floating):
+        missing = jnp.isnan(key)
+        group = jnp.where(missing, 0, 1)
+        key = jnp.where(missing, 0, -key if descending else key)
+    elif descending:
+        key = ~key
+    if mask is not None:
+        group = jnp.where(mask, 1 if group is None else group, 2)
+    keys = (key,) if group is None else (group, key)
+    place = lax.broadcasted_iota(jnp.int32, flat.shape, flat.ndim - 1)
+    return lax.sort((*keys, place), dimension=-1, is_stable=True, num_keys=len(keys))[-1]

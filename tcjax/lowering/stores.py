@@ -6,11 +6,13 @@ from jax import lax
 
 from ..ir import Reducer
 from ..planning import Compute
-from ..planning.nodes import Axes, Lookup, Strip
+from ..planning.nodes import Axes, Fill, Lookup, Strip
+from ..planning.scope import RESTARTING
 from .context import Context, Lower, align, numeric
 from .elementwise import convert, lower_fill
 from .reads import position
 from .reductions import combine
+from .scatters import scatter
 
 
 def lower_store(stage: Compute, value: jax.Array, old: jax.Array | None, context: Context, lower: Lower) -> jax.Array:
@@ -40,15 +42,17 @@ def lower_store(stage: Compute, value: jax.Array, old: jax.Array | None, context
         value = lax.rev(value, backwards)
         mask = None if mask is None else lax.rev(mask, backwards)
     whole = counts == stage.shape
-    if old is None:
-        old = _blank(stage)
-    here = old if whole else lax.slice(old, starts, [s + c for s, c in zip(starts, counts, strict=True)])
-    value = _merged(stage, value, here)
+    target = _zeros(stage) if old is None else old
+    if _begins(stage, old):
+        here = jnp.full(counts, _blank(stage), target.dtype)
+    else:
+        here = target if whole else lax.slice(target, starts, [s + c for s, c in zip(starts, counts, strict=True)])
+        if store.combine not in (None, *RESTARTING):
+            value = combine(store.combine)(convert(here, stage.accumulate), value)
+    value = convert(value, stage.dtype)
     if mask is not None:
         value = jnp.where(mask, value, here)
-    if whole:
-        return value
-    return lax.dynamic_update_slice(old, value, starts)
+    return value if whole else lax.dynamic_update_slice(target, value, starts)
 
 
 def _gaps(strip: Strip) -> bool:
@@ -76,24 +80,23 @@ def _shaped(
     return array if extents == counts else lax.reshape(array, counts)
 
 
+def _zeros(stage: Compute) -> jax.Array:
+    return jnp.zeros(stage.shape, numeric(stage.dtype))
+
+
+def _begins(stage: Compute, old: jax.Array | None) -> bool:
+    """Whether the elements that the left side names begin from the identity."""
+    return stage.store.combine is not None and (stage.store.restart or old is None)
+
+
 def _blank(stage: Compute) -> jax.Array:
-    blank = lower_fill_value(stage.store.blank, stage.dtype)
-    return jnp.full(stage.shape, blank, numeric(stage.dtype))
+    """The identity of the statement's reduction."""
+    return convert(lower_fill_value(stage.store.blank, stage.accumulate), stage.dtype)
 
 
 def lower_fill_value(value: bool | int | float, dtype: str) -> jax.Array:
     """A constant of a scalar type, its extremes fitted to the type that holds it."""
-    from ..planning.nodes import Fill
-
     return lower_fill(Fill(value, dtype=dtype), Context({}, {}))
-
-
-def _merged(stage: Compute, value: jax.Array, here: jax.Array) -> jax.Array:
-    store = stage.store
-    folds = store.keeps and not store.restart and store.combine not in (None, Reducer.ARGMIN, Reducer.ARGMAX)
-    if folds and store.combine is not None:
-        value = combine(store.combine)(convert(here, stage.accumulate), value)
-    return convert(value, stage.dtype)
 
 
 def _scatter(stage: Compute, value: jax.Array, old: jax.Array | None, context: Context, lower: Lower) -> jax.Array:
@@ -108,28 +111,37 @@ def _scatter(stage: Compute, value: jax.Array, old: jax.Array | None, context: C
                 columns.append((jnp.where(found < 0, extent, found), positions.axes))
             case Strip(start, stride, _, _, _, factors):
                 columns.append(_positions(position(start, context), stride, factors))
+    target = _zeros(stage) if old is None else old
+    if _begins(stage, old):
+        target = _restarted(stage, target, columns)
     mask = None if store.mask is None else (lower(store.mask, context), store.mask.axes)
-    parts = [a for _, a in columns] + [stage.value.axes] + ([mask[1]] if mask else [])
-    axes = tuple(dict.fromkeys(axis for part in parts for axis in part))
-    if mask is not None and columns:
-        first = columns[0]
-        kept = align(mask[0], mask[1], axes)
-        columns[0] = (jnp.where(kept, align(*first, axes), stage.shape[0]), axes)
-    aligned = [align(array, own, axes) for array, own in columns]
-    aligned = jnp.broadcast_arrays(*aligned) if len(aligned) > 1 else aligned
-    spread = align(value, stage.value.axes, axes)
-    place = tuple(aligned)
-    target = _blank(stage) if old is None else old
-    shape = jnp.broadcast_shapes(*(a.shape for a in aligned), spread.shape)
-    spread = jnp.broadcast_to(spread, shape)
-    place = tuple(jnp.broadcast_to(a, shape) for a in place)
+    weight = None if store.weight is None else (lower(store.weight, context), store.weight.axes)
+    others = [part for part in (mask, weight) if part is not None]
+    named = [*(a for _, a in columns), stage.value.axes, *(a for _, a in others)]
+    axes = tuple(dict.fromkeys(axis for part in named for axis in part))
+    if mask is not None:
+        columns[0] = (jnp.where(align(*mask, axes), align(*columns[0], axes), stage.shape[0]), axes)
+    parts = [align(array, own, axes) for array, own in (*columns, (value, stage.value.axes))]
+    if weight is not None:
+        parts.append(align(*weight, axes))
+    *place, spread = jnp.broadcast_arrays(*parts)[: len(columns) + 1]
     if store.combine is None:
-        return target.at[place].set(convert(spread, stage.dtype), mode="drop")
-    if store.restart and old is not None:
-        blank = lower_fill_value(store.blank, stage.dtype)
-        target = target.at[place].set(blank, mode="drop")
-    wide = convert(target, stage.accumulate)
-    return convert(_accumulated(store.combine, wide, place, convert(spread, stage.accumulate)), stage.dtype)
+        return target.at[tuple(place)].set(convert(spread, stage.dtype), mode="drop")
+    if store.combine in (Reducer.ARGMIN, Reducer.ARGMAX):
+        wide, spread = target, convert(spread, stage.dtype)
+    else:
+        wide, spread = convert(target, stage.accumulate), convert(spread, stage.accumulate)
+    shared = None if weight is None else jnp.broadcast_to(parts[-1], spread.shape)
+    return convert(scatter(store.combine, wide, tuple(place), spread, shared), stage.dtype)
+
+
+def _restarted(stage: Compute, target: jax.Array, columns: list[tuple[jax.Array, Axes]]) -> jax.Array:
+    """The target with the identity wherever the left side can name an element, whatever the data."""
+    fixed = [columns[number] for number in range(len(columns)) if number not in stage.store.open]
+    axes = tuple(dict.fromkeys(axis for _, own in fixed for axis in own))
+    aligned = iter([align(array, own, axes) for array, own in fixed])
+    place = tuple(slice(None) if number in stage.store.open else next(aligned) for number in range(len(columns)))
+    return target.at[place].set(_blank(stage), mode="drop")
 
 
 def _positions(start: int, stride: int, factors: tuple[tuple[object, int, int], ...]) -> tuple[jax.Array, Axes]:
@@ -138,24 +150,3 @@ def _positions(start: int, stride: int, factors: tuple[tuple[object, int, int], 
         total = total[..., None] + lax.iota(jnp.int32, extent) * (stride * unit)
     return total, tuple(index for index, _, _ in factors)  # type: ignore[return-value]
 
-
-def _accumulated(reducer: Reducer, target: jax.Array, place: tuple[jax.Array, ...], value: jax.Array) -> jax.Array:
-    at = target.at[place]
-    match reducer:
-        case Reducer.SUM if target.dtype == jnp.bool_:
-            counted = target.astype(jnp.int32).at[place].add(value.astype(jnp.int32), mode="drop")
-            return (counted & 1).astype(jnp.bool_)
-        case Reducer.SUM:
-            return at.add(value, mode="drop")
-        case Reducer.PRODUCT:
-            return at.multiply(value, mode="drop")
-        case Reducer.MIN:
-            return at.min(value, mode="drop")
-        case Reducer.MAX:
-            return at.max(value, mode="drop")
-        case Reducer.ANY:
-            return target.astype(jnp.int32).at[place].max(value.astype(jnp.int32), mode="drop").astype(jnp.bool_)
-        case Reducer.ALL:
-            return target.astype(jnp.int32).at[place].min(value.astype(jnp.int32), mode="drop").astype(jnp.bool_)
-        case _:
-            raise AssertionError(reducer)

@@ -1,6 +1,6 @@
 """What a plan costs: operations, bytes moved, and the largest temporary memory."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -22,6 +22,7 @@ from .nodes import (
     Read,
     Step,
     Unroll,
+    Window,
     operands,
 )
 from .plan import Call, CallForeign, Compute, Plan
@@ -134,16 +135,22 @@ class _Meter:
             case Contract(operands=inner):
                 own = 0 if root else self.size(node)
                 return own + sum(self._materialised(operand) for operand in inner)
-            case Convolve(image=image, kernel=kernel):
+            case Convolve(image=image, kernel=kernel, windows=windows):
                 own = 0 if root else self.size(node)
                 inner = self._materialised(image) + self._materialised(kernel)
                 # XLA transposes image and result into the layout of its convolution.
-                return own + inner + self._image(node) + self.size(node)
+                return own + inner + self._image(image, windows) + self.size(node)
             case Fold(operand=operand):
                 own = 0 if root else self.size(node)
                 inner = self.temporaries(operand, root=False)
                 return own + inner + (0 if _fuses(node) else self.size(operand))
-            case Pool(operand=operand) | Position(operand=operand):
+            case Pool(operand=operand, windows=windows):
+                # All but the last reduce_window leave an array behind.
+                first, *rest = (window for window, _, _ in windows)
+                native = any(native for _, _, native in windows[1:])
+                between = self._image(operand, rest, [first]) if native else 0
+                return (0 if root else self.size(node)) + self._materialised(operand) + between
+            case Position(operand=operand):
                 return (0 if root else self.size(node)) + self._materialised(operand)
             case OrderStatistic(operand=operand):
                 return 3 * self.size(operand) + (0 if root else self.size(node))
@@ -154,12 +161,13 @@ class _Meter:
         stored = isinstance(node, Read)
         return self.temporaries(node, root=False) + (0 if stored or isinstance(node, Fold) else self.size(node))
 
-    def _image(self, node: Convolve) -> int:
+    def _image(self, node: Node, windows: Iterable[Window], reduced: Iterable[Window] = ()) -> int:
+        """The bytes of a sliding read some of whose windows have been `reduced` already."""
         positions = {
             w.position: w.stride * (self.extents[w.output] - 1) + w.dilation * (self.extents[w.kernel] - 1) + 1
-            for w in node.windows
-        }
-        points = prod(positions.get(axis, self.extents.get(axis, 1)) for axis in node.image.axes)
+            for w in windows
+        } | {w.position: self.extents[w.output] for w in reduced}
+        points = prod(positions.get(axis, self.extents.get(axis, 1)) for axis in node.axes)
         return points * _width(node.dtype)
 
 
@@ -172,7 +180,7 @@ def _fuses(node: Fold) -> bool:
     pending: list[Node] = [node.operand]
     while pending:
         current = pending.pop()
-        if isinstance(current, Apply) and current.operator == "where":
+        if isinstance(current, Apply) and current.operator == "where" and len(current.axes) == len(node.operand.axes):
             return False
         if isinstance(current, Read) and any(isinstance(d, Lookup) for d in current.dimensions):
             return False

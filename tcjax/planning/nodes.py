@@ -163,23 +163,28 @@ class Unroll(Computation):
 
 @dataclass(frozen=True, slots=True)
 class Position(Computation):
-    """argmin or argmax over `indices`, row-major in their order; int32."""
+    """argmin or argmax over `indices`, row-major in their order, among the points where `mask` holds; int32."""
 
     reducer: Reducer
     operand: "Node"
     indices: Axes
     extents: tuple[int, ...]
+    mask: "Node | None" = None
 
 
 @dataclass(frozen=True, slots=True)
 class OrderStatistic(Computation):
-    """The `rank`-th smallest or largest over `indices` (mink maxk), or its position (argmink argmaxk)."""
+    """The `rank`-th smallest or largest over `indices` (mink maxk), or its position (argmink argmaxk).
+
+    Only the points where `mask` holds take part.
+    """
 
     reducer: Reducer
     operand: "Node"
     rank: "Node"
     indices: Axes
     extents: tuple[int, ...]
+    mask: "Node | None" = None
 
 
 Node = (
@@ -214,9 +219,11 @@ def operands(node: Node) -> tuple[Node, ...]:
             return inner
         case Convolve(image=image, kernel=kernel):
             return (image, kernel)
-        case Fold(operand=operand) | Pool(operand=operand) | Position(operand=operand):
+        case Fold(operand=operand) | Pool(operand=operand):
             return (operand,)
-        case OrderStatistic(operand=operand, rank=rank):
-            return (operand, rank)
+        case Position(operand=operand, mask=mask):
+            return (operand,) if mask is None else (operand, mask)
+        case OrderStatistic(operand=operand, rank=rank, mask=mask):
+            return (operand, rank) if mask is None else (operand, rank, mask)
         case Unroll(body=body):
             return (body,)

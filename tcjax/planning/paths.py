@@ -49,6 +49,9 @@ def _orders(
             work = scope.points({*operands[first], *operands[second]})
             room = scope.points(pairing.kept) if len(rest) > 1 else 0
             moved = _moved(operands[first], pairing, scope) + _moved(operands[second], pairing, scope)
+            if rest[:-1] and not {*operands[first], *operands[second]} - {*pairing.kept}:
+                # An outer product is stored only to be read again by a contraction that could read its factors.
+                moved += room
             for order, (w, r, m) in _orders(rest, result, scope):
                 yield [pairing, *order], (work + w, room + r, moved + m)
 

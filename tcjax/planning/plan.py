@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from .. import ir, ranges, transforms
 from ..ir import Reducer
@@ -9,26 +10,32 @@ from ..symbolic import Affine, IndexVar
 from .factors import masked
 from .nodes import Lookup, Node, Strip
 from .reads import as_strip, plan_integer
-from .reductions import plan_reduce
-from .scope import Scope, identity
-from .values import plan_value
+from .reductions import plan_fold, plan_reduce
+from .scope import POSITIONS, RESTARTING, Scope, fill, identity
+from .values import branch, plan_value
+from .widening import widened
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
     """Where a statement's values go.
 
-    `dimensions` address the target like a read does. The value is combined with what is there by `combine` (None:
-    it takes its place) if `keeps`; otherwise every element that is not written is `blank`. Where `mask` is false
-    nothing is written.
+    `dimensions` address the target like a read does; those numbered in `open` are decided by data. The value is combined
+    with what is there by `combine` (None: it takes its place). With `restart`, and in a target that is new, what the
+    left side names first becomes `blank` (of the accumulating type), whatever the data of open dimensions. A new target
+    is zero elsewhere; `keeps` says that it may not be new. Where `mask` is false nothing is written. Where several
+    points may meet in one element, `weight` is what a mean or a position needs beside its value: the number of points,
+    the extremum.
     """
 
     dimensions: tuple[Strip | Lookup, ...]
-    combine: Reducer | None
-    keeps: bool
-    restart: bool
-    blank: bool | int | float
-    mask: Node | None
+    open: tuple[int, ...] = ()
+    combine: Reducer | None = None
+    keeps: bool = False
+    restart: bool = False
+    blank: bool | int | float = 0
+    mask: Node | None = None
+    weight: Node | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,7 @@ class CallForeign:
     results: tuple[tuple[str, tuple[int, ...]], ...]
 
 
+Formula = TypeVar("Formula", bound="ir.Define | ir.Accumulate")
 Stage = Compute | Call | CallForeign
 
 
@@ -71,13 +79,13 @@ Stage = Compute | Call | CallForeign
 class Plan:
     """The stages of a function in order; `parameters` and `returns` by name.
 
-    `initial` gives type, shape and identity of the outputs that start from a caller's array, or from the identity.
+    `initial` gives the types of the outputs that may start from a caller's array.
     """
 
     name: str
     parameters: tuple[str, ...]
     returns: tuple[str, ...]
-    initial: Mapping[str, tuple[str, tuple[int, ...], bool | int | float]]
+    initial: Mapping[str, str]
     stages: tuple[Stage, ...]
     bound: ranges.Bound = field(repr=False, compare=False)
 
@@ -91,13 +99,10 @@ def make_plan(bound: ranges.Bound) -> Plan:
     """Chooses the operation for each statement."""
     function = bound.function
     defined = {tensor.name for tensor in function.initial}
-    firsts: dict[str, bool | int | float] = {}
     stages: list[Stage] = []
     for number, statement in enumerate(function.statements):
         match statement:
             case ir.Define() | ir.Accumulate():
-                if isinstance(statement, ir.Accumulate):
-                    firsts.setdefault(statement.target.name, identity(statement.reducer, statement.target.dtype))
                 stages.append(_compute(statement, bound, bound.boxes[number], statement.target.name in defined))
                 defined.add(statement.target.name)
             case ir.Invoke(targets, _, arguments):
@@ -107,7 +112,7 @@ def make_plan(bound: ranges.Bound) -> Plan:
                 results = tuple((tensor.dtype, bound.shapes[tensor.name]) for tensor in targets)
                 stages.append(CallForeign(_names(targets), name, _names(arguments), results))
                 defined.update(_names(targets))
-    initial = {t.name: (t.dtype, bound.shapes[t.name], firsts.get(t.name, 0)) for t in function.initial}
+    initial = {tensor.name: tensor.dtype for tensor in function.initial}
     return Plan(function.name, _names(function.parameters), _names(function.returns), initial, tuple(stages), bound)
 
 
@@ -118,31 +123,88 @@ def _names(tensors: Iterable[ir.Tensor]) -> tuple[str, ...]:
 def _compute(statement: ir.Define | ir.Accumulate, bound: ranges.Bound, box: ranges.Box, defined: bool) -> Compute:
     target = statement.target
     statement = transforms.specialize(transforms.guard_ranges(statement), bound.sizes)
-    statement, box = transforms.split_floors(statement, box)
+    statement, box = _split(statement, box)
     scope = Scope(box, bound.shapes, bound.origins, _order(statement, box))
-    guard = statement.domain.guard
+    store = replace(_store(statement.indices, scope, target.name), keeps=defined)
     if isinstance(statement, ir.Define):
-        value, accumulate = plan_value(statement.value, scope), target.dtype
-        mask = None if guard is None else plan_value(guard, scope)
-        store = _store(statement.indices, scope, target.name, defined)
-        store = replace(store, mask=mask, keeps=defined)
+        accumulate = target.dtype
+        value, mask = _defined(statement, scope)
+        store = replace(store, mask=mask)
     else:
         accumulate = statement.accumulate
-        reduce = ir.Reduce(
-            statement.reducer, statement.reduction, (), guard, statement.value, None, accumulate, accumulate
-        )
-        value = plan_reduce(reduce, scope) if statement.reduction else _unreduced(reduce, scope)
-        blank = identity(statement.reducer, target.dtype)
-        store = _store(statement.indices, scope, target.name, defined)
-        store = replace(store, combine=statement.reducer, keeps=defined, restart=statement.restart, blank=blank)
+        value, store = _accumulated(statement, store, scope)
     return Compute(target.name, target.dtype, bound.shapes[target.name], accumulate, value, store, statement, box)
+
+
+def _split(statement: Formula, box: ranges.Box) -> tuple[Formula, ranges.Box]:
+    """The statement without floors; an index of the left side of which only a quotient is left there, is reduced.
+
+    ``O(i / 2) +=! A(i)`` is ``O(i1) +=! A(2*i1 + i0)``.
+    """
+    if isinstance(statement, ir.Accumulate) and statement.reducer in POSITIONS:
+        # A position counts the points of the reduction alone.
+        return statement, box
+    split, parts = transforms.split_floors(statement, box)
+    if isinstance(split, ir.Accumulate):
+        left = frozenset[IndexVar]().union(*(index.variables for index in split.indices))
+        before = frozenset[IndexVar]().union(*(index.variables for index in statement.indices))
+        inside = {index for node in ir.walk(split.value) if isinstance(node, ir.Reduce) for index in node.indices}
+        lost = (before | (parts.keys() - box.keys())) & parts.keys() - left - inside - set(split.reduction)
+        split = replace(split, reduction=(*sorted(lost, key=str), *split.reduction))
+    return split, parts
+
+
+def _defined(statement: ir.Define, scope: Scope) -> tuple[Node, Node | None]:
+    """The values and where they count."""
+    guard = statement.domain.guard
+    if guard is None:
+        return plan_value(statement.value, scope), None
+    mask = plan_value(guard, scope)
+    return plan_value(statement.value, branch(statement.value, mask, scope)), mask
+
+
+def _accumulated(statement: ir.Accumulate, store: Store, scope: Scope) -> tuple[Node, Store]:
+    """The values and how they are stored."""
+    reducer, guard = statement.reducer, statement.domain.guard
+    meets = any(isinstance(dimension, Lookup) for dimension in store.dimensions)
+
+    def reduced(by: Reducer, body: ir.Expr, accumulate: str, dtype: str) -> Node:
+        reduce = ir.Reduce(by, statement.reduction, (), guard, body, None, accumulate, dtype)
+        return plan_reduce(reduce, scope) if statement.reduction else _unreduced(reduce, scope)
+
+    body, accumulate = statement.value, statement.accumulate
+    mask = weight = None
+    if reducer in RESTARTING and (meets or not statement.restart):
+        mask = _takes_part(statement, scope)
+    if reducer is Reducer.MEAN and meets:
+        value = reduced(Reducer.SUM, body, accumulate, accumulate)
+        weight = reduced(Reducer.SUM, ir.Const(1, "int32"), "int32", "int32")
+    elif reducer in RESTARTING and meets:
+        value = reduced(reducer, body, body.dtype, "int32")
+        extremum = Reducer.MIN if reducer is Reducer.ARGMIN else Reducer.MAX
+        weight = reduced(extremum, body, body.dtype, body.dtype)
+    else:
+        value = reduced(reducer, body, accumulate, "int32" if reducer in POSITIONS else accumulate)
+    blank = identity(reducer, accumulate)
+    store = replace(store, combine=reducer, restart=statement.restart, blank=blank, mask=mask, weight=weight)
+    return value, store
+
+
+def _takes_part(statement: ir.Accumulate, scope: Scope) -> Node | None:
+    """Whether any point of an element takes part; None where all do."""
+    if scope.points(statement.reduction) == 0:
+        return fill(False, "bool")
+    if statement.domain.guard is None:
+        return None
+    return plan_fold(Reducer.ANY, statement.reduction, statement.domain.guard, None, "bool", scope)
 
 
 def _unreduced(reduce: ir.Reduce, scope: Scope) -> Node:
     """An accumulation without a reduction index: the value itself, or the identity where the guard is false."""
-    if reduce.reducer in (Reducer.ARGMIN, Reducer.ARGMAX):
-        return plan_value(ir.Const(0, "int32"), scope)
-    body = masked(reduce.guard, reduce.body, identity(reduce.reducer, reduce.body.dtype))
+    if reduce.reducer in POSITIONS:
+        return fill(0, "int32")
+    body = widened(reduce.body, reduce.accumulate)
+    body = masked(reduce.guard, body, identity(reduce.reducer, body.dtype))
     return scope.cast(plan_value(body, scope), reduce.accumulate)
 
 
@@ -160,7 +222,7 @@ def _order(statement: ir.Define | ir.Accumulate, box: ranges.Box) -> dict[IndexV
     return order
 
 
-def _store(indices: tuple[Affine, ...], scope: Scope, target: str, defined: bool) -> Store:
+def _store(indices: tuple[Affine, ...], scope: Scope, target: str) -> Store:
     shape, origins = scope.shapes[target], scope.origins[target]
     dimensions: list[Strip | Lookup] = []
     taken: set[IndexVar] = set()
@@ -178,4 +240,4 @@ def _store(indices: tuple[Affine, ...], scope: Scope, target: str, defined: bool
         # Once one dimension is looked up by an axis, all that use the axis are.
         if isinstance(dimension, Strip) and any(axis in shared for axis, _, _ in dimension.factors):
             dimensions[number] = Lookup(plan_integer(indices[number] - origins[number], scope), clamp=False)
-    return Store(tuple(dimensions), None, defined, False, 0, None)
+    return Store(tuple(dimensions), tuple(number for number, index in enumerate(indices) if index.is_data))

@@ -112,7 +112,9 @@ def name_of(node: Node) -> str:
         case Pool(windows=windows):
             return "reduce_window" if any(native for _, _, native in windows) else "shifted slices"
         case Unroll():
-            return "shifted slices" if not _gathers(main) else "unrolled gather"
+            if _gathers(main):
+                return "unrolled gather"
+            return "shifted slices" if _shifts(main) else "unrolled sum"
         case Position():
             return main.reducer.value
         case OrderStatistic():
@@ -152,6 +154,13 @@ def _gathers(node: Node) -> bool:
     return any(map(_gathers, operands(node)))
 
 
+def _shifts(node: Node) -> bool:
+    """Whether some read slides along an axis as the loop steps."""
+    if isinstance(node, Read):
+        return any(isinstance(d, Strip) and bool(d.start.terms) and bool(d.factors) for d in node.dimensions)
+    return any(map(_shifts, operands(node)))
+
+
 def reason_of(node: Node) -> str:
     """Why this operation, and why not a better one."""
     main = _main(node)
@@ -162,11 +171,6 @@ def reason_of(node: Node) -> str:
             return "not a contraction: the summand is not a product of operands with fewer indices"
         case Fold(reducer=reducer):
             return f"{reducer.value} is not a sum of products: an elementwise body, reduced"
-        case Unroll(box=box):
-            steps = 1
-            for _, lo, hi in box:
-                steps *= hi - lo
-            return f"{steps} shifted reads in one fused loop, no temporary"
         case Read():
             if any(isinstance(d, Lookup) for d in main.dimensions):
                 return "a subscript is data, or not affine"

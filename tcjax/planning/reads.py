@@ -93,7 +93,7 @@ def as_strip(subscript: Affine, extent: int, scope: Scope) -> Strip | None:
     reach = stride * (count - 1)
     first, last = span[0] + min(0, reach), span[1] + max(0, reach)
     low, high = max(0, -first), max(0, last - (extent - 1))
-    return Strip(start + low, stride, count, low, high, (*((atom, 1, 1) for atom, _ in single), *factors))
+    return Strip(start + low, stride, count, low, high, (*((atom, 1, count) for atom, _ in single), *factors))
 
 
 def _empty_strip(free: list[tuple[IndexVar, int]], single: list[tuple[IndexVar, int]], scope: Scope) -> Strip | None:

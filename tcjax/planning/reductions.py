@@ -11,6 +11,7 @@ from .factors import Product, both, depends, masked, multiply, summands
 from .nodes import Fold, Node, OrderStatistic, Position, Unroll
 from .scope import Scope, fill, greatest, identity
 from .values import plan_value
+from .widening import widened
 from .windows import as_pool, gathered_indices, window_indices
 
 # Beyond about this many terms an unrolled sum compiles for seconds and runs slower (measured in bench/).
@@ -25,12 +26,8 @@ def plan_reduce(reduce: ir.Reduce, scope: Scope) -> Node:
     """The reduction at every point of its free indices, in its `dtype`."""
     indices = reduce.indices
     if scope.points(indices) == 0:
-        return fill(_nothing(reduce.reducer, reduce.dtype), reduce.dtype)
+        return fill(identity(reduce.reducer, reduce.dtype), reduce.dtype)
     return scope.cast(_plan(reduce, indices, scope), reduce.dtype)
-
-
-def _nothing(reducer: Reducer, dtype: str) -> bool | int | float:
-    return float("nan") if reducer is Reducer.MEAN else identity(reducer, dtype)
 
 
 def _plan(reduce: ir.Reduce, indices: tuple[IndexVar, ...], scope: Scope) -> Node:
@@ -40,24 +37,21 @@ def _plan(reduce: ir.Reduce, indices: tuple[IndexVar, ...], scope: Scope) -> Nod
         case Reducer.SUM:
             return plan_sum(indices, body, guard, accumulate, scope)
         case Reducer.MEAN:
-            total = plan_sum(indices, body, guard, accumulate, scope)
-            one = ir.Const(1.0, accumulate)
-            count = plan_sum(indices, one, guard, accumulate, scope)
-            return scope.apply("/", (total, count), accumulate)
+            return _mean(indices, body, guard, accumulate, scope)
         case Reducer.LOGSUMEXP:
             return _logsumexp(indices, body, guard, accumulate, scope)
         case Reducer.ARGMIN | Reducer.ARGMAX as reducer:
-            operand = _masked_operand(reducer, body, guard, scope)
+            operand, mask = _candidates(reducer, body, guard, scope)
             axes = _remaining(operand, indices)
-            return Position(reducer, operand, indices, _extents(indices, scope), dtype="int32", axes=axes)
+            return Position(reducer, operand, indices, _extents(indices, scope), mask, dtype="int32", axes=axes)
         case Reducer.MINK | Reducer.MAXK | Reducer.ARGMINK | Reducer.ARGMAXK as reducer:
             assert reduce.rank is not None
-            operand = _masked_operand(reducer, body, guard, scope)
+            operand, mask = _candidates(reducer, body, guard, scope)
             rank = plan_value(reduce.rank, scope)
             axes = scope.sorted((*_remaining(operand, indices), *rank.axes))
             dtype = "int32" if reducer in (Reducer.ARGMINK, Reducer.ARGMAXK) else operand.dtype
             extents = _extents(indices, scope)
-            return OrderStatistic(reducer, operand, rank, indices, extents, dtype=dtype, axes=axes)
+            return OrderStatistic(reducer, operand, rank, indices, extents, mask, dtype=dtype, axes=axes)
         case Reducer.PRODUCT | Reducer.MIN | Reducer.MAX | Reducer.ANY | Reducer.ALL as reducer:
             return plan_fold(reducer, indices, body, guard, accumulate, scope)
 
@@ -70,9 +64,23 @@ def _remaining(operand: Node, indices: tuple[IndexVar, ...]) -> tuple[IndexVar, 
     return tuple(axis for axis in operand.axes if axis not in indices)
 
 
-def _masked_operand(reducer: Reducer, body: ir.Expr, guard: ir.Expr | None, scope: Scope) -> Node:
+def _candidates(reducer: Reducer, body: ir.Expr, guard: ir.Expr | None, scope: Scope) -> tuple[Node, Node | None]:
+    """The values, the last in order where they do not take part, and which do (None: all)."""
     extremum = Reducer.MIN if reducer in (Reducer.ARGMIN, Reducer.MINK, Reducer.ARGMINK) else Reducer.MAX
-    return plan_value(masked(guard, body, identity(extremum, body.dtype)), scope)
+    operand = plan_value(masked(guard, body, identity(extremum, body.dtype)), scope)
+    return operand, None if guard is None else plan_value(guard, scope)
+
+
+def _mean(indices: tuple[IndexVar, ...], body: ir.Expr, guard: ir.Expr | None, accumulate: str, scope: Scope) -> Node:
+    """The sum by the number of points; NaN where there is none, in which no derivative takes part."""
+    total = plan_sum(indices, body, guard, accumulate, scope)
+    if guard is None:
+        return scope.apply("/", (total, fill(float(scope.points(indices)), accumulate)), accumulate)
+    count = plan_sum(indices, ir.Const(1.0, accumulate), guard, accumulate, scope)
+    some = scope.apply(">", (count, fill(0.0, accumulate)), "bool")
+    divisor = scope.apply("max", (count, fill(1.0, accumulate)), accumulate)
+    mean = scope.apply("/", (total, divisor), accumulate)
+    return scope.apply("where", (some, mean, fill(float("nan"), accumulate)), accumulate)
 
 
 def _logsumexp(
@@ -87,7 +95,14 @@ def _logsumexp(
     operand = plan_value(masked(guard, body, float("-inf")), scope)
     exponent = scope.apply("-", (scope.cast(operand, accumulate), shift), accumulate)
     total = _fold(Reducer.SUM, indices, _call("exp", exponent, accumulate, scope), scope)
-    return scope.apply("+", (_call("log", total, accumulate, scope), shift), accumulate)
+    repeats = scope.points(index for index in indices if index not in exponent.axes)
+    if repeats != 1:
+        total = scope.apply("*", (total, fill(float(repeats), accumulate)), accumulate)
+    # The logarithm of zero must not meet a derivative.
+    nothing = scope.apply("==", (total, fill(0.0, accumulate)), "bool")
+    safe = scope.apply("where", (nothing, fill(1.0, accumulate), total), accumulate)
+    result = scope.apply("+", (_call("log", safe, accumulate, scope), shift), accumulate)
+    return scope.apply("where", (nothing, fill(float("-inf"), accumulate), result), accumulate)
 
 
 def _call(function: str, argument: Node, dtype: str, scope: Scope) -> Node:
@@ -183,11 +198,12 @@ def _plan_inside(
     if steps:
         rest = tuple(index for index in indices if index not in steps)
         body = _plan_inside(rest, factors, mask, accumulate, dtype, scope.unrolling(steps))
-        return _unroll(Reducer.SUM, steps, scope.cast(body, accumulate), scope)
+        return _unroll(Reducer.SUM, steps, scope.cast(body, accumulate), scope, _why_steps(steps, factors, scope))
     steps = as_products(indices, factors, mask, scope)
     if steps:
         body = scope.cast(plan_value(multiply(factors), scope.unrolling(steps)), accumulate)
-        return _unroll(Reducer.SUM, steps, body, scope)
+        why = f"{scope.points(steps)} products each: too few for a matrix multiplication"
+        return _unroll(Reducer.SUM, steps, body, scope, why)
     contraction = as_contraction(indices, factors, mask, accumulate, scope)
     if contraction is not None:
         return contraction
@@ -235,7 +251,7 @@ def _plan_fold(
     if steps:
         rest = tuple(index for index in indices if index not in steps)
         inner = _plan_fold(reducer, rest, body, guard, accumulate, scope.unrolling(steps))
-        return _unroll(reducer, steps, inner, scope)
+        return _unroll(reducer, steps, inner, scope, _why_steps(steps, [body], scope))
     operand = scope.cast(plan_value(masked(guard, body, identity(reducer, body.dtype)), scope), accumulate)
     return _fold(reducer, indices, operand, scope)
 
@@ -259,9 +275,18 @@ def _fold(reducer: Reducer, indices: tuple[IndexVar, ...], operand: Node, scope:
     return Fold(reducer, operand, present, dtype=operand.dtype, axes=_remaining(operand, present))
 
 
-def _unroll(reducer: Reducer, steps: tuple[IndexVar, ...], body: Node, scope: Scope) -> Node:
+def _unroll(reducer: Reducer, steps: tuple[IndexVar, ...], body: Node, scope: Scope, why: str) -> Node:
     box = tuple((index, *scope.box[index]) for index in steps)
-    return Unroll(reducer, box, body, dtype=body.dtype, axes=body.axes)
+    return Unroll(reducer, box, body, dtype=body.dtype, axes=body.axes, why=why)
+
+
+def _why_steps(steps: tuple[IndexVar, ...], body: list[ir.Expr], scope: Scope) -> str:
+    count = scope.points(steps)
+    if window_indices(steps, multiply(body), scope, pooled=True):
+        return f"{count} shifted reads in one fused loop: no array of windows is stored"
+    if gathered_indices(steps, multiply(body), scope):
+        return f"{count} row gathers in one fused loop: the gathered rows are not stored"
+    return f"{count} terms each: one fused loop over the elements"
 
 
 def _steps(
@@ -277,23 +302,6 @@ def _steps(
     if rows and scope.points(rows) <= UNROLL_GATHERS:
         return rows
     return ()
-
-
-# ---------------------------------------------------------------- 16-bit floats
-
-
-def widened(expr: ir.Expr, accumulate: str) -> ir.Expr:
-    """The expression with 16-bit floats evaluated in the type that accumulates them: products are not rounded."""
-    if expr.dtype not in ("float16", "bfloat16") or accumulate == expr.dtype:
-        return expr
-    match expr:
-        case ir.Access() | ir.Cast() | ir.Reduce():
-            return ir.Cast(expr, accumulate)
-        case ir.Const():
-            return replace(expr, dtype=accumulate)
-        case _:
-            inner = ir.rebuild(expr, lambda child: widened(child, accumulate))
-            return replace(inner, dtype=accumulate)
 
 
 __all__ = ["greatest", "plan_fold", "plan_reduce", "plan_sum"]

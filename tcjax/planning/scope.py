@@ -75,10 +75,17 @@ def fill(value: bool | int | float | complex, dtype: str) -> Fill:
     return Fill(value, dtype=dtype)
 
 
+POSITIONS = (ir.Reducer.ARGMIN, ir.Reducer.ARGMAX)
+# Their value so far is not their result: they cannot go on from what an earlier statement left, and replace it.
+RESTARTING = (ir.Reducer.MEAN, *POSITIONS)
+
+
 def identity(reducer: ir.Reducer, dtype: str) -> bool | int | float:
     """The value that a reduction over no points has."""
     match reducer:
-        case ir.Reducer.SUM | ir.Reducer.MEAN | ir.Reducer.ARGMIN | ir.Reducer.ARGMAX:
+        case ir.Reducer.MEAN:
+            return float("nan")
+        case ir.Reducer.SUM | ir.Reducer.ARGMIN | ir.Reducer.ARGMAX:
             return False if dtype == "bool" else 0
         case ir.Reducer.PRODUCT:
             return True if dtype == "bool" else 1

@@ -67,7 +67,7 @@ class _Checker:
             raise self.mistake(constraint, found.point, writes=writes)
 
     def condition(self, path: Test | None) -> Condition:
-        """What must hold for an access to happen. Tests are shared: those of a chain of conditionals by all its reads."""
+        """What must hold for an access to happen; the reads in a chain of conditionals share their tests."""
         parts: list[Condition] = []
         while path is not None:
             if id(path) not in self.conditions:

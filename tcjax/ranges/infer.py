@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from .. import ir
 from ..symbolic import IndexVar, Interval, Size, SizeVar
@@ -64,6 +65,10 @@ def infer_ranges(function: ir.Function) -> SymbolicRanges:
     return SymbolicRanges(function, tuple(inference.statements), written, inference.calls)
 
 
+# Longer extents keep their own name (``B.0``) in the formulas of later statements.
+NAMED_EXTENT_LIMIT: Final = 100
+
+
 class _Inference:
     """What is known of the tensors between two statements."""
 
@@ -108,11 +113,16 @@ class _Inference:
         if place is not None and (place.written or target.name in self.declared):
             self.places[target.name] = replace(place, written=True)
             return
-        self.places[target.name] = found
+        intervals: list[Interval | None] = []
         for size, interval in zip(target.shape, found.intervals, strict=True):
             variable = as_variable(size)
-            if variable is not None and interval is not None and variable not in interval.extent.variables():
-                self.sizes[variable] = interval.extent
+            if variable is not None and interval is not None:
+                if len(str(interval.extent)) > NAMED_EXTENT_LIMIT:
+                    interval = Interval(interval.lo, interval.lo + variable)
+                elif variable not in interval.extent.variables():
+                    self.sizes[variable] = interval.extent
+            intervals.append(interval)
+        self.places[target.name] = replace(found, intervals=tuple(intervals))
 
     def callee_sizes(self, function: ir.Function, arguments: tuple[ir.Tensor, ...]) -> dict[SizeVar, Size]:
         """The callee's sizes in terms of the caller's."""

@@ -8,10 +8,13 @@ from typing import Final
 from .. import ir
 from ..symbolic import Affine, Clamp, IndexVar, Interval, Quotient, SizeLike, SizeVar, maximum
 from ..symbolic.affine import Atom
-from .survey import Comprehension, Read, Survey, survey
+from .survey import Comprehension, Read, Survey, Test, survey
 
 # What a clamp multiplies into is never worth more alternatives than this.
 CLAMP_LIMIT: Final = 64
+
+# A formula that is longer helps nobody, and formulas of formulas could double in length at every step.
+FORMULA_LIMIT: Final = 1000
 
 Ranges = dict[IndexVar, Interval | None]
 
@@ -75,7 +78,8 @@ def solve_statement(
 
     All solutions of a round are simultaneous. The left side takes part: a bare index of a tensor that an earlier
     statement wrote from the start; of a tensor that is only declared or passed in, and computed subscripts,
-    when nothing else helps. After section 2.1 of TC's inference; `where` replaces, it never intersects.
+    when nothing else helps. So does a compound subscript under a condition that cannot keep it inside. After
+    section 2.1 of TC's inference; `where` replaces, it never intersects.
     """
     surveyed = survey(statement)
     imagined = read_constraints(surveyed.hypothetical, places, sizes)
@@ -84,9 +88,10 @@ def solve_statement(
     wanted = (*surveyed.indices, *surveyed.inline, *surveyed.auxiliary)
     rounds = _Rounds(surveyed.ranges, sizes, wanted, [*firm, *imagined, *reads])
     rounds.run()
-    if rounds.open:
-        rounds.constraints += weak
-        rounds.run()
+    for helpful in (_unprotected(reads, rounds.open), weak):
+        if rounds.open:
+            rounds.constraints += helpful
+            rounds.run()
     hidden = set(surveyed.auxiliary)
     return Solution(
         survey=surveyed,
@@ -127,6 +132,40 @@ def _split_left(
     constraints = left_constraints(statement, place, surveyed, sizes)
     firm = [c for c in constraints if place.written and c.subscript.bare is not None]
     return firm, [c for c in constraints if c not in firm]
+
+
+def _unprotected(reads: Iterable[Constraint], open_: Iterable[IndexVar]) -> list[Constraint]:
+    """Compound subscripts whose condition does not keep them inside, as if there were none.
+
+    The condition compares none of the subscript's indices, and what it reads does not depend on the open ones: in
+    ``M(k) > 0 ? A(i+k) : 0`` nothing but the range of `i` can keep ``i+k`` inside.
+    """
+    wanted, known = frozenset(open_), dict[int, tuple[frozenset[IndexVar], frozenset[IndexVar]]]()
+    found: list[Constraint] = []
+    for constraint in reads:
+        variables = constraint.subscript.variables
+        if constraint.read.guarded and variables & wanted:
+            compared, probed = _conditioned(constraint.read.path, known)
+            if not variables & compared and not variables & wanted & probed:
+                found.append(replace(constraint, read=replace(constraint.read, guarded=False)))
+    return found
+
+
+def _conditioned(
+    path: Test | None, known: dict[int, tuple[frozenset[IndexVar], frozenset[IndexVar]]]
+) -> tuple[frozenset[IndexVar], frozenset[IndexVar]]:
+    """The indices that the tests of a path compare, and those at which they read tensors."""
+    tests: list[Test] = []
+    while path is not None and id(path) not in known:
+        tests.append(path)
+        path = path.before
+    compared, probed = known[id(path)] if path is not None else (frozenset[IndexVar](), frozenset[IndexVar]())
+    for test in reversed(tests):
+        nodes = list(ir.walk(test.condition))
+        compared |= {node.variable for node in nodes if isinstance(node, ir.Index)}
+        probed |= {v for node in nodes if isinstance(node, ir.Access) for index in node.indices for v in index.variables}
+        known[id(test)] = compared, probed
+    return compared, probed
 
 
 class _Rounds:
@@ -182,7 +221,7 @@ class _Rounds:
                 # A moving range may be empty at every point: that is no mistake.
                 last = hi.hi - 1
                 interval = Interval(lo.lo, maximum(lo.lo, last) if _ends(given) else last)
-            self.solved[index] = interval
+            self.solved[index] = _readable(interval)
             self.reasons[index] = self.written[index]
             del self.open[index]
         return bool(ready)
@@ -197,7 +236,7 @@ class _Rounds:
     def settle(
         self, index: IndexVar, interval: Interval | None, solutions: list[tuple[Constraint, Interval | None]]
     ) -> None:
-        self.solved[index] = interval
+        self.solved[index] = _readable(interval)
         self.reasons[index] = " and ".join(dict.fromkeys(map(str, _decisive(interval, solutions))))
         del self.open[index]
 
@@ -258,6 +297,13 @@ def _substituted(given: ir.Range, sizes: Mapping[SizeVar, SizeLike]) -> ir.Range
     if not (given.lo.has_sizes or given.hi.has_sizes):
         return given
     return ir.Range(given.index, given.lo.substitute_sizes(sizes), given.hi.substitute_sizes(sizes), span=given.span)
+
+
+def _readable(interval: Interval | None) -> Interval | None:
+    """The interval, unless its formulas are too long."""
+    if interval is None or interval.is_constant or len(str(interval)) <= FORMULA_LIMIT:
+        return interval
+    return None
 
 
 def _ends(given: ir.Range) -> frozenset[IndexVar]:

@@ -8,7 +8,7 @@ from functools import cached_property
 import jax
 
 from .. import elaboration, ir, planning, ranges
-from ..diagnostics import CompileError, CompileWarning
+from ..diagnostics import CompileError, CompileWarning, warn
 from ..syntax import ast
 from .foreign import PythonFunction, wrap
 from .options import Options
@@ -119,9 +119,8 @@ class Compiler:
 def _warn_about_64_bits(function: ir.Function) -> None:
     wide = sorted({t.dtype for t in (*function.parameters, *function.returns) if ir.types.narrow(t.dtype) != t.dtype})
     if wide and not jax.config.read("jax_enable_x64"):
-        warnings.warn(
+        warn(
             f"`{function.name}` declares {', '.join(wide)}, but JAX's x64 mode is off: it is computed in 32 bits. "
             'Switch it on with jax.config.update("jax_enable_x64", True).',
-            CompileWarning,
-            stacklevel=3,
+            function.span,
         )

@@ -141,7 +141,7 @@ def _from_function(function: Any, options: Options) -> Kernel:
     options = Options(fns, options.accumulate, options.backend, options.strict)
     if reading.definition is None:
         assert reading.text is not None
-        program = tc.read(reading.text, reading.source.name)
+        program = tc.read(reading.text, reading.source.name, reading.source.first_line)
         definition = _with_parameters(_entry(program), reading.parameters, getattr(function, "__name__", "kernel"))
         return Kernel(ast.Program((definition, *program.definitions, *others)), definition, options)
     return Kernel(ast.Program((reading.definition, *others)), reading.definition, options)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,8 @@ class Size:
         a, b = self.constant, other.constant
         if a is not None and b is not None:
             return Size.of(a * b)
+        if len(self.terms) * len(other.terms) > _TERM_LIMIT:
+            return _factor(self) * _factor(other)
         return _collect((tuple(sorted((*m, *n), key=str)), v * w) for m, v in self.terms for n, w in other.terms)
 
     __rmul__ = __mul__
@@ -140,23 +143,27 @@ class Size:
         """The size with some variables replaced."""
         if self.constant is not None:
             return self
+        atoms = dict.fromkeys(atom for monomial, _ in self.terms for atom in monomial)
+        values = {atom: _substitute_atom(atom, sizes) for atom in atoms}
         total = ZERO
         for monomial, weight in self.terms:
             product = Size.of(weight)
             for atom in monomial:
-                product = product * _substitute_atom(atom, sizes)
+                product = product * values[atom]
             total = total + product
         return total
 
     def evaluate(self, sizes: Mapping[SizeVar, int]) -> int:
         """The value when every variable has one. Raises `KeyError` for a variable that has none."""
-        if self.constant is not None:
-            return self.constant
-        for variable in self.variables():
-            sizes[variable]
-        value = self.substitute(sizes).constant
-        assert value is not None
-        return value
+        values: dict[SizeAtom, int] = {}
+        total = 0
+        for monomial, weight in self.terms:
+            for atom in monomial:
+                if atom not in values:
+                    values[atom] = _evaluate_atom(atom, sizes)
+                weight *= values[atom]
+            total += weight
+        return total
 
     def variables(self) -> frozenset[SizeVar]:
         """Every variable that occurs, inside floors and extrema too."""
@@ -190,6 +197,9 @@ class Size:
 
 
 SizeLike = Size | SizeVar | Floor | Extremum | int
+
+# More terms than anyone reads: beyond this a product of sums stays a product.
+_TERM_LIMIT: Final = 1000
 
 ZERO = Size(())
 ONE = Size((((), 1),))
@@ -251,6 +261,11 @@ def _collect(terms: Iterable[tuple[Monomial, int]]) -> Size:
     return Size(tuple(sorted(((m, w) for m, w in weights.items() if w), key=lambda term: " ".join(map(str, term[0])))))
 
 
+def _factor(size: Size) -> Size:
+    """The same size as one atom, which multiplication does not expand: a quotient by one."""
+    return size if len(size.terms) == 1 else Size.of(Floor(size, ONE))
+
+
 def _divided(size: Size, divisor: Size) -> Size:
     """The quotient by a size that is not a number: multiples of it come out of the floor."""
     if size == divisor:
@@ -285,6 +300,19 @@ def _substitute_atom(atom: SizeAtom, sizes: Mapping[SizeVar, SizeLike]) -> Size:
             return ZERO if by == ZERO else numerator.substitute(sizes) // by
         case Extremum(kind, arguments):
             return _extremum(kind, [argument.substitute(sizes) for argument in arguments])
+
+
+def _evaluate_atom(atom: SizeAtom, sizes: Mapping[SizeVar, int]) -> int:
+    match atom:
+        case SizeVar():
+            return sizes[atom]
+        case Floor(numerator, divisor):
+            by = divisor.evaluate(sizes)
+            # As NumPy: a quotient by zero is 0.
+            return numerator.evaluate(sizes) // by if by else 0
+        case Extremum(kind, arguments):
+            values = [argument.evaluate(sizes) for argument in arguments]
+            return min(values) if kind == "min" else max(values)
 
 
 def _atom_variables(atom: SizeAtom) -> frozenset[SizeVar]:

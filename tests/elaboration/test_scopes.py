@@ -30,7 +30,9 @@ def test_positions_count_ranged_indices_first() -> None:
 
 
 def test_indices_and_sizes_are_values_too() -> None:
-    assert lines(body("O(i) = A(i) + i + N + A.0 + 3")) == ["O[i] = ((((A[i] + float32(i)) + float32(N)) + float32(N)) + 3.0)"]
+    assert lines(body("O(i) = A(i) + i + N + A.0 + 3")) == [
+        "O[i] = ((((A[i] + float32(i)) + float32(N)) + float32(N)) + 3.0)"
+    ]
 
 
 def test_a_constant_dimension_is_a_size() -> None:
@@ -78,9 +80,7 @@ def test_an_index_in_brackets_is_another_one_than_outside() -> None:
 
 
 def test_inner_brackets_shadow_outer_ones() -> None:
-    assert lines(body("O = sum[k](A(k) * sum[k](d(k)))")) == [
-        "O[] = sum[k]((float64(A[k]) * sum[k.1](d[k.1])))"
-    ]
+    assert lines(body("O = sum[k](A(k) * sum[k](d(k)))")) == ["O[] = sum[k]((float64(A[k]) * sum[k.1](d[k.1])))"]
 
 
 def test_a_let_with_brackets_is_one_reduction_wherever_it_is_used() -> None:
@@ -174,7 +174,7 @@ def test_the_equivalence_is_ignored() -> None:
         ("O(k) = A(k) where k = 1", "TC0202", "already an index"),
         ("O(i) = A(k) where k = k + 1", "TC0202", "by itself"),
         ("O(i) = sum[k, k](A(k))", "TC0202", "twice"),
-        ("N(i) = A(i)", "TC0202", "`N` is a size"),
+        ("N(i) = A(i)", "TC0202", "`N` is a tensor"),
         ("T(i) = A(i) float(T) R", "TC0202", "`T` is a tensor"),
         ("exp(i) = A(i)", "TC0203", "`exp`"),
         ("O(j0) = A(j0)", "TC0203", "`j0`"),

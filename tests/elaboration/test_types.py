@@ -126,8 +126,9 @@ def test_literals_alone_are_computed_while_compiling(expression: str, value: obj
     assert found.value == value and type(found.value) is type(value)
 
 
-def test_zero_by_zero_is_not_a_number() -> None:
-    found = value_of("0.0 / 0.0 where i in 0:3")
+@pytest.mark.parametrize("expression", ["0.0 / 0.0", "min(1.0, nan)", "max(nan, 1.0)", "inf - inf", "1.0 % 0"])
+def test_what_is_not_a_number_stays_so(expression: str) -> None:
+    found = value_of(f"{expression} where i in 0:3")
 
     assert isinstance(found, ir.Const) and math.isnan(float(found.value.real))
 

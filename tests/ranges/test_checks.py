@@ -300,6 +300,14 @@ def test_a_hundred_nested_conditions_are_checked() -> None:
     assert refused(f"def f(float(N) A) -> (O) {{ O(i) = {chain} where i in 0:N }}", A=(198,)).code == "TC0701"
 
 
+def test_a_read_a_hundred_and_ninety_subscripts_deep_is_bound() -> None:
+    nested = "J(" * 190 + "i" + ")" * 190
+
+    bound = bind(function(f"def f(int32(N) J) -> (O) {{ O(i) = {nested} }}"), {"J": (10,)})
+
+    assert bound.shapes["O"] == (10,)
+
+
 def test_a_huge_range_is_decided_without_enumeration() -> None:
     text = "def f(float(N) A) -> (O) { O +=! i < j ? A(j-i-1) : A(i-j) where i in 0:N, j in 0:N }"
 

@@ -74,6 +74,15 @@ def test_a_call_takes_the_extents_of_the_callee() -> None:
     assert [str(extent) for extent in ranges.extents("O")] == ["B", "A"]
 
 
+def test_long_extents_keep_their_name_so_that_formulas_stay_short() -> None:
+    steps = " ".join(f"B{n + 1}(i) = B{n}(i/2) + B{n}(3*i+1) + B{n}(i)" for n in range(40))
+
+    ranges = infer_ranges(function(f"def f(float(N) B0) -> (B40) {{ {steps} }}"))
+
+    assert all(len(each.show(I)) < 400 for each in ranges.statements)
+    assert "B39.0" in ranges.statements[39].show(I)
+
+
 def test_all_ranges_print_with_the_tensors_they_make() -> None:
     ranges = infer_ranges(function("def f(float(N) A) -> (O) { O(i) = A(i-1) }"))
 

@@ -1,5 +1,6 @@
 """Random well-typed TC programs and arrays for them."""
 
+import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -72,7 +73,7 @@ class Statements(Expressions):
         self.box, self.lets = {}, []
         if self.outputs and self.chance(35):
             self.update()
-        elif self.chance(5) and not self.flavour.special:
+        elif self.chance(5) and self.flavour.floats == ("float",) and not self.flavour.special:
             self.call()
         else:
             self.definition()
@@ -228,7 +229,7 @@ class Statements(Expressions):
         reduces = operator != "="
         given = list(self.box)
         if reduces:
-            for name in "abc"[: int(self.pick("1", "1", "2", "0"))]:
+            for name in "uvw"[: int(self.pick("1", "1", "2", "0"))]:
                 self.index(name)
         depth = int(self.pick("1", "2", "1", "2", "3"))
         guards = [self.condition(1)] if self.chance(18) and self.box else []
@@ -249,8 +250,10 @@ class Statements(Expressions):
         else:
             value = self.value(body, depth)
         # What the indices of the statement have to occur in.
-        missing = [n for n in self.box if n not in given and n not in value and not any(n in g for g in guards)]
-        clauses = [c for c in clauses if c.split()[0] not in missing]
+        texts = (value, *left, *guards, *(text for _, text in self.lets))
+        words = set(re.findall(r"\w+", " ".join(texts)))
+        missing = [name for name in self.box if name not in words]
+        clauses = [clause for clause in clauses if clause.split()[0] not in missing]
         others = [f"{name} = {text}" for name, text in self.lets] + guards
         if self.chance(4):
             others.append(f"exists {self.read('float')}")

@@ -9,10 +9,11 @@ from typing import Final
 
 from ...diagnostics import Code, CompileError, CompileWarning, Span, show_warning
 from .. import ast
+from . import libraries
 from .names import Names
 from .refusals import not_in_notation, refuse
 from .script import Script
-from .types import LIBRARY_SCALARS, RESERVED, SCALARS, reserved
+from .types import RESERVED, SCALARS, reserved
 
 BINARY: Final[dict[type[python.operator], str]] = {
     python.Add: "+",
@@ -40,39 +41,6 @@ _UNARY: Final[dict[type[python.unaryop], str]] = {python.USub: "-", python.Not: 
 
 # Python functions that reduce: without brackets they would have to be told over what.
 REDUCERS: Final = frozenset({"sum", "any", "all", "prod", "mean", "logsumexp", "argmin", "argmax"})
-
-# The libraries' names for what TC calls otherwise.
-_LIBRARY_NAMES: Final = {
-    "maximum": "max",
-    "minimum": "min",
-    "absolute": "abs",
-    "power": "pow",
-    "float_power": "pow",
-    "arccos": "acos",
-    "arccosh": "acosh",
-    "arcsin": "asin",
-    "arcsinh": "asinh",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "arctanh": "atanh",
-    "bitwise_count": "popcount",
-    "conjugate": "conj",
-    "gamma": "tgamma",
-    "gammaln": "lgamma",
-    "i0": "cyl_bessel_i0",
-    "logistic": "sigmoid",
-    "ndtr": "normcdf",
-    "ndtri": "normcdfinv",
-    "swish": "silu",
-}
-_LIBRARY_OPERATORS: Final = {
-    "divide": "truediv",
-    "true_divide": "truediv",
-    "floor_divide": "//",
-    "mod": "%",
-    "logical_and": "&&",
-    "logical_or": "||",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,8 +226,8 @@ class Expressions:
     def _library_call(self, path: tuple[str, ...], node: python.Call, span: Span) -> ast.Expr:
         library, name = path[0], path[-1]
         # `math.remainder` is TC's; NumPy's rounds its quotient down.
-        operator = "%" if name == "remainder" and library != "math" else _LIBRARY_OPERATORS.get(name)
-        name = _LIBRARY_NAMES.get(name, name)
+        operator = "%" if name == "remainder" and library != "math" else libraries.OPERATORS.get(name)
+        name = libraries.NAMES.get(name, name)
         if operator is not None:
             left, right = self._arguments(2, path[-1], node)
             return ast.Binary(operator, left, right, span=span)
@@ -273,9 +241,9 @@ class Expressions:
                 self.script,
                 help="write `round(x)`, which rounds halves away from zero",
             )
-        if name in LIBRARY_SCALARS:
+        if name in libraries.SCALARS:
             (operand,) = self._arguments(1, name, node)
-            return ast.Cast(LIBRARY_SCALARS[name], operand, span=span)
+            return ast.Cast(libraries.SCALARS[name], operand, span=span)
         if name in ("min", "max"):
             # `jnp.max(A)` reduces, and its second argument is an axis.
             arguments = [] if name == path[-1] else list(map(self.read, node.args))
@@ -285,8 +253,14 @@ class Expressions:
         return ast.Apply(name, tuple(map(self.read, node.args)), span=span)
 
     def _foreign_call(self, path: tuple[str, ...], node: python.Call, span: Span) -> ast.Expr:
-        known = self.names.binds(path[0])
-        if known and not self.names.callee(*path):
+        if path[0] in self.names.bound:
+            raise not_in_notation(
+                f"a tensor has no `{path[-1]}`",
+                node.func,
+                self.script,
+                help="write `sum[k](A[k])` to reduce, `float32(A[i])` to convert, or call a function: `exp(A[i])`",
+            )
+        if path[0] in self.names.scope and not self.names.callee(*path):
             dotted = ".".join(path)
             twice = self.names.knows(*path) and path[-1] in self.names.callables
             message = f"`{path[-1]}` already names another function" if twice else f"`{dotted}` is not a function"

@@ -69,10 +69,6 @@ class Names:
         """Whether the enclosing scope binds ``a.b.f``."""
         return self._resolve(path) is not _UNBOUND
 
-    def binds(self, name: str) -> bool:
-        """Whether the body or the enclosing scope binds `name`."""
-        return name in self.bound or name in self.scope
-
     def _resolve(self, path: tuple[str, ...]) -> object:
         if path[0] in self.bound:
             return _UNBOUND

@@ -7,24 +7,14 @@ from ...diagnostics import Code, CompileError, Span
 from .. import ast
 
 _INTEGERS: Final = tuple(f"{kind}{bits}" for kind in ("uint", "int") for bits in (8, 16, 32, 64))
-_CANONICAL: Final = ("bool", *_INTEGERS, "float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+CANONICAL: Final = ("bool", *_INTEGERS, "float16", "bfloat16", "float32", "float64", "complex64", "complex128")
 
-SCALARS: Final = {name: name for name in _CANONICAL} | {
+SCALARS: Final = {name: name for name in CANONICAL} | {
     "float": "float32",
     "double": "float64",
     "half": "float16",
     "byte": "uint8",
     "int": "int32",
-}
-
-# NumPy's names: its `byte` has a sign.
-LIBRARY_SCALARS: Final = {name: name for name in _CANONICAL} | {
-    "bool_": "bool",
-    "byte": "int8",
-    "ubyte": "uint8",
-    "half": "float16",
-    "single": "float32",
-    "double": "float64",
 }
 
 # jaxtyping's `Float` means any float; here a declared type is one type.
@@ -41,8 +31,9 @@ JAXTYPING: Final = {
     **{f"UInt{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
 }
 
-# What TC's text cannot use as a name.
-RESERVED: Final = frozenset({"min", "max", "where", "def", "in", "exists", *SCALARS})
+# What TC's text cannot use as a name: its keywords, which its younger types (`int`, `half`, `complex64`, ...) are not.
+_KEYWORD_TYPES: Final = ("bool", *_INTEGERS, "float16", "float32", "float64", "float", "double")
+RESERVED: Final = frozenset({"min", "max", "where", "def", "in", "exists", *_KEYWORD_TYPES})
 
 _TYPE: Final = re.compile(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*")
 

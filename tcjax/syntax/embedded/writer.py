@@ -33,7 +33,7 @@ _SYMBOLS: Final = {"any": "|", "all": "&"}
 # As TC's own texts spell them; every other type has its canonical name.
 _PRINTED_TYPES: Final = {"float32": "float", "float64": "double"}
 
-# Called under these names, the reader understands something of its own.
+# What the reader understands in its own way when it is called; ``f[a, b]`` is the same node as ``f(a, b)``.
 _READERS_OWN: Final = REDUCERS | {"div", *SCALARS}
 
 # Python refuses to read a decimal integer of more than 4,300 digits.
@@ -159,7 +159,7 @@ class Expressions:
             case ast.SizeOf(tensor, dimension):
                 return f"{_name(tensor, expr.span)}.shape[{dimension}]"
             case ast.Apply(function, arguments):
-                if function in self.tensors or expr.subscript or _is_read_otherwise(expr):
+                if function in self.tensors or expr.subscript or function in _READERS_OWN:
                     return f"{_name(function, expr.span)}[{self.listed(arguments) or '()'}]"
                 return self.call(function, arguments, expr.span)
             case ast.Cast(scalar, operand):
@@ -216,13 +216,6 @@ class Expressions:
     def _guard(self, guard: ast.Expr) -> str:
         # A bare name in brackets would be an index.
         return f"+{self.write(guard)}" if isinstance(guard, ast.Name) else self.write(guard)
-
-
-def _is_read_otherwise(expr: ast.Apply) -> bool:
-    """Whether the reader would not read ``f(a, b)`` as this call; it reads ``f[a, b]`` as the same node."""
-    if expr.function in ("min", "max"):
-        return len(expr.arguments) != 2
-    return expr.function in _READERS_OWN
 
 
 def _enclosed(text: str, own: int, level: int) -> str:

@@ -49,7 +49,7 @@ def test_a_name_bound_to_a_string_is_that_type() -> None:
 
 
 def test_annotations_that_python_does_not_evaluate_are_read_all_the_same() -> None:
-    def f(A: "float(M,K)", B: Float32[Array, "K 3"], C) -> ("float(M)", None):
+    def f(A: "float(M,K)", B: Float32[Array, "K 3"], C) -> ("float(M)", None):  # noqa: F722, UP037
         D[m] = A[m, k] * B[k, 0]
         return D, D
 
@@ -61,7 +61,9 @@ def test_annotations_that_python_does_not_evaluate_are_read_all_the_same() -> No
     assert types == [ast.TensorType("float32", d) if d else None for d in (matrix, thin, None, vector, None)]
 
 
-@pytest.mark.parametrize("annotation", ['tuple["float(N)", "int(N)"]', '("float(N)", "int(N)")', '"float(N)", "int(N)"'])
+@pytest.mark.parametrize(
+    "annotation", ['tuple["float(N)", "int(N)"]', '("float(N)", "int(N)")', '"float(N)", "int(N)"']
+)
 def test_several_results_have_a_tuple_of_types(annotation: str) -> None:
     arrow = annotation if annotation.startswith(("tuple", "(")) else f"({annotation})"
     definition = read_text(f"def f(A) -> {arrow}:\n    return A, A\n").definition

@@ -137,7 +137,9 @@ def test_a_librarys_function_is_the_builtin_of_that_meaning(python: str, text: s
 
 
 def test_a_negative_dimension_counts_from_the_end_of_a_declared_tensor() -> None:
-    definition = read_text('def f(A: "float(M,N)"):\n    C[i] = A[i, 0] * A.shape[-1] + A.shape[-2]\n    return C\n').definition
+    definition = read_text(
+        'def f(A: "float(M,N)"):\n    C[i] = A[i, 0] * A.shape[-1] + A.shape[-2]\n    return C\n'
+    ).definition
 
     assert definition is not None
     (statement,) = definition.body

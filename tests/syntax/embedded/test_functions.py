@@ -20,7 +20,7 @@ PRODUCT = """
 def docstring(A, B):
     """
     C(m,n) +=! A(m,k) * B(k,n)
-"""
+    """
 
 
 def docstring_and_dots(A, B):
@@ -79,10 +79,10 @@ def test_an_indented_function_is_read_where_it_stands() -> None:
     class Holder:
         def scaled(A):
             # A comment
-    # that is indented less, and a text that is not indented at all:
+            # that is indented less, and a text that is not indented at all:
             """
-Doubles.
-"""
+            Doubles.
+            """
             B[i] = 2.0 * A[i]
             return B
 

@@ -157,7 +157,7 @@ def test_functions_and_kernels_of_the_scope_are_callables() -> None:
     def f(A):
         t[n] = doubled(A[n])
         C = kernel(t)
-        D, E = kernel(A)
+        D, E = kernel(A)  # noqa: RUF059
         return C
 
     found = read(f)

@@ -108,7 +108,10 @@ def test_every_statement_reads_to_its_tc_form(lines: str, text: str) -> None:
             "C(i, j) = A(i) where i in 0:2, j in 1:3 D(j) +=! B(i, j) where i in 0:2, j in 1:3",
         ),
         ("if k <= q:\n    C[q] += A[k]", "C(q) +=! A(k) where k <= q"),
-        ("if k <= q:\n    C[q] += A[k]\nelse:\n    D[q] = B[q]", "C(q) +=! A(k) where k <= q D(q) = B(q) where !(k <= q)"),
+        (
+            "if k <= q:\n    C[q] += A[k]\nelse:\n    D[q] = B[q]",
+            "C(q) +=! A(k) where k <= q D(q) = B(q) where !(k <= q)",
+        ),
         (
             "if i < 1:\n    C[i] = A[i]\nelif i < 2:\n    C[i] = B[i]\nelse:\n    C[i] = 0.0",
             "C(i) = A(i) where i < 1 C(i) = B(i) where !(i < 1), i < 2 C(i) = 0.0 where !(i < 1), !(i < 2)",
@@ -138,7 +141,12 @@ def test_what_stands_around_a_statement_is_its_where(lines: str, text: str) -> N
 def test_the_first_sum_into_a_local_starts_it_and_the_next_continues() -> None:
     first, second, third, fourth = body("C[i] += A[i, k]\nC[i] += B[i]\nD[i] = 1.0\nD[i] *= B[i]")
 
-    assert [s.restart for s in (first, second, third, fourth) if isinstance(s, ast.Assign)] == [True, False, False, False]
+    assert [s.restart for s in (first, second, third, fourth) if isinstance(s, ast.Assign)] == [
+        True,
+        False,
+        False,
+        False,
+    ]
     assert isinstance(third, ast.Assign) and third.reducer is None
 
 

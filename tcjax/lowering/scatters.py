@@ -1,0 +1,127 @@
+"""Values that meet in one element of a target, combined: JAX's scatters, and derivatives where it has none."""
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ..ir import Reducer
+
+Place = tuple[jax.Array, ...]
+
+
+def scatter(
+    reducer: Reducer, target: jax.Array, place: Place, value: jax.Array, weight: jax.Array | None
+) -> jax.Array:
+    """The target, its elements at `place` combined with what is there and with each other; outside: dropped.
+
+    Of a mean `value` is the sum and `weight` the number of points; of a position, `weight` is the extremum there.
+    Both replace what was in the element. Without a weight no two places are equal.
+    """
+    at = target.at[place]
+    match reducer:
+        case Reducer.MEAN | Reducer.ARGMIN | Reducer.ARGMAX if weight is None:
+            return at.set(value, mode="drop")
+        case Reducer.MEAN:
+            return _mean(target, place, value, weight)
+        case Reducer.ARGMIN | Reducer.ARGMAX:
+            return _first(reducer, target, place, value, weight)
+        case Reducer.SUM if target.dtype == jnp.bool_:
+            counted = target.astype(jnp.int32).at[place].add(value.astype(jnp.int32), mode="drop")
+            return (counted & 1).astype(jnp.bool_)
+        case Reducer.SUM:
+            return at.add(value, mode="drop")
+        case Reducer.PRODUCT if jnp.issubdtype(target.dtype, jnp.inexact):
+            return _product(target, place, value)
+        case Reducer.PRODUCT if target.dtype != jnp.bool_:
+            return at.multiply(value, mode="drop")
+        case Reducer.MIN | Reducer.MAX if jnp.issubdtype(target.dtype, jnp.floating):
+            return _extremum(reducer, target, place, value)
+        case Reducer.MIN if target.dtype != jnp.bool_:
+            return at.min(value, mode="drop")
+        case Reducer.MAX if target.dtype != jnp.bool_:
+            return at.max(value, mode="drop")
+        case Reducer.ANY | Reducer.MAX:
+            return target.astype(jnp.int32).at[place].max(value.astype(jnp.int32), mode="drop").astype(jnp.bool_)
+        case Reducer.ALL | Reducer.MIN | Reducer.PRODUCT:
+            return target.astype(jnp.int32).at[place].min(value.astype(jnp.int32), mode="drop").astype(jnp.bool_)
+        case Reducer.LOGSUMEXP:
+            return _logsumexp(target, place, value)
+        case _:
+            raise AssertionError(reducer)
+
+
+def _mean(target: jax.Array, place: Place, total: jax.Array, count: jax.Array) -> jax.Array:
+    nothing = jnp.zeros(target.shape, total.dtype)
+    totals = nothing.at[place].add(total, mode="drop")
+    counts = nothing.at[place].add(count.astype(total.dtype), mode="drop")
+    return jnp.where(counts > 0, totals / jnp.maximum(counts, 1), target)
+
+
+def _first(reducer: Reducer, target: jax.Array, place: Place, position: jax.Array, best: jax.Array) -> jax.Array:
+    """The position that goes with the extremum of all values of an element, of equal ones the first."""
+    best = best.astype(jnp.int32) if best.dtype == jnp.bool_ else best
+    order = lax.iota(jnp.int32, best.size).reshape(best.shape)
+    # The extremes themselves are allowed, so the start is one of the values.
+    start = jnp.zeros(target.shape, best.dtype).at[place].set(best, mode="drop")
+    keep = start.at[place].min if reducer is Reducer.ARGMIN else start.at[place].max
+    extremum = keep(best, mode="drop").at[place].get(mode="clip")
+    wins = (best == extremum) | (best != best)
+    last = jnp.full(target.shape, best.size, jnp.int32)
+    earliest = last.at[place].min(jnp.where(wins, order, best.size), mode="drop").at[place].get(mode="clip")
+    chosen = jnp.where(wins & (order == earliest), place[0], target.shape[0])
+    return target.at[(chosen, *place[1:])].set(position.astype(target.dtype), mode="drop")
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _extremum(reducer: Reducer, target: jax.Array, place: Place, value: jax.Array) -> jax.Array:
+    keep = target.at[place].min if reducer is Reducer.MIN else target.at[place].max
+    return keep(value, mode="drop")
+
+
+@_extremum.defjvp
+def _(reducer: Reducer, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[jax.Array, jax.Array]:
+    """Equal extrema share the derivative, as in `jnp.max`."""
+    target, place, value = primals
+    answer = _extremum(reducer, target, place, value)
+    stays = target == answer
+    wins = value == answer.at[place].get(mode="clip")
+    ways = stays.astype(answer.dtype).at[place].add(wins.astype(answer.dtype), mode="drop")
+    moved = jnp.where(stays, tangents[0], 0).at[place].add(jnp.where(wins, tangents[2], 0), mode="drop")
+    return answer, moved / jnp.maximum(ways, 1)
+
+
+def _product(target: jax.Array, place: Place, value: jax.Array) -> jax.Array:
+    """By a segmented scan: the derivative of a scattered product would divide by its factors."""
+    if value.size == 0 or target.size == 0:
+        return target
+    element = jnp.zeros(value.shape, jnp.int32)
+    inside = jnp.ones(value.shape, jnp.bool_)
+    for extent, column in zip(target.shape, place, strict=True):
+        element = element * extent + column
+        inside &= (column >= 0) & (column < extent)
+    element = jnp.where(inside, element, target.size).ravel()
+    order = jnp.argsort(element, stable=True)
+    element, factors = element[order], value.ravel()[order]
+    changes = element[1:] != element[:-1]
+    edge = jnp.ones((1,), jnp.bool_)
+
+    def together(a: tuple[jax.Array, jax.Array], b: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        return jnp.where(b[1], b[0], a[0] * b[0]), a[1] | b[1]
+
+    products, _ = lax.associative_scan(together, (factors, jnp.concatenate([edge, changes])))
+    ends = jnp.where(jnp.concatenate([changes, edge]), element, target.size)
+    ones = jnp.ones((target.size,), target.dtype)
+    return target * ones.at[ends].set(products, mode="drop").reshape(target.shape)
+
+
+def _logsumexp(target: jax.Array, place: Place, value: jax.Array) -> jax.Array:
+    largest = lax.stop_gradient(target).at[place].max(lax.stop_gradient(value), mode="drop")
+    shift = jnp.where(jnp.isfinite(largest), largest, 0)
+    terms = jnp.exp(value - shift.at[place].get(mode="clip"))
+    total = jnp.exp(target - shift).at[place].add(terms, mode="drop")
+    # The logarithm of zero must not meet a derivative.
+    nothing = total == 0
+    return jnp.where(nothing, -jnp.inf, jnp.log(jnp.where(nothing, 1, total)) + shift)

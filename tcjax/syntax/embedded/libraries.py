@@ -1,0 +1,48 @@
+"""What the functions and types of NumPy, JAX and `math` are called here, where the name is another."""
+
+from typing import Final
+
+from .types import CANONICAL
+
+# The libraries' names for what TC calls otherwise.
+NAMES: Final = {
+    "maximum": "max",
+    "minimum": "min",
+    "absolute": "abs",
+    "power": "pow",
+    "float_power": "pow",
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
+    "bitwise_count": "popcount",
+    "conjugate": "conj",
+    "gamma": "tgamma",
+    "gammaln": "lgamma",
+    "i0": "cyl_bessel_i0",
+    "logistic": "sigmoid",
+    "ndtr": "normcdf",
+    "ndtri": "normcdfinv",
+    "swish": "silu",
+}
+OPERATORS: Final = {
+    "divide": "truediv",
+    "true_divide": "truediv",
+    "floor_divide": "//",
+    "mod": "%",
+    "logical_and": "&&",
+    "logical_or": "||",
+}
+
+# NumPy's names: its `byte` has a sign.
+SCALARS: Final = {name: name for name in CANONICAL} | {
+    "bool_": "bool",
+    "byte": "int8",
+    "ubyte": "uint8",
+    "half": "float16",
+    "single": "float32",
+    "double": "float64",
+}

@@ -1,0 +1,263 @@
+"""Each access pattern gets the operation that fits it, and no array of the size of the iteration space."""
+
+import jax
+import pytest
+
+import tcjax
+from tcjax.planning import nodes
+
+FLOAT = "float32"
+
+
+def spec(*shape: int, dtype: str = FLOAT) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(shape, dtype)
+
+
+MM = "def f(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
+
+# Program, argument shapes, the operation of each statement, and the most temporary bytes that it may take when compiled.
+CASES = {
+    "matrix product": (MM, (spec(64, 512), spec(512, 64)), ["dot_general"], 0),
+    "matrix times vector": (
+        "def f(float(M,K) A, float(K) b) -> (c) { c(m) +=! A(m,k) * b(k) }",
+        (spec(256, 512), spec(512)),
+        ["dot_general"],
+        0,
+    ),
+    "vector times matrix": (
+        "def f(float(M,K) A, float(M) b) -> (c) { c(k) +=! A(m,k) * b(m) }",
+        (spec(256, 512), spec(256)),
+        ["dot_general"],
+        0,
+    ),
+    "rows times rows": (
+        "def f(float(N,D) A, float(N,D) B) -> (c) { c(n) +=! A(n,d) * B(n,d) }",
+        (spec(256, 512), spec(256, 512)),
+        ["reduce sum"],
+        4096,
+    ),
+    "an affine layer": (
+        "def f(float(B,I) x, float(I,O) w, float(O) b) -> (y) { y(n,o) = max(b(o) + sum[i](x(n,i) * w(i,o)), 0) }",
+        (spec(64, 512), spec(512, 64), spec(64)),
+        ["dot_general"],
+        64 * 64 * 4,
+    ),
+    "a sum of two products": (
+        "def f(float(M,K) A, float(K,N) B, float(M,K) D, float(K,N) E) -> (C)"
+        " { C(m,n) +=! A(m,k) * B(k,n) + D(m,k) * E(k,n) }",
+        (spec(64, 512), spec(512, 64), spec(64, 512), spec(512, 64)),
+        ["dot_general"],
+        2 * 64 * 64 * 4,
+    ),
+    "three operands": (
+        "def f(float(I,J,K) T, float(J,R) B, float(K,R) C) -> (A) { A(i,r) +=! T(i,j,k) * B(j,r) * C(k,r) }",
+        (spec(64, 64, 64), spec(64, 16), spec(64, 16)),
+        ["dot_general"],
+        64 * 64 * 16 * 4,
+    ),
+    "tiny matrices, one for each pixel": (
+        "def f(float(N,A,B,H,W) I, float(N,B,C,H,W) J) -> (O) { O(n,a,c,h,w) +=! I(n,a,b,h,w) * J(n,b,c,h,w) }",
+        (spec(2, 16, 8, 14, 14), spec(2, 8, 2, 14, 14)),
+        ["unrolled sum"],
+        0,
+    ),
+    "convolution with many channels": (
+        "def f(float(N,C,H,W) I, float(O,C,KH,KW) K) -> (R) { R(n,o,h,w) +=! I(n,c,h+kh,w+kw) * K(o,c,kh,kw) }",
+        (spec(4, 32, 30, 30), spec(64, 32, 3, 3)),
+        ["conv_general_dilated"],
+        2_000_000,
+    ),
+    "convolution, channels last, strided and dilated": (
+        "def f(float(N,H,W,C) I, float(KH,KW,C,O) K) -> (R) { R(n,h,w,o) +=! I(n,2*h+kh,w+2*kw,c) * K(kh,kw,c,o) }",
+        (spec(4, 30, 30, 32), spec(3, 3, 32, 64)),
+        ["conv_general_dilated"],
+        2_000_000,
+    ),
+    "convolution in three dimensions": (
+        "def f(float(N,C,D,H,W) I, float(O,C,P,Q,R) K) -> (O)"
+        " { O(n,o,d,h,w) +=! I(n,c,d+p,h+q,w+r) * K(o,c,p,q,r) }".replace("-> (O)", "-> (Z)").replace("{ O(", "{ Z("),
+        (spec(2, 16, 8, 8, 8), spec(16, 16, 3, 3, 3)),
+        ["conv_general_dilated"],
+        2_000_000,
+    ),
+    "convolution padded by a guard": (
+        "def f(float(N,C,H) I, float(O,C,K) W) -> (R)"
+        " { R(n,o,h) +=! (h+k-1 >= 0 && h+k-1 < H) ? I(n,c,h+k-1) * W(o,c,k) : 0.0 where h in 0:H }",
+        (spec(4, 32, 64), spec(64, 32, 3)),
+        ["conv_general_dilated"],
+        1_000_000,
+    ),
+    "grouped convolution with few channels": (
+        "def f(float(N,G,C,H,W) I, float(G,F,C,KH,KW) K) -> (R)"
+        " { R(n,g,f,h,w) +=! I(n,g,c,h+kh,w+kw) * K(g,f,c,kh,kw) }",
+        (spec(2, 8, 4, 20, 20), spec(8, 4, 4, 3, 3)),
+        ["shifted slices"],
+        0,
+    ),
+    "depthwise convolution": (
+        "def f(float(N,C,H,W) I, float(C,KH,KW) K) -> (R) { R(n,c,h,w) +=! I(n,c,h+kh,w+kw) * K(c,kh,kw) }",
+        (spec(4, 32, 30, 30), spec(32, 3, 3)),
+        ["shifted slices"],
+        0,
+    ),
+    "a small pool": (
+        "def f(float(N,C,H,W) I) -> (R) { R(n,c,h,w) max=! I(n,c,2*h+kh,2*w+kw) where kh in 0:2, kw in 0:2 }",
+        (spec(4, 32, 30, 30),),
+        ["shifted slices"],
+        0,
+    ),
+    "a wide pool": (
+        "def f(float(N,C,H,W) I) -> (R) { R(n,c,h,w) max=! I(n,c,h+kh,w+kw) where kh in 0:9, kw in 0:9 }",
+        (spec(4, 8, 30, 30),),
+        ["reduce_window"],
+        4 * 8 * 30 * 30 * 4,
+    ),
+    "a product": ("def f(float(N,M) A) -> (p) { p(i) *=! A(i,j) }", (spec(64, 512),), ["reduce prod"], 16384),
+    "a stencil": (
+        "def f(float(N) A) -> (B) { B(i) = A(i-1) + A(i) + A(i+1) }",
+        (spec(4096),),
+        ["elementwise"],
+        0,
+    ),
+    "a strided, reversed, transposed read": (
+        "def f(float(N,M) A) -> (B) { B(j,i) = A(N-1-i,2*j) }",
+        (spec(64, 64),),
+        ["slice"],
+        0,
+    ),
+    "a flattened matrix": (
+        "def f(float(N,M) A) -> (B) { B(i) = A(i/M, i%M) where i in 0:N*M }",
+        (spec(64, 32),),
+        ["slice"],
+        0,
+    ),
+    "an unflattened vector": (
+        "def f(float(N) A) -> (B) { B(i,j) = A(8*i+j) where j in 0:8 }",
+        (spec(4096),),
+        ["slice"],
+        0,
+    ),
+    "an embedding bag": (
+        "def f(float(E,D) T, int32(B,L) I) -> (O) { O(b,d) +=! T(I(b,l),d) }",
+        (spec(1000, 64), spec(128, 20, dtype="int32")),
+        ["unrolled gather"],
+        0,
+    ),
+    "an embedding": (
+        "def f(float(E,D) T, int32(B) I) -> (O) { O(b,d) = T(I(b),d) }",
+        (spec(1000, 64), spec(128, dtype="int32")),
+        ["gather"],
+        0,
+    ),
+    "8-bit products accumulated in 32": (
+        "def f(int8(M,K) A, int8(K,N) B) -> (int32(M,N) C) { C(m,n) +=! A(m,k) * B(k,n) }",
+        (spec(64, 512, dtype="int8"), spec(512, 64, dtype="int8")),
+        ["dot_general"],
+        0,
+    ),
+    "softmax": (
+        "def f(float(N,D) x) -> (y) { y(n,d) = exp(x(n,d) - max[j](x(n,j))) / sum[j](exp(x(n,j) - max[k](x(n,k)))) }",
+        (spec(64, 256),),
+        ["reduce sum"],
+        65536,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_statement_gets_the_operation_that_fits_it(name: str) -> None:
+    text, specs, operations, _ = CASES[name]
+
+    explained = tcjax.kernel(text).explain(*specs).to_dict()
+
+    assert [statement["operation"] for statement in explained["statements"]] == operations
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_statement_takes_no_more_temporary_memory_than_its_operation_needs(name: str) -> None:
+    text, specs, _, most = CASES[name]
+
+    compiled = jax.jit(tcjax.kernel(text)).lower(*specs).compile()
+
+    # Constants of a few bytes (the start of a reduction, indices) are not arrays.
+    assert compiled.memory_analysis().temp_size_in_bytes <= most + 128
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_predicted_temporary_memory_is_near_what_xla_takes(name: str) -> None:
+    text, specs, _, _ = CASES[name]
+    kernel = tcjax.kernel(text)
+    actual = jax.jit(kernel).lower(*specs).compile().memory_analysis().temp_size_in_bytes
+
+    predicted = kernel.explain(*specs).to_dict()["temporary_bytes"]
+
+    assert predicted <= 2 * actual + 40_000
+    assert actual <= 2 * predicted + 40_000
+
+
+def _kinds(node: nodes.Node) -> list[type]:
+    return [type(node), *(kind for operand in nodes.operands(node) for kind in _kinds(operand))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(float(N) A) -> (B) { B(i) = A(i) + A(N-1-i) }",
+        "def f(float(N) A) -> (B) { B(i) = A(i+1) * A(i) where i in 0:N-1 }",
+        "def f(float(N) A) -> (B) { B(i) = i > 0 ? A(i-1) : 0.0 where i in 0:N }",
+        "def f(float(N) A) -> (B) { B(i) = A(i/2) }",
+        "def f(float(N) A) -> (B) { B(i) = A(3*i+1) }",
+        "def f(float(N) A) -> (B) { B(i,j) = A(4*i+j) where j in 0:4 }",
+        "def f(float(N) A) -> (B) { B(i,j) = A(4*i+j) where j in 0:3, i in 0:2 }",
+    ],
+)
+def test_affine_reads_are_slices_never_lookups(text: str) -> None:
+    plan = tcjax.kernel(text).plan(spec(12))
+
+    reads = []
+    pending = [stage.value for stage in plan.stages]
+    while pending:
+        node = pending.pop()
+        reads += [node] if isinstance(node, nodes.Read) else []
+        pending += nodes.operands(node)
+    assert reads
+    assert all(isinstance(d, nodes.Strip) for read in reads for d in read.dimensions)
+
+
+def test_what_does_not_change_with_the_reduction_is_multiplied_afterwards() -> None:
+    text = "def f(float(M,K) A, float(K,N) B, float(N) s) -> (C) { C(m,n) +=! A(m,k) * s(n) * B(k,n) * 2.0 }"
+
+    plan = tcjax.kernel(text).plan(spec(8, 64), spec(64, 32), spec(32))
+
+    value = plan.stages[0].value
+    assert isinstance(value, nodes.Apply)
+    (contraction,) = [kind for kind in _kinds(value) if kind is nodes.Contract]
+    assert contraction is nodes.Contract
+
+
+def test_an_index_that_a_summand_lacks_multiplies_it_by_its_extent() -> None:
+    text = "def f(float(N) x, float(N,M) A) -> (y) { y(i) +=! x(i) + A(i,j) }"
+
+    with pytest.warns(tcjax.CompileWarning, match="sum"):
+        kernel = tcjax.kernel(text)
+
+    import numpy as np
+
+    x, A = np.arange(3, dtype=FLOAT), np.ones((3, 5), FLOAT)
+    np.testing.assert_allclose(kernel(x, A), 5 * x + A.sum(1))
+
+
+def test_a_causal_mask_is_laid_over_the_operand_that_has_its_indices() -> None:
+    text = "def f(float(Q,K) w, float(K,E) v) -> (o) { o(q,e) +=! w(q,k) * v(k,e) where k <= q }"
+
+    plan = tcjax.kernel(text).plan(spec(64, 64), spec(64, 32))
+
+    assert isinstance(plan.stages[0].value, nodes.Contract)
+
+
+def test_an_unrolled_window_of_one_step_is_not_a_loop() -> None:
+    text = "def f(float(H) I, float(K) W) -> (O) { O(h) +=! I(h+k) * W(k) }"
+
+    plan = tcjax.kernel(text).plan(spec(9), spec(1))
+
+    assert nodes.Unroll not in _kinds(plan.stages[0].value)

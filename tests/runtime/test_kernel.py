@@ -1,0 +1,285 @@
+"""The kernel object: calls, what it tells of itself, and JAX's transformations of it."""
+
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tcjax
+
+MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
+IN_PLACE = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) += A(m,k) * B(k,n) }"
+
+
+def arrays(*shapes: tuple[int, ...]) -> list[np.ndarray]:
+    rng = np.random.default_rng(0)
+    return [rng.normal(size=shape).astype("float32") for shape in shapes]
+
+
+def in_place() -> tcjax.Kernel:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tcjax.CompileWarning)
+        return tcjax.kernel(IN_PLACE)
+
+
+def test_arguments_go_by_position_or_by_name() -> None:
+    kernel = tcjax.kernel(MM)
+    A, B = arrays((4, 3), (3, 5))
+
+    results = [kernel(A, B), kernel(A, B=B), kernel(B=B, A=A), kernel(jnp.asarray(A), B)]
+
+    for result in results:
+        np.testing.assert_allclose(result, A @ B, rtol=1e-5)
+
+
+def test_python_numbers_and_lists_take_the_parameters_type() -> None:
+    kernel = tcjax.kernel("def f(float(N) A, float s, int32 k) -> (B) { B(i) = A(i) * s + k }")
+
+    result = kernel([1, 2, 3], 2, np.int32(1))
+
+    assert result.dtype == jnp.float32
+    np.testing.assert_array_equal(result, [3.0, 5.0, 7.0])
+
+
+def test_several_returns_come_as_a_tuple_in_their_order() -> None:
+    kernel = tcjax.kernel("def f(float(N) A) -> (C, B) { B(i) = A(i) + 1  C(i) = B(i) * 2 }")
+
+    C, B = kernel(np.zeros(3, "float32"))
+
+    np.testing.assert_array_equal(B, [1, 1, 1])
+    np.testing.assert_array_equal(C, [2, 2, 2])
+
+
+def test_an_initial_value_is_passed_under_the_outputs_name() -> None:
+    A, B, C = arrays((4, 3), (3, 5), (4, 5))
+
+    result = in_place()(A, B, C=C)
+
+    np.testing.assert_allclose(result, C + A @ B, rtol=1e-5)
+
+
+def test_without_an_initial_value_an_accumulation_starts_from_the_identity() -> None:
+    A, B = arrays((4, 3), (3, 5))
+
+    with pytest.warns(tcjax.CompileWarning, match="without initialisation"):
+        kernel = tcjax.kernel(IN_PLACE)
+
+    np.testing.assert_allclose(kernel(A, B), A @ B, rtol=1e-5)
+
+
+def test_a_size_that_only_an_annotation_mentions_is_passed_by_keyword() -> None:
+    kernel = tcjax.kernel("def f(int32(N) I, float(N) x) -> (float(B) H) { H(I(n)) +=! x(n) }")
+    I, x = np.array([0, 5, 5, 1], "int32"), np.ones(4, "float32")
+
+    result = kernel(I, x, B=6)
+
+    np.testing.assert_array_equal(result, np.bincount(I, x, 6))
+
+
+def test_a_definition_without_types_takes_what_it_is_called_with() -> None:
+    kernel = tcjax.kernel("C(m,n) +=! A(m,k) * B(k,n)")
+    A, B = np.arange(6).reshape(2, 3), np.arange(6).reshape(3, 2)
+
+    whole = kernel(A.astype("int32"), B.astype("int32"))
+    real = kernel(A.astype("float32"), B.astype("float32"))
+
+    assert (whole.dtype, real.dtype) == (jnp.int32, jnp.float32)
+    np.testing.assert_array_equal(whole, A @ B)
+    np.testing.assert_array_equal(real, A @ B)
+
+
+def test_a_kernel_is_traced_once_for_arguments_of_one_kind() -> None:
+    traced = []
+
+    def seen(x: jax.Array) -> jax.Array:
+        traced.append(x.shape)
+        return x * 2
+
+    kernel = tcjax.kernel("def f(float(N) A) -> (B) { B(i) = seen(A(i)) }", fns={"seen": seen})
+    A = jnp.ones(3)
+    kernel(A)
+    before = len(traced)
+
+    kernel(A + 1)
+
+    assert len(traced) == before
+    kernel(jnp.ones(4))
+    assert len(traced) > before
+
+
+def test_a_kernel_works_under_every_transformation() -> None:
+    kernel = tcjax.kernel(MM)
+    A, B = map(jnp.asarray, arrays((4, 3), (3, 5)))
+    G = jnp.asarray(arrays((4, 5))[0])
+
+    jitted = jax.jit(kernel)(A, B)
+    _, pulled = jax.vjp(kernel, A, B)
+    _, pushed = jax.jvp(kernel, (A, B), (A, B))
+    batched = jax.vmap(kernel, in_axes=(0, None))(jnp.stack([A, 2 * A]), B)
+    hessian = jax.hessian(lambda a: jnp.sum(kernel(a, B) ** 2))(A)
+    exported = jax.export.deserialize(jax.export.export(jax.jit(kernel))(A, B).serialize()).call(A, B)
+
+    np.testing.assert_allclose(jitted, A @ B, rtol=1e-5)
+    np.testing.assert_allclose(pulled(G)[0], G @ B.T, rtol=1e-5)
+    np.testing.assert_allclose(pulled(G)[1], A.T @ G, rtol=1e-5)
+    np.testing.assert_allclose(pushed, 2 * (A @ B), rtol=1e-5)
+    np.testing.assert_allclose(batched, jnp.stack([A @ B, 2 * A @ B]), rtol=1e-5)
+    # The second derivative of |AB|^2 couples the elements of one row of A only.
+    expected = 2 * np.einsum("ac,bd->abcd", np.eye(4), B @ B.T)
+    np.testing.assert_allclose(hessian, expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(exported, A @ B, rtol=1e-5)
+
+
+def test_interpret_gives_numpy_arrays_in_the_same_structure() -> None:
+    kernel = tcjax.kernel("def f(float(N) A) -> (B, s) { B(i) = A(i) * 2  s +=! A(i) }")
+
+    B, s = kernel.interpret([1.0, 2.0])
+
+    assert isinstance(B, np.ndarray)
+    assert isinstance(s, np.ndarray)
+    np.testing.assert_array_equal(B, [2, 4])
+    assert s == 3
+
+
+def test_ranges_are_numbers_with_arguments_and_symbols_without() -> None:
+    kernel = tcjax.kernel("def c(float(N) I, float(K) W) -> (O) { O(i) +=! I(i+k) * W(k) }")
+
+    numbers = kernel.ranges(np.ones(10, "float32"), jax.ShapeDtypeStruct((3,), "float32"))
+    symbols = kernel.ranges()
+
+    assert numbers == [{"i": (0, 8), "k": (0, 3)}]
+    assert [{name: str(interval) for name, interval in ranges.items()} for ranges in symbols] == [
+        {"i": "[0, N - K + 1)", "k": "[0, K)"}
+    ]
+
+
+def test_ranges_of_a_called_definition_stand_in_its_place() -> None:
+    library = tcjax.load(MM + " def f(float(N,N) A) -> (D) { B(i,j) = A(j,i)  D = mm(A, B) }")
+
+    ranges = library.f.ranges(np.ones((2, 2), "float32"))
+
+    assert ranges == [{"i": (0, 2), "j": (0, 2)}, {"m": (0, 2), "n": (0, 2), "k": (0, 2)}]
+
+
+def test_an_output_that_starts_elsewhere_is_stored_from_its_minimum() -> None:
+    kernel = tcjax.kernel("def f(float(N) A) -> (B, C) { B(i) = A(i-1)  C(i) = B(i) + A(i) }")
+    A = np.arange(5, dtype="float32")
+
+    B, C = kernel(A)
+
+    np.testing.assert_array_equal(B, A)
+    np.testing.assert_array_equal(C, A[:-1] + A[1:])
+    assert kernel.ranges(A) == [{"i": (1, 6)}, {"i": (1, 5)}]
+    assert "first element at [1]" in str(kernel.explain(A))
+
+
+def test_the_explanation_names_ranges_operation_reason_and_cost() -> None:
+    kernel = tcjax.kernel(MM)
+
+    explained = kernel.explain(*arrays((64, 32), (32, 16)))
+
+    (statement,) = explained.to_dict()["statements"]
+    assert statement["operation"] == "dot_general"
+    assert (statement["ranges"]["k"]["lo"], statement["ranges"]["k"]["hi"]) == (0, 32)
+    assert statement["flops"] == 2 * 64 * 32 * 16
+    assert statement["bytes"] == 4 * (64 * 32 + 32 * 16 + 64 * 16)
+    assert all(word in str(explained) for word in ("dot_general", "because", "65.5 k operations", "temporary"))
+
+
+def test_a_program_is_written_back_in_either_notation() -> None:
+    kernel = tcjax.kernel(MM)
+    A, B = arrays((4, 3), (3, 5))
+
+    again = tcjax.kernel(kernel.to("tc"))
+
+    assert str(kernel) == kernel.to("tc")
+    assert "C[m, n] += A[m, k] * B[k, n]" in kernel.to("python")
+    np.testing.assert_array_equal(again(A, B), kernel(A, B))
+    assert again.ir() == kernel.ir()
+
+
+def test_plan_and_ir_are_printable() -> None:
+    kernel = tcjax.kernel(MM)
+
+    assert "dot_general" in str(kernel.plan(*arrays((64, 32), (32, 16))))
+    assert "sum[k]" in str(kernel.ir())
+    assert "mm(A, B)" in repr(kernel)
+
+
+@pytest.mark.parametrize(
+    ("call", "code", "words"),
+    [
+        (lambda k, A, B: k(A), "TC0503", ["takes 2 inputs but got 1", "`B` missing"]),
+        (lambda k, A, B: k(A, B, B), "TC0503", ["takes 2 inputs but got 3"]),
+        (lambda k, A, B: k(A, B, A=A), "TC0503", ["`A` is given twice"]),
+        (lambda k, A, B: k(A, B, D=A), "TC0503", ["no argument `D`"]),
+        (lambda k, A, B: k(A[0], B), "TC0502", ["`A`", "2 dimensions", "1 dimension"]),
+        (lambda k, A, B: k(A, A), "TC0601", ["`K` is 3 in dimension 1 of `A`", "4 in dimension 0 of `B`"]),
+        (lambda k, A, B: k(A.astype("int32"), B), "TC0305", ["`A` is declared float32", "int32"]),
+        (lambda k, A, B: k("text", B), "TC0305", ["`A`", "str"]),
+        (lambda k, A, B: k(None, B), "TC0305", ["`A`", "NoneType"]),
+        (lambda k, A, B: k([[1, 2], [3]], B), "TC0305", ["`A`", "list"]),
+        (lambda k, A, B: k(np.array([object()]), B), "TC0305", ["`A`"]),
+        (lambda k, A, B: k.to("fortran"), "TC0308", ["'fortran'"]),
+    ],
+)
+def test_a_wrong_call_is_a_compile_error_that_names_the_argument(call, code: str, words: list[str]) -> None:
+    kernel = tcjax.kernel(MM)
+    A, B = arrays((4, 3), (3, 5))
+
+    with pytest.raises(tcjax.CompileError) as caught:
+        call(kernel, A, B)
+
+    assert caught.value.code == code
+    assert all(word in str(caught.value) for word in words)
+    assert caught.value.help
+
+
+def test_a_wrong_size_under_jit_is_the_same_compile_error() -> None:
+    kernel = tcjax.kernel(MM)
+    A, B = arrays((4, 3), (4, 5))
+
+    with pytest.raises(tcjax.CompileError, match="TC0601"):
+        jax.jit(kernel)(A, B)
+
+
+def test_an_initial_value_of_a_wrong_size_is_refused() -> None:
+    A, B, C = arrays((4, 3), (3, 5), (5, 4))
+
+    with pytest.raises(tcjax.CompileError) as caught:
+        in_place()(A, B, C=C)
+
+    assert caught.value.kind == "shape"
+
+
+def test_64_bit_types_without_x64_mode_are_computed_in_32_bits_and_say_so_once() -> None:
+    with pytest.warns(tcjax.CompileWarning, match="x64 mode is off"):
+        kernel = tcjax.kernel("def f(double(N) A) -> (B) { B(i) = A(i) * 0.1 }")
+
+    result = kernel(np.ones(3))
+
+    assert result.dtype == jnp.float32
+    assert kernel.interpret(np.ones(3)).dtype == np.float64
+
+
+def test_a_python_function_that_does_not_fit_is_a_compile_error() -> None:
+    def broken(x: jax.Array) -> jax.Array:
+        raise RuntimeError("not today")
+
+    kernel = tcjax.kernel("def f(float(N) A) -> (B) { B(i) = broken(A(i)) }", fns={"broken": broken})
+
+    with pytest.raises(tcjax.CompileError, match="not today"):
+        kernel(np.ones(3, "float32"))
+
+
+def test_whole_tensors_go_through_python_functions() -> None:
+    kernel = tcjax.kernel(
+        "def f(float(N,M) A) -> (B) { S = sorted_rows(A)  B(i) = S(i,0) }",
+        fns={"sorted_rows": lambda x: jnp.sort(x, axis=-1)},
+    )
+    (A,) = arrays((3, 4))
+
+    np.testing.assert_array_equal(kernel(A), A.min(1))
+    np.testing.assert_array_equal(kernel.interpret(A), A.min(1))
