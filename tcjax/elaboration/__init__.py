@@ -2,10 +2,12 @@
 
 from .check import check, guess
 from .elaborate import elaborate
+from .scope import RESERVED
 from .signature import Argument, ForeignFunction
 from .uses import completed, needs_signature, parameters, ranks_from_uses
 
 __all__ = [
+    "RESERVED",
     "Argument",
     "ForeignFunction",
     "check",

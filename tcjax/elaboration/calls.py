@@ -28,7 +28,9 @@ def as_call(node: ast.Assign | ast.CallAssign, environment: Environment) -> ast.
     if node.reducer is not None or node.indices or not isinstance(node.value, ast.Apply):
         return None
     name, arguments = node.value.function, node.value.arguments
-    if name in environment.tensors or name in BUILTINS or name in ("min", "max"):
+    if name in environment.tensors or name in ("min", "max"):
+        return None
+    if name in BUILTINS and name not in environment.functions:
         return None
     call = ast.CallAssign((node.target,), name, arguments, span=node.span)
     if name in environment.functions:

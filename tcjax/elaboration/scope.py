@@ -136,7 +136,7 @@ class Scope:
         if not self._is_local(name):
             if name in environment.tensors:
                 return environment.tensors[name]
-            if name in BUILTINS:
+            if name in BUILTINS and name not in environment.functions:
                 builtin = BUILTINS[name]
                 if len(node.arguments) != builtin.arity:
                     raise _wrong_count(node, counted(builtin.arity, "value"))

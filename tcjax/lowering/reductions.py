@@ -118,6 +118,29 @@ def _extreme(dtype: jnp.dtype, *, largest: bool) -> jax.Array:
 
 
 def lower_unroll(node: Unroll, context: Context, lower: Lower) -> jax.Array:
+    if node.derivative is None:
+        return _unrolled(node, context, lower)
+    folded = node.derivative
+    names = sorted(context.arrays)
+
+    def here(arrays: tuple[jax.Array, ...]) -> Context:
+        return Context(dict(zip(names, arrays, strict=True)), context.foreign, context.steps)
+
+    @jax.custom_jvp
+    def run(*arrays: jax.Array) -> jax.Array:
+        return _unrolled(node, here(arrays), lower)
+
+    @run.defjvp
+    def derive(primals: tuple[jax.Array, ...], tangents: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
+        def reduced(*arrays: jax.Array) -> jax.Array:
+            return transpose(lower(folded, here(arrays)), folded.axes, node.axes)
+
+        return run(*primals), jax.jvp(reduced, primals, tangents)[1]
+
+    return run(*(context.arrays[name] for name in names))
+
+
+def _unrolled(node: Unroll, context: Context, lower: Lower) -> jax.Array:
     together = combine(node.reducer)
     total: jax.Array | None = None
     indices = [index for index, _, _ in node.box]

@@ -90,16 +90,16 @@ def as_products(
 
 def _is_stored(factor: ir.Expr) -> bool:
     """Whether the factor is in memory already, so that contracting it costs no temporary."""
-    return isinstance(factor.operand if isinstance(factor, ir.Cast) else factor, ir.Access)
+    read = factor.operand if isinstance(factor, ir.Cast) else factor
+    return isinstance(read, ir.Access) and not any(index.is_data for index in read.indices)
 
 
 def _attach(mask: ir.Expr, factors: list[ir.Expr]) -> list[ir.Expr]:
-    """The factors with the mask laid over one that has all its indices; none if there is no such factor."""
+    """The factors, those that have all indices of the mask zero where it is false; none if there is no such factor."""
     needed = ir.free_indices(mask)
-    for position, factor in enumerate(factors):
-        if needed <= ir.free_indices(factor):
-            return [*factors[:position], masked(mask, factor, 0), *factors[position + 1 :]]
-    return []
+    covers = [needed <= ir.free_indices(factor) for factor in factors]
+    pairs = zip(factors, covers, strict=True)
+    return [masked(mask, factor, 0) if own else factor for factor, own in pairs] if any(covers) else []
 
 
 def _operand(factor: ir.Expr, accumulate: str, scope: Scope) -> Node:

@@ -75,9 +75,13 @@ def _convolution(
         windows,
         dtype=accumulate,
         axes=scope.sorted(batch | groups | features | outputs),
-        why=f"{', '.join(sorted(map(str, taps)))} slide along {', '.join(sorted(map(str, outputs)))}; "
-        f"{terms} multiply-adds an output are too many to unroll",
+        why=f"{_listed(taps)} slide{'s' if len(taps) == 1 else ''} along {_listed(outputs)}, "
+        f"with {scope.points(channels)} x {scope.points(features)} channels to multiply at each",
     )
+
+
+def _listed(indices: Iterable[IndexVar]) -> str:
+    return ", ".join(sorted(map(str, indices)))
 
 
 def _slices_win(terms: int, groups: int, channels: int, features: int) -> bool:
@@ -100,7 +104,7 @@ def _single_axes(subscripts: Iterable[Affine], scope: Scope) -> frozenset[IndexV
     return frozenset(found) if len(set(found)) == len(found) else None
 
 
-def is_padding(mask: ir.Expr, reads: "tuple[ir.Access, ...]", scope: Scope) -> bool:
+def is_padding(mask: ir.Expr, reads: Iterable[ir.Access], scope: Scope) -> bool:
     """Whether the mask says no more than "inside the arrays": then zeros around them say it too."""
     inside = set()
     for read in reads:

@@ -154,11 +154,16 @@ class Pool(Computation):
 
 @dataclass(frozen=True, slots=True)
 class Unroll(Computation):
-    """The elementwise combination of `body` at every point of a small box of indices."""
+    """The elementwise combination of `body` at every point of a small box of indices.
+
+    `derivative` is the same value as one reduction, whose derivative is cheaper: of many gathers, JAX would scatter
+    each into an array of its own.
+    """
 
     reducer: Reducer
     box: tuple[tuple[IndexVar, int, int], ...]
     body: "Node"
+    derivative: "Node | None" = None
 
 
 @dataclass(frozen=True, slots=True)

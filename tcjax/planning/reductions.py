@@ -6,7 +6,7 @@ from .. import ir
 from ..ir import Reducer
 from ..symbolic import IndexVar
 from .contractions import as_contraction, as_products
-from .convolutions import as_convolution
+from .convolutions import as_convolution, is_padding
 from .factors import Product, both, depends, masked, multiply, summands
 from .nodes import Fold, Node, OrderStatistic, Position, Unroll
 from .scope import Scope, fill, greatest, identity
@@ -166,6 +166,10 @@ def _plan_product(indices: tuple[IndexVar, ...], product: Product, accumulate: s
         node = scope.apply("*", (node, fill(_number(repeats, accumulate), accumulate)), accumulate)
     for factor in outside:
         node = scope.apply("*", (node, scope.cast(plan_value(factor, scope), accumulate)), accumulate)
+    if mask is not None and not ir.types.is_integral(accumulate) and not all(isinstance(f, ir.Const) for f in outside):
+        # Where no point takes part, an infinite factor must not meet the zero of the empty sum.
+        some = plan_fold(Reducer.ANY, indices, mask, None, "bool", scope)
+        node = scope.apply("where", (some, node, fill(0, accumulate)), accumulate)
     return node
 
 
@@ -194,16 +198,28 @@ def _plan_inside(
     convolution = as_convolution(indices, factors, mask, accumulate, scope)
     if convolution is not None:
         return convolution
+    if mask is not None and is_padding(mask, [factor for factor in factors if isinstance(factor, ir.Access)], scope):
+        mask = None
     steps = _steps(indices, multiply(factors), mask, scope)
     if steps:
         rest = tuple(index for index in indices if index not in steps)
         body = _plan_inside(rest, factors, mask, accumulate, dtype, scope.unrolling(steps))
-        return _unroll(Reducer.SUM, steps, scope.cast(body, accumulate), scope, _why_steps(steps, factors, scope))
+        unrolled = _unroll(Reducer.SUM, steps, scope.cast(body, accumulate), scope, _why_steps(steps, factors, scope))
+        if not gathered_indices(steps, multiply(factors), scope):
+            return unrolled
+        return replace(unrolled, derivative=_contracted(indices, factors, mask, accumulate, scope))
     steps = as_products(indices, factors, mask, scope)
     if steps:
         body = scope.cast(plan_value(multiply(factors), scope.unrolling(steps)), accumulate)
         why = f"{scope.points(steps)} products each: too few for a matrix multiplication"
         return _unroll(Reducer.SUM, steps, body, scope, why)
+    return _contracted(indices, factors, mask, accumulate, scope)
+
+
+def _contracted(
+    indices: tuple[IndexVar, ...], factors: list[ir.Expr], mask: ir.Expr | None, accumulate: str, scope: Scope
+) -> Node:
+    """The sum of a product as a contraction, or as an elementwise product that is summed."""
     contraction = as_contraction(indices, factors, mask, accumulate, scope)
     if contraction is not None:
         return contraction
@@ -251,7 +267,21 @@ def _plan_fold(
     if steps:
         rest = tuple(index for index in indices if index not in steps)
         inner = _plan_fold(reducer, rest, body, guard, accumulate, scope.unrolling(steps))
-        return _unroll(reducer, steps, inner, scope, _why_steps(steps, [body], scope))
+        unrolled = _unroll(reducer, steps, inner, scope, _why_steps(steps, [body], scope))
+        if not gathered_indices(steps, body, scope):
+            return unrolled
+        return replace(unrolled, derivative=_folded(reducer, indices, body, guard, accumulate, scope))
+    return _folded(reducer, indices, body, guard, accumulate, scope)
+
+
+def _folded(
+    reducer: Reducer,
+    indices: tuple[IndexVar, ...],
+    body: ir.Expr,
+    guard: ir.Expr | None,
+    accumulate: str,
+    scope: Scope,
+) -> Node:
     operand = scope.cast(plan_value(masked(guard, body, identity(reducer, body.dtype)), scope), accumulate)
     return _fold(reducer, indices, operand, scope)
 
@@ -275,7 +305,7 @@ def _fold(reducer: Reducer, indices: tuple[IndexVar, ...], operand: Node, scope:
     return Fold(reducer, operand, present, dtype=operand.dtype, axes=_remaining(operand, present))
 
 
-def _unroll(reducer: Reducer, steps: tuple[IndexVar, ...], body: Node, scope: Scope, why: str) -> Node:
+def _unroll(reducer: Reducer, steps: tuple[IndexVar, ...], body: Node, scope: Scope, why: str) -> Unroll:
     box = tuple((index, *scope.box[index]) for index in steps)
     return Unroll(reducer, box, body, dtype=body.dtype, axes=body.axes, why=why)
 

@@ -164,7 +164,8 @@ def _remedy(
     if region.extent == Size.of(0):
         return f"pass arrays for which `{access.tensor.name}` has elements"
     if not subscript.variables:
-        return f"use a subscript from {region.lo} to {region.hi - 1}"
+        larger = f", or give `{access.tensor.name}` larger extents in the return annotation" if writes else ""
+        return f"use a subscript from {region.lo} to {region.hi - 1}{larger}"
     inside = _inside(subscript, region, solution)
     if constraint.read.path is not None:
         reading = " without reading a tensor" if _depends_on_data(constraint.read.path) else ""

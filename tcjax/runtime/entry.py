@@ -6,6 +6,7 @@ from typing import Any, Unpack, overload
 
 from ..diagnostics import Code, CompileError
 from ..syntax import ast, embedded, tc
+from .foreign import means_builtin
 from .kernel import Kernel
 from .options import KernelOptions, Options, check_options
 
@@ -136,7 +137,7 @@ def _from_function(function: Any, options: Options) -> Kernel:
         if isinstance(called, Kernel):
             others += _definitions(called, name)
             fns = {**called._compiler.options.fns, **fns}
-        elif name not in fns and callable(called):
+        elif name not in fns and callable(called) and not means_builtin(name, called):
             fns[name] = called
     options = Options(fns, options.accumulate, options.backend, options.strict)
     if reading.definition is None:

@@ -59,8 +59,25 @@ class PythonFunction:
         return CompileError(Code.UNKNOWN_FUNCTION, f"the Python function `{self.name}` {what}", help=help)
 
 
+# Where a name of a builtin comes from that means the builtin.
+_LIBRARIES = ("builtins", "math", "numpy", "scipy", "jax", "jaxlib")
+
+
+def means_builtin(name: str, function: Callable[..., Any]) -> bool:
+    """Whether a function that a program's scope binds to a builtin's name is a library's own, such as `jnp.exp`."""
+    module = str(getattr(function, "__module__", None) or type(function).__module__)
+    return name in ir.builtins.BUILTINS and module.partition(".")[0] in _LIBRARIES
+
+
 def wrap(fns: Mapping[str, Callable[..., Any]]) -> dict[str, PythonFunction]:
-    """The functions as elaboration sees them."""
+    """The functions as elaboration sees them. A name that TC reserves is refused; tcjax's additions may be replaced."""
+    for name in fns:
+        if name in elaboration.RESERVED:
+            raise CompileError(
+                Code.RESERVED_NAME,
+                f"`{name}` is a builtin function, so a Python function of that name would never be called",
+                help=f"give it another name, such as `my_{name}`",
+            )
     return {name: PythonFunction(name, function) for name, function in fns.items()}
 
 

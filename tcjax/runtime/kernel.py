@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .. import elaboration, ir, lowering, planning, ranges
+from .. import elaboration, ir, planning, ranges
 from ..diagnostics import Code, CompileError
 from ..symbolic import Interval
 from ..syntax import ast, embedded, tc
@@ -58,6 +58,9 @@ class Kernel:
         if key not in self._compiled:
 
             def run(*arrays: jax.Array) -> Any:
+                # Only who calls a kernel needs the lowerings: `import tcjax` stays light.
+                from .. import lowering
+
                 given, starts = arrays[: self._arity], arrays[self._arity :]
                 for parameter, array in zip(self._compiler.parameters, given, strict=True):
                     as_array(array, parameter.name, _declared(parameter), parameter.span)

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +107,6 @@ class Size:
         a, b = self.constant, other.constant
         if a is not None and b is not None:
             return Size.of(a * b)
-        if len(self.terms) * len(other.terms) > _TERM_LIMIT:
-            return _factor(self) * _factor(other)
         return _collect((tuple(sorted((*m, *n), key=str)), v * w) for m, v in self.terms for n, w in other.terms)
 
     __rmul__ = __mul__
@@ -198,9 +195,6 @@ class Size:
 
 SizeLike = Size | SizeVar | Floor | Extremum | int
 
-# More terms than anyone reads: beyond this a product of sums stays a product.
-_TERM_LIMIT: Final = 1000
-
 ZERO = Size(())
 ONE = Size((((), 1),))
 
@@ -259,11 +253,6 @@ def _collect(terms: Iterable[tuple[Monomial, int]]) -> Size:
     for monomial, weight in terms:
         weights[monomial] = weights.get(monomial, 0) + weight
     return Size(tuple(sorted(((m, w) for m, w in weights.items() if w), key=lambda term: " ".join(map(str, term[0])))))
-
-
-def _factor(size: Size) -> Size:
-    """The same size as one atom, which multiplication does not expand: a quotient by one."""
-    return size if len(size.terms) == 1 else Size.of(Floor(size, ONE))
 
 
 def _divided(size: Size, divisor: Size) -> Size:

@@ -53,3 +53,100 @@ def values(case: Case) -> None:
     found = case.kernel(*case.arguments.values(), **case.initial)
 
     agree(found, expected, loosest=loosest_of(case))
+
+
+def jitted(case: Case) -> None:
+    """The kernel inside a larger function that is compiled as a whole."""
+    expected = case.kernel.interpret(*case.arguments.values(), **case.initial)
+    found = jax.jit(lambda *arrays, **initial: case.kernel(*arrays, **initial))(
+        *case.arguments.values(), **case.initial
+    )
+
+    agree(found, expected, loosest=loosest_of(case))
+
+
+def vmapped(case: Case) -> None:
+    """The kernel mapped over one argument: a loop over the interpreter."""
+    names = list(case.arguments)
+    # Which argument follows from the text, so that the example alone decides.
+    axis = len(case.text) % len(names) if names else 0
+    if not names:
+        return
+    arrays = list(case.arguments.values())
+    stack = np.stack([arrays[axis], np.roll(arrays[axis], 1), arrays[axis][::-1] if arrays[axis].ndim else arrays[axis]])
+    places = [0 if number == axis else None for number in range(len(arrays))]
+    rows = [[row if number == axis else a for number, a in enumerate(arrays)] for row in stack]
+    expected = [case.kernel.interpret(*row, **case.initial) for row in rows]
+    found = jax.vmap(lambda *given: case.kernel(*given, **case.initial), in_axes=places)(*arrays[:axis], stack, *arrays[axis + 1 :])
+
+    if isinstance(expected[0], tuple):
+        agree(found, tuple(np.stack(parts) for parts in zip(*expected, strict=True)), loosest=loosest_of(case))
+    else:
+        agree(found, np.stack(expected), loosest=loosest_of(case))
+
+
+def moving(case: Case, most: int = 24) -> str | None:
+    """The name of a float argument or initial value to differentiate by, None if there is none of a testable size."""
+    everything = {**case.arguments, **case.initial}
+    names = [n for n, a in everything.items() if a.dtype.kind == "f" and 0 < a.size <= most]
+    return names[len(case.text) % len(names)] if names else None
+
+
+def gradient_of(case: Case, name: str) -> tuple[Any, list[np.ndarray | None]]:
+    """A function of the argument: the results' sum, each times a fixed cotangent; and these cotangents."""
+    everything = {**case.arguments, **case.initial}
+    shapes = jax.eval_shape(case.kernel, *case.arguments.values(), **case.initial)
+    rng = np.random.default_rng(len(case.text))
+    parts = shapes if isinstance(shapes, tuple) else (shapes,)
+    cotangents = [rng.uniform(0.5, 1.5, p.shape) if np.issubdtype(p.dtype, np.floating) else None for p in parts]
+
+    def objective(value: jax.Array) -> jax.Array:
+        given = {**everything, name: value}
+        results = case.kernel(**given)
+        pairs = zip(results if isinstance(results, tuple) else (results,), cotangents, strict=True)
+        return sum((jax.numpy.sum(r * d.astype(r.dtype)) for r, d in pairs if d is not None), jax.numpy.zeros(()))
+
+    return objective, cotangents
+
+
+def differences_of(case: Case, name: str, cotangents: Sequence[np.ndarray | None], moved: np.ndarray) -> np.ndarray:
+    bound = case.kernel.plan(*case.arguments.values(), **case.initial).bound
+    arrays, initial = dict(case.arguments), dict(case.initial)
+    (initial if name in initial else arrays)[name] = moved
+    return interpreter.differences(bound, arrays, name, cotangents, initial=initial)
+
+
+def grads(case: Case) -> str | None:
+    """The gradient by one argument: central differences in float64."""
+    name = moving(case)
+    if name is None:
+        return "no argument"
+    objective, cotangents = gradient_of(case, name)
+    at = {**case.arguments, **case.initial}[name]
+    expected = differences_of(case, name, cotangents, at)
+    found = np.asarray(jax.grad(objective)(at))
+    assert found.dtype == at.dtype
+    if not np.isfinite(expected).all() or np.abs(expected).max() > 1e4:
+        return "steep"
+    scale = max(1.0, np.abs(expected).max())
+    np.testing.assert_allclose(found, expected, rtol=2e-3, atol=5e-4 * scale, err_msg=f"by {name}")
+    return None
+
+
+def second(case: Case) -> str | None:
+    """A directional derivative of the gradient: a difference of differences."""
+    name = moving(case, 8)
+    if name is None:
+        return "no argument"
+    objective, cotangents = gradient_of(case, name)
+    at = {**case.arguments, **case.initial}[name]
+    way = np.random.default_rng(7).uniform(0.5, 1.5, at.shape).astype(at.dtype)
+    step = 1e-3
+    ends = [differences_of(case, name, cotangents, at.astype(np.float64) + s * way) for s in (step, -step)]
+    expected = (ends[0] - ends[1]) / (2 * step)
+    _, found = jax.jvp(jax.grad(objective), (at,), (way,))
+    if not np.isfinite(expected).all() or np.abs(expected).max() > 1e3:
+        return "steep"
+    scale = max(1.0, np.abs(expected).max())
+    np.testing.assert_allclose(found, expected, rtol=1e-2, atol=2e-3 * scale, err_msg=f"by {name}")
+    return None

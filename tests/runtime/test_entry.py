@@ -192,3 +192,29 @@ def test_halves_accumulate_in_the_type_that_is_asked_for() -> None:
     assert float(wide(A)) == 1250.0
     assert "in float32" in str(wide.ir())
     assert "in float32" not in str(narrow.ir())
+
+
+def test_a_function_given_for_an_added_builtin_takes_its_place() -> None:
+    kernel = tcjax.kernel("def f(float(N) A) -> (B) { B(i) = relu(A(i)) }", fns={"relu": lambda x: x + 10})
+
+    np.testing.assert_array_equal(kernel(np.array([-1.0], "float32")), [9.0])
+    np.testing.assert_array_equal(kernel.interpret(np.array([-1.0], "float32")), [9.0])
+
+
+def test_a_function_cannot_take_the_name_of_one_of_tcs_builtins() -> None:
+    with pytest.raises(tcjax.CompileError) as caught:
+        tcjax.kernel("def f(float(N) A) -> (B) { B(i) = sqrt(A(i)) }", fns={"sqrt": lambda x: x})
+
+    assert caught.value.code == "TC0203"
+
+
+def test_a_librarys_function_of_a_builtins_name_is_the_builtin() -> None:
+    from jax.numpy import exp
+
+    @tcjax.kernel
+    def f(A: "float(N)"):
+        B[i] = exp(A[i])
+        return B
+
+    assert exp is not None
+    assert "python exp" not in str(f.ir())

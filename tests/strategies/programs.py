@@ -232,7 +232,6 @@ class Statements(Expressions):
             for name in "uvw"[: int(self.pick("1", "1", "2", "0"))]:
                 self.index(name)
         depth = int(self.pick("1", "2", "1", "2", "3"))
-        guards = [self.condition(1)] if self.chance(18) and self.box else []
         clauses = [f"{index} in {lo}:{hi}" for index, (lo, hi) in self.box.items()]
         triangular = [n for n in self.box if n not in given and self.box[n][0] == 0 and self.box[n][1] > 0]
         outer = [n for n in given if self.box[n][0] >= 0]
@@ -242,6 +241,7 @@ class Statements(Expressions):
             self.box[n] = (0, max(hi, 1)) if hi > lo else self.box[n]
             bound = [c if not c.startswith(f"{n} in") else f"{n} in 0:{o} + 1" for c in clauses]
             clauses = bound if hi > lo and self.points <= 2 * MOST_POINTS else clauses
+        guards = [self.condition(1)] if self.chance(18) and self.box else []
         if body == "position":
             kind = self.pick("float", "float", "int")
             value = self.read(kind) if self.chance(80) else (self.integer(1) if kind == "int" else self.guarded("float"))
@@ -255,7 +255,7 @@ class Statements(Expressions):
         missing = [name for name in self.box if name not in words]
         clauses = [clause for clause in clauses if clause.split()[0] not in missing]
         others = [f"{name} = {text}" for name, text in self.lets] + guards
-        if self.chance(4):
+        if self.chance(4) and not missing:
             others.append(f"exists {self.read('float')}")
         head = f"{target.name}({', '.join(left)})" if left else target.name
         self.written.append((f"{head} {operator} {value}", clauses, others))
