@@ -1,9 +1,10 @@
 """Convolutions."""
 
 import jax
+import jax.numpy as jnp
 from jax import lax
 
-from ..planning.nodes import Axes, Convolve
+from ..planning.nodes import Axes, Convolve, Window
 from .context import Context, Lower, numeric, transpose
 
 
@@ -25,22 +26,33 @@ def lower_convolve(node: Convolve, context: Context, lower: Lower) -> jax.Array:
     for axis in node.groups:
         groups *= image_extents[axis]
     # 16-bit operands are widened first: the transposes of a convolution want one type throughout.
-    result = lax.conv_general_dilated(
-        image.astype(kind),
-        kernel.astype(kind),
-        window_strides=[window.stride for window in node.windows],
-        padding=[(0, 0)] * len(node.windows),
-        rhs_dilation=[window.dilation for window in node.windows],
-        feature_group_count=groups,
-    )
+    image, kernel = image.astype(kind), kernel.astype(kind)
+    if node.split:
+        images = lax.reshape(image, (image.shape[0], groups, image.shape[1] // groups, *image.shape[2:]))
+        kernels = lax.reshape(kernel, (groups, kernel.shape[0] // groups, *kernel.shape[1:]))
+        result = jnp.stack([_convolve(images[:, g], kernels[g], node.windows, 1) for g in range(groups)], axis=1)
+    else:
+        result = _convolve(image, kernel, node.windows, groups)
     extents = {**kernel_extents, **image_extents}
     plain = (*node.batch, *node.groups, *node.features)
-    result = lax.reshape(result, (*(extents[axis] for axis in plain), *result.shape[2:]))
+    spatial = result.shape[result.ndim - len(node.windows) :]
+    result = lax.reshape(result, (*(extents[axis] for axis in plain), *spatial))
     flips = [len(plain) + number for number, window in enumerate(node.windows) if window.flip_output]
     if flips:
         result = lax.rev(result, flips)
     outputs = tuple(window.output for window in node.windows)
     return transpose(result, (*plain, *outputs), node.axes)
+
+
+def _convolve(image: jax.Array, kernel: jax.Array, windows: tuple[Window, ...], groups: int) -> jax.Array:
+    return lax.conv_general_dilated(
+        image,
+        kernel,
+        window_strides=[window.stride for window in windows],
+        padding=[(0, 0)] * len(windows),
+        rhs_dilation=[window.dilation for window in windows],
+        feature_group_count=groups,
+    )
 
 
 def _arranged(

@@ -2,7 +2,7 @@
 
 import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import jax
 import jax.numpy as jnp
@@ -19,14 +19,19 @@ _LAST = IndexVar("")
 
 
 def lower_contract(node: Contract, context: Context, lower: Lower) -> jax.Array:
+    a, b = node.operands
+    left, right = lower(a, context), lower(b, context)
+    axes = (*node.spread, *a.axes)
+    if node.spread:
+        extents = tuple(right.shape[b.axes.index(axis)] for axis in node.spread)
+        left = jnp.broadcast_to(left, (*extents, *left.shape))
     # Integer labels: letters run out at 52 (numpy.einsum).
-    every = {axis: number for operand in node.operands for number, axis in enumerate(operand.axes)}
-    label = {axis: number for number, axis in enumerate(every)}
-    arguments: list[object] = []
-    for operand in node.operands:
-        arguments += [lower(operand, context), [label[axis] for axis in operand.axes]]
+    label = {axis: number for number, axis in enumerate(dict.fromkeys((*axes, *b.axes)))}
     return jnp.einsum(
-        *arguments,
+        left,
+        [label[axis] for axis in axes],
+        right,
+        [label[axis] for axis in b.axes],
         [label[axis] for axis in node.axes],
         preferred_element_type=numeric(node.dtype),
     )
@@ -107,7 +112,25 @@ def _shifted(array: jax.Array, dimension: int, slide: Window, extent: int, reduc
     last = array.shape[dimension] - reach
     shifts = range(0, reach + 1, slide.dilation)
     parts = [lax.slice_in_dim(array, shift, shift + last, slide.stride, dimension) for shift in shifts]
+    return _combined(reducer, parts)
+
+
+def _combined(reducer: Reducer, parts: Iterable[jax.Array]) -> jax.Array:
+    """The parts combined elementwise, in order."""
+    parts = list(parts)
+    if reducer in (Reducer.MIN, Reducer.MAX) and len(parts) > 1 and jnp.issubdtype(parts[0].dtype, jnp.floating):
+        return _extremum(reducer, parts)
     return functools.reduce(combine(reducer), parts)
+
+
+def _extremum(reducer: Reducer, parts: list[jax.Array]) -> jax.Array:
+    """The largest or smallest part, NaN where any is: XLA:CPU does the selects faster than maxima that look for NaN."""
+    best, unordered = parts[0], parts[0] != parts[0]
+    for part in parts[1:]:
+        better = part > best if reducer is Reducer.MAX else part < best
+        best = jnp.where(better, part, best)
+        unordered |= part != part
+    return jnp.where(unordered, jnp.nan, best)
 
 
 def _extreme(dtype: jnp.dtype, *, largest: bool) -> jax.Array:
@@ -141,14 +164,10 @@ def lower_unroll(node: Unroll, context: Context, lower: Lower) -> jax.Array:
 
 
 def _unrolled(node: Unroll, context: Context, lower: Lower) -> jax.Array:
-    together = combine(node.reducer)
-    total: jax.Array | None = None
     indices = [index for index, _, _ in node.box]
-    for values in itertools.product(*(range(lo, hi) for _, lo, hi in node.box)):
-        part = lower(node.body, context.at(dict(zip(indices, values, strict=True))))
-        total = part if total is None else together(total, part)
-    assert total is not None, "an empty box has no stage"
-    return total
+    steps = itertools.product(*(range(lo, hi) for _, lo, hi in node.box))
+    parts = (lower(node.body, context.at(dict(zip(indices, step, strict=True)))) for step in steps)
+    return _combined(node.reducer, parts)
 
 
 def _flattened(array: jax.Array, own: Axes, axes: Axes, indices: Axes, extents: tuple[int, ...]) -> jax.Array:

@@ -47,18 +47,46 @@ def _multiplied(a: Node, b: Node, kept: Axes, accumulate: str, scope: Scope, why
             return product
         axes = tuple(axis for axis in product.axes if axis in kept)
         return Fold(ir.Reducer.SUM, product, summed, dtype=accumulate, axes=axes, why=why)
+    spread = _spread(a, b, kept, accumulate, scope)
+    if spread is not None:
+        return spread
     if not set(b.axes) & set(kept):
         # A vector goes first: XLA:CPU transposes a matrix that is contracted along its major dimension on the left.
         a, b = b, a
     return Contract((a, b), dtype=accumulate, axes=kept, why=why)
 
 
+def _spread(a: Node, b: Node, kept: Axes, accumulate: str, scope: Scope) -> Contract | None:
+    """A small matrix times every slab of a large operand, along an axis in its middle, as a batch of products.
+
+    ``Y(m,d,k) +=! W(d,n) * X(m,n,k)``: as one product XLA would transpose X there and Y back; with W repeated for every
+    m both stay as they lie.
+    """
+    for matrix, large in ((a, b), (b, a)):
+        summed = [axis for axis in large.axes if axis not in kept]
+        if len(summed) != 1 or len(matrix.axes) != 2 or summed[0] not in matrix.axes:
+            continue
+        place = large.axes.index(summed[0])
+        before, after = large.axes[:place], large.axes[place + 1 :]
+        (free,) = (axis for axis in matrix.axes if axis != summed[0])
+        wide = scope.points(after) >= WIDE_BLOCK and scope.points(before) > 1
+        if wide and scope.points(matrix.axes) <= SMALL_MATRIX and (*before, free, *after) == kept:
+            why = f"a small matrix times each slab of `{', '.join(map(str, before))}`: nothing is transposed"
+            return Contract((matrix, large), before, dtype=accumulate, axes=kept, why=why)
+    return None
+
+
 # Products of tiny matrices run faster as one fused loop than as calls of a matrix multiplication (bench/):
 # a shared minor axis and a sum of at most this many products,
-FEW_PRODUCTS = 16
-# or free sides (one of them, if nothing is shared) of at most this extent.
+MINOR_PRODUCTS = 32
+# or free sides (one of them, if nothing is shared) of at most this extent and a sum of at most so many,
 TINY_SIDE = 8
 TINY_SUM = 8
+BATCHED_SUM = 16
+# or a small matrix along an axis in the middle of a large operand, in front of a block of less than this many elements.
+WIDE_BLOCK = 128
+SMALL_MATRIX = 64 * 64
+MIDDLE_PRODUCTS = 64
 
 
 def as_products(
@@ -80,12 +108,37 @@ def as_products(
     if spaces[0] == spaces[1] or not kept or any(reduced - space for space in spaces):
         return ()
     if kept[-1] in batch and scope.extent(kept[-1]) > 1:
-        tiny = terms <= FEW_PRODUCTS
+        tiny = terms <= MINOR_PRODUCTS
     elif scope.points(batch) > 1:
-        tiny = terms <= FEW_PRODUCTS and max(sides) <= TINY_SIDE
+        tiny = terms <= BATCHED_SUM and max(sides) <= TINY_SIDE
     else:
         tiny = terms <= TINY_SUM and 1 < min(sides) <= TINY_SIDE
-    return indices if tiny else ()
+    return indices if tiny or (len(indices) == 1 and _in_the_middle(indices[0], factors, kept, scope)) else ()
+
+
+def _in_the_middle(index: IndexVar, factors: list[ir.Expr], kept: Axes, scope: Scope) -> bool:
+    """Whether a small matrix is multiplied along a middle axis of a large operand, in front of a narrow block."""
+    orders = [_stored_order(factor) for factor in factors]
+    for matrix, large in (orders, orders[::-1]):
+        if matrix is None or large is None or len(matrix) != 2 or scope.points(matrix) > SMALL_MATRIX:
+            continue
+        place = large.index(index)
+        before, after = large[:place], large[place + 1 :]
+        (free,) = (axis for axis in matrix if axis != index)
+        narrow = 1 < scope.points(after) < WIDE_BLOCK and scope.points(before) > scope.points(after)
+        if narrow and (*before, free, *after) == kept and scope.extent(index) <= MIDDLE_PRODUCTS:
+            return True
+    return False
+
+
+def _stored_order(factor: ir.Expr) -> Axes | None:
+    """The indices of a plain read, one a dimension, as they lie in memory; None for any other expression."""
+    read = factor.operand if isinstance(factor, ir.Cast) else factor
+    if not isinstance(read, ir.Access):
+        return None
+    order = tuple(index for subscript in read.indices for index in subscript.variables)
+    single = all(len(subscript.variables) <= 1 for subscript in read.indices)
+    return order if single and len(set(order)) == len(order) else None
 
 
 def _is_stored(factor: ir.Expr) -> bool:

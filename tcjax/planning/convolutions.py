@@ -11,12 +11,15 @@ from .scope import Scope
 from .values import plan_value
 from .windows import as_sliding, slide
 
-# Up to this many multiply-adds an output element, shifted slices can beat lax.conv (bench/, 2 CPU cores) ...
+# Up to this many multiply-adds an output element, shifted slices can beat lax.conv (bench/, 2 CPU cores) where few
+# channels leave it no matrices to multiply: so many pairs of channels, or so few input channels of a group, ...
 FEW_TERMS = 150
-# ... when a dense convolution has few channel pairs, for which lax.conv has no matrices to multiply,
-FEW_PAIRS = 48
-# ... and when the groups of a grouped convolution, which lax.conv computes slowly, have few features.
-MANY_FEATURES = 32
+FEW_PAIRS = 64
+FEW_CHANNELS = 4
+# ... but in one dimension, where lax.conv is better, only so many.
+FEW_TAPS = 32
+# Up to this many groups become a convolution each: XLA:CPU computes those 2 to 3 times faster than a grouped one.
+FEW_GROUPS = 32
 
 
 def as_convolution(
@@ -62,7 +65,8 @@ def _convolution(
     if batch & reduced or features & reduced or reduced != taps | channels:
         return None
     terms = scope.points(channels) * scope.points(taps)
-    if _slices_win(terms, scope.points(groups), scope.points(channels), scope.points(features)):
+    count = scope.points(groups)
+    if _slices_win(terms, count, scope.points(channels), scope.points(features), scope.points(taps), len(taps)):
         return None
     read, windows, inner = slide(image, slidings, scope)
     return Convolve(
@@ -73,6 +77,7 @@ def _convolution(
         inner.sorted(channels),
         inner.sorted(features),
         windows,
+        split=1 < count <= FEW_GROUPS,
         dtype=accumulate,
         axes=scope.sorted(batch | groups | features | outputs),
         why=f"{_listed(taps)} slide{'s' if len(taps) == 1 else ''} along {_listed(outputs)}, "
@@ -84,13 +89,11 @@ def _listed(indices: Iterable[IndexVar]) -> str:
     return ", ".join(sorted(map(str, indices)))
 
 
-def _slices_win(terms: int, groups: int, channels: int, features: int) -> bool:
+def _slices_win(terms: int, groups: int, channels: int, features: int, taps: int, rank: int) -> bool:
     """Whether the sum of shifted slices is faster than `lax.conv_general_dilated`."""
-    if terms > FEW_TERMS:
+    if terms > FEW_TERMS or (rank == 1 and taps > FEW_TAPS):
         return False
-    if groups == 1:
-        return channels * features <= FEW_PAIRS
-    return features <= MANY_FEATURES
+    return channels * features <= FEW_PAIRS or (groups > 1 and channels <= FEW_CHANNELS)
 
 
 def _single_axes(subscripts: Iterable[Affine], scope: Scope) -> frozenset[IndexVar] | None:

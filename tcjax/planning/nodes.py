@@ -99,9 +99,13 @@ class CallBuiltin(Computation):
 
 @dataclass(frozen=True, slots=True)
 class Contract(Computation):
-    """The sum over all axes that are not in `axes` of the product of two operands."""
+    """The sum over all axes that are not in `axes` of the product of two operands.
+
+    The first operand is repeated along the `spread` axes of the second before.
+    """
 
     operands: "tuple[Node, Node]"
+    spread: Axes = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +123,11 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Convolve(Computation):
-    """A convolution. `image` has `batch`, `groups`, `channels` and the windows' position axes; `kernel` has `groups`,
-    `channels`, `features` and the windows' kernel axes."""
+    """A convolution.
+
+    `image` has `batch`, `groups`, `channels` and the windows' position axes; `kernel` has `groups`, `channels`,
+    `features` and the windows' kernel axes. `split`: one convolution for each group, not one grouped convolution.
+    """
 
     image: "Node"
     kernel: "Node"
@@ -129,6 +136,7 @@ class Convolve(Computation):
     channels: Axes
     features: Axes
     windows: tuple[Window, ...]
+    split: bool = False
 
 
 @dataclass(frozen=True, slots=True)

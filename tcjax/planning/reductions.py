@@ -16,7 +16,7 @@ from .windows import as_pool, gathered_indices, window_indices
 
 # Beyond about this many terms an unrolled sum compiles for seconds and runs slower (measured in bench/).
 UNROLL_TERMS = 144
-UNROLL_GATHERS = 64
+UNROLL_GATHERS = 100
 # A reduction over at most SHORT points of at least LARGE elements is one fused loop over the elements.
 SHORT = 16
 LARGE = 4096

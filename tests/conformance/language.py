@@ -544,7 +544,7 @@ STATEMENTS = [
     Program("a let", "def f(float(1) a) -> (b) { b(i) = 2*foo where foo = a(i) }", [(1,)], lambda a: 2 * a),
     Program(
         "lets of lets",
-        "def f(float(N) a) -> (b) { b(i) = u * v where u = a(i), v = u + w, w = 1 }",
+        "def f(float(N) a) -> (b) { b(i) = u * v where w = 1, u = a(i), v = u + w }",
         [(3,)],
         lambda a: a * (a + 1),
     ),
@@ -718,7 +718,7 @@ FUNCTIONS = [
             "y1": special.y1,
         },
     ),
-    functions("from one on", [1.0, 1.5, 4.0], {"acosh": np.arccosh}),
+    functions("from one on", [1.0, 1.5, 4.0], {"acosh": np.arccosh, "lgamma": special.gammaln}),
     functions(
         "for probabilities",
         [0.05, 0.4, 0.5, 0.9],

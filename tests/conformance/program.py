@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import jax
 import numpy as np
 
 import tcjax
@@ -89,7 +90,9 @@ def agree(results: Any, expected: Any, program: Program) -> None:
     assert len(results) == len(expected)
     dtypes = program.dtypes.split()
     for number, (result, wanted) in enumerate(zip(results, expected, strict=True)):
+        # The interpreter computes 64-bit types in 64 bits, JAX's default in 32.
         result, wanted = np.asarray(result), np.asarray(wanted)
+        result = result.astype(jax.dtypes.canonicalize_dtype(result.dtype))
         assert result.shape == wanted.shape, f"result {number}"
         assert str(result.dtype) == dtypes[min(number, len(dtypes) - 1)], f"result {number}"
         if result.dtype.kind in "biu":
