@@ -137,6 +137,8 @@ def _scatter(stage: Compute, value: jax.Array, old: jax.Array | None, context: C
 
 def _restarted(stage: Compute, target: jax.Array, columns: list[tuple[jax.Array, Axes]]) -> jax.Array:
     """The target with the identity wherever the left side can name an element, whatever the data."""
+    if any(0 in array.shape for array, _ in columns):
+        return target
     fixed = [columns[number] for number in range(len(columns)) if number not in stage.store.open]
     axes = tuple(dict.fromkeys(axis for _, own in fixed for axis in own))
     aligned = iter([align(array, own, axes) for array, own in fixed])

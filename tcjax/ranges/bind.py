@@ -7,7 +7,7 @@ from ..diagnostics import Code, CompileError
 from ..symbolic import IndexVar, Interval, Size, SizeVar
 from . import mistakes
 from .bound import Bound, Box
-from .checks import check_accesses
+from .checks import check_accesses, check_targets
 from .rounds import Place, Solution, left_constraints, solve_statement
 from .sizes import as_variable, bind_sizes
 from .survey import Comprehension
@@ -117,6 +117,8 @@ class _Binder:
         # A fresh target has its extents from what is written.
         left = [] if given is None else left_constraints(statement, place, solution.survey, self.sizes)
         check_accesses(solution, left, box, self.sizes)
+        if isinstance(statement, ir.Define):
+            check_targets(statement, solution, box, self.sizes)
         self.places[name] = place
         self.learn_shape(statement.target, _extents(place))
         return box, solution.reasons

@@ -1,9 +1,15 @@
 """Whether every read and write stays inside its tensor, once every size is a number."""
 
 from collections.abc import Iterator, Mapping
+from typing import assert_never
 
+from .. import ir
 from ..diagnostics import CompileError
 from ..symbolic import (
+    Affine,
+    AllOf,
+    AnyOf,
+    AtLeastZero,
     Condition,
     IndexVar,
     Interval,
@@ -33,6 +39,41 @@ def check_accesses(solution: Solution, left: list[Constraint], box: Box, sizes: 
     for constraint in left:
         if not constraint.subscript.is_data:
             checker.check(constraint, writes=True)
+
+
+def check_targets(statement: ir.Define, solution: Solution, box: Box, sizes: Mapping[SizeVar, int]) -> None:
+    """Raises `CompileError` (TC0704) where two points of an ``=`` write one element.
+
+    Points are compared by pairs: `twins` are the indices of the second.
+    """
+    if all(index.bare is not None for index in statement.indices):
+        return
+    indices = solution.survey.indices
+    twins = {index: IndexVar(f"{index.name}'", index.tag) for index in indices}
+    targets = [index.substitute_sizes(sizes) for index in statement.indices]
+    guard = _Checker(solution, box, sizes).condition(solution.survey.guard)
+    same = [compare("==", target, _renamed(target, twins)) for target in targets]
+    differ = any_of(compare("<", index, twin) for index, twin in twins.items())
+    domain = {name: box[index] for index in indices for name in (index, twins[index])}
+    found = find_point(domain, all_of([*same, guard, _renamed_condition(guard, twins), differ]))
+    if not found.empty:
+        raise mistakes.shared_target(statement, indices, twins, found.point, sizes)
+
+
+def _renamed(affine: Affine, names: Mapping[IndexVar, IndexVar]) -> Affine:
+    return affine.rewrite(lambda atom: names.get(atom, atom) if isinstance(atom, IndexVar) else atom)
+
+
+def _renamed_condition(condition: Condition, names: Mapping[IndexVar, IndexVar]) -> Condition:
+    match condition:
+        case AtLeastZero(affine):
+            return AtLeastZero(_renamed(affine, names))
+        case AllOf(parts):
+            return AllOf(tuple(_renamed_condition(part, names) for part in parts))
+        case AnyOf(parts):
+            return AnyOf(tuple(_renamed_condition(part, names) for part in parts))
+        case _:
+            assert_never(condition)
 
 
 class _Checker:

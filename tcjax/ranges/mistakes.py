@@ -137,6 +137,29 @@ def out_of_range(
     )
 
 
+def shared_target(
+    statement: ir.Define,
+    indices: Iterable[IndexVar],
+    twins: Mapping[IndexVar, IndexVar],
+    point: Mapping[IndexVar, int] | None,
+    sizes: Mapping[SizeVar, int],
+) -> CompileError:
+    """TC0704 where an ``=`` writes an element twice: at `point` and at its values for the `twins`."""
+    name, left = statement.target.name, ir.Access(statement.target, statement.indices)
+    if point is None:
+        message = "nothing says that these targets are distinct: two values may go to one element"
+    else:
+        first = ", ".join(f"{index} = {point[index]}" for index in indices)
+        second = ", ".join(f"{index} = {point[twins[index]]}" for index in indices)
+        message = f"both {first} and {second} write {name}[{_values(left, point, sizes)}]"
+    return CompileError(
+        Code.AMBIGUOUS_TARGET,
+        message,
+        statement.span,
+        help=f"say how to combine them: `{name}(...) +=! ...`, `max=!`, or another reduction",
+    )
+
+
 def _why_not(index: IndexVar, constraint: Constraint, solution: Solution) -> str:
     shown = f"`{show_access(constraint.read.access)}`"
     subscript = constraint.subscript

@@ -163,7 +163,8 @@ def _conditioned(
     for test in reversed(tests):
         nodes = list(ir.walk(test.condition))
         compared |= {node.variable for node in nodes if isinstance(node, ir.Index)}
-        probed |= {v for node in nodes if isinstance(node, ir.Access) for index in node.indices for v in index.variables}
+        subscripts = [index for node in nodes if isinstance(node, ir.Access) for index in node.indices]
+        probed |= {variable for index in subscripts for variable in index.variables}
         known[id(test)] = compared, probed
     return compared, probed
 

@@ -81,8 +81,16 @@ class Kernel:
         arrays = {
             name: as_array(value, name, spans[name][1], spans[name][0].span) for name, value in arguments.arrays.items()
         }
-        starts = {name: as_array(value, name, None, self._definition.span) for name, value in arguments.initial.items()}
+        starts = self._starts(arguments.initial, arrays) if arguments.initial else {}
         return Arguments(arrays, starts, arguments.sizes)
+
+    def _starts(self, initial: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, Any]:
+        """The initial values as arrays of their outputs' types."""
+        function = self._compiler.function(tuple((str(array.dtype), len(array.shape)) for array in arrays.values()))
+        dtypes = {tensor.name: tensor.dtype for tensor in function.initial}
+        return {
+            name: as_array(value, name, dtypes.get(name), self._definition.span) for name, value in initial.items()
+        }
 
     def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Call, Arguments]:
         arguments = self._arguments(args, kwargs)

@@ -215,6 +215,19 @@ def test_a_where_guard_frees_compound_subscripts_too() -> None:
     assert boxes(text, A=(6,)) == [{"i": (0, 6)}]
 
 
+def test_a_condition_that_cannot_keep_a_subscript_inside_does_not_free_it() -> None:
+    text = "def f(float(N) A, float(K) mask) -> (O) { O(i) +=! mask(k) > 0.0 ? A(i+k) : 0.0 }"
+
+    assert boxes(text, A=(9,), mask=(3,)) == [{"i": (0, 7), "k": (0, 3)}]
+
+
+def test_a_condition_that_compares_an_index_of_a_subscript_frees_it() -> None:
+    with pytest.raises(CompileError) as caught:
+        boxes("def f(float(N) A, float(K) W) -> (O) { O(i) +=! k > 0 ? A(i+k) * W(k) : 0.0 }", A=(9,), W=(3,))
+
+    assert caught.value.code == "TC0401"
+
+
 def test_an_extent_of_zero_is_fine() -> None:
     text = "def f(float(N) A, float(K) W) -> (O) { O(i) +=! A(i+k) * W(k) }"
 

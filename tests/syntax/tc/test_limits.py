@@ -20,14 +20,18 @@ LENGTH = 100_000
 
 
 def outcome(text: str) -> tuple[str, float]:
-    """The code of the mistake in a text, or ``ok``, and the seconds that reading took."""
-    start = time.process_time()
-    try:
-        tc.read(text)
-        code = "ok"
-    except CompileError as error:
-        code = error.code
-    return code, time.process_time() - start
+    """The code of the mistake in a text, or ``ok``, and the CPU seconds of reading it, at best of three."""
+    code, best = "ok", float("inf")
+    for _ in range(3):
+        start = time.process_time()
+        try:
+            tc.read(text)
+        except CompileError as error:
+            code = error.code
+        best = min(best, time.process_time() - start)
+        if best < 1.0:
+            break
+    return code, best
 
 
 def filled(text: str) -> str:
