@@ -55,6 +55,26 @@ def _product(expr: ir.Expr, negative: bool) -> Product:
     return Product(tuple(factors), negative, mask)
 
 
+def distributed(product: Product, fixed: frozenset[IndexVar]) -> list[Product]:
+    """``a * (b - c)`` as ``a*b - a*c``, where only the difference needs every index (those in `fixed` apart).
+
+    Not for powers: ``(b - c) * (b - c)`` multiplied out loses the digits that the difference keeps.
+    """
+    whole = frozenset[IndexVar]().union(*map(ir.free_indices, product.factors)) - fixed
+    for position, factor in enumerate(product.factors):
+        others = product.factors[:position] + product.factors[position + 1 :]
+        parts = summands(factor)
+        spaces = [frozenset[IndexVar]().union(*map(ir.free_indices, part.factors)) - fixed for part in parts]
+        if not others or factor in others or len(parts) < 2 or any(space == whole for space in spaces):
+            continue
+        if ir.free_indices(factor) - fixed == whole:
+            return [
+                Product((*others, *part.factors), product.negative != part.negative, both(product.mask, part.mask))
+                for part in parts
+            ]
+    return [product]
+
+
 def both(a: ir.Expr | None, b: ir.Expr | None) -> ir.Expr | None:
     """The conjunction of two conditions, either of which may be missing."""
     if a is None or b is None:

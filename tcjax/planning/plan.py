@@ -123,7 +123,7 @@ def _names(tensors: Iterable[ir.Tensor]) -> tuple[str, ...]:
 def _compute(statement: ir.Define | ir.Accumulate, bound: ranges.Bound, box: ranges.Box, defined: bool) -> Compute:
     target = statement.target
     statement = transforms.specialize(transforms.guard_ranges(statement), bound.sizes)
-    statement, box = _split(statement, box)
+    statement, box = _split(_without_empty(statement, box), box)
     scope = Scope(box, bound.shapes, bound.origins, _order(statement, box))
     store = replace(_store(statement.indices, scope, target.name), keeps=defined)
     if isinstance(statement, ir.Define):
@@ -134,6 +134,21 @@ def _compute(statement: ir.Define | ir.Accumulate, bound: ranges.Bound, box: ran
         accumulate = statement.accumulate
         value, store = _accumulated(statement, store, scope)
     return Compute(target.name, target.dtype, bound.shapes[target.name], accumulate, value, store, statement, box)
+
+
+def _without_empty(statement: Formula, box: ranges.Box) -> Formula:
+    """The statement with inline reductions over no points as constants: they change with no index."""
+
+    def visit(expr: ir.Expr) -> ir.Expr:
+        if isinstance(expr, ir.Reduce) and any(box[index][1] <= box[index][0] for index in expr.indices):
+            value = identity(expr.reducer, expr.dtype)
+            kind = complex if ir.types.is_complex(expr.dtype) else float if ir.types.is_float(expr.dtype) else type(value)
+            return ir.Const(kind(value), expr.dtype, span=expr.span)
+        return ir.rebuild(expr, visit)
+
+    guard = statement.domain.guard
+    domain = replace(statement.domain, guard=None if guard is None else visit(guard))
+    return replace(statement, value=visit(statement.value), domain=domain)
 
 
 def _split(statement: Formula, box: ranges.Box) -> tuple[Formula, ranges.Box]:

@@ -176,4 +176,4 @@ def reason_of(node: Node) -> str:
                 return "a subscript is data, or not affine"
             return "affine subscripts with one index each: slices"
         case _:
-            return "elementwise: XLA fuses it into one loop"
+            return "XLA fuses it into one loop"

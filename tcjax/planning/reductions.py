@@ -7,7 +7,7 @@ from ..ir import Reducer
 from ..symbolic import IndexVar
 from .contractions import as_contraction, as_products
 from .convolutions import as_convolution, is_padding
-from .factors import Product, both, depends, masked, multiply, summands
+from .factors import Product, both, depends, distributed, masked, multiply, summands
 from .nodes import Fold, Node, OrderStatistic, Position, Unroll
 from .scope import Scope, fill, greatest, identity
 from .values import plan_value
@@ -122,7 +122,11 @@ def plan_sum(
         count = plan_sum(indices, ir.Cast(body, "int32"), guard, "int32", scope)
         odd = scope.apply("&", (count, fill(1, "int32")), "int32")
         return scope.cast(odd, "bool")
-    products = [replace(product, mask=both(guard, product.mask)) for product in summands(body)]
+    products = [
+        replace(product, mask=both(guard, product.mask))
+        for summand in summands(body)
+        for product in distributed(summand, scope.unrolled)
+    ]
     if len(products) > 1 and not _worth_splitting(products, frozenset(indices), scope):
         return plan_fold(Reducer.SUM, indices, body, guard, accumulate, scope)
     total: Node | None = None

@@ -289,9 +289,19 @@ def show_access(access: ir.Access) -> str:
     """The access as it was written, where the text is at hand; else as TC writes it."""
     line, column, end = access.span
     text = access.span.source.line(line)[column - 1 : end - 1]
-    if text.startswith(access.tensor.name) and text.endswith((")", "]")):
+    if text.startswith(access.tensor.name) and _is_one_bracket(text[len(access.tensor.name) :]):
         return text
     return f"{access.tensor.name}({', '.join(map(str, access.indices))})" if access.indices else access.tensor.name
+
+
+def _is_one_bracket(text: str) -> bool:
+    """Whether the text is one pair of brackets and what is between them: a whole statement is more."""
+    depth = 0
+    for position, character in enumerate(text):
+        depth += (character in "([") - (character in ")]")
+        if depth == 0:
+            return position == len(text) - 1
+    return False
 
 
 def _substituted(given: ir.Range, sizes: Mapping[SizeVar, SizeLike]) -> ir.Range:

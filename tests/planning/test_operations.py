@@ -261,3 +261,19 @@ def test_an_unrolled_window_of_one_step_is_not_a_loop() -> None:
     plan = tcjax.kernel(text).plan(spec(9), spec(1))
 
     assert nodes.Unroll not in _kinds(plan.stages[0].value)
+
+
+def test_a_difference_is_multiplied_out_where_it_alone_has_every_index() -> None:
+    text = "def f(float(N,D) A, float(M,D) B, float(D) w) -> (O) { O(i,j) +=! (A(i,d) - B(j,d)) * w(d) }"
+
+    plan = tcjax.kernel(text).plan(spec(30, 20), spec(40, 20), spec(20))
+
+    assert _kinds(plan.stages[0].value).count(nodes.Contract) == 2
+
+
+def test_a_square_of_a_difference_is_not_multiplied_out() -> None:
+    text = "def f(float(N,D) A, float(M,D) B) -> (O) { O(i,j) +=! (A(i,d) - B(j,d)) * (A(i,d) - B(j,d)) }"
+
+    plan = tcjax.kernel(text).plan(spec(30, 20), spec(40, 20))
+
+    assert nodes.Contract not in _kinds(plan.stages[0].value)
