@@ -18,6 +18,8 @@ from .cases import Case
 MINIMUM_ROUNDS = 7
 MAXIMUM_ROUNDS = 150
 SAMPLE_SECONDS = 5e-4  # A sample repeats a short call until it lasts this long.
+MOST_DIGITS_LOST = 4.0  # A form with a larger error than this many times tcjax's is faster at something else.
+ROUNDING = 1e-7  # Errors below this are float32's rounding.
 HOPELESS = 8.0  # A candidate this much slower than the best is timed no further than `MINIMUM_ROUNDS // 2` rounds.
 TEMPORARY_LIMIT = 6 << 30  # Bytes; a candidate that needs more is not run.
 
@@ -143,9 +145,21 @@ class CaseResult:
     tcjax: Measurement | None
 
     @property
+    def rivals(self) -> list[Measurement]:
+        """The forms that run and lose no more than `MOST_DIGITS_LOST` times the digits that tcjax loses."""
+        own = self.tcjax.error if self.tcjax is not None else math.nan
+        error = math.inf if math.isnan(own) else max(own, ROUNDING)
+        return [form for form in self.forms if not form.problem and not form.error > MOST_DIGITS_LOST * error]
+
+    @property
+    def rough(self) -> list[Measurement]:
+        """The forms that run but trade digits for speed: no rivals."""
+        return [form for form in self.forms if not form.problem and form not in self.rivals]
+
+    @property
     def best(self) -> Measurement | None:
-        """The hand-written form with the smallest median."""
-        return min((form for form in self.forms if not form.problem), key=lambda form: form.median, default=None)
+        """The rival with the smallest median."""
+        return min(self.rivals, key=lambda form: form.median, default=None)
 
     @property
     def ratio(self) -> float:
@@ -156,8 +170,8 @@ class CaseResult:
 
     @property
     def minimum_ratio(self) -> float:
-        """tcjax's minimum over the smallest minimum of any form; infinite when tcjax has none."""
-        minima = [form.minimum for form in self.forms if not form.problem]
+        """tcjax's minimum over the smallest minimum of any rival; infinite when tcjax has none."""
+        minima = [form.minimum for form in self.rivals]
         if self.tcjax is None or self.tcjax.problem or not minima:
             return math.inf
         return self.tcjax.minimum / min(minima)

@@ -50,8 +50,18 @@ def row(result: CaseResult) -> tuple[str, ...]:
         _number(tcjax.temporary_bytes / 1e6, 1),
         _number(best.compile_seconds, 2),
         _number(tcjax.compile_seconds, 2),
-        verdict(result),
+        verdict(result) + _rough_forms(result),
     )
+
+
+def _rough_forms(result: CaseResult) -> str:
+    """The faster forms that are no rivals, and what they trade for it."""
+    best = result.best
+    if best is None or result.tcjax is None:
+        return ""
+    faster = [form for form in result.rough if form.median < best.median]
+    shown = [f"{form.name} {form.median * 1e3:.3f} ms, error {form.error:.0e}" for form in faster]
+    return f" (less exact: {'; '.join(shown)})" if shown else ""
 
 
 def _number(value: float, digits: int = 3) -> str:

@@ -92,3 +92,14 @@ def test_arrays_are_the_same_in_every_run() -> None:
     first, second = doubling().arrays(), doubling().arrays()
 
     assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+def test_a_form_that_trades_digits_for_speed_is_no_rival() -> None:
+    exact = Measurement("exact", median=2.0, minimum=2.0, error=1e-7)
+    rough = Measurement("rough", median=1.0, minimum=1.0, error=1e-5)
+
+    result = CaseResult("sum", (exact, rough), Measurement("tcjax", median=2.0, minimum=2.0, error=1e-7))
+
+    assert result.best is exact
+    assert result.rough == [rough]
+    assert result.ratio == result.minimum_ratio == 1.0
