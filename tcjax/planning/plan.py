@@ -8,9 +8,10 @@ from .. import ir, ranges, transforms
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
 from .factors import masked
+from .folds import plan_fold
 from .nodes import Lookup, Node, Strip
 from .reads import as_strip, plan_integer
-from .reductions import plan_fold, plan_reduce
+from .reductions import plan_reduce
 from .scope import POSITIONS, RESTARTING, Scope, fill, identity
 from .values import branch, plan_value
 from .widening import widened
@@ -20,12 +21,12 @@ from .widening import widened
 class Store:
     """Where a statement's values go.
 
-    `dimensions` address the target like a read does; those numbered in `open` are decided by data. The value is combined
-    with what is there by `combine` (None: it takes its place). With `restart`, and in a target that is new, what the
-    left side names first becomes `blank` (of the accumulating type), whatever the data of open dimensions. A new target
-    is zero elsewhere; `keeps` says that it may not be new. Where `mask` is false nothing is written. Where several
-    points may meet in one element, `weight` is what a mean or a position needs beside its value: the number of points,
-    the extremum.
+    `dimensions` address the target like a read does; those numbered in `open` are decided by data. The value is
+    combined with what is there by `combine` (None: it takes its place). With `restart`, and in a target that is
+    new, what the left side names first becomes `blank` (of the accumulating type), whatever the data of open
+    dimensions. A new target is zero elsewhere; `keeps` says that it may not be new. Where `mask` is false
+    nothing is written. Where several points may meet in one element, `weight` is what a mean or a position
+    needs beside its value: the number of points, the extremum.
     """
 
     dimensions: tuple[Strip | Lookup, ...]
@@ -142,7 +143,9 @@ def _without_empty(statement: Formula, box: ranges.Box) -> Formula:
     def visit(expr: ir.Expr) -> ir.Expr:
         if isinstance(expr, ir.Reduce) and any(box[index][1] <= box[index][0] for index in expr.indices):
             value = identity(expr.reducer, expr.dtype)
-            kind = complex if ir.types.is_complex(expr.dtype) else float if ir.types.is_float(expr.dtype) else type(value)
+            kind = (
+                complex if ir.types.is_complex(expr.dtype) else float if ir.types.is_float(expr.dtype) else type(value)
+            )
             return ir.Const(kind(value), expr.dtype, span=expr.span)
         return ir.rebuild(expr, visit)
 

@@ -85,17 +85,19 @@ def identity(reducer: ir.Reducer, dtype: str) -> bool | int | float:
     match reducer:
         case ir.Reducer.MEAN:
             return float("nan")
-        case ir.Reducer.SUM | ir.Reducer.ARGMIN | ir.Reducer.ARGMAX:
+        case ir.Reducer.SUM:
             return False if dtype == "bool" else 0
+        case ir.Reducer.ARGMIN | ir.Reducer.ARGMAX | ir.Reducer.ARGMINK | ir.Reducer.ARGMAXK:
+            return 0
         case ir.Reducer.PRODUCT:
             return True if dtype == "bool" else 1
         case ir.Reducer.ANY:
             return False
         case ir.Reducer.ALL:
             return True
-        case ir.Reducer.MIN | ir.Reducer.MINK | ir.Reducer.ARGMINK:
+        case ir.Reducer.MIN | ir.Reducer.MINK:
             return greatest(dtype)
-        case ir.Reducer.MAX | ir.Reducer.MAXK | ir.Reducer.ARGMAXK | ir.Reducer.LOGSUMEXP:
+        case ir.Reducer.MAX | ir.Reducer.MAXK | ir.Reducer.LOGSUMEXP:
             return least(dtype)
 
 

@@ -73,7 +73,10 @@ def _live_within(reduce: ir.Reduce, scope: Scope) -> Node | None:
 
 
 def branch(expr: ir.Expr, test: Node, scope: Scope, *, negated: bool = False) -> Scope:
-    """The scope of an expression that counts where `test` holds; only a branch whose derivative can be infinite needs the condition."""
+    """The scope of an expression that counts where `test` holds.
+
+    Only a branch whose derivative can be infinite needs the condition.
+    """
     if not _is_risky(expr):
         return scope
     return scope.where(scope.apply("!", (test,), "bool") if negated else test)

@@ -17,6 +17,10 @@ Shape = tuple[int, ...]
 ForeignShapes = Callable[[str, tuple[ir.Tensor, ...], tuple[Shape, ...]], tuple[Shape, ...]]
 
 
+# Index variables are int32.
+LARGEST_EXTENT: Final = 2**31 - 1
+
+
 def bind(
     function: ir.Function,
     shapes: Mapping[str, Shape],
@@ -114,6 +118,11 @@ class _Binder:
         found = found_place(statement, solution, self.sizes)
         place = settled_place(statement, solution, given, found, declared=name in self.declared)
         self.require_known(place.intervals, statement)
+        for dimension, extent in enumerate(_extents(place)):
+            if extent > LARGEST_EXTENT:
+                interval = place.intervals[dimension]
+                assert interval is not None
+                raise mistakes.too_large(statement, f"dimension {dimension} of `{name}`", interval)
         # A fresh target has its extents from what is written.
         left = [] if given is None else left_constraints(statement, place, solution.survey, self.sizes)
         check_accesses(solution, left, box, self.sizes)
@@ -154,6 +163,8 @@ class _Binder:
             assert lo is not None and hi is not None
             if hi < lo:
                 raise mistakes.negative_extent(solution, statement, index, interval)
+            if hi - lo > LARGEST_EXTENT:
+                raise mistakes.too_large(statement, f"`{index}`", interval)
             box[index] = (lo, hi)
         return box
 

@@ -66,6 +66,16 @@ def negative_extent(solution: Solution, statement: Comprehension, index: IndexVa
     )
 
 
+def too_large(statement: Comprehension, what: str, interval: Interval) -> CompileError:
+    """TC0604 for a range or a dimension that int32 cannot count."""
+    return CompileError(
+        Code.TOO_LARGE,
+        f"{what} would run over {interval}, more than an int32 can count",
+        statement.span,
+        help="use ranges of at most 2147483647 elements: `where i in 0:N`",
+    )
+
+
 def unbound_size(span: Span, sizes: Iterable[SizeVar]) -> CompileError:
     """TC0404 for a size that no argument gives."""
     names = sorted(size.name for size in sizes)

@@ -58,10 +58,10 @@ def _inputs(count: int) -> str:
 
 
 def _size(name: str, value: object, span: Span) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 0 <= value < 2**31:
         raise CompileError(
             Code.NOT_STATIC,
-            f"the size `{name}` must be a non-negative int, not {value!r}",
+            f"the size `{name}` must be a non-negative int32, not {value!r}",
             span,
             help=f"write {name}=6",
         )
@@ -85,6 +85,8 @@ def as_array(value: Any, name: str, expected: str | None, span: Span) -> Any:
     a float for an int.
     """
     if isinstance(value, (jax.Array, jax.ShapeDtypeStruct)):
+        if expected is not None and getattr(value, "weak_type", False) and _adapts(np.dtype(value.dtype), expected):
+            return value.astype(jax.dtypes.canonicalize_dtype(expected))
         check_type(str(value.dtype), name, expected, span)
         return value
     strong = hasattr(value, "dtype") and hasattr(value, "shape")
@@ -94,16 +96,37 @@ def as_array(value: Any, name: str, expected: str | None, span: Span) -> Any:
         raise _not_an_array(name, value, span) from error
     if array.dtype == object or array.dtype.kind not in "biufcV":
         raise _not_an_array(name, value, span)
-    if not strong and expected is not None:
-        weak = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}[array.dtype.kind]
-        own = (
-            3 if ir.types.is_complex(expected) else 2 if ir.types.is_float(expected) else 0 if expected == "bool" else 1
-        )
-        if weak <= own and (weak > 0 or own == 0):
-            return array.astype(jax.dtypes.canonicalize_dtype(expected))
-    array = array.astype(jax.dtypes.canonicalize_dtype(array.dtype)) if not strong else array
-    check_type(str(jax.dtypes.canonicalize_dtype(array.dtype)), name, expected, span)
+    if strong:
+        check_type(str(jax.dtypes.canonicalize_dtype(array.dtype)), name, expected, span)
+        return array
+    if expected is not None and (_adapts(array.dtype, expected) or array.size == 0):
+        return _converted(array, name, expected, span)
+    array = array.astype(jax.dtypes.canonicalize_dtype(array.dtype))
+    check_type(str(array.dtype), name, expected, span)
     return array
+
+
+def _adapts(own: np.dtype, expected: str) -> bool:
+    """Whether Python numbers of this kind are numbers of the type too: an int is a float, a float no int."""
+    if expected == "bool" or own.kind == "b":
+        return expected == "bool" and own.kind == "b"
+    widest = "iufc" if ir.types.is_complex(expected) else "iuf" if ir.types.is_float(expected) else "iu"
+    return own.kind in widest
+
+
+def _converted(array: np.ndarray, name: str, expected: str, span: Span) -> np.ndarray:
+    dtype = jax.dtypes.canonicalize_dtype(expected)
+    if dtype.kind in "iu" and array.size:
+        limits = np.iinfo(dtype)
+        for extreme in (int(array.min()), int(array.max())):
+            if not limits.min <= extreme <= limits.max:
+                raise CompileError(
+                    Code.ARGUMENT_TYPE,
+                    f"`{name}` is declared {expected}, which does not hold {extreme}",
+                    span,
+                    help=f"pass numbers from {limits.min} to {limits.max}",
+                )
+    return array.astype(dtype)
 
 
 def _not_an_array(name: str, value: object, span: Span) -> CompileError:

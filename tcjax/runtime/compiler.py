@@ -1,14 +1,15 @@
 """From a definition to bound plans, each stage done once: per definition, per types, per shapes."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import jax
 
 from .. import elaboration, ir, planning, ranges
-from ..diagnostics import CompileError, CompileWarning, warn
+from ..diagnostics import Code, CompileError, CompileWarning, warn
 from ..syntax import ast
 from .foreign import PythonFunction, wrap
 from .options import Options
@@ -92,21 +93,36 @@ class Compiler:
         except CompileError:
             return None
 
+    @contextmanager
+    def within_depth(self) -> Iterator[None]:
+        """Turns a stack that is too short for the program, deep inside other calls, into a `CompileError` (TC0103)."""
+        try:
+            yield
+        except RecursionError:
+            raise CompileError(
+                Code.TOO_DEEP,
+                f"`{self.definition.name}` nests too deeply for the stack that is left here",
+                self.definition.span,
+                help="compute parts of its expressions in statements of their own",
+            ) from None
+
     def bound(self, call: Call) -> ranges.Bound:
         """All ranges and sizes as numbers."""
         if call not in self._bounds:
             signature = tuple((dtype, len(shape)) for dtype, shape in zip(call.dtypes, call.shapes, strict=True))
             function = self.function(signature)
             shapes = {p.name: shape for p, shape in zip(self.parameters, call.shapes, strict=True)}
-            self._bounds[call] = ranges.bind(
-                function, shapes, sizes=dict(call.sizes), initial=dict(call.initial), foreign=self._foreign_shapes
-            )
+            with self.within_depth():
+                self._bounds[call] = ranges.bind(
+                    function, shapes, sizes=dict(call.sizes), initial=dict(call.initial), foreign=self._foreign_shapes
+                )
         return self._bounds[call]
 
     def plan(self, call: Call) -> planning.Plan:
         """How every statement is computed."""
         if call not in self._plans:
-            self._plans[call] = planning.make_plan(self.bound(call))
+            with self.within_depth():
+                self._plans[call] = planning.make_plan(self.bound(call))
         return self._plans[call]
 
     def _foreign_shapes(

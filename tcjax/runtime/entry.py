@@ -49,13 +49,16 @@ def load(source: str | Path, /, **options: Unpack[KernelOptions]) -> "Library":
 def _text_of(source: str | Path) -> tuple[str, str]:
     if isinstance(source, str) and ("\n" in source or "(" in source or "{" in source):
         return source, "<text>"
-    path = Path(source)
     try:
+        path = Path(source)
         return path.read_text(encoding="utf-8"), str(path)
-    except (OSError, UnicodeDecodeError, ValueError) as error:
+    except (OSError, UnicodeDecodeError, ValueError, TypeError) as error:
+        shown = repr(source)
+        said = (error.strerror if isinstance(error, OSError) else None) or error
         raise CompileError(
             Code.NO_DEFINITION,
-            f"{str(source)!r} is neither a text with definitions nor a readable file: {error}",
+            f"{shown if len(shown) < 100 else shown[:100] + '...'} is neither a text with definitions nor a readable "
+            f"file: {said}",
             help="pass the text `def f(...) -> (...) { ... }`, or the path of a UTF-8 file that holds it",
         ) from error
 

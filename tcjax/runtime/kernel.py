@@ -61,14 +61,17 @@ class Kernel:
                 # Only who calls a kernel needs the lowerings: `import tcjax` stays light.
                 from .. import lowering
 
-                given, starts = arrays[: self._arity], arrays[self._arity :]
-                for parameter, array in zip(self._compiler.parameters, given, strict=True):
+                starts = arrays[self._arity :]
+                given = tuple(
                     as_array(array, parameter.name, _declared(parameter), parameter.span)
+                    for parameter, array in zip(self._compiler.parameters, arrays, strict=False)
+                )
                 plan = self._compiler.plan(_call(given, dict(zip(initial, starts, strict=True)), sizes))
                 by_name = {p.name: array for p, array in zip(self._compiler.parameters, given, strict=True)}
-                results = lowering.lower(
-                    plan, by_name, dict(zip(initial, starts, strict=True)), self._compiler.options.fns
-                )
+                with self._compiler.within_depth():
+                    results = lowering.lower(
+                        plan, by_name, dict(zip(initial, starts, strict=True)), self._compiler.options.fns
+                    )
                 return results[0] if len(results) == 1 else results
 
             run.__name__ = self._definition.name
@@ -117,7 +120,8 @@ class Kernel:
             for tensor in bound.function.initial
             if tensor.name in arguments.initial
         }
-        results = interpreter.interpret(bound, arrays, initial, self._compiler.options.fns)
+        with self._compiler.within_depth():
+            results = interpreter.interpret(bound, arrays, initial, self._compiler.options.fns)
         return results[0] if len(results) == 1 else results
 
     # ------------------------------------------------------------ what it knows

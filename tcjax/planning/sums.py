@@ -1,0 +1,125 @@
+"""Sums, taken apart into sums of products: convolutions, contractions, unrolled windows, or a fold."""
+
+from dataclasses import replace
+
+from .. import ir
+from ..ir import Reducer
+from ..symbolic import IndexVar
+from .contractions import as_contraction, as_products
+from .convolutions import as_convolution, is_padding
+from .factors import Product, both, depends, distributed, masked, multiply, summands
+from .folds import as_number, fold, plan_fold, plan_nonrepeating, unroll, unrolled_indices, why_steps
+from .nodes import Node
+from .scope import Scope, fill
+from .values import plan_value
+from .windows import gathered_indices
+
+
+def plan_sum(
+    indices: tuple[IndexVar, ...], body: ir.Expr, guard: ir.Expr | None, accumulate: str, scope: Scope
+) -> Node:
+    """A sum, taken apart into sums of products where that saves work."""
+    if accumulate == "bool":
+        count = plan_sum(indices, ir.Cast(body, "int32"), guard, "int32", scope)
+        odd = scope.apply("&", (count, fill(1, "int32")), "int32")
+        return scope.cast(odd, "bool")
+    products = [
+        replace(product, mask=both(guard, product.mask))
+        for summand in summands(body)
+        for product in distributed(summand, scope.unrolled)
+    ]
+    if len(products) > 1 and not _worth_splitting(products, frozenset(indices), scope):
+        return plan_fold(Reducer.SUM, indices, body, guard, accumulate, scope)
+    total: Node | None = None
+    for product in products:
+        node = _plan_product(indices, product, accumulate, scope)
+        if total is None:
+            total = scope.apply("neg", (node,), accumulate) if product.negative else node
+        else:
+            total = scope.apply("-" if product.negative else "+", (total, node), accumulate)
+    assert total is not None
+    return total
+
+
+def _worth_splitting(products: list[Product], reduced: frozenset[IndexVar], scope: Scope) -> bool:
+    """Whether the summands reduce over less than the whole space, or one of them is a contraction."""
+    spaces = [frozenset[IndexVar]().union(*map(ir.free_indices, p.factors)) - scope.unrolled for p in products]
+    whole = frozenset[IndexVar]().union(*spaces)
+    if any(space & reduced and space < whole for space in spaces):
+        return True
+    return any(
+        sum(depends(factor, reduced) for factor in product.factors) > 1
+        and all(ir.free_indices(factor) - scope.unrolled < whole for factor in product.factors)
+        for product in products
+    )
+
+
+def _plan_product(indices: tuple[IndexVar, ...], product: Product, accumulate: str, scope: Scope) -> Node:
+    """``sum over indices of factors where mask``: what does not change with the indices comes out in front."""
+    reduced = frozenset(indices)
+    inside = [factor for factor in product.factors if depends(factor, reduced)]
+    outside = [factor for factor in product.factors if not depends(factor, reduced)]
+    mask = product.mask
+    if mask is not None and not depends(mask, reduced):
+        outside = [masked(mask, multiply(outside) if outside else ir.Const(1, product.factors[0].dtype), 0)]
+        mask = None
+    used = frozenset[IndexVar]().union(*map(ir.free_indices, inside), ir.free_indices(mask) if mask else ())
+    kept = tuple(index for index in indices if index in used)
+    repeats = scope.points(index for index in indices if index not in used)
+    node = _plan_inside(kept, inside, mask, accumulate, product.factors[0].dtype, scope)
+    if repeats != 1:
+        node = scope.apply("*", (node, fill(as_number(repeats, accumulate), accumulate)), accumulate)
+    for factor in outside:
+        node = scope.apply("*", (node, scope.cast(plan_value(factor, scope), accumulate)), accumulate)
+    if mask is not None and not ir.types.is_integral(accumulate) and not all(isinstance(f, ir.Const) for f in outside):
+        # Where no point takes part, an infinite factor must not meet the zero of the empty sum.
+        some = plan_fold(Reducer.ANY, indices, mask, None, "bool", scope)
+        node = scope.apply("where", (some, node, fill(0, accumulate)), accumulate)
+    return node
+
+
+def _plan_inside(
+    indices: tuple[IndexVar, ...],
+    factors: list[ir.Expr],
+    mask: ir.Expr | None,
+    accumulate: str,
+    dtype: str,
+    scope: Scope,
+) -> Node:
+    if not factors:
+        if mask is None:
+            return fill(1 if ir.types.is_integral(accumulate) else 1.0, accumulate)
+        return fold(Reducer.SUM, indices, scope.cast(plan_value(mask, scope), accumulate), scope)
+    if len(factors) == 1:
+        return plan_nonrepeating(Reducer.SUM, indices, factors[0], mask, accumulate, scope)
+    convolution = as_convolution(indices, factors, mask, accumulate, scope)
+    if convolution is not None:
+        return convolution
+    if mask is not None and is_padding(mask, [factor for factor in factors if isinstance(factor, ir.Access)], scope):
+        mask = None
+    steps = unrolled_indices(indices, multiply(factors), mask, scope)
+    if steps:
+        rest = tuple(index for index in indices if index not in steps)
+        body = _plan_inside(rest, factors, mask, accumulate, dtype, scope.unrolling(steps))
+        unrolled = unroll(Reducer.SUM, steps, scope.cast(body, accumulate), scope, why_steps(steps, factors, scope))
+        if not gathered_indices(steps, multiply(factors), scope):
+            return unrolled
+        return replace(unrolled, derivative=_contracted(indices, factors, mask, accumulate, scope))
+    steps = as_products(indices, factors, mask, scope)
+    if steps:
+        body = scope.cast(plan_value(multiply(factors), scope.unrolling(steps)), accumulate)
+        why = f"{scope.points(steps)} products each: too few for a matrix multiplication"
+        return unroll(Reducer.SUM, steps, body, scope, why)
+    return _contracted(indices, factors, mask, accumulate, scope)
+
+
+def _contracted(
+    indices: tuple[IndexVar, ...], factors: list[ir.Expr], mask: ir.Expr | None, accumulate: str, scope: Scope
+) -> Node:
+    """The sum of a product as a contraction, or as an elementwise product that is summed."""
+    contraction = as_contraction(indices, factors, mask, accumulate, scope)
+    if contraction is not None:
+        return contraction
+    return fold(
+        Reducer.SUM, indices, scope.cast(plan_value(masked(mask, multiply(factors), 0), scope), accumulate), scope
+    )
