@@ -4,8 +4,7 @@
 """
 
 from .diagnostics import CompileError, CompileWarning
-from .runtime import Explanation, Kernel, Library, kernel, load
-from .syntax.embedded.indices import indices
+from .runtime import Explanation, Kernel, Library, indices, kernel, load
 
 __version__ = "0.1.0"
 

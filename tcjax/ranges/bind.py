@@ -1,6 +1,7 @@
 """Range inference with numbers: every size, range and extent of a call, and a check of every access."""
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
 from .. import ir
 from ..diagnostics import Code, CompileError
@@ -15,7 +16,6 @@ from .targets import declared_place, found_place, settled_place
 
 Shape = tuple[int, ...]
 ForeignShapes = Callable[[str, tuple[ir.Tensor, ...], tuple[Shape, ...]], tuple[Shape, ...]]
-
 
 # Index variables are int32.
 LARGEST_EXTENT: Final = 2**31 - 1

@@ -2,6 +2,7 @@
 
 from .entry import Library, kernel, load
 from .explain import Explanation
+from .indices import indices
 from .kernel import Kernel
 
-__all__ = ["Explanation", "Kernel", "Library", "kernel", "load"]
+__all__ = ["Explanation", "Kernel", "Library", "indices", "kernel", "load"]

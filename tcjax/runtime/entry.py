@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Unpack, overload
 
 from ..diagnostics import Code, CompileError
-from ..syntax import ast, embedded, tc
+from ..syntax import ast, tc
 from .foreign import means_builtin
 from .kernel import Kernel
 from .options import KernelOptions, Options, check_options
@@ -133,6 +133,9 @@ def _calls(definition: ast.Definition) -> Iterator[str]:
 
 
 def _from_function(function: Any, options: Options) -> Kernel:
+    # Only who decorates needs the Python notation: `import tcjax` stays light.
+    from ..syntax import embedded
+
     reading = embedded.read(function)
     fns = dict(options.fns)
     others: list[ast.Definition] = []

@@ -10,13 +10,11 @@ import numpy as np
 from .. import elaboration, ir, planning, ranges
 from ..diagnostics import Code, CompileError
 from ..symbolic import Interval
-from ..syntax import ast, embedded, tc
+from ..syntax import ast, tc
 from .arguments import Arguments, arrange, as_array
 from .compiler import Call, Compiler
 from .explain import Explanation
-from .options import Options
-
-_WRITERS: Mapping[str, Callable[[ast.Definition], str]] = {"tc": tc.write, "python": embedded.write}
+from .options import DIALECTS, Options
 
 
 class Kernel:
@@ -91,9 +89,7 @@ class Kernel:
         """The initial values as arrays of their outputs' types."""
         function = self._compiler.function(tuple((str(array.dtype), len(array.shape)) for array in arrays.values()))
         dtypes = {tensor.name: tensor.dtype for tensor in function.initial}
-        return {
-            name: as_array(value, name, dtypes.get(name), self._definition.span) for name, value in initial.items()
-        }
+        return {name: as_array(value, name, dtypes.get(name), self._definition.span) for name, value in initial.items()}
 
     def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Call, Arguments]:
         arguments = self._arguments(args, kwargs)
@@ -170,13 +166,17 @@ class Kernel:
 
     def to(self, dialect: str) -> str:
         """The program in another notation: "tc" or "python"."""
-        if dialect not in _WRITERS:
+        if dialect not in DIALECTS:
             raise CompileError(
                 Code.BAD_OPTION,
                 f"this version of tcjax does not write {dialect!r}",
-                help=f"write to({' or '.join(repr(name) for name in _WRITERS)})",
+                help=f"write to({' or '.join(repr(name) for name in DIALECTS)})",
             )
-        return _WRITERS[dialect](self._definition)
+        if dialect == "tc":
+            return tc.write(self._definition)
+        from ..syntax import embedded
+
+        return embedded.write(self._definition)
 
     def __str__(self) -> str:
         return tc.write(self._definition)

@@ -164,9 +164,9 @@ class Equivalent(Node):
 class Assign(Node):
     """``C(m,n) +=! e <=> f(a) where ...``.
 
-    `indices` is None for ``C = e`` and ``()`` for ``C() = e``, which mean the same. `reducer` is None for ``=`` or one of
-    ``+ * min max any all logsumexp argmin argmax``; `restart` is the ``!``. Python's ``C[m, n] += e`` on
-    a tensor that is not yet defined reads as ``+=!``.
+    `indices` is None for ``C = e`` and ``()`` for ``C() = e``, which mean the same. `reducer` is None for ``=``
+    or one of ``+ * min max any all logsumexp argmin argmax``; `restart` is the ``!``. Python's ``C[m, n] += e``
+    on a tensor that is not yet defined reads as ``+=!``.
     """
 
     target: str

@@ -234,7 +234,7 @@ class Statements(Expressions):
         depth = int(self.pick("1", "2", "1", "2", "3"))
         clauses = [f"{index} in {lo}:{hi}" for index, (lo, hi) in self.box.items()]
         triangular = [n for n in self.box if n not in given and self.box[n][0] == 0 and self.box[n][1] > 0]
-        outer = [n for n in given if self.box[n][0] >= 0]
+        outer = [n for n in given if self.box[n][0] >= 0 and n in left]
         if triangular and outer and self.chance(15):
             n, o = triangular[0], outer[0]
             lo, hi = self.box[o]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ...diagnostics import Code, CompileError
+from ..diagnostics import Code, CompileError
 
 
 @dataclass(frozen=True, slots=True)
