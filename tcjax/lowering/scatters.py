@@ -12,9 +12,7 @@ from ..ir import Reducer
 Place = tuple[jax.Array, ...]
 
 
-def scatter(
-    reducer: Reducer, target: jax.Array, place: Place, value: jax.Array, weight: jax.Array | None
-) -> jax.Array:
+def scatter(reducer: Reducer, target: jax.Array, place: Place, value: jax.Array, weight: jax.Array | None) -> jax.Array:
     """The target, its elements at `place` combined with what is there and with each other; outside: dropped.
 
     Of a mean `value` is the sum and `weight` the number of points; of a position, `weight` is the extremum there.
@@ -24,9 +22,9 @@ def scatter(
     match reducer:
         case Reducer.MEAN | Reducer.ARGMIN | Reducer.ARGMAX if weight is None:
             return at.set(value, mode="drop")
-        case Reducer.MEAN:
+        case Reducer.MEAN if weight is not None:
             return _mean(target, place, value, weight)
-        case Reducer.ARGMIN | Reducer.ARGMAX:
+        case Reducer.ARGMIN | Reducer.ARGMAX if weight is not None:
             return _first(reducer, target, place, value, weight)
         case Reducer.SUM if target.dtype == jnp.bool_:
             counted = target.astype(jnp.int32).at[place].add(value.astype(jnp.int32), mode="drop")

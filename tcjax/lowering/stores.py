@@ -151,4 +151,3 @@ def _positions(start: int, stride: int, factors: tuple[tuple[object, int, int], 
     for _, extent, unit in factors:
         total = total[..., None] + lax.iota(jnp.int32, extent) * (stride * unit)
     return total, tuple(index for index, _, _ in factors)  # type: ignore[return-value]
-

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from .. import ir
 from ..symbolic import Affine, IndexVar
 from .factors import conjuncts, non_negative
-from .nodes import Convolve, Node
-from .reads import as_stored
+from .nodes import Convolve, Node, Strip
+from .reads import as_stored, plan_read
 from .scope import Scope
 from .values import plan_value
 from .windows import as_sliding, slide
@@ -31,7 +31,7 @@ def as_convolution(
     reads = [factor.operand if isinstance(factor, ir.Cast) else factor for factor in factors]
     for image, kernel in (reads, reads[::-1]):
         if isinstance(image, ir.Access) and isinstance(kernel, ir.Access) and image.dtype == kernel.dtype:
-            if mask is not None and not is_padding(mask, (image,), scope):
+            if mask is not None and not is_padding(mask, (image,), scope, slides=True):
                 continue
             found = _convolution(indices, image, kernel, accumulate, scope)
             if found is not None:
@@ -107,12 +107,17 @@ def _single_axes(subscripts: Iterable[Affine], scope: Scope) -> frozenset[IndexV
     return frozenset(found) if len(set(found)) == len(found) else None
 
 
-def is_padding(mask: ir.Expr, reads: Iterable[ir.Access], scope: Scope) -> bool:
-    """Whether the mask says no more than "inside the arrays": then zeros around them say it too."""
+def is_padding(mask: ir.Expr, reads: Iterable[ir.Access], scope: Scope, *, slides: bool = False) -> bool:
+    """Whether the mask says no more than "inside the arrays", and zeros around them say it too.
+
+    Only a slice is read from a padded array, not a lookup; with `slides` the sliding dimensions become slices later.
+    """
     inside = set()
     for read in reads:
         origins, shape = scope.origins[read.tensor.name], scope.shapes[read.tensor.name]
-        for subscript, origin, extent in zip(read.indices, origins, shape, strict=True):
-            inside.add(subscript - origin)
-            inside.add(origin + extent - 1 - subscript)
+        dimensions = plan_read(read, scope).dimensions
+        for subscript, origin, extent, dimension in zip(read.indices, origins, shape, dimensions, strict=True):
+            if slides or isinstance(dimension, Strip):
+                inside.add(subscript - origin)
+                inside.add(origin + extent - 1 - subscript)
     return all(non_negative(condition) in inside for condition in conjuncts(mask))

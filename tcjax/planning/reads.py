@@ -10,7 +10,7 @@ from .nodes import Apply, Iota, Lookup, Node, Read, Step, Strip
 from .scope import Scope, fill
 
 
-def plan_read(access: ir.Access, scope: Scope) -> Node:
+def plan_read(access: ir.Access, scope: Scope) -> Read:
     """The tensor at every point of the access's indices."""
     name = access.tensor.name
     shape = scope.shapes[name]

@@ -1,7 +1,7 @@
 """Whether every read and write stays inside its tensor, once every size is a number."""
 
 from collections.abc import Iterator, Mapping
-from typing import assert_never
+from typing import Final, assert_never
 
 from .. import ir
 from ..diagnostics import CompileError
@@ -13,6 +13,7 @@ from ..symbolic import (
     Condition,
     IndexVar,
     Interval,
+    Search,
     Size,
     SizeVar,
     all_of,
@@ -41,6 +42,9 @@ def check_accesses(solution: Solution, left: list[Constraint], box: Box, sizes: 
             checker.check(constraint, writes=True)
 
 
+SMALL_CORNER: Final = 8
+
+
 def check_targets(statement: ir.Define, solution: Solution, box: Box, sizes: Mapping[SizeVar, int]) -> None:
     """Raises `CompileError` (TC0704) where two points of an ``=`` write one element.
 
@@ -54,8 +58,13 @@ def check_targets(statement: ir.Define, solution: Solution, box: Box, sizes: Map
     guard = _Checker(solution, box, sizes).condition(solution.survey.guard)
     same = [compare("==", target, _renamed(target, twins)) for target in targets]
     differ = any_of(compare("<", index, twin) for index, twin in twins.items())
-    domain = {name: box[index] for index in indices for name in (index, twins[index])}
-    found = find_point(domain, all_of([*same, guard, _renamed_condition(guard, twins), differ]))
+    condition = all_of([*same, guard, _renamed_condition(guard, twins), differ])
+    found = Search(empty=True)
+    # Most collisions have one near the first point, which is quickly found.
+    for width in (SMALL_CORNER, None):
+        corner = {index: (lo, hi if width is None else min(hi, lo + width)) for index, (lo, hi) in box.items()}
+        if found.empty:
+            found = find_point({name: corner[i] for i in indices for name in (i, twins[i])}, condition)
     if not found.empty:
         raise mistakes.shared_target(statement, indices, twins, found.point, sizes)
 

@@ -85,7 +85,8 @@ def as_array(value: Any, name: str, expected: str | None, span: Span) -> Any:
     a float for an int.
     """
     if isinstance(value, (jax.Array, jax.ShapeDtypeStruct)):
-        if expected is not None and getattr(value, "weak_type", False) and _adapts(np.dtype(value.dtype), expected):
+        weak = getattr(value, "weak_type", False)
+        if weak and isinstance(value, jax.Array) and expected is not None and _adapts(np.dtype(value.dtype), expected):
             return value.astype(jax.dtypes.canonicalize_dtype(expected))
         check_type(str(value.dtype), name, expected, span)
         return value

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+import tcjax
 from tcjax.diagnostics import CompileError, CompileWarning
 
 from . import rejected
@@ -17,7 +18,9 @@ def refused(refusal: Refusal, **named: Any) -> CompileError:
         warnings.simplefilter("ignore", CompileWarning)
         compiled = kernel(refusal.text)
         if refusal.arguments is not None:
-            compiled(*(real(*a, seed=n) if isinstance(a, tuple) else a for n, a in enumerate(refusal.arguments)), **named)
+            compiled(
+                *(real(*a, seed=n) if isinstance(a, tuple) else a for n, a in enumerate(refusal.arguments)), **named
+            )
     return caught.value
 
 
@@ -66,8 +69,6 @@ def test_a_named_argument_that_does_not_fit(refusal: Refusal, named: dict[str, A
 
 @pytest.mark.parametrize("refusal", rejected.SYNTAX, ids=str)
 def test_loading_refuses_the_same_texts(refusal: Refusal) -> None:
-    import tcjax
-
     if refusal.text.strip():
         with pytest.raises(CompileError) as caught:
             tcjax.load(refusal.text)

@@ -12,3 +12,7 @@ def windows(image: np.ndarray, height: int, width: int, down: int = 1, right: in
 def convolution(image: np.ndarray, weights: np.ndarray, down: int = 1, right: int = 1) -> np.ndarray:
     """``(N, C, H, W)`` with ``(M, C, KH, KW)``, without padding and without flipping."""
     return np.einsum("nchwyx,mcyx->nmhw", windows(image, *weights.shape[-2:], down, right), weights)
+
+
+def relu(x: np.ndarray) -> np.ndarray:
+    return np.maximum(x, 0)

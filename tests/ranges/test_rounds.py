@@ -249,3 +249,29 @@ def test_the_name_of_what_fixed_a_range_is_kept() -> None:
     bound = bind(function(text), {"A": (5,), "B": (6,)})
 
     assert bound.reasons[0] == {I: "`B(i-k)` and `A(i)`", IndexVar("k"): "`k in 0:3`"}
+
+
+@pytest.mark.parametrize(
+    ("condition", "index"),
+    [
+        ("M(k) > 0", {"i": (0, 4), "k": (0, 3)}),
+        ("M(0) > 0", {"i": (0, 4), "k": (0, 3)}),
+        ("s > 0 && M(k) > 0", {"i": (0, 4), "k": (0, 3)}),
+    ],
+)
+def test_a_condition_that_cannot_keep_a_subscript_inside_leaves_its_constraint(
+    condition: str, index: dict[str, tuple[int, int]]
+) -> None:
+    text = f"def f(float(N) A, float(K) M, float s) -> (O) {{ O(i) +=! {condition} ? A(i+k) * M(k) : 0.0 }}"
+
+    assert boxes(text, A=(6,), M=(3,), s=()) == [index]
+
+
+@pytest.mark.parametrize("condition", ["k < 2", "i > 0", "M(i) > 0", "k < 2 && M(k) > 0"])
+def test_a_condition_on_a_subscripts_indices_lifts_its_constraint(condition: str) -> None:
+    text = f"def f(float(N) A, float(K) M) -> (O) {{ O(i) +=! {condition} ? A(i+k) * M(k) : 0.0 where k in 0:K }}"
+
+    with pytest.raises(CompileError) as caught:
+        boxes(text, A=(4,), M=(3,))
+
+    assert caught.value.code in ("TC0401", "TC0701")

@@ -1,6 +1,8 @@
 """Where written tensors have their elements."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tcjax.diagnostics import CompileError
 from tcjax.ranges import Bound, bind
@@ -274,3 +276,55 @@ def test_an_initial_value_gives_a_free_size() -> None:
     found = bind(function(text), {"J": (9,)}, initial={"H": (5,)})
 
     assert found.sizes[SizeVar("B")] == 5
+
+
+SUBSCRIPTS = st.sampled_from(
+    ["i", "j", "i+j", "2*i+j", "3*i-j", "i/2", "i%2", "j/3", "j%3", "2-i", "min(i,2)", "i+2*j"]
+)
+GUARDS = st.sampled_from(["", "i < j", "j == 1", "i+j > 2", "i != 2 && j < 2"])
+
+
+@given(st.lists(SUBSCRIPTS, min_size=1, max_size=2), GUARDS, st.integers(1, 4), st.integers(1, 4))
+def test_an_assignment_is_refused_exactly_when_two_points_meet(
+    subscripts: list[str], guard: str, rows: int, columns: int
+) -> None:
+    if not {"i", "j"} <= set("".join(subscripts)):
+        subscripts = [*subscripts, "i+j"]
+    clause = f" where {guard}" if guard else ""
+    text = f"def f(float(N,M) A) -> (O) {{ O({', '.join(subscripts)}) = A(i,j){clause} }}"
+    python = [eval(f"lambda i, j: ({s.replace('/', '//')})") for s in subscripts]
+    holds = eval(f"lambda i, j: {guard.replace('&&', 'and') or True}")
+    points = [(i, j) for i in range(rows) for j in range(columns) if holds(i, j)]
+    distinct = len({tuple(each(i, j) for each in python) for i, j in points}) == len(points)
+
+    try:
+        bind(function(text), {"A": (rows, columns)})
+    except CompileError as error:
+        assert error.code == "TC0704" and not distinct
+    else:
+        assert distinct
+
+
+def test_targets_that_meet_are_named() -> None:
+    with pytest.raises(CompileError) as caught:
+        bind(function("def f(float(N,M) A) -> (O) { O(2*i+j) = A(i,j) }"), {"A": (10**6, 3)})
+
+    assert caught.value.code == "TC0704"
+    assert caught.value.message == "both i = 0, j = 2 and i = 1, j = 0 write O[2]"
+    assert "O(...) +=! ..." in caught.value.help
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "B(i) = A(i / 4000000000)",
+        "B(i) +=! A(j) * i where i in 0:4000000000",
+        "B(4000000000 * i) = A(i)",
+    ],
+)
+def test_more_elements_than_an_int32_counts_are_refused(statement: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        bind(function(f"def f(float(N) A) -> (B) {{ {statement} }}"), {"A": (3,)})
+
+    assert caught.value.code == "TC0604"
+    assert "where i in 0:N" in caught.value.help

@@ -283,3 +283,43 @@ def test_whole_tensors_go_through_python_functions() -> None:
 
     np.testing.assert_array_equal(kernel(A), A.min(1))
     np.testing.assert_array_equal(kernel.interpret(A), A.min(1))
+
+
+@pytest.mark.parametrize(("dtype", "number"), [("uint8", 256), ("uint8", -1), ("int32", 2**31)])
+def test_a_python_number_that_the_type_does_not_hold_is_refused(dtype: str, number: int) -> None:
+    kernel = tcjax.kernel(f"def f({dtype} a) -> (b) {{ b = a }}")
+
+    with pytest.raises(tcjax.CompileError) as caught:
+        kernel(number)
+
+    assert caught.value.code == "TC0305"
+    assert str(number) in caught.value.message
+
+
+def test_python_numbers_take_the_parameters_type_under_jit_too() -> None:
+    kernel = tcjax.kernel("def f(float a) -> (b) { b = a }")
+
+    assert jax.jit(kernel)(3) == kernel(3) == 3.0
+
+
+def test_an_empty_list_has_the_parameters_type() -> None:
+    assert tcjax.kernel("def f(int32(N) a) -> (b) { b(i) = a(i) }")([]).dtype == jnp.int32
+
+
+def test_an_initial_value_has_the_outputs_type() -> None:
+    A, B = arrays((2, 3), (3, 4))
+
+    np.testing.assert_allclose(in_place()(A, B, C=[[1] * 4] * 2), A @ B + 1, rtol=1e-5)
+    with pytest.raises(tcjax.CompileError) as caught:
+        in_place()(A, B, C=np.zeros((2, 4), np.int32))
+    assert caught.value.code == "TC0305"
+
+
+def test_a_stack_too_short_for_a_program_is_a_compile_error() -> None:
+    guards = ", ".join(f"i != {k}" for k in range(400))
+    kernel = tcjax.kernel(f"def f(float(N) A) -> (B) {{ B(i) = A(i) where {guards} }}")
+
+    with pytest.raises(tcjax.CompileError) as caught:
+        kernel(*arrays((3,)))
+
+    assert caught.value.code == "TC0103"

@@ -303,7 +303,10 @@ class Expressions:
             name = f"r{len(self.box)}"
             room = max(1, MOST_POINTS // max(1, self.points))
             lo = int(self.pick("0", "0", "0", "1", "-1"))
-            self.box[name] = (lo, lo + min(room, int(self.pick("1", "2", "3", "4", "5", "0"))))
+            self.box[name] = (
+                lo,
+                lo + min(room, int(self.pick("1", "2", "3", "4", "5", "1" if self.flavour.smooth else "0"))),
+            )
             names.append(name)
             clauses.append(f"{name} in {self.box[name][0]}:{self.box[name][1]}")
         head = ", ".join(clauses)
@@ -320,12 +323,12 @@ class Expressions:
         match self.pick(*names):
             case "mink" | "maxk" as name:
                 return self.ranked(name, "float")
-            case "mean" | "logsumexp" as name:
-                # Without a guard: of no points these are NaN and minus infinity, which arithmetic then spreads.
-                with self.bracket(guards=False) as head:
+            case "sum" | "prod" as name:
+                with self.bracket() as head:
                     return f"{name}[{head}]({self.real(depth)})"
             case name:
-                with self.bracket() as head:
+                # Without a guard: of no points these are infinite or NaN, which arithmetic then spreads.
+                with self.bracket(guards=not self.flavour.smooth and name in ("min", "max")) as head:
                     return f"{name}[{head}]({self.real(depth)})"
 
     def inline_integer(self, depth: int) -> str:
@@ -443,8 +446,10 @@ class Expressions:
         for index in sorted(self.box):
             lo, hi = ends(self.box, index)
             if hi - lo < extent:
-                offset = min(max(0, origin - lo), origin + extent - 1 - hi) if lo < origin else (
-                    0 if hi < origin + extent else origin + extent - 1 - hi
+                offset = (
+                    min(max(0, origin - lo), origin + extent - 1 - hi)
+                    if lo < origin
+                    else (0 if hi < origin + extent else origin + extent - 1 - hi)
                 )
                 if lo + offset >= origin and hi + offset < origin + extent:
                     options += [affine([(1, index)], self.box).plus(offset).text] * 4

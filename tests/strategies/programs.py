@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,8 +13,8 @@ import tcjax
 from tcjax.diagnostics import CompileError, CompileWarning
 
 from . import arrays
-from .expressions import MOST_POINTS, Expressions, Flavour, Variable
-from .subscripts import affine
+from .expressions import MOST_POINTS, Expressions, Flavour, Parameter, Variable
+from .subscripts import affine, ends
 
 # Empty and single extents, and some that no unrolling or tile divides.
 EXTENTS = (1, 2, 3, 3, 4, 5, 7)
@@ -37,6 +37,21 @@ class Case:
     def __repr__(self) -> str:
         shapes = [f"{name}: {a.dtype}{list(a.shape)}" for name, a in (self.arguments | self.initial).items()]
         return f"{self.text}  with {', '.join(shapes)}"
+
+
+def checked(texts: Iterable[str], parameters: Sequence[Parameter], seed: int) -> Case:
+    """The first of the texts that the ranges accept, else the last; with arrays for the parameters."""
+    arguments = {p.name: getattr(arrays, p.fill)(p.extents, p.scalar, seed + n) for n, p in enumerate(parameters)}
+    case = None
+    for text in texts:
+        case = Case(text, arguments)
+        try:
+            case.kernel.ranges(*arguments.values())
+        except CompileError:
+            continue
+        return case
+    assert case is not None
+    return case
 
 
 FLAVOURS = (
@@ -84,17 +99,19 @@ class Statements(Expressions):
         name = f"O{len(self.outputs)}"
         operator = self.operator()
         kind, body = self.kinds(operator)
-        form = self.pick("plain", "plain", "plain", "plain", "plain", "shifted", "diagonal", "strided", "computed")
+        form = self.pick(*("plain",) * 5, "shifted", "diagonal", "strided", "computed", "floor")
         if form == "computed" and operator not in SCATTERS:
             form = "plain"
         if form == "diagonal" and operator != "=":
             form = "plain"
         if form == "computed":
             left, origin, extents = self.scatter()
-            scalar = {"float": "float", "int": "int32", "bool": "bool", "complex": "complex64"}[kind]
+            wide = any("64" in scalar or scalar == "double" for scalar in self.flavour.floats + self.flavour.integers)
+            real, whole, complex_ = ("double", "int64", "complex128") if wide else ("float", "int32", "complex64")
+            scalar = {"float": real, "int": whole, "bool": "bool", "complex": complex_}[kind]
             self.annotations[name] = f"{scalar}({', '.join(map(str, extents))}) {name}"
         else:
-            left, origin, extents = self.left_side(form)
+            left, origin, extents = self.floors(operator) if form == "floor" else self.left_side(form)
         self.formula(Variable(name, kind, origin, extents), left, operator, body)
 
     def left_side(self, form: str) -> tuple[list[str], tuple[int, ...], tuple[int, ...]]:
@@ -139,6 +156,19 @@ class Statements(Expressions):
                 extents.append(hi - lo)
         return left, tuple(origin), tuple(extents)
 
+    def floors(self, operator: str) -> tuple[list[str], tuple[int, ...], tuple[int, ...]]:
+        """A quotient and a remainder of an index, or one of them where several points may meet."""
+        self.index("i")
+        lo, hi = ends(self.box, "i")
+        by = self.number(2, 3)
+        quotient, remainder = (lo // by, hi // by - lo // by + 1), (0, by)
+        if hi - lo + 1 < by:
+            # Less than a period: what is written starts later.
+            return ["i"], (lo,), (self.box["i"][1] - lo,)
+        both = [(f"i / {by}", quotient), (f"i % {by}", remainder)]
+        kept = both if operator == "=" or self.chance(30) else [both[self.number(0, 1)]]
+        return [text for text, _ in kept], tuple(o for _, (o, _) in kept), tuple(e for _, (_, e) in kept)
+
     def scatter(self) -> tuple[list[str], tuple[int, ...], tuple[int, ...]]:
         """A left side that data computes: its tensor is annotated, so it starts at 0."""
         self.index("i")
@@ -168,10 +198,9 @@ class Statements(Expressions):
         operator = self.pick(*operators)
         left = []
         for origin, extent in zip(target.origin, target.extents, strict=True):
-            if extent == 0 or self.chance(10):
-                if extent > 0:
-                    left.append(str(origin + self.number(0, extent - 1)))
-                    continue
+            if self.chance(10) and extent > 0:
+                left.append(str(origin + self.number(0, extent - 1)))
+                continue
             index = "ijklmn"[len(self.box)]
             first = self.number(0, extent // 2)
             count = extent - first if self.chance(60) else self.number(0, extent - first)
@@ -199,12 +228,10 @@ class Statements(Expressions):
         if self.flavour.special:
             return ["=", "min=", "max=", "min=!", "max=!", "argmin=!", "argmax=!", "argmin=", "any=!", "all=!"]
         if self.flavour.smooth:
-            return ["=", "=", "=", "+=!", "+=!", "+=!", "+=", "*=!", "min=!", "max=!", "max=", "mean=!", "logsumexp=!"] + [
-                "logsumexp=", "*=", "mean="
-            ]
-        return ["=", "=", "=", "=", "+=!", "+=!", "+=!", "+=", "*=!", "*=", "min=!", "max=!", "min=", "max="] + [
-            "any=!", "any=", "all=!", "all=", "logsumexp=!", "logsumexp=", "mean=!", "mean=", "argmin=!", "argmax=!"
-        ] + ["argmin=", "argmax="]
+            smooth = "= = = +=! +=! +=! += *=! min=! max=! max= mean=! logsumexp=! logsumexp= *= mean="
+            return smooth.split()
+        arithmetic = "= = = = +=! +=! +=! += *=! *= min=! max=! min= max= logsumexp=! logsumexp= mean=! mean="
+        return f"{arithmetic} any=! any= all=! all= argmin=! argmax=! argmin= argmax=".split()
 
     def operator(self) -> str:
         return self.pick(*self.operators())
@@ -219,8 +246,12 @@ class Statements(Expressions):
         if name in ("mean", "logsumexp"):
             return ("float", "float") if target in (None, "float") else None
         if target is None:
-            options = ["float"] if self.flavour.smooth or self.flavour.special else ["float"] * 5 + ["int", "int", "bool"]
-            target = self.pick(*options, *(["complex"] if "x" in options or name in ("+", "") and len(options) > 1 else []))
+            options = (
+                ["float"] if self.flavour.smooth or self.flavour.special else ["float"] * 5 + ["int", "int", "bool"]
+            )
+            target = self.pick(
+                *options, *(["complex"] if "x" in options or (name in ("+", "") and len(options) > 1) else [])
+            )
         if target == "complex" and name not in ("", "+", "*"):
             return None
         return target, target
@@ -244,14 +275,21 @@ class Statements(Expressions):
         guards = [self.condition(1)] if self.chance(18) and self.box else []
         if body == "position":
             kind = self.pick("float", "float", "int")
-            value = self.read(kind) if self.chance(80) else (self.integer(1) if kind == "int" else self.guarded("float"))
+            value = (
+                self.read(kind) if self.chance(80) else (self.integer(1) if kind == "int" else self.guarded("float"))
+            )
         elif operator.startswith("*") and body == "float":
             value = self.real(min(depth, 1))
         else:
             value = self.value(body, depth)
         # What the indices of the statement have to occur in.
-        texts = (value, *left, *guards, *(text for _, text in self.lets))
-        words = set(re.findall(r"\w+", " ".join(texts)))
+        words = set(re.findall(r"\w+", " ".join((value, *left, *guards))))
+        used = []
+        for name, text in reversed(self.lets):
+            if name in words:
+                used.append((name, text))
+                words |= set(re.findall(r"\w+", text))
+        self.lets = used[::-1]
         missing = [name for name in self.box if name not in words]
         clauses = [clause for clause in clauses if clause.split()[0] not in missing]
         others = [f"{name} = {text}" for name, text in self.lets] + guards
@@ -270,9 +308,11 @@ class Statements(Expressions):
         arguments = {
             p.name: getattr(arrays, p.fill)(p.extents, p.scalar, seed + n) for n, p in enumerate(self.parameters)
         }
-        dropped = {
-            (n, c) for n, (_, clauses, _) in enumerate(self.written) for c in clauses if self.chance(50)
-        } if self.chance(60) else set()
+        dropped = (
+            {(n, c) for n, (_, clauses, _) in enumerate(self.written) for c in clauses if self.chance(50)}
+            if self.chance(60)
+            else set()
+        )
         for case in (Case(self.text(dropped), arguments), Case(self.text(set()), arguments)):
             try:
                 started = self.with_initial(case, seed)
@@ -289,7 +329,8 @@ class Statements(Expressions):
         for tensor in function.initial:
             if self.draw(st.booleans()):
                 extents = self.outputs[tensor.name].extents
-                initial[tensor.name] = arrays.exact(extents, tensor.dtype, seed + 100 + len(initial))
+                fill = arrays.generic if self.flavour.smooth else arrays.exact
+                initial[tensor.name] = fill(extents, tensor.dtype, seed + 100 + len(initial))
         return Case(case.text, case.arguments, initial)
 
     def text(self, dropped: set[tuple[int, str]]) -> str:

@@ -1,0 +1,60 @@
+"""Random programs, shapes, types and arrays: what is compiled equals what is interpreted.
+
+`make deep` tries thousands, new ones every time; the default profile tries the same few everywhere.
+"""
+
+import pytest
+from hypothesis import given, settings
+
+from tests.agreement import comparing
+from tests.strategies.programs import Case, Flavour, programs
+
+# Compiling takes most of the time, so that the default profile has few examples; a deep profile has more of all.
+SOME = max(150, settings().max_examples)
+FEW = max(50, settings().max_examples // 2)
+
+
+@settings(max_examples=SOME)
+@given(programs())
+def test_a_kernel_gives_the_interpreters_values(case: Case) -> None:
+    comparing.values(case)
+
+
+@settings(max_examples=FEW)
+@given(programs())
+def test_a_kernel_inside_jit_gives_the_interpreters_values(case: Case) -> None:
+    comparing.jitted(case)
+
+
+@settings(max_examples=FEW)
+@given(programs())
+def test_a_kernel_under_vmap_is_a_loop_over_the_interpreter(case: Case) -> None:
+    comparing.vmapped(case)
+
+
+@settings(max_examples=SOME)
+@given(programs(Flavour(smooth=True)))
+def test_a_gradient_is_the_interpreters_difference_quotient(case: Case) -> None:
+    comparing.grads(case)
+
+
+@settings(max_examples=FEW)
+@given(programs(Flavour(smooth=True)))
+def test_a_second_derivative_is_a_difference_of_difference_quotients(case: Case) -> None:
+    comparing.second(case)
+
+
+@pytest.mark.parametrize("name", ["values", "grads"])
+def test_a_difference_would_be_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import numpy as np
+
+    from tcjax import interpreter
+
+    case = Case("def f(float(N) A) -> (B) { B(i) = A(i) * A(i) }", {"A": np.array([1.0, 2.0], "float32")})
+    door = {"values": "interpret", "grads": "differences"}[name]
+    right = getattr(interpreter, door)
+    shift = (lambda out: tuple(a + 1 for a in out)) if name == "values" else (lambda out: out + 1)
+    monkeypatch.setattr(interpreter, door, lambda *args, **kwargs: shift(right(*args, **kwargs)))
+
+    with pytest.raises(AssertionError):
+        getattr(comparing, name)(case)
