@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from ..ir import Reducer
@@ -94,15 +95,14 @@ def lower_pool(node: Pool, context: Context, lower: Lower) -> jax.Array:
 def _reduce_window(array: jax.Array, dimension: int, slide: Window, extent: int, reducer: Reducer) -> jax.Array:
     window, strides = [1] * array.ndim, [1] * array.ndim
     window[dimension], strides[dimension] = extent, slide.stride
+    # NumPy's scalars are known while JAX traces: only of a known identity does it find the derivative.
     match reducer:
         case Reducer.SUM:
-            return lax.reduce_window(array, jnp.zeros((), array.dtype), lax.add, window, strides, "VALID")
+            return lax.reduce_window(array, np.zeros((), array.dtype), lax.add, window, strides, "VALID")
         case Reducer.MIN:
-            start = _extreme(array.dtype, largest=True)
-            return lax.reduce_window(array, start, lax.min, window, strides, "VALID")
+            return lax.reduce_window(array, _extreme(array.dtype, largest=True), lax.min, window, strides, "VALID")
         case Reducer.MAX:
-            start = _extreme(array.dtype, largest=False)
-            return lax.reduce_window(array, start, lax.max, window, strides, "VALID")
+            return lax.reduce_window(array, _extreme(array.dtype, largest=False), lax.max, window, strides, "VALID")
         case _:
             raise AssertionError(reducer)
 
@@ -133,11 +133,11 @@ def _extremum(reducer: Reducer, parts: list[jax.Array]) -> jax.Array:
     return jnp.where(unordered, jnp.nan, best)
 
 
-def _extreme(dtype: jnp.dtype, *, largest: bool) -> jax.Array:
+def _extreme(dtype: jnp.dtype, *, largest: bool) -> np.ndarray:
     if jnp.issubdtype(dtype, jnp.floating):
-        return jnp.asarray(jnp.inf if largest else -jnp.inf, dtype)
+        return np.asarray(np.inf if largest else -np.inf, dtype)
     info = jnp.iinfo(dtype)
-    return jnp.asarray(info.max if largest else info.min, dtype)
+    return np.asarray(info.max if largest else info.min, dtype)
 
 
 def lower_unroll(node: Unroll, context: Context, lower: Lower) -> jax.Array:

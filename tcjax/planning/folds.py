@@ -81,7 +81,7 @@ def _short(indices: tuple[IndexVar, ...], body: ir.Expr, scope: Scope) -> tuple[
     if not indices or scope.points(indices) > SHORT or scope.points(kept) < LARGE:
         return ()
     read = body.operand if isinstance(body, ir.Cast) else body
-    if isinstance(read, ir.Access) and read.indices[-1].variables & frozenset(indices):
+    if isinstance(read, ir.Access) and read.indices and read.indices[-1].variables & frozenset(indices):
         return ()
     return indices
 

@@ -138,20 +138,33 @@ def _compute(statement: ir.Define | ir.Accumulate, bound: ranges.Bound, box: ran
 
 
 def _without_empty(statement: Formula, box: ranges.Box) -> Formula:
-    """The statement with inline reductions over no points as constants: they change with no index."""
+    """The statement with what is evaluated at no point as constants.
+
+    Those are inline reductions over nothing, which change with no index, and the whole right side where a left index
+    has no values: JAX cannot differentiate all of its operations on empty arrays.
+    """
+
+    def empty(indices: Iterable[IndexVar]) -> bool:
+        return any(box[index][1] <= box[index][0] for index in indices)
 
     def visit(expr: ir.Expr) -> ir.Expr:
-        if isinstance(expr, ir.Reduce) and any(box[index][1] <= box[index][0] for index in expr.indices):
-            value = identity(expr.reducer, expr.dtype)
-            kind = (
-                complex if ir.types.is_complex(expr.dtype) else float if ir.types.is_float(expr.dtype) else type(value)
-            )
-            return ir.Const(kind(value), expr.dtype, span=expr.span)
+        if isinstance(expr, ir.Reduce) and empty(expr.indices):
+            return _constant(identity(expr.reducer, expr.dtype), expr)
         return ir.rebuild(expr, visit)
 
+    if empty(index for subscript in statement.indices for index in subscript.variables):
+        unguarded = replace(statement.domain, guard=None)
+        return replace(statement, value=_constant(0, statement.value), domain=unguarded)
     guard = statement.domain.guard
     domain = replace(statement.domain, guard=None if guard is None else visit(guard))
     return replace(statement, value=visit(statement.value), domain=domain)
+
+
+def _constant(value: bool | int | float, of: ir.Expr) -> ir.Const:
+    """A constant in the place and of the type of an expression."""
+    dtype = of.dtype
+    kind = complex if ir.types.is_complex(dtype) else float if ir.types.is_float(dtype) else type(value)
+    return ir.Const(bool(value) if dtype == "bool" else kind(value), dtype, span=of.span)
 
 
 def _split(statement: Formula, box: ranges.Box) -> tuple[Formula, ranges.Box]:

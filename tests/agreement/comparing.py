@@ -154,14 +154,16 @@ def second(case: Case) -> str | None:
     at = {**case.arguments, **case.initial}[name]
     at64 = at.astype(np.float64)
     way = np.random.default_rng(7).uniform(0.5, 1.5, at.shape).astype(at.dtype)
-    expected, coarser = (
-        (
-            differences_of(case, name, cotangents, at64 + s * way)
-            - differences_of(case, name, cotangents, at64 - s * way)
-        )
-        / (2 * s)
-        for s in (1e-3, 2e-3)
-    )
+
+    def quotient(step: float) -> np.ndarray:
+        ahead = differences_of(case, name, cotangents, at64 + step * way)
+        behind = differences_of(case, name, cotangents, at64 - step * way)
+        return (ahead - behind) / (2 * step)
+
+    # A difference of differences of large results is noise.
+    if abs(float(objective(at))) > 1e3:
+        return "large"
+    expected, coarser = quotient(1e-3), quotient(2e-3)
     if not np.allclose(expected, coarser, rtol=0.1, atol=0.1):
         return "kink"
     _, found = jax.jvp(jax.grad(objective), (at,), (way,))

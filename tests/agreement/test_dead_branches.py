@@ -54,3 +54,20 @@ def test_a_kernel_is_exported_and_called_again() -> None:
 
     again = jax.export.deserialize(exported.serialize())
     np.testing.assert_allclose(again.call(I, W), np.convolve(I, W, "valid"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(float(N) x) -> (y) { y(i,j) = sum[r in 0:5](x(j + r)) where i in 0:0, j in 0:3 }",
+        "def f(float(N) x) -> (y) { y(i,j) max=! x(j + r) where i in 0:0, j in 0:3, r in 0:5 }",
+        "def f(float(N) x) -> (y) { y(i) = argmax[j](x(j) * x(i)) where i in 0:0 }",
+    ],
+)
+def test_what_is_computed_nowhere_has_a_gradient_too(text: str) -> None:
+    kernel = tcjax.kernel(text)
+
+    gradient = jax.grad(lambda x: jnp.sum(kernel(x) * 1.0))(X + 3)
+
+    assert kernel(X + 3).size == 0
+    np.testing.assert_array_equal(gradient, np.zeros(X.shape))
