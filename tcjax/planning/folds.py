@@ -32,7 +32,7 @@ def plan_fold(
     kept = tuple(index for index in indices if index in used)
     repeats = scope.points(index for index in indices if index not in used)
     node = plan_nonrepeating(reducer, kept, body, guard, accumulate, scope)
-    if repeats == 1 or reducer not in (Reducer.SUM, Reducer.PRODUCT):
+    if repeats == 1 or reducer not in (Reducer.SUM, Reducer.PRODUCT) or accumulate == "bool":
         return node
     if reducer is Reducer.SUM:
         return scope.apply("*", (node, fill(as_number(repeats, accumulate), accumulate)), accumulate)

@@ -294,23 +294,23 @@ class Expressions:
     # ------------------------------------------------------------ inline reductions
 
     @contextmanager
-    def bracket(self, guards: bool = True) -> Iterator[str]:
-        """What stands in the brackets of an inline reduction; its indices are in scope inside the `with`."""
+    def bracket(self, *, empty: bool = True) -> Iterator[str]:
+        """What stands in the brackets of an inline reduction; its indices are in scope inside the `with`.
+
+        With `empty` there may be no points, for some or for all elements.
+        """
         before = dict(self.box)
         self.brackets += 1
-        names, clauses = [], []
+        clauses = []
         for _ in range(int(self.pick("1", "1", "1", "2"))):
             name = f"r{len(self.box)}"
             room = max(1, MOST_POINTS // max(1, self.points))
             lo = int(self.pick("0", "0", "0", "1", "-1"))
-            self.box[name] = (
-                lo,
-                lo + min(room, int(self.pick("1", "2", "3", "4", "5", "1" if self.flavour.smooth else "0"))),
-            )
-            names.append(name)
+            extent = int(self.pick("1", "2", "3", "4", "5", "0" if empty else "1"))
+            self.box[name] = (lo, lo + min(room, extent))
             clauses.append(f"{name} in {self.box[name][0]}:{self.box[name][1]}")
         head = ", ".join(clauses)
-        if guards and self.chance(30):
+        if empty and self.chance(30):
             head += f" where {self.condition(1)}"
         yield head
         self.box = before
@@ -327,8 +327,8 @@ class Expressions:
                 with self.bracket() as head:
                     return f"{name}[{head}]({self.real(depth)})"
             case name:
-                # Without a guard: of no points these are infinite or NaN, which arithmetic then spreads.
-                with self.bracket(guards=not self.flavour.smooth and name in ("min", "max")) as head:
+                # Of no points these are infinite or NaN, which arithmetic then spreads.
+                with self.bracket(empty=not self.flavour.smooth and name in ("min", "max")) as head:
                     return f"{name}[{head}]({self.real(depth)})"
 
     def inline_integer(self, depth: int) -> str:
