@@ -43,9 +43,13 @@ def interpret(
                     inner = {p.name: tensors[a.name] for p, a in zip(callee.parameters, arguments, strict=True)}
                     results = interpret(bound.calls[number], inner, foreign=foreign)
                     tensors |= _results(targets, results)
-                case ir.ApplyForeign(targets, name, arguments):
-                    returned = foreign[name](*(tensors[argument.name].copy() for argument in arguments))
-                    tensors |= _foreign_results(statement, returned, bound)
+                case ir.ApplyForeign(_, name, arguments, frame):
+                    given = [tensors[argument.name] for argument in arguments]
+                    if frame:
+                        tensors |= _mapped(statement, foreign[name], given, bound)
+                    else:
+                        returned = foreign[name](*(array.copy() for array in given))
+                        tensors |= _foreign_results(statement, returned, bound)
                 case _:
                     assert_never(statement)
     return tuple(tensors[tensor.name] for tensor in function.returns)
@@ -62,6 +66,21 @@ def _results(targets: Sequence[ir.Tensor], results: Sequence[Any]) -> dict[str, 
         target.name: np.asarray(result).astype(dtype_of(target.dtype))
         for target, result in zip(targets, results, strict=True)
     }
+
+
+def _mapped(
+    statement: ir.ApplyForeign, function: Callable[..., Any], arguments: Sequence[Array], bound: Bound
+) -> dict[str, Array]:
+    """The function's results cell by cell."""
+    targets = statement.targets
+    results = {t.name: np.zeros(bound.shapes[t.name], dtype_of(t.dtype)) for t in targets}
+    for cell in np.ndindex(results[targets[0].name].shape[: statement.frame]):
+        passed = [a[cell].copy() if v else a.copy() for a, v in zip(arguments, statement.varying, strict=True)]
+        returned = function(*passed)
+        parts = returned if isinstance(returned, (tuple, list)) else (returned,)
+        for target, part in zip(targets, parts, strict=True):
+            results[target.name][cell] = np.asarray(part)
+    return results
 
 
 def _foreign_results(statement: ir.ApplyForeign, returned: Any, bound: Bound) -> dict[str, Array]:

@@ -80,6 +80,11 @@ def _maximum(left: Value, right: Value) -> Value:
     return right if right > left or right != right else left
 
 
+def _quotient(left: Value, right: Value) -> Value:
+    down = left // right
+    return down + type(left)(1) if down < 0 and down * right != left else down
+
+
 def _integer_power(base: Value, exponent: Value) -> Value:
     # NumPy refuses negative exponents; the reciprocal, truncated, is 0 except for 1 and -1.
     if exponent >= 0:
@@ -109,6 +114,8 @@ _ARITHMETIC: Final[dict[str, Callable[[Value, Value], Value]]] = {
     "/": operator.truediv,
     "//": operator.floordiv,
     "%": operator.mod,
+    "quot": _quotient,
+    "rem": np.fmod,
     "**": operator.pow,
     "min": _minimum,
     "max": _maximum,

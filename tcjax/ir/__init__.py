@@ -19,6 +19,7 @@ from .expressions import (
     Tensor,
     Unary,
 )
+from .integers import integer
 from .printer import show, show_expr
 from .statements import Accumulate, ApplyForeign, Define, Domain, Function, Invoke, Statement
 from .traversal import accesses, children, data_atoms, free_indices, rebuild, walk
@@ -53,6 +54,7 @@ __all__ = [
     "children",
     "data_atoms",
     "free_indices",
+    "integer",
     "rebuild",
     "show",
     "show_expr",

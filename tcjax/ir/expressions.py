@@ -112,10 +112,11 @@ class Unary(Node):
 
 @dataclass(frozen=True, slots=True)
 class Binary(Node):
-    """``+ - * / // % min max ** < <= > >= == != && || & | ^ << >>``.
+    """``+ - * / // % quot rem min max ** < <= > >= == != && || & | ^ << >>``.
 
     Both operands have been cast to their joined type (comparisons too, whose `dtype` is bool). ``/`` is true
-    division of floats, ``//`` floors, ``%`` has the sign of the divisor.
+    division of floats, ``//`` floors, ``%`` has the sign of the divisor; ``quot`` of integers truncates, and ``rem``
+    has the sign of the dividend, as in C.
     """
 
     operator: str

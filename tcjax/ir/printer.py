@@ -47,8 +47,9 @@ def show_statement(statement: Statement) -> str:
         case Invoke(targets, function, arguments):
             inner = "\n".join(f"  {line}" for line in show(function).splitlines())
             return f"{_names(targets)} = {function.name}({_names(arguments)}) with\n{inner}"
-        case ApplyForeign(targets, function, arguments):
-            return f"{_names(targets)} = python {function}({_names(arguments)})"
+        case ApplyForeign(targets, function, arguments, frame):
+            cells = f" at every cell of the first {frame} dimensions" if frame else ""
+            return f"{_names(targets)} = python {function}({_names(arguments)}){cells}"
         case _:
             assert_never(statement)
 
@@ -67,7 +68,7 @@ def show_expr(expr: Expr) -> str:
             return _subscripted(tensor, indices)
         case Unary(operator, operand):
             return f"{operator}{show_expr(operand)}"
-        case Binary("min" | "max" as operator, left, right):
+        case Binary("min" | "max" | "quot" | "rem" as operator, left, right):
             return f"{operator}({show_expr(left)}, {show_expr(right)})"
         case Binary(operator, left, right):
             return f"({show_expr(left)} {operator} {show_expr(right)})"

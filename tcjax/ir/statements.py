@@ -54,11 +54,17 @@ class Invoke(Node):
 
 @dataclass(frozen=True, slots=True)
 class ApplyForeign(Node):
-    """``targets = function(arguments)``: a Python function from ``fns``, on whole tensors."""
+    """``targets = function(arguments)``: a Python function from ``fns``, on whole tensors.
+
+    With a `frame`, on the cells of tensors: the first `frame` dimensions of the targets, and of the arguments where
+    `varying` says so, count the cells.
+    """
 
     targets: tuple[Tensor, ...]
     function: str
     arguments: tuple[Tensor, ...]
+    frame: int = 0
+    varying: tuple[bool, ...] = ()
 
 
 Statement = Define | Accumulate | Invoke | ApplyForeign

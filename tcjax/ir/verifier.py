@@ -32,7 +32,7 @@ Bound = frozenset[IndexVar]
 _COMPARISONS: Final = frozenset(("<", "<=", ">", ">=", "==", "!="))
 _LOGICAL: Final = frozenset(("&&", "||"))
 _BITS: Final = frozenset(("&", "|", "^", "<<", ">>"))
-_ARITHMETIC: Final = frozenset(("+", "-", "*", "/", "//", "%", "**", "min", "max"))
+_ARITHMETIC: Final = frozenset(("+", "-", "*", "/", "//", "%", "quot", "rem", "**", "min", "max"))
 _POSITIONS: Final = frozenset((Reducer.ARGMIN, Reducer.ARGMAX, Reducer.ARGMINK, Reducer.ARGMAXK))
 _RANKED: Final = frozenset((Reducer.MINK, Reducer.MAXK, Reducer.ARGMINK, Reducer.ARGMAXK))
 
@@ -204,6 +204,7 @@ def _verify_operator(operator: str, left: str, right: str, dtype: str) -> None:
     assert operator not in _LOGICAL or left == "bool", f"{operator} of {left}"
     assert operator not in _BITS or types.is_integral(left) or left == "bool", f"{operator} of {left}"
     assert operator != "/" or not types.is_integral(left), "/ of integers"
+    assert operator not in ("quot", "rem") or types.is_integral(left), f"{operator} of {left}"
 
 
 def _verify_reduce(node: Reduce, outside: Bound) -> list[tuple[Expr, Bound]]:

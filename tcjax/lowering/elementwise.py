@@ -102,6 +102,8 @@ OPERATORS = {
     "/": jnp.true_divide,
     "//": _floor,
     "%": jnp.remainder,
+    "quot": lax.div,
+    "rem": lax.rem,
     "**": _power,
     "min": jnp.minimum,
     "max": jnp.maximum,

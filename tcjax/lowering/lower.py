@@ -56,8 +56,11 @@ def lower(
             case planning.Call(targets, inner, arguments):
                 passed = {name: known[argument] for name, argument in zip(inner.parameters, arguments, strict=True)}
                 known.update(zip(targets, lower(inner, passed, {}, foreign), strict=True))
-            case planning.CallForeign(targets, function, arguments, results):
-                found = foreign[function](*(known[argument] for argument in arguments))
+            case planning.CallForeign(targets, function, arguments, results, frame, varying):
+                called = foreign[function]
+                for _ in range(frame):
+                    called = jax.vmap(called, tuple(0 if varies else None for varies in varying))
+                found = called(*(known[argument] for argument in arguments))
                 parts = tuple(found) if isinstance(found, (tuple, list)) else (found,)
                 for target, part, (dtype, _) in zip(targets, parts, results, strict=True):
                     known[target] = jnp.asarray(part, numeric(dtype))

@@ -64,12 +64,18 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class CallForeign:
-    """A Python function, on whole tensors; `results` are the types and shapes it must return."""
+    """A Python function, on whole tensors; `results` are the types and shapes it must return.
+
+    `frame` counts the leading dimensions of the results that it is mapped over, with those arguments that are
+    `varying`.
+    """
 
     targets: tuple[str, ...]
     function: str
     arguments: tuple[str, ...]
     results: tuple[tuple[str, tuple[int, ...]], ...]
+    frame: int = 0
+    varying: tuple[bool, ...] = ()
 
 
 Formula = TypeVar("Formula", bound="ir.Define | ir.Accumulate")
@@ -109,9 +115,9 @@ def make_plan(bound: ranges.Bound) -> Plan:
             case ir.Invoke(targets, _, arguments):
                 stages.append(Call(_names(targets), make_plan(bound.calls[number]), _names(arguments)))
                 defined.update(_names(targets))
-            case ir.ApplyForeign(targets, name, arguments):
+            case ir.ApplyForeign(targets, name, arguments, frame, varying):
                 results = tuple((tensor.dtype, bound.shapes[tensor.name]) for tensor in targets)
-                stages.append(CallForeign(_names(targets), name, _names(arguments), results))
+                stages.append(CallForeign(_names(targets), name, _names(arguments), results, frame, varying))
                 defined.update(_names(targets))
     initial = {tensor.name: tensor.dtype for tensor in function.initial}
     return Plan(function.name, _names(function.parameters), _names(function.returns), initial, tuple(stages), bound)

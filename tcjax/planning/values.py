@@ -98,5 +98,5 @@ def _is_risky(expr: ir.Expr) -> bool:
 def _may_be_infinite(node: ir.Expr) -> bool:
     """Whether the derivative may be infinite although the arguments are finite."""
     return isinstance(node, (ir.Call, ir.Foreign)) or (
-        isinstance(node, ir.Binary) and node.operator in ("/", "**", "%", "//")
+        isinstance(node, ir.Binary) and node.operator in ("/", "**", "%", "//", "quot", "rem")
     )

@@ -99,11 +99,14 @@ class _Binder:
                 self.calls[number] = bound
                 for target, result in zip(targets, function.returns, strict=True):
                     self.write_whole(statement, target, bound.shapes[result.name])
-            case ir.ApplyForeign(targets, name, arguments):
+            case ir.ApplyForeign(targets, name, arguments, frame, varying):
                 assert self.foreign is not None, "a Python function's shapes need the callback"
                 given = tuple(_extents(self.places[argument.name]) for argument in arguments)
-                for target, shape in zip(targets, self.foreign(name, arguments, given), strict=True):
-                    self.write_whole(statement, target, shape)
+                varies = varying or (False,) * len(given)
+                lead = next((shape[:frame] for shape, v in zip(given, varies, strict=True) if v), ())
+                cells = tuple(shape[frame:] if v else shape for shape, v in zip(given, varies, strict=True))
+                for target, shape in zip(targets, self.foreign(name, arguments, cells), strict=True):
+                    self.write_whole(statement, target, (*lead, *shape))
         self.boxes.append(box)
         self.reasons.append(reasons)
 

@@ -5,8 +5,7 @@ from functools import reduce
 from typing import assert_never
 
 from .. import ir
-from ..symbolic import Affine, Clamp, IndexVar, Quotient, Remainder, Size
-from ..symbolic.affine import Atom
+from ..symbolic import IndexVar
 
 
 def effective_guard(node: ir.Statement | ir.Reduce) -> ir.Expr | None:
@@ -55,9 +54,9 @@ def moving_ends(given: ir.Range) -> Iterator[ir.Expr]:
     """``lo <= index`` and ``index < hi``, for each end that depends on an index."""
     index = ir.Index(given.index, span=given.span)
     if given.lo.variables:
-        yield ir.Binary("<=", integer(given.lo), index, "bool", span=given.span)
+        yield ir.Binary("<=", ir.integer(given.lo), index, "bool", span=given.span)
     if given.hi.variables:
-        yield ir.Binary("<", index, integer(given.hi), "bool", span=given.span)
+        yield ir.Binary("<", index, ir.integer(given.hi), "bool", span=given.span)
 
 
 def conjunction(parts: list[ir.Expr]) -> ir.Expr | None:
@@ -65,39 +64,3 @@ def conjunction(parts: list[ir.Expr]) -> ir.Expr | None:
     if not parts:
         return None
     return reduce(lambda left, right: ir.Binary("&&", left, right, "bool", span=left.span), parts)
-
-
-def integer(affine: Affine) -> ir.Expr:
-    """An affine expression as an int32 value."""
-    parts = [_scaled(_atom(atom), weight) for atom, weight in affine.terms]
-    if not parts or affine.base != Size.of(0):
-        parts.append(_size(affine.base))
-    return reduce(lambda left, right: _binary("+", left, right), parts)
-
-
-def _scaled(value: ir.Expr, weight: Size) -> ir.Expr:
-    return value if weight.constant == 1 else _binary("*", _size(weight), value)
-
-
-def _atom(atom: Atom) -> ir.Expr:
-    match atom:
-        case IndexVar():
-            return ir.Index(atom)
-        case Quotient(argument, divisor):
-            return _binary("//", integer(argument), _size(divisor))
-        case Remainder(argument, divisor):
-            return _binary("%", integer(argument), _size(divisor))
-        case Clamp(kind, arguments):
-            return reduce(lambda left, right: _binary(kind, left, right), map(integer, arguments))
-        case ir.Data(expr):
-            return expr
-        case _:
-            raise AssertionError(atom)
-
-
-def _size(size: Size) -> ir.Expr:
-    return ir.Extent(size) if size.constant is None else ir.Const(size.constant, "int32")
-
-
-def _binary(operator: str, left: ir.Expr, right: ir.Expr) -> ir.Expr:
-    return ir.Binary(operator, left, right, "int32")
