@@ -3,12 +3,13 @@
 from .check import check, guess
 from .elaborate import elaborate
 from .scope import RESERVED
-from .signature import Argument, ForeignFunction
+from .signature import Argument, CellFunction, ForeignFunction
 from .uses import completed, needs_signature, parameters, ranks_from_uses
 
 __all__ = [
     "RESERVED",
     "Argument",
+    "CellFunction",
     "ForeignFunction",
     "check",
     "completed",

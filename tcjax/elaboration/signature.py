@@ -22,3 +22,11 @@ class ForeignFunction(Protocol):
     def whole(self, arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
         """The types and ranks of the results, applied to whole tensors."""
         ...
+
+
+class CellFunction(Protocol):
+    """A Python function from ``fns``, as far as types and shapes go."""
+
+    def results(self, arguments: tuple[tuple[tuple[int, ...], str], ...]) -> tuple[tuple[tuple[int, ...], str], ...]:
+        """The shape and type of every result, applied to cells of these shapes and types."""
+        ...

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import ir
 from ..diagnostics import Code, CompileError, Span
-from ..syntax import ast
+from .fronts import Front
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,11 +21,9 @@ class Arguments:
     sizes: Mapping[str, int]
 
 
-def arrange(
-    definition: ast.Definition, args: Sequence[Any], kwargs: Mapping[str, Any], function: ir.Function | None
-) -> Arguments:
+def arrange(front: Front, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Arguments:
     """Positional and named arguments by name. Raises `CompileError` for a wrong count or name (TC0503)."""
-    parameters = definition.parameters or ()
+    parameters, function = front.parameters, front.likely
     initial = [tensor.name for tensor in function.initial] if function else []
     sizes = [size.name for size in function.free_sizes] if function else []
     names = [parameter.name for parameter in parameters]
@@ -34,22 +32,22 @@ def arrange(
     numbers: dict[str, int] = {}
     for name, value in kwargs.items():
         if name in arrays:
-            raise _count(definition, f"`{name}` is given twice, by position and by name", names)
+            raise _count(front, f"`{name}` is given twice, by position and by name", names)
         if name in names:
             arrays[name] = value
         elif name in initial:
             starts[name] = value
         elif name in sizes:
-            numbers[name] = _size(name, value, definition.span)
+            numbers[name] = _size(name, value, front.span)
         else:
-            raise _count(definition, f"`{definition.name}` has no argument `{name}`", names, (*initial, *sizes))
+            raise _count(front, f"`{front.name}` has no argument `{name}`", names, (*initial, *sizes))
     if len(args) > len(names):
-        raise _count(definition, f"`{definition.name}` takes {_inputs(len(names))} but got {len(args)}", names)
+        raise _count(front, f"`{front.name}` takes {_inputs(len(names))} but got {len(args)}", names)
     missing = [name for name in names if name not in arrays]
     if missing:
         listed = ", ".join(f"`{name}`" for name in missing)
         got = f"takes {_inputs(len(names))} but got {len(arrays)}"
-        raise _count(definition, f"`{definition.name}` {got}: {listed} missing", names)
+        raise _count(front, f"`{front.name}` {got}: {listed} missing", names)
     return Arguments({name: arrays[name] for name in names}, starts, numbers)
 
 
@@ -68,11 +66,11 @@ def _size(name: str, value: object, span: Span) -> int:
     return int(value)
 
 
-def _count(definition: ast.Definition, message: str, names: Sequence[str], more: Sequence[str] = ()) -> CompileError:
-    call = f"call it as {definition.name}({', '.join(names)})"
+def _count(front: Front, message: str, names: Sequence[str], more: Sequence[str] = ()) -> CompileError:
+    call = f"call it as {front.name}({', '.join(names)})"
     if more:
         call += f"; it also takes {', '.join(f'{name}=...' for name in more)}"
-    return CompileError(Code.WRONG_ARGUMENT_COUNT, message, definition.span, help=call)
+    return CompileError(Code.WRONG_ARGUMENT_COUNT, message, front.span, help=call)
 
 
 PYTHON_KINDS = {bool: "b", int: "i", float: "f", complex: "c"}

@@ -1,12 +1,14 @@
 """The ways in: `kernel` and `load`."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack, overload
 
-from ..diagnostics import Code, CompileError
+from ..diagnostics import Code, CompileError, Span
 from ..syntax import ast, tc
 from .foreign import means_builtin
+from .fronts import Comprehensions, Definition, Front
 from .kernel import Kernel
 from .options import KernelOptions, Options, check_options
 
@@ -38,12 +40,37 @@ def load(source: str | Path, /, **options: Unpack[KernelOptions]) -> "Library":
     """
     checked = check_options(options)
     text, name = _text_of(source)
-    program = tc.read(text, name)
     kernels: dict[str, Kernel] = {}
+    if _is_sac(text, checked):
+        for front in _comprehensions(text, name, checked):
+            kernels.setdefault(front.name, Kernel(front))
+        return Library(kernels)
+    program = tc.read(text, name)
     for definition in program.definitions:
         if definition.name not in kernels:
-            kernels[definition.name] = Kernel(program, definition, checked)
+            kernels[definition.name] = Kernel(Definition(program, definition, checked))
     return Library(kernels)
+
+
+def _is_sac(text: str, options: Options) -> bool:
+    """Whether a text is in SaC's notation: said by the option, else shown by the text."""
+    if options.dialect is not None:
+        return options.dialect == "sac"
+    from ..syntax import sac
+
+    return sac.is_sac(text)
+
+
+def _comprehensions(text: str, name: str, options: Options) -> Iterator[Comprehensions]:
+    """Every function of a text as a kernel, and its expression."""
+    from ..elaboration import sac as elaboration
+    from ..syntax import sac
+
+    program = sac.read(text, name)
+    for function in program.functions:
+        yield Comprehensions(program, elaboration.entry_of(program, options.fns, function.name), options)
+    if program.result is not None:
+        yield Comprehensions(program, elaboration.entry_of(program, options.fns), options)
 
 
 def _text_of(source: str | Path) -> tuple[str, str]:
@@ -100,8 +127,19 @@ class Library:
 
 
 def _from_text(text: str, options: Options) -> Kernel:
-    program = tc.read(text)
-    return Kernel(program, _entry(program), options)
+    return Kernel(_front(text, "<text>", 1, options))
+
+
+def _front(text: str, name: str, first_line: int, options: Options) -> Front:
+    """What a text is for."""
+    if _is_sac(text, options):
+        from ..elaboration import sac as elaboration
+        from ..syntax import sac
+
+        comprehensions = sac.read(text, name, first_line)
+        return Comprehensions(comprehensions, elaboration.entry_of(comprehensions, options.fns), options)
+    program = tc.read(text, name, first_line)
+    return Definition(program, _entry(program), options)
 
 
 def _entry(program: ast.Program) -> ast.Definition:
@@ -142,29 +180,52 @@ def _from_function(function: Any, options: Options) -> Kernel:
     for name, called in reading.callables.items():
         if isinstance(called, Kernel):
             others += _definitions(called, name)
-            fns = {**called._compiler.options.fns, **fns}
+            fns = {**called._front.options.fns, **fns}
         elif name not in fns and callable(called) and not means_builtin(name, called):
             fns[name] = called
-    options = Options(fns, options.accumulate, options.backend, options.strict)
+    options = replace(options, fns=fns)
     if reading.definition is None:
         assert reading.text is not None
-        program = tc.read(reading.text, reading.source.name, reading.source.first_line)
-        definition = _with_parameters(_entry(program), reading.parameters, getattr(function, "__name__", "kernel"))
-        return Kernel(ast.Program((definition, *program.definitions, *others)), definition, options)
-    return Kernel(ast.Program((reading.definition, *others)), reading.definition, options)
+        name = getattr(function, "__name__", "kernel")
+        front = _front(reading.text, reading.source.name, reading.source.first_line, options)
+        if isinstance(front, Comprehensions):
+            own = front.entry.names
+            if front.entry.function is None and set(own) == set(reading.parameters):
+                return Kernel(front.with_parameters(reading.parameters, name))
+            _check_parameters(own, reading.parameters, name, front.span)
+            return Kernel(front.with_parameters(own, name))
+        assert isinstance(front, Definition)
+        program = front.program
+        definition = _with_parameters(_entry(program), reading.parameters, name)
+        return Kernel(Definition(ast.Program((definition, *program.definitions, *others)), definition, options))
+    return Kernel(Definition(ast.Program((reading.definition, *others)), reading.definition, options))
 
 
 def _definitions(kernel: Kernel, name: str) -> list[ast.Definition]:
     """A called kernel's definitions, its own under the name by which it is called."""
-    from dataclasses import replace
+    front = kernel._front
+    if not isinstance(front, Definition):
+        raise CompileError(
+            Code.NOT_IN_THE_NOTATION,
+            f"`{name}` is written in SaC, and index notation cannot call it",
+            front.span,
+            help=f"call it in Python, between kernels, or translate it first: `{name}.to('tc', ...)`",
+        )
+    own = replace(front.definition, name=name)
+    return [own, *(d for d in front.program.definitions if d.name != front.definition.name)]
 
-    own = replace(kernel._definition, name=name)
-    return [own, *(d for d in kernel._compiler.program.definitions if d.name != kernel._definition.name)]
+
+def _check_parameters(own: tuple[str, ...], names: tuple[str, ...], name: str, span: Span) -> None:
+    if own != names:
+        raise CompileError(
+            Code.WRONG_ARGUMENT_COUNT,
+            f"the function takes ({', '.join(names)}) but its text takes ({', '.join(own)})",
+            span,
+            help=f"write def {name}({', '.join(own)})",
+        )
 
 
 def _with_parameters(definition: ast.Definition, names: tuple[str, ...], name: str) -> ast.Definition:
-    from dataclasses import replace
-
     from .. import elaboration
 
     resolved = elaboration.completed(definition)

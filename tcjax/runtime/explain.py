@@ -5,7 +5,6 @@ from typing import Any
 
 from .. import planning, ranges
 from ..planning.cost import plan_cost
-from ..syntax import ast, tc
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +17,8 @@ class Explanation:
     data: dict[str, Any]
 
     @staticmethod
-    def of(definition: ast.Definition, plan: planning.Plan) -> "Explanation":
-        return Explanation({"program": tc.write(definition), **_describe(plan)})
+    def of(program: str, plan: planning.Plan) -> "Explanation":
+        return Explanation({"program": program, **_describe(plan)})
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain dicts, lists, strings and numbers."""
@@ -48,7 +47,7 @@ def _describe(plan: planning.Plan) -> dict[str, Any]:
             case planning.Call(targets, inner, _):
                 described = _describe(inner)
                 statements += [{**inside, "inside": inner.name} for inside in described["statements"]]
-            case planning.CallForeign(targets, function, _, results):
+            case planning.CallForeign(targets, function, _, results, frame):
                 shapes = ", ".join(f"{dtype}{list(shape)}" for dtype, shape in results)
                 statements.append(
                     {
@@ -57,7 +56,7 @@ def _describe(plan: planning.Plan) -> dict[str, Any]:
                         "result": shapes,
                         "ranges": {},
                         "operation": "python function",
-                        "reason": "called as it is, on whole arrays",
+                        "reason": "mapped over the cells" if frame else "called as it is, on whole arrays",
                         "flops": 0,
                         "bytes": 0,
                         "temporary_bytes": 0,

@@ -15,7 +15,7 @@ PROBE = 4
 
 @dataclass(frozen=True, slots=True)
 class PythonFunction:
-    """A function from ``fns``. Implements `elaboration.ForeignFunction`."""
+    """A function from ``fns``. Implements `elaboration.ForeignFunction` and `CellFunction`."""
 
     name: str
     function: Callable[..., Any]
@@ -31,6 +31,10 @@ class PythonFunction:
         """Type and rank of every result for tensors of these types and ranks."""
         found = self._results([((PROBE,) * a.rank, a.dtype) for a in arguments])
         return tuple(elaboration.Argument(str(f.dtype), len(f.shape)) for f in found)
+
+    def results(self, arguments: tuple[tuple[tuple[int, ...], str], ...]) -> tuple[tuple[tuple[int, ...], str], ...]:
+        """Shape and type of every result for cells of these shapes and types."""
+        return tuple((tuple(found.shape), str(found.dtype)) for found in self._results(list(arguments)))
 
     def shapes(self, arguments: list[tuple[tuple[int, ...], str]]) -> tuple[tuple[int, ...], ...]:
         """The shape of every result for tensors of these shapes and types."""

@@ -1,20 +1,28 @@
 """A compiled definition: a function of arrays that explains itself."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .. import elaboration, ir, planning, ranges
+from .. import ir, planning, ranges
 from ..diagnostics import Code, CompileError
 from ..symbolic import Interval
-from ..syntax import ast, tc
 from .arguments import Arguments, arrange, as_array
-from .compiler import Call, Compiler
+from .compiler import Compiler
 from .explain import Explanation
-from .options import DIALECTS, Options
+from .fronts import Call, Front, Value
+from .options import DIALECTS
+from .values import ValueNeeded, value_of
+from .writing import written
+
+_Variant = tuple[tuple[str, ...], tuple[tuple[str, int], ...], tuple[Value, ...]]
+
+# So many combinations of names, sizes and values are kept compiled.
+_MOST_VARIANTS = 1000
 
 
 class Kernel:
@@ -26,15 +34,16 @@ class Kernel:
     where count, rank, type or size of an argument does not fit.
     """
 
-    def __init__(self, program: ast.Program, definition: ast.Definition, options: Options) -> None:
-        resolved = elaboration.completed(definition, options.fns)
-        self._compiler = Compiler(program, resolved, options)
-        self._definition = resolved
-        self._arity = len(resolved.parameters or ())
-        self._compiled: dict[tuple[tuple[str, ...], tuple[tuple[str, int], ...]], Callable[..., Any]] = {}
+    def __init__(self, front: Front) -> None:
+        self._front = front
+        self._compiler = Compiler(front)
+        self._arity = len(front.parameters)
+        self._compiled: dict[_Variant, Callable[..., Any]] = {}
+        # The parameters whose values decide shapes, by the shapes and types of a call.
+        self._static: dict[Call, tuple[str, ...]] = {}
         self._plain = self._jitted((), ())
-        self.__name__ = resolved.name
-        self.__qualname__ = resolved.name
+        self.__name__ = front.name
+        self.__qualname__ = front.name
         self.__doc__ = f"The tensor comprehension\n\n{self}"
 
     # ------------------------------------------------------------ calls
@@ -46,14 +55,22 @@ class Kernel:
                 if type(value) not in _ARRAYS and not _is_array(value):
                     break
             else:
-                return self._plain(*args)
-        arguments = self._arguments(args, kwargs)
-        run = self._jitted(tuple(arguments.initial), tuple(sorted(arguments.sizes.items())))
+                if not self._static:
+                    try:
+                        return self._plain(*args)
+                    except ValueNeeded:
+                        pass
+        call, arguments = self._call(args, kwargs)
+        run = self._jitted(tuple(arguments.initial), call.sizes, call.values)
         return run(*arguments.arrays.values(), *arguments.initial.values())
 
-    def _jitted(self, initial: tuple[str, ...], sizes: tuple[tuple[str, int], ...]) -> Callable[..., Any]:
-        key = (initial, sizes)
+    def _jitted(
+        self, initial: tuple[str, ...], sizes: tuple[tuple[str, int], ...], values: tuple[Value, ...] = ()
+    ) -> Callable[..., Any]:
+        key = (initial, sizes, values)
         if key not in self._compiled:
+            if len(self._compiled) > _MOST_VARIANTS:
+                self._compiled.clear()
 
             def run(*arrays: jax.Array) -> Any:
                 # Only who calls a kernel needs the lowerings: `import tcjax` stays light.
@@ -61,41 +78,55 @@ class Kernel:
 
                 starts = arrays[self._arity :]
                 given = tuple(
-                    as_array(array, parameter.name, _declared(parameter), parameter.span)
-                    for parameter, array in zip(self._compiler.parameters, arrays, strict=False)
+                    as_array(array, parameter.name, parameter.declared, parameter.span)
+                    for parameter, array in zip(self._front.parameters, arrays, strict=False)
                 )
-                plan = self._compiler.plan(_call(given, dict(zip(initial, starts, strict=True)), sizes))
-                by_name = {p.name: array for p, array in zip(self._compiler.parameters, given, strict=True)}
+                plan = self._compiler.plan(_call(given, dict(zip(initial, starts, strict=True)), sizes, values))
+                by_name = {p.name: array for p, array in zip(self._front.parameters, given, strict=True)}
                 with self._compiler.within_depth():
                     results = lowering.lower(
-                        plan, by_name, dict(zip(initial, starts, strict=True)), self._compiler.options.fns
+                        plan, by_name, dict(zip(initial, starts, strict=True)), self._front.options.fns
                     )
                 return results[0] if len(results) == 1 else results
 
-            run.__name__ = self._definition.name
+            run.__name__ = self._front.name
             self._compiled[key] = jax.jit(run)
         return self._compiled[key]
 
     def _arguments(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Arguments:
-        arguments = arrange(self._definition, args, kwargs, self._compiler.likely)
-        spans = {p.name: (p, _declared(p)) for p in self._compiler.parameters}
+        arguments = arrange(self._front, args, kwargs)
+        parameters = {p.name: p for p in self._front.parameters}
         arrays = {
-            name: as_array(value, name, spans[name][1], spans[name][0].span) for name, value in arguments.arrays.items()
+            name: as_array(value, name, parameters[name].declared, parameters[name].span)
+            for name, value in arguments.arrays.items()
         }
         starts = self._starts(arguments.initial, arrays) if arguments.initial else {}
         return Arguments(arrays, starts, arguments.sizes)
 
     def _starts(self, initial: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, Any]:
         """The initial values as arrays of their outputs' types."""
-        function = self._compiler.function(tuple((str(array.dtype), len(array.shape)) for array in arrays.values()))
+        function = self._front.function(_call(tuple(arrays.values()), {}, ()))
         dtypes = {tensor.name: tensor.dtype for tensor in function.initial}
-        return {name: as_array(value, name, dtypes.get(name), self._definition.span) for name, value in initial.items()}
+        return {name: as_array(value, name, dtypes.get(name), self._front.span) for name, value in initial.items()}
 
-    def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Call, Arguments]:
+    def _call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Call, Arguments]:
+        """The call with the values of the arguments that decide shapes."""
         arguments = self._arguments(args, kwargs)
-        return _call(
-            tuple(arguments.arrays.values()), arguments.initial, tuple(sorted(arguments.sizes.items()))
-        ), arguments
+        sizes = tuple(sorted(arguments.sizes.items()))
+        plain = _call(tuple(arguments.arrays.values()), arguments.initial, sizes)
+        names = self._static.get(plain, ())
+        while True:
+            values = tuple(value_of(name, arguments.arrays[name], self._front.span) for name in names)
+            call = replace(plain, values=values)
+            try:
+                self._front.function(call)
+            except ValueNeeded as needed:
+                value_of(needed.name, arguments.arrays[needed.name], needed.span)
+                names = (*names, needed.name)
+                continue
+            if names:
+                self._static[plain] = names
+            return call, arguments
 
     def interpret(self, /, *args: Any, **kwargs: Any) -> Any:
         """The same call through the reference interpreter: plain loops, slow and obviously right.
@@ -105,7 +136,7 @@ class Kernel:
         # SciPy's special functions take longer to import than everything else: only who interprets waits for them.
         from .. import interpreter
 
-        call, arguments = self._bound(args, kwargs)
+        call, arguments = self._call(args, kwargs)
         bound = self._compiler.bound(call)
         arrays = {
             tensor.name: np.asarray(arguments.arrays[tensor.name]).astype(jnp.dtype(tensor.dtype))
@@ -117,7 +148,7 @@ class Kernel:
             if tensor.name in arguments.initial
         }
         with self._compiler.within_depth():
-            results = interpreter.interpret(bound, arrays, initial, self._compiler.options.fns)
+            results = interpreter.interpret(bound, arrays, initial, self._front.options.fns)
         return results[0] if len(results) == 1 else results
 
     # ------------------------------------------------------------ what it knows
@@ -130,19 +161,19 @@ class Kernel:
         """
         if not args and not kwargs and self._arity:
             return self._symbolic_ranges()
-        call, _ = self._bound(args, kwargs)
+        call, _ = self._call(args, kwargs)
         return _boxes(self._compiler.bound(call))
 
     def _symbolic_ranges(self) -> list[dict[str, Interval | None]]:
         return _intervals(ranges.infer_ranges(self._likely()))
 
     def _likely(self) -> ir.Function:
-        function = self._compiler.likely
+        function = self._front.likely
         if function is None:
             raise CompileError(
                 Code.UNKNOWN_RANK,
-                f"without arguments nothing says what the parameters of `{self._definition.name}` are",
-                self._definition.span,
+                f"without arguments nothing says what the parameters of `{self._front.name}` are",
+                self._front.span,
                 help="pass arguments, or declare the parameters, as in `float(N) A`",
             )
         return function
@@ -151,39 +182,41 @@ class Kernel:
         """The typed program; without arguments, undeclared parameters have likely types."""
         if not args and not kwargs and self._arity:
             return self._likely()
-        call, _ = self._bound(args, kwargs)
+        call, _ = self._call(args, kwargs)
         return self._compiler.bound(call).function
 
     def plan(self, /, *args: Any, **kwargs: Any) -> planning.Plan:
         """Which operation computes each statement for arguments (or `jax.ShapeDtypeStruct`s) of these shapes."""
-        call, _ = self._bound(args, kwargs)
+        call, _ = self._call(args, kwargs)
         return self._compiler.plan(call)
 
     def explain(self, /, *args: Any, **kwargs: Any) -> Explanation:
         """Ranges and what fixed them, the operation chosen for each statement and why, and what it costs."""
-        call, _ = self._bound(args, kwargs)
-        return Explanation.of(self._definition, self._compiler.plan(call))
+        call, _ = self._call(args, kwargs)
+        return Explanation.of(self._front.text(), self._compiler.plan(call))
 
-    def to(self, dialect: str) -> str:
-        """The program in another notation: "tc" or "python"."""
+    def to(self, dialect: str, /, *args: Any, **kwargs: Any) -> str:
+        """The program in another notation: "tc", "sac" or "python".
+
+        What a SaC program is in index notation depends on the ranks of its arguments: pass arguments (arrays or
+        `jax.ShapeDtypeStruct`) where the text alone does not tell. Raises `CompileError` (TC0109) for what the other
+        notation cannot say.
+        """
         if dialect not in DIALECTS:
             raise CompileError(
                 Code.BAD_OPTION,
                 f"this version of tcjax does not write {dialect!r}",
                 help=f"write to({' or '.join(repr(name) for name in DIALECTS)})",
             )
-        if dialect == "tc":
-            return tc.write(self._definition)
-        from ..syntax import embedded
-
-        return embedded.write(self._definition)
+        function = self.ir(*args, **kwargs) if args or kwargs else None
+        return written(self._front, dialect, function)
 
     def __str__(self) -> str:
-        return tc.write(self._definition)
+        return self._front.text()
 
     def __repr__(self) -> str:
-        names = ", ".join(parameter.name for parameter in self._compiler.parameters)
-        return f"<tcjax.Kernel {self._definition.name}({names})>"
+        names = ", ".join(parameter.name for parameter in self._front.parameters)
+        return f"<tcjax.Kernel {self._front.name}({names})>"
 
 
 # The array types that were passed so far: `isinstance` with jax.Array costs as much as a small kernel.
@@ -198,16 +231,18 @@ def _is_array(value: object) -> bool:
     return type(value) is np.ndarray and value.dtype.kind in "biufc"
 
 
-def _declared(parameter: ast.Parameter) -> str | None:
-    return None if parameter.type is None else parameter.type.scalar
-
-
-def _call(arrays: tuple[Any, ...], initial: Mapping[str, Any], sizes: tuple[tuple[str, int], ...]) -> Call:
+def _call(
+    arrays: tuple[Any, ...],
+    initial: Mapping[str, Any],
+    sizes: tuple[tuple[str, int], ...],
+    values: tuple[Value, ...] = (),
+) -> Call:
     return Call(
         tuple(tuple(array.shape) for array in arrays),
-        tuple(str(array.dtype) for array in arrays),
+        tuple(str(jax.dtypes.canonicalize_dtype(array.dtype)) for array in arrays),
         tuple((name, tuple(array.shape)) for name, array in initial.items()),
         sizes,
+        values,
     )
 
 

@@ -17,7 +17,7 @@ _UNBUILT = {
     "sharding": None,
 }
 BACKENDS = ("auto", "xla", "pallas")
-DIALECTS = ("tc", "python")
+DIALECTS = ("tc", "sac", "python")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,6 +28,7 @@ class Options:
     accumulate: str | None = None
     backend: str = "auto"
     strict: bool = False
+    dialect: str | None = None
 
 
 class KernelOptions(TypedDict, total=False):
@@ -82,7 +83,7 @@ def check_options(given: KernelOptions) -> Options:
             Code.BAD_OPTION, "there is no Pallas back end in this version of tcjax", help='write backend="auto"'
         )
     kind = None if accumulate is None else ir.types.SPELLINGS[str(accumulate)]
-    return Options(dict(fns or {}), kind, str(backend), strict)  # type: ignore[call-overload]
+    return Options(dict(fns or {}), kind, str(backend), strict, dialect)  # type: ignore[call-overload]
 
 
 def _bad(name: str, value: object, wanted: str) -> CompileError:

@@ -1,32 +1,20 @@
 """What each rule of the grammar becomes: the tree, with spans, never deeper than MAX_DEPTH."""
 
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from ...diagnostics import Code, CompileError, Span
 from .. import ast
-from .lexer import Token
-from .number import integer, number
+from ..lexing import Token
+from ..numerals import integer
+from ..pieces import Children, Lists, Piece, between, climb, deeper, nodes
+from .number import number
 from .precedence import PRECEDENCE
 from .spelling import OPERATORS, TYPES
 
-MAX_DEPTH: Final = 200
+_SHALLOWER: Final = "compute a part of it in a statement of its own, or write a long sum as `sum[k](...)`"
 
 
-@dataclass(slots=True)
-class Piece:
-    """A node, the tokens that it stands between (parentheses included), and the depth of its expression."""
-
-    node: Any
-    first: Token
-    last: Token
-    depth: int = 0
-
-
-Children = list[Any]
-
-
-class Builder:
+class Builder(Lists):
     """One method for each rule, or its alias, in the order of the grammar.
 
     The parser calls them as it goes, with the rule's tokens and with what its rules became: a `Piece`, or a list of
@@ -34,20 +22,6 @@ class Builder:
     """
 
     # ---------------------------------------------------------------- lists
-
-    def one(self, children: Children) -> Children:
-        return [children[0]]
-
-    def more(self, children: Children) -> Children:
-        # The only reference to this list is on the parser's stack.
-        children[0].append(children[-1])
-        return children[0]
-
-    def first(self, children: Children) -> Any:
-        return children[0]
-
-    def last(self, children: Children) -> Any:
-        return children[-1]
 
     def pair(self, children: Children) -> Children:
         return [children[0], children[-1]]
@@ -61,15 +35,15 @@ class Builder:
         definitions: dict[str, ast.Definition] = {}
         for piece in children[0]:
             definitions.setdefault(piece.node.name, piece.node)
-        return ast.Program(tuple(definitions.values()), span=_between(children[0]))
+        return ast.Program(tuple(definitions.values()), span=between(children[0]))
 
     def kernel(self, children: Children) -> ast.Program:
-        span = _between(children[0])
-        return ast.Program((ast.Definition("kernel", None, (), _nodes(children[0]), span=span),), span=span)
+        span = between(children[0])
+        return ast.Program((ast.Definition("kernel", None, (), nodes(children[0]), span=span),), span=span)
 
     def definition(self, children: Children) -> Piece:
         opening, name, _, parameters, _, _, returns, _, body, closing = children
-        parts = (_nodes(parameters), _nodes(returns), _nodes(body))
+        parts = (nodes(parameters), nodes(returns), nodes(body))
         node = ast.Definition(name.text, *parts, span=opening.span_to(closing))
         return Piece(node, opening, closing)
 
@@ -109,7 +83,7 @@ class Builder:
             operator.text.endswith("!"),
             value.node,
             equivalent and equivalent.node,
-            _nodes(where),
+            nodes(where),
             span=target.first.span_to(last),
         )
         return Piece(node, target.first, last)
@@ -120,12 +94,12 @@ class Builder:
 
     def indexed_target(self, children: Children) -> Piece:
         name, _, indices, closing = children
-        return Piece((name.text, _nodes(indices)), name, closing)
+        return Piece((name.text, nodes(indices)), name, closing)
 
     def call_assign(self, children: Children) -> Piece:
         targets, _, function, _, arguments, closing = children
         names = tuple(target.text for target in targets)
-        node = ast.CallAssign(names, function.text, _nodes(arguments), span=targets[0].span_to(closing))
+        node = ast.CallAssign(names, function.text, nodes(arguments), span=targets[0].span_to(closing))
         return Piece(node, targets[0], closing)
 
     def declare(self, children: Children) -> Piece:
@@ -134,7 +108,7 @@ class Builder:
 
     def equivalent(self, children: Children) -> Piece:
         sign, function, _, arguments, closing = children
-        return Piece(ast.Equivalent(function.text, _nodes(arguments), span=sign.span_to(closing)), sign, closing)
+        return Piece(ast.Equivalent(function.text, nodes(arguments), span=sign.span_to(closing)), sign, closing)
 
     def range_clause(self, children: Children) -> Piece:
         index, _, lo, _, hi = children
@@ -156,11 +130,11 @@ class Builder:
     # ---------------------------------------------------------------- expressions
 
     def expression(self, children: Children) -> Piece:
-        return _climb(children[0])
+        return _climbed(children[0])
 
     def conditional(self, children: Children) -> Piece:
         chain, _, then, _, otherwise = children
-        condition = _climb(chain)
+        condition = _climbed(chain)
         span = condition.first.span_to(otherwise.last)
         node = ast.Conditional(condition.node, then.node, otherwise.node, span=span)
         return Piece(node, condition.first, otherwise.last, _deeper([condition, then, otherwise], span))
@@ -190,7 +164,7 @@ class Builder:
     def apply(self, children: Children) -> Piece:
         function, _, arguments, closing = children
         span = function.span_to(closing)
-        node = ast.Apply(function.text, _nodes(arguments), span=span)
+        node = ast.Apply(function.text, nodes(arguments), span=span)
         return Piece(node, function, closing, _deeper(arguments or (), span))
 
     def extremum(self, children: Children) -> Piece:
@@ -229,7 +203,7 @@ class Builder:
                 span,
                 help=f"write `{reducer.text}[...](e)`, with what is reduced in the parentheses",
             )
-        node = ast.Reduction(reducer.text, _nodes(bounds), _nodes(guards), _nodes(arguments), span=span)
+        node = ast.Reduction(reducer.text, nodes(bounds), nodes(guards), nodes(arguments), span=span)
         return Piece(node, reducer, closing, _deeper([*bounds, *(guards or ()), *arguments], span))
 
     def inferred_bound(self, children: Children) -> Piece:
@@ -242,48 +216,19 @@ class Builder:
         return Piece(node, index, hi.last, max(lo.depth, hi.depth))
 
 
-def _climb(chain: Children) -> Piece:
-    """The tree of ``a + b * c``, given as operands and operators in turn: an operator waits for a looser one."""
-    operands: list[Piece] = [chain[0]]
-    operators: list[str] = []
-    for position in range(1, len(chain), 2):
-        level = PRECEDENCE[chain[position]]
-        while operators and PRECEDENCE[operators[-1]] >= level:
-            _combine(operands, operators.pop())
-        operators.append(chain[position])
-        operands.append(chain[position + 1])
-    while operators:
-        _combine(operands, operators.pop())
-    return operands[0]
+def _climbed(chain: Children) -> Piece:
+    return climb(chain, PRECEDENCE, _binary)
 
 
-def _combine(operands: list[Piece], operator: str) -> None:
-    right, left = operands.pop(), operands.pop()
+def _binary(operator: str, left: Piece, right: Piece) -> Piece:
     span = left.first.span_to(right.last)
     node = ast.Binary(operator, left.node, right.node, span=span)
-    operands.append(Piece(node, left.first, right.last, _deeper([left, right], span)))
+    return Piece(node, left.first, right.last, _deeper([left, right], span))
 
 
 def _deeper(parts: "list[Piece] | tuple[Piece, ...]", span: Span) -> int:
-    """The depth of an expression of these parts. Raises TC0103 when a later pass could not follow it."""
-    depth = 1 + max((part.depth for part in parts), default=0)
-    if depth > MAX_DEPTH:
-        raise CompileError(
-            Code.TOO_DEEP,
-            f"this expression is more than {MAX_DEPTH} operations deep",
-            span,
-            help="compute a part of it in a statement of its own, or write a long sum as `sum[k](...)`",
-        )
-    return depth
+    return deeper(parts, span, _SHALLOWER)
 
 
 def _operator(token: Token) -> str:
     return OPERATORS.get(token.text, token.text)
-
-
-def _nodes(pieces: list[Piece] | None) -> tuple[Any, ...]:
-    return tuple([piece.node for piece in pieces]) if pieces else ()
-
-
-def _between(pieces: list[Piece]) -> Span:
-    return pieces[0].first.span_to(pieces[-1].last)

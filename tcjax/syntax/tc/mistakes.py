@@ -1,17 +1,17 @@
 """The words for a text that does not parse: what was expected, what stands there, and what to write instead."""
 
-import unicodedata
 from typing import Final
 
 from ...diagnostics import Code, CompileError
-from .lexer import Token
+from ..lexing import Token, open_brackets, short
+from ..wording import either, unknown_character
 
 
 def mistake(tokens: list[Token], position: int, found: Token, accepted: set[str]) -> CompileError:
     """The error at `found`, which is ``tokens[position]`` or a part of it, where only `accepted` could stand."""
     if found.type == "UNKNOWN":
-        return _unknown_character(found)
-    shown = f"'{_short(found.text)}'" if found.text else "the end of the text"
+        return unknown_character(found, _INSTEAD, "#")
+    shown = f"'{short(found.text)}'" if found.text else "the end of the text"
     before = tokens[position - 1] if position else Token("$START", "", 1, 1, 1, 1, found.source)
     after = tokens[min(position + 1, len(tokens) - 1)]
     help = (
@@ -57,22 +57,18 @@ def _expected(accepted: set[str]) -> str:
     if "EXISTS" in accepted:
         return "a range, a let or a guard"
     if "MINUS" in accepted and "NUMBER" in accepted:
-        return _either(["an expression", *closing])
+        return either(["an expression", *closing])
     if "UPDATE" in accepted:
         return "an assignment such as '=' or '+=!'"
     if "BINARY" in accepted:
-        return _either(["an operator", *(closing if "SEMICOLON" not in accepted else ["the end of the statement"])])
+        return either(["an operator", *(closing if "SEMICOLON" not in accepted else ["the end of the statement"])])
     if "DEF" in accepted and "NAME" in accepted:
         return "a 'def' or a statement"
     if "SEMICOLON" in accepted and accepted >= _STATEMENT:
         return "the next statement, or '}'" if "RBRACE" in accepted else "the next statement"
     if accepted >= _STATEMENT:
-        return "a statement or '}'" if "RBRACE" in accepted else _either(["a parameter", *closing])
-    return _either([words for terminal, words in _SPELLINGS.items() if terminal in accepted])
-
-
-def _either(words: list[str]) -> str:
-    return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else words[0]
+        return "a statement or '}'" if "RBRACE" in accepted else either(["a parameter", *closing])
+    return either([words for terminal, words in _SPELLINGS.items() if terminal in accepted])
 
 
 # ---------------------------------------------------------------- what to write instead
@@ -143,7 +139,7 @@ def _target(before: list[Token]) -> str:
     """The left side that `before` ends with, as it was written if it is short."""
     start = len(before) - 1
     if before and before[-1].type == "RPAR":
-        opening = _open_brackets(before[:-1])
+        opening = open_brackets(before[:-1])
         start = opening[-1] - 1 if opening else start
     text = "".join(", " if token.type == "COMMA" else token.text for token in before[max(start, 0) :])
     return text if text and len(text) <= 40 else "O(i)"
@@ -151,7 +147,7 @@ def _target(before: list[Token]) -> str:
 
 def _bracket(before: list[Token], found: Token, accepted: set[str]) -> str:
     """For brackets that are open, that close nothing, or that are of the wrong kind."""
-    opened = _open_brackets(before)
+    opened = open_brackets(before)
     innermost = before[opened[-1]] if opened else None
     if (innermost and innermost.type == "LSQB") or (before and before[-1].type == "RSQB" and "LPAR" in accepted):
         return "`r[k, l in 0:3](e)` reduces over k and l; a tensor's indices stand in parentheses: `A(i, j)`"
@@ -164,25 +160,13 @@ def _bracket(before: list[Token], found: Token, accepted: set[str]) -> str:
     if accepted == {"COMMA", "RPAR"} and before[opened[-1] - 1].type in ("TYPE", "TYPE_WORD"):
         return "a dimension is a name or a whole number: `float(N, 3) A`"
     if accepted == {"COMMA", "RPAR"} and found.type in _STATEMENT:
-        return f"a comma is missing before `{_short(found.text)}`"
+        return f"a comma is missing before `{short(found.text)}`"
     if {"COMMA", "RPAR"} <= accepted and found.type in ("NAME", "NUMBER", "SIZE", "LPAR"):
-        return f"a comma or an operator is missing before `{_short(found.text)}`"
+        return f"a comma or an operator is missing before `{short(found.text)}`"
     return ""
 
 
 _PAST_PARENTHESIS: Final = frozenset(("RBRACE", "LBRACE", "RSQB", "WHERE", "EQUAL", "UPDATE", "SEMICOLON"))
-_CLOSED_BY: Final = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
-
-
-def _open_brackets(tokens: list[Token]) -> list[int]:
-    """The positions of the brackets that are still open after `tokens`."""
-    opened: list[int] = []
-    for position, token in enumerate(tokens):
-        if token.type in _CLOSED_BY:
-            opened.append(position)
-        elif opened and token.type == _CLOSED_BY[tokens[opened[-1]].type]:
-            opened.pop()
-    return opened
 
 
 def _place(before: Token, found: Token, accepted: set[str]) -> str:
@@ -192,7 +176,7 @@ def _place(before: Token, found: Token, accepted: set[str]) -> str:
     if before.type in ("TYPE", "TYPE_WORD") and accepted == {"LPAR"}:
         return f"a cast reads `{before.text}(e)`"
     if "NUMBER" in accepted and "MINUS" in accepted:
-        return f"a value is missing before `{_short(found.text)}`" if found.text else "finish the last statement"
+        return f"a value is missing before `{short(found.text)}`" if found.text else "finish the last statement"
     if "NUMBER" in accepted:
         return "a dimension is a name or a whole number: `float(N, 3) A`"
     if accepted == {"ARROW"}:
@@ -225,34 +209,13 @@ def _statement(before: Token, found: Token, accepted: set[str]) -> str:
 
 # ---------------------------------------------------------------- characters
 
-_LOOKALIKES: Final = {
-    "×": "*", "·": "*", "∗": "*", "⋅": "*", "÷": "/", "−": "-", "–": "-", "—": "-", "≤": "<=", "≥": ">=", "≠": "!=",
-    "→": "->", "¬": "!", "∧": "&&", "∨": "||", "∈": "in", "∑": "sum[k](e)", "Σ": "sum[k](e)", "∏": "prod[k](e)",
-    "…": "..", "：": ":", "，": ",", "（": "(", "）": ")", "；": ";",
-}  # fmt: skip
-
-
-def _unknown_character(found: Token) -> CompileError:
-    character = found.text
-    shown = f"'{character}'" if character.isprintable() else f"U+{ord(character):04X}"
-    if character in _LOOKALIKES:
-        help = f"write `{_LOOKALIKES[character]}`"
-    elif character == ".":
-        help = "a point belongs to a size, `A.0`, to a number, `0.5`, or to a range, `0..N`"
-    elif character in "\"'`":
-        help = "TC has no quotes: a text holds names, numbers, operators and brackets"
-    elif character == "\\":
-        help = "a statement goes on by itself on the next line: leave the `\\` out"
-    elif character in "@$":
-        help = f"leave the `{character}` out: a text holds names, numbers, operators and brackets"
-    elif unicodedata.category(character).startswith("L"):
-        help = "a name is made of the letters a to z, A to Z, digits and `_`"
-    elif not character.isprintable():
-        help = "remove this invisible character, or write a space instead"
-    else:
-        help = "a text holds names, numbers, operators and brackets; a comment begins with `#`"
-    return CompileError(Code.UNEXPECTED_CHARACTER, f"unexpected character {shown}", found.span, help=help)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:37]}..."
+_INSTEAD: Final = {
+    **{quote: "TC has no quotes: a text holds names, numbers, operators and brackets" for quote in "\"'`"},
+    ".": "a point belongs to a size, `A.0`, to a number, `0.5`, or to a range, `0..N`",
+    "\\": "a statement goes on by itself on the next line: leave the `\\` out",
+    "∈": "write `in`",
+    "∑": "write `sum[k](e)`",
+    "Σ": "write `sum[k](e)`",
+    "∏": "write `prod[k](e)`",
+    "…": "write `..`",
+}

@@ -7,9 +7,10 @@ from lark import Lark, UnexpectedToken
 
 from ...diagnostics import Code, CompileError, Source, Span
 from .. import ast
+from ..lexing import Lexer
 from .builder import Builder
-from .lexer import Lexer, split
 from .mistakes import mistake
+from .words import demote_words, split
 
 GRAMMAR_TEXT: Final = Path(__file__).with_name("grammar.lark").read_text(encoding="utf-8")
 _GRAMMAR: Final = Lark(
@@ -30,6 +31,7 @@ def read(text: str, name: str = "<text>", first_line: int = 1) -> ast.Program:
     """
     source = Source(text, name, first_line)
     tokens = _LEXER.tokens(source)
+    demote_words(tokens)
     if len(tokens) == 1:
         raise CompileError(
             Code.NO_DEFINITION,

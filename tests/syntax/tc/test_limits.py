@@ -11,7 +11,8 @@ from lark import Lark, logger
 
 from tcjax.diagnostics import CompileError
 from tcjax.syntax import tc
-from tcjax.syntax.tc.builder import MAX_DEPTH, Builder
+from tcjax.syntax.pieces import MAX_DEPTH
+from tcjax.syntax.tc.builder import Builder
 from tcjax.syntax.tc.reader import GRAMMAR_TEXT
 
 from .programs import PROGRAMS

@@ -1,5 +1,7 @@
 """Operators: how they bind, what they compute, on which shapes."""
 
+import re
+
 import numpy as np
 
 from ...program import below, mask
@@ -9,7 +11,8 @@ from ..case import Case, iota, vector
 def number(text: str, wanted: object) -> Case:
     """A value of a = 7 and b = -3."""
     names = [("a", np.int32(7)), ("b", np.int32(-3))]
-    used = sorted((text.index(name), value) for name, value in names if name in text)
+    words = re.findall(r"\w+", text)
+    used = sorted((words.index(name), value) for name, value in names if name in words)
     return Case(text, text, [value for _, value in used], wanted)
 
 
@@ -60,7 +63,12 @@ PRECEDENCE = [
     number("a < 3 == b > 0", True),
     Case("concatenation is weaker than a sum", "[0] ++ a + 1", [iota(3)], [0, 1, 2, 3]),
     Case("concatenation is weaker than a product", "a * 2 ++ a", [iota(2)], [0, 2, 0, 1]),
-    Case("a sum between two concatenations", "take([1], a) ++ x + 1 ++ drop([1], a)", [iota(3), vector(5, 6)], [0, 6, 7, 1, 2]),
+    Case(
+        "a sum between two concatenations",
+        "take([1], a) ++ x + 1 ++ drop([1], a)",
+        [iota(3), vector(5, 6)],
+        [0, 6, 7, 1, 2],
+    ),
     Case("concatenation is weaker than a shift", "[1] ++ [2] << 1", [], [1, 4]),
     Case("concatenation is stronger than a comparison", "[1] ++ [2] == [1, 2]", [], [True, True]),
     Case("concatenation is stronger than less", "[1] ++ [2] < [1, 3]", [], [False, True]),
@@ -106,9 +114,24 @@ DIVISION = [
     Case("division of indices truncates", "{ [i] -> (i - 3) / 2 | [i] < [6] }", [], [-1, -1, 0, 0, 0, 1]),
     Case("remainder of indices", "{ [i] -> (i - 3) % 2 | [i] < [6] }", [], [-1, 0, -1, 0, 1, 0]),
     Case("mod of indices", "{ [i] -> mod(i - 3, 2) | [i] < [6] }", [], [1, 0, 1, 0, 1, 0]),
-    Case("division of an index vector", "{ iv -> a[iv / 2] | iv < 2 * shape(a) }", [iota(2, 2)], lambda a: np.repeat(np.repeat(a, 2, 0), 2, 1)),
-    Case("remainder of an index vector", "{ iv -> a[iv % shape(a)] | iv < [4, 5] }", [iota(2, 3)], lambda a: np.tile(a, (2, 2))[:, :5]),
-    Case("mod of an index vector wraps", "{ iv -> a[mod(iv - 1, shape(a))] | iv < shape(a) }", [iota(3, 4)], lambda a: np.roll(a, (1, 1), (0, 1))),
+    Case(
+        "division of an index vector",
+        "{ iv -> a[iv / 2] | iv < 2 * shape(a) }",
+        [iota(2, 2)],
+        lambda a: np.repeat(np.repeat(a, 2, 0), 2, 1),
+    ),
+    Case(
+        "remainder of an index vector",
+        "{ iv -> a[iv % shape(a)] | iv < [4, 5] }",
+        [iota(2, 3)],
+        lambda a: np.tile(a, (2, 2))[:, :5],
+    ),
+    Case(
+        "mod of an index vector wraps",
+        "{ iv -> a[mod(iv - 1, shape(a))] | iv < shape(a) }",
+        [iota(3, 4)],
+        lambda a: np.roll(a, (1, 1), (0, 1)),
+    ),
 ]
 
 ELEMENTWISE = [
@@ -158,15 +181,30 @@ ELEMENTWISE = [
 ]
 
 LAZY = [
-    Case("and does not look right of false", "n > 0 && a[n - 1] > 0", [0, iota(0)], False),
-    Case("or does not look right of true", "n == 0 || a[n - 1] > 0", [0, iota(0)], True),
-    Case("the untaken branch is not selected from", "{ [i] -> i > 0 ? a[i - 1] : 0 | [i] < [4] }", [iota(3) + 1], [0, 1, 2, 3]),
+    Case("and does not look right of false", "shape(a)[0] > 0 && a[shape(a)[0] - 1] > 0", [iota(0)], False),
+    Case("or does not look right of true", "shape(a)[0] == 0 || a[shape(a)[0] - 1] > 0", [iota(0)], True),
+    Case(
+        "the untaken branch is not selected from",
+        "{ [i] -> i > 0 ? a[i - 1] : 0 | [i] < [4] }",
+        [iota(3) + 1],
+        [0, 1, 2, 3],
+    ),
     Case("the untaken branch of a rank", "dim(a) > 1 ? a[0, 0] : a[0]", [iota(3)], 0),
     Case("a branch by shape", "shape(a)[0] > 5 ? a[5] : a[0]", [iota(3) + 7], 7),
-    Case("and guards a selection", "{ [i] -> i > 0 && a[i - 1] == 1 | [i] < [4] }", [iota(3)], [False, False, True, False]),
+    Case(
+        "and guards a selection",
+        "{ [i] -> i > 0 && a[i - 1] == 1 | [i] < [4] }",
+        [iota(3)],
+        [False, False, True, False],
+    ),
     Case("or guards a selection", "{ [i] -> i == 3 || a[i] == 1 | [i] < [4] }", [iota(3)], [False, True, False, True]),
     Case("conditions on data", "{ [i] -> a[i] > 0.0 ? a[i] : -a[i] }", [(6,)], np.abs),
-    Case("branches that are arrays", "{ [i] -> p[i] ? a[i] : b[i] }", [mask(3), (3, 2), (3, 2)], lambda p, a, b: np.where(p[:, None], a, b)),
+    Case(
+        "branches that are arrays",
+        "{ [i] -> p[i] ? a[i] : b[i] }",
+        [mask(3), (3, 2), (3, 2)],
+        lambda p, a, b: np.where(p[:, None], a, b),
+    ),
     Case("branches promote", "{ [i] -> i > 0 ? a[i] : 0 }", [(3,)], lambda a: a * (np.arange(3) > 0)),
     Case("a conditional on an argument", "p ? a : b", [np.bool_(False), (2,), (2,)], lambda p, a, b: b),
 ]

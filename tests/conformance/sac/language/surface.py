@@ -41,20 +41,39 @@ LEXIS = [
 
 BODIES = [
     Case("a bit-or in parentheses", "{ [i] -> (a[i] | 1) }", [iota(4)], lambda a: a | 1),
-    Case("a bit-or in parentheses, and a generator", "{ [i] -> (a[i] | 1) | [i] < [3] }", [iota(4)], lambda a: a[:3] | 1),
+    Case(
+        "a bit-or in parentheses, and a generator", "{ [i] -> (a[i] | 1) | [i] < [3] }", [iota(4)], lambda a: a[:3] | 1
+    ),
     Case("a bit-or inside a call", "{ [i] -> abs(a[i] | 1) | [1] <= [i] }", [iota(3)], [0, 1, 3]),
     Case("a bit-or inside a selection", "{ [i] -> a[i | 1] | [i] < [2] }", [iota(3)], [1, 1]),
     Case("a bit-or inside a literal", "{ [i] -> [a[i] | 1, 2] }", [iota(2)], [[1, 2], [1, 2]]),
     Case("a bit-or outside a comprehension", "a | 4", [iota(4)], lambda a: a | 4),
     Case("a logical or needs no parentheses", "{ [i] -> p[i] || q[i] }", [mask(4), mask(4, seed=1)], np.logical_or),
-    Case("a logical or, and a generator", "{ [i] -> p[i] || i == 2 | [i] < [3] }", [np.zeros(5, bool)], [False, False, True]),
+    Case(
+        "a logical or, and a generator",
+        "{ [i] -> p[i] || i == 2 | [i] < [3] }",
+        [np.zeros(5, bool)],
+        [False, False, True],
+    ),
     Case("a comparison in a body", "{ [i] -> a[i] < b[i] }", [(4,), (4,)], np.less),
-    Case("a comparison inside a bound's brackets", "{ [i] -> a[i] | [i] < [n < 3 ? n : 3] }", [(4,), 2], lambda a, n: a[:2]),
+    Case(
+        "a comparison inside a bound's brackets",
+        "{ [i] -> a[i] | [i] < [n < 3 ? n : 3] }",
+        [(4,), 2],
+        lambda a, n: a[:2],
+    ),
     Case("a selection as a bound", "{ [i] -> a[i] | [i] < [shape(a)[0] - 1] }", [(4,)], lambda a: a[:-1]),
     Case("a call as a bound", "{ iv -> a[iv] | iv < shape(a) - 1 }", [(4, 3)], lambda a: a[:-1, :-1]),
     Case("a sum as a lower bound", "{ iv -> a[iv] | shape(a) - 1 <= iv }", [iota(2, 2)], [[0, 0], [0, 3]]),
-    Case("a conditional as a body", "{ [i] -> i > 1 ? a[i] : 0.0 }", [(4,)], lambda a: np.where(np.arange(4) > 1, a, 0)),
-    Case("a comprehension as a body", "{ [i] -> { [j] -> a[j] + b[i] } | [i] < shape(b) }", [(2,), (3,)], lambda a, b: a + b[:, None]),
+    Case(
+        "a conditional as a body", "{ [i] -> i > 1 ? a[i] : 0.0 }", [(4,)], lambda a: np.where(np.arange(4) > 1, a, 0)
+    ),
+    Case(
+        "a comprehension as a body",
+        "{ [i] -> { [j] -> a[j] + b[i] } | [i] < shape(b) }",
+        [(2,), (3,)],
+        lambda a, b: a + b[:, None],
+    ),
     Case("a comprehension as an operand", "1 + { [i] -> a[i] }", [iota(3)], lambda a: a + 1),
     Case("a comprehension as an argument", "sum({ [i] -> a[i] * a[i] })", [(3,)], lambda a: (a * a).sum()),
     Case("a comprehension that is selected from", "{ [i] -> a[i] + 1 }[2]", [iota(4)], 3),
@@ -68,15 +87,37 @@ STATEMENTS = [
     Case("a definition of a size", "n = shape(a)[0]; { [i] -> a[n - 1 - i] | [i] < [n] }", [(4,)], lambda a: a[::-1]),
     Case("a definition of a bound", "b = [2, 2]; { iv -> a[iv] | iv < b }", [(3, 3)], lambda a: a[:2, :2]),
     Case("a definition that nothing reads", "b = a + 1; a", [iota(3)], lambda a: a),
-    Case("a definition by a comprehension", "t = { [i,j] -> a[i,j] * 2 }; { [i] -> t[i,0] }", [iota(2, 3)], lambda a: 2 * a[:, 0]),
+    Case(
+        "a definition by a comprehension",
+        "t = { [i,j] -> a[i,j] * 2 }; { [i] -> t[i,0] }",
+        [iota(2, 3)],
+        lambda a: 2 * a[:, 0],
+    ),
     Case("a final semicolon after statements", "b = a; b;", [iota(3)], lambda a: a),
     Case("arguments in the order of their first use", "a - b * a", [iota(3), iota(3) + 5], lambda a, b: a - b * a),
     Case("the second name comes second", "b - a", [iota(3), iota(3) + 5], lambda b, a: b - a),
-    Case("names of statements come first", "c = y - x; z - c", [iota(2), iota(2) + 4, iota(2) * 3], lambda y, x, z: z - (y - x)),
-    Case("a name in a body before a name in its bound", "{ [i] -> b[i] | [i] < [n] }", [iota(5), 2], lambda b, n: b[:2]),
+    Case(
+        "names of statements come first",
+        "c = y - x; z - c",
+        [iota(2), iota(2) + 4, iota(2) * 3],
+        lambda y, x, z: z - (y - x),
+    ),
+    Case(
+        "a name in a body before a name in its bound", "{ [i] -> b[i] | [i] < [n] }", [iota(5), 2], lambda b, n: b[:2]
+    ),
     Case("indices are no arguments", "{ [i,j] -> a[i] - b[j] }", [(2,), (3,)], lambda a, b: a[:, None] - b),
-    Case("an index may be named like an argument elsewhere", "{ [i] -> a[i] } + i", [iota(3), np.int32(5)], lambda a, i: a + 5),
-    Case("an index hides an argument", "i + { [i] -> a[i] + i }", [np.int32(10), iota(3)], lambda i, a: 10 + a + np.arange(3)),
+    Case(
+        "an index may be named like an argument elsewhere",
+        "{ [i] -> a[i] } + i",
+        [iota(3), np.int32(5)],
+        lambda a, i: a + 5,
+    ),
+    Case(
+        "an index hides an argument",
+        "i + { [i] -> a[i] + i }",
+        [np.int32(10), iota(3)],
+        lambda i, a: 10 + a + np.arange(3),
+    ),
     Case("an index hides a definition", "i = 7; { [i] -> a[i] + i }", [iota(3)], lambda a: 2 * a),
     Case("an inner index hides an outer one", "{ [i] -> sum({ [i] -> a[i] }) + i | [i] < [2] }", [iota(4)], [6, 7]),
     Case("no arguments at all", "{ [i,j] -> 10 * i + j | [i,j] < [2,3] }", [], [[0, 1, 2], [10, 11, 12]]),

@@ -1,16 +1,14 @@
-"""A text as tokens; which tokens there are is said in `grammar.lark`."""
+"""A text as tokens; which tokens there are is said in each notation's `grammar.lark`."""
 
 import re
-from collections.abc import Iterator
-from itertools import pairwise
 from typing import Final
 
 from lark import Lark
 
-from ...diagnostics import Source, Span
+from ..diagnostics import Source, Span
 
-# Names of TC that this reader also takes as words, unless the text uses them as names.
-_WORDS: Final = frozenset(("TYPE_WORD", "BINARY_WORD", "NOT_WORD"))
+# The terminal of a comment that goes on behind its line, up to `*/`.
+_OPENING: Final = "COMMENT_OPENING"
 
 
 class Token:
@@ -46,22 +44,37 @@ class Lexer:
         terminals = sorted(grammar.terminals, key=lambda t: (-t.priority, -t.pattern.max_width))
         alternatives = [f"(?P<{terminal.name}>{terminal.pattern.to_regexp()})" for terminal in terminals]
         self._token = re.compile("|".join([*alternatives, "(?P<UNKNOWN>.)"]))
-        self._ignored = frozenset(grammar.ignore_tokens)
+        self._ignored = frozenset(grammar.ignore_tokens) - {_OPENING}
 
     def tokens(self, source: Source) -> list[Token]:
-        """The tokens of a text and ``$END``; a character that begins none is an ``UNKNOWN`` token."""
+        """The tokens of a text and ``$END``; a character that begins none is an ``UNKNOWN`` token.
+
+        A ``COMMENT_OPENING`` is among them only where nothing closes the comment: it is the last one then.
+        """
         tokens: list[Token] = []
+        comment: Token | None = None
         # The lines of `Source.line`, so that a column counts in the line that an error shows.
         for number, line in enumerate(source.text.splitlines(), source.first_line):
             margin = len(line) + 1
-            for match in self._token.finditer(line):
+            begin = 0
+            if comment:
+                begin = line.find("*/") + 2
+                if begin < 2:
+                    continue
+                comment = None
+            for match in self._token.finditer(line, begin):
                 type = match.lastgroup
                 assert type is not None
                 if type not in self._ignored:
                     start, end = match.span()
-                    tokens.append(Token(type, line[start:end], number, start + 1, end + 1, margin, source))
+                    token = Token(type, line[start:end], number, start + 1, end + 1, margin, source)
+                    if type == _OPENING:
+                        comment = token
+                    else:
+                        tokens.append(token)
+        if comment:
+            tokens.append(comment)
         tokens.append(_end(tokens[-1].line, tokens[-1].end, source) if tokens else _end(source.first_line, 1, source))
-        _demote_words(tokens)
         return tokens
 
 
@@ -69,24 +82,20 @@ def _end(line: int, column: int, source: Source) -> Token:
     return Token("$END", "", line, column, column + 1, column + 1, source)
 
 
-def _demote_words(tokens: list[Token]) -> None:
-    """Make `half` a name in a text where a tensor or an index is called so.
-
-    As a type or an operator a word never stands before a comma or a closing parenthesis; a name that is declared
-    or used as an index does. So TC's programs keep their meaning.
-    """
-    names = {a.text for a, b in pairwise(tokens) if a.type in _WORDS and b.type in ("COMMA", "RPAR")}
-    if names:
-        for token in tokens:
-            if token.type in _WORDS and token.text in names:
-                token.type = "NAME"
+CLOSED_BY: Final = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 
 
-def split(token: Token) -> Iterator[Token]:
-    """The tokens ``name``, ``=`` (and ``!``) of ``name=!``, where no reduction can stand."""
-    name = token.text.rstrip("!").rstrip("=")
-    start = token.column
-    for type, text in (("NAME", name), ("EQUAL", "="), ("NOT", "!")):
-        if start < token.end:
-            yield Token(type, text, token.line, start, start + len(text), token.margin, token.source)
-        start += len(text)
+def open_brackets(tokens: list[Token]) -> list[int]:
+    """The positions of the brackets that are still open after `tokens`."""
+    opened: list[int] = []
+    for position, token in enumerate(tokens):
+        if token.type in CLOSED_BY:
+            opened.append(position)
+        elif opened and token.type == CLOSED_BY[tokens[opened[-1]].type]:
+            opened.pop()
+    return opened
+
+
+def short(text: str) -> str:
+    """`text` as a message can quote it."""
+    return text if len(text) <= 40 else f"{text[:37]}..."

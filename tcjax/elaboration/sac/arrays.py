@@ -1,0 +1,179 @@
+"""What a SaC expression is worth while it is elaborated: a shape, and an element at every place."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from ... import ir
+from ...diagnostics import NOWHERE
+from ...ir import types
+from ...symbolic import Affine, IndexVar, Size
+from ..literals import Choice, Literal, Value, default_type, settle, type_beside
+
+# The type of elements: a canonical scalar name, or a literal whose type its partner gives.
+Kind = str | Literal
+Place = tuple[Affine, ...]
+
+INT: Final = Literal(0, NOWHERE)
+FLOAT: Final = Literal(0.0, NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The places ``lo, lo + stride, ...`` below `hi` along one axis."""
+
+    lo: Size
+    hi: Size
+    stride: int = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """A part of an array: where it is, and its element at a place there. `cheap` to compute twice."""
+
+    box: tuple[Run, ...]
+    read: Callable[[Place], Value]
+
+
+@dataclass(slots=True, eq=False)
+class Array:
+    """An array value.
+
+    `read` gives the element at a place inside `shape`. `free` are the indices that the elements depend on. `cells` are
+    the parts along the first axis where they were spelt out. `pieces`, where reading is by cases, are disjoint parts
+    (zero between them), and `layers`, the last one first, overlapping parts that say the same. `names` are what the
+    axes' indices are called. A `tensor` holds the elements already; `keep` asks for one, as a let does.
+    """
+
+    kind: Kind
+    shape: tuple[Size, ...]
+    read: Callable[[Place], Value]
+    free: frozenset[IndexVar] = frozenset()
+    cells: "tuple[Array, ...] | None" = None
+    pieces: Callable[[], tuple[Piece, ...]] | None = None
+    layers: Callable[[], tuple[tuple[Piece, ...], ...]] | None = None
+    names: tuple[str | None, ...] = ()
+    tensor: ir.Tensor | None = None
+    keep: str | None = None
+    stored: "Array | None" = field(default=None, repr=False)
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it is the same everywhere."""
+        return not self.free
+
+    def called(self, name: str) -> "Array":
+        """The same array as the value of a let."""
+        return self if self.tensor is not None else replace(self, keep=name)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ragged:
+    """A comprehension whose extent depends on outer indices: only a fold can take it.
+
+    `points` gives, for a fold, the indices, their ranges, a guard and the element there; `whole` asks for the elements
+    below the lower bounds too, which are zero.
+    """
+
+    kind: Kind
+    free: frozenset[IndexVar]
+    points: "Callable[[bool], Points]"
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """What a fold runs over; None for a range that holds no point."""
+
+    indices: tuple[IndexVar, ...]
+    ranges: tuple[ir.Range, ...]
+    guard: ir.Expr | None
+    body: Value
+
+
+def scalar(value: Value, free: frozenset[IndexVar] = frozenset()) -> Array:
+    """A value as an array without axes."""
+    return Array(kind_of(value), (), lambda _: value, free)
+
+
+def vector(values: Iterable[Value], free: frozenset[IndexVar] = frozenset()) -> Array:
+    """Int scalars as a vector."""
+    cells = tuple(scalar(value, free) for value in values)
+    return literal_vector(cells, "int32")
+
+
+def literal_vector(cells: tuple[Array, ...], kind: Kind) -> Array:
+    """Cells of one shape, stacked."""
+    shape = cells[0].shape if cells else ()
+    free = frozenset().union(*(cell.free for cell in cells))
+
+    def unread(place: Place) -> Value:
+        raise AssertionError("the cells are read one by one")
+
+    return Array(kind, (Size.of(len(cells)), *shape), unread, free, cells)
+
+
+def kind_of(value: Value) -> Kind:
+    """The kind of an element."""
+    if not isinstance(value, (Literal, Choice)):
+        return value.dtype
+    dtype = default_type(value)
+    return dtype if dtype == "bool" else FLOAT if types.is_float(dtype) else INT
+
+
+def dtype_of_kind(kind: Kind) -> str:
+    """The type of elements that nothing else decides."""
+    return default_type(kind) if isinstance(kind, Literal) else kind
+
+
+def joined_kind(kinds: Iterable[Kind]) -> Kind:
+    """The kind of what is computed from elements of these kinds."""
+    strong: str | None = None
+    weak: list[Literal] = []
+    for kind in kinds:
+        if isinstance(kind, Literal):
+            weak.append(kind)
+        else:
+            strong = kind if strong is None else types.join(strong, kind)
+    if strong is None:
+        return FLOAT if any(isinstance(kind.value, float) for kind in weak) else INT
+    for kind in weak:
+        strong = type_beside(kind, strong)
+    return strong
+
+
+def agreed_kind(first: Kind, second: Kind) -> Kind | None:
+    """The one kind of two cells that stand beside each other; None where they are of different kinds.
+
+    A literal adapts to its neighbour within integers and within floats.
+    """
+    if isinstance(first, str) and isinstance(second, str):
+        return first if first == second else None
+    if isinstance(first, Literal) and isinstance(second, Literal):
+        return first if type(first.value) is type(second.value) else None
+    weak, strong = (first, second) if isinstance(first, Literal) else (second, first)
+    assert isinstance(weak, Literal) and isinstance(strong, str)
+    fits = types.is_integral(strong) if isinstance(weak.value, int) else types.is_float(strong)
+    return strong if fits else None
+
+
+def conformed(value: Value, kind: Kind) -> Value:
+    """An element as one of the array's kind."""
+    return value if isinstance(kind, Literal) else settle(value, kind)
+
+
+def is_int(kind: Kind) -> bool:
+    return isinstance(kind.value, int) if isinstance(kind, Literal) else types.is_integral(kind)
+
+
+def is_float(kind: Kind) -> bool:
+    return types.is_float(dtype_of_kind(kind))
+
+
+def show_kind(kind: Kind) -> str:
+    """The kind in a message: SaC's word for it."""
+    dtype = dtype_of_kind(kind)
+    return {"int32": "int", "float32": "float", "float64": "double"}.get(dtype, dtype)

@@ -1,0 +1,132 @@
+"""The function that is being written: its statements, tensors and names, and what is known of its sizes."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from ... import ir
+from ...diagnostics import Span
+from ...symbolic import Affine, IndexVar, Interval, Size, SizeVar
+from ...syntax.sac import tree
+from ..outputs import local_shape
+from ..signature import CellFunction
+from .arrays import Array
+
+Number = bool | int | float | complex
+Known = Mapping[str, Callable[[tuple[int, ...]], Number]]
+
+
+class ValueNeeded(Exception):
+    """The value of a parameter decides a shape: it has to be known while the program is elaborated."""
+
+    def __init__(self, name: str, span: Span) -> None:
+        super().__init__(name)
+        self.name = name
+        self.span = span
+
+
+class IndexNeeded(Exception):
+    """A value that must be known depends on an index."""
+
+    def __init__(self, index: IndexVar) -> None:
+        super().__init__(index.name)
+        self.index = index
+
+
+@dataclass(eq=False)
+class Draft:
+    """One call of `elaborate`.
+
+    `sizes` are the numbers of this call, `known` the elements of parameters whose values are, `functions` the Python
+    functions on cells, `definitions` those of the text. `ranges` holds the half-open ranges of the indices of the
+    statement that is being written.
+    """
+
+    sizes: dict[SizeVar, int]
+    known: Known
+    functions: Mapping[str, CellFunction]
+    definitions: Mapping[str, tree.Function]
+    accumulate: str | None
+    strict: bool
+    taken: set[str]
+    statements: list[ir.Statement] = field(default_factory=list)
+    declared: list[ir.Tensor] = field(default_factory=list)
+    sources: dict[str, Array] = field(default_factory=dict)
+    ranges: dict[IndexVar, tuple[int, int]] = field(default_factory=dict)
+    number_of_statement: int = 0
+    depth: int = 0
+    _tags: dict[str, int] = field(default_factory=dict)
+    _abstract: int = 0
+    _counted: int = 0
+
+    def number(self, size: Size) -> int:
+        """A size as a number."""
+        constant = size.constant
+        return size.evaluate(self.sizes) if constant is None else constant
+
+    def numbers(self, sizes: tuple[Size, ...]) -> tuple[int, ...]:
+        return tuple(map(self.number, sizes))
+
+    def interval(self, affine: Affine) -> tuple[int, int] | None:
+        """The smallest and the largest value, inclusive; None where an index has no range or data decides."""
+        if affine.is_data or any(index not in self.ranges for index in affine.variables):
+            return None
+        ranges = {index: Interval.of(*self.ranges[index]) for index in affine.variables}
+        if any(hi <= lo for lo, hi in (self.ranges[index] for index in affine.variables)):
+            return None
+        found = affine.substitute_sizes(self.sizes).bounds(ranges)
+        if found is None or found.lo.constant is None or found.hi.constant is None:
+            return None
+        return found.lo.constant, found.hi.constant - 1
+
+    def fresh(self, name: str, lo: int, hi: int) -> IndexVar:
+        """A new index of the statement, running over ``[lo, hi)``."""
+        while name in self.taken:
+            name += "_"
+        tag = self._tags.get(name, 0)
+        self._tags[name] = tag + 1
+        index = IndexVar(name, tag)
+        self.ranges[index] = (lo, hi)
+        return index
+
+    def adopt(self, index: IndexVar, lo: int, hi: int) -> None:
+        """Makes an index of an enclosing statement known in this one, unless it has one of that name."""
+        self.ranges.setdefault(index, (lo, hi))
+        self._tags[index.name] = max(self._tags.get(index.name, 0), index.tag + 1)
+
+    def abstract(self, name: str) -> IndexVar:
+        """An index of which nothing is known."""
+        self._abstract += 1
+        return IndexVar(name, -self._abstract)
+
+    @contextmanager
+    def statement(self, *, inside: bool = False) -> Iterator[None]:
+        """Indices of a statement of its own; one that goes on with those of the enclosing statement if `inside`."""
+        before = self.ranges, self._tags, self.number_of_statement
+        self.ranges = dict(self.ranges) if inside else {}
+        self._tags = dict(self._tags) if inside else {}
+        self._counted += 1
+        self.number_of_statement = self._counted
+        try:
+            yield
+        finally:
+            self.ranges, self._tags, self.number_of_statement = before
+
+    def tensor(self, name: str, dtype: str, shape: tuple[Size, ...], *, declared: bool, span: Span) -> ir.Tensor:
+        """A tensor; `declared` unless its first statement fills it."""
+        own = local_shape(name, len(shape))
+        for size, extent in zip(own, shape, strict=True):
+            self.sizes[next(iter(size.variables()))] = self.number(extent)
+        tensor = ir.Tensor(name, dtype, shape if declared else own, span=span)
+        if declared:
+            self.declared.append(tensor)
+        return tensor
+
+    def unused(self, name: str) -> str:
+        """A name for a tensor that nothing has yet."""
+        unused, count = name, 0
+        while unused in self.taken:
+            count += 1
+            unused = f"{name}{count}"
+        self.taken.add(unused)
+        return unused

@@ -1,0 +1,332 @@
+"""From a SaC program and the shapes of a call to typed index notation."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ... import ir
+from ...diagnostics import Code, CompileError, Span
+from ...symbolic import Size, SizeVar
+from ...syntax.sac import tree
+from ..outputs import local_shape
+from ..signature import CellFunction
+from ..spelling import did_you_mean
+from .arrays import Array
+from .bounds import children, generator_parts, mentions
+from .draft import Draft, Known
+from .expressions import LIBRARY, expression
+from .functions import results_of, with_lets
+from .reading import element, stored
+from .scope import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """The scalar type (a canonical name) and the shape of an argument."""
+
+    dtype: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What of a program is called: its parameters in order, and the function, None for its expression."""
+
+    name: str
+    parameters: tuple[tree.Parameter | str, ...]
+    function: tree.Function | None
+    span: Span
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(p if isinstance(p, str) else p.name for p in self.parameters)
+
+
+def entry_of(program: tree.Program, functions: Mapping[str, object], name: str | None = None) -> Entry:
+    """The function `name`, or what the program is for: its expression, or the function that no other calls.
+
+    Raises `CompileError`: TC0209 where several could be meant, TC0205 and TC0201 for names that nothing defines.
+    """
+    check(program, functions)
+    if name is not None:
+        function = next(f for f in program.functions if f.name == name)
+        return Entry(name, function.parameters, function, function.span)
+    if program.result is not None:
+        return Entry("kernel", tuple(free_names(program)), None, program.span)
+    called = {call for f in program.functions for node in _parts(f) for call in _calls(node) if call != f.name}
+    entries = [function for function in program.functions if function.name not in called]
+    if len(entries) != 1 and len(program.functions) != 1:
+        raise CompileError(
+            Code.UNKNOWN_DEFINITION,
+            f"the text has {len(program.functions)} functions, and a kernel is one of them",
+            program.span,
+            help=f'write tcjax.load(text)["{program.functions[0].name}"], or add the expression that is meant',
+        )
+    function = (entries or program.functions)[0]
+    return Entry(function.name, function.parameters, function, function.span)
+
+
+def check(program: tree.Program, functions: Mapping[str, object]) -> None:
+    """Raises what is wrong whatever the arguments: unknown functions, and an own index in an own bound."""
+    defined = {function.name: function for function in program.functions}
+    for function in program.functions:
+        names = {parameter.name for parameter in function.parameters}
+        names |= {name for parameter in function.parameters for name in _pattern_names(parameter.type)}
+        for node in function.guards:
+            _check_names(node, frozenset(names), function.parameters, defined, functions)
+        for let in function.lets:
+            _check_names(let.value, frozenset(names), function.parameters, defined, functions)
+            names |= set(let.names)
+        for node in function.returns:
+            _check_names(node, frozenset(names), function.parameters, defined, functions)
+    for node in (*(let.value for let in program.lets), *([program.result] if program.result is not None else [])):
+        _check_names(node, None, (), defined, functions)
+
+
+def free_names(program: tree.Program) -> Iterator[str]:
+    """The names that the lets and the expression of a program read and do not define, as they appear."""
+    assert program.result is not None
+    found: dict[str, None] = {}
+    defined: set[str] = set()
+    for let in program.lets:
+        _collect(let.value, frozenset(defined), found)
+        defined |= set(let.names)
+    _collect(program.result, frozenset(defined), found)
+    return iter(found)
+
+
+def elaborate(
+    program: tree.Program,
+    entry: Entry,
+    arguments: Mapping[str, Argument],
+    known: Known,
+    functions: Mapping[str, CellFunction],
+    accumulate: str | None = None,
+    *,
+    strict: bool = False,
+) -> ir.Function:
+    """The program for arguments of these types and shapes.
+
+    `known` are the elements of those whose values are known, `functions` the Python functions that it may call on
+    cells. With `strict`, what SaC itself refuses is refused. Raises `CompileError`, and `ValueNeeded` where the value
+    of another argument decides a shape.
+    """
+    draft = Draft({}, known, functions, {f.name: f for f in program.functions}, accumulate, strict, set())
+    try:
+        parameters, arrays = _parameters(entry, arguments, draft)
+        if entry.function is None:
+            scope = with_lets(program.lets, Scope(dict(zip(entry.names, arrays, strict=True)), draft), expression)
+            assert program.result is not None
+            results = (expression(program.result, scope),)
+        else:
+            results = results_of(entry.function, arrays, entry.span, draft, expression)
+        returns = _returns(results, draft)
+    except RecursionError:
+        raise CompileError(
+            Code.TOO_DEEP,
+            f"`{entry.name}` nests too deeply",
+            entry.span,
+            help="compute parts of its expressions in statements of their own, `x = ...;`",
+        ) from None
+    function = _without_unused(entry, parameters, returns, draft)
+    ir.verify(function)
+    return function
+
+
+def _parameters(
+    entry: Entry, arguments: Mapping[str, Argument], draft: Draft
+) -> tuple[tuple[ir.Tensor, ...], list[Array]]:
+    tensors: list[ir.Tensor] = []
+    draft.taken |= set(entry.names)
+    for parameter in entry.parameters:
+        name = parameter if isinstance(parameter, str) else parameter.name
+        argument = arguments[name]
+        span = entry.span if isinstance(parameter, str) else parameter.span
+        own = local_shape(name, len(argument.shape))
+        dtype = argument.dtype
+        if isinstance(parameter, tree.Parameter):
+            own = _named_shape(parameter.type, own, argument.shape, draft)
+            dtype = parameter.type.scalar
+        for size, extent in zip(own, argument.shape, strict=True):
+            for variable in size.variables():
+                draft.sizes.setdefault(variable, extent)
+        tensors.append(ir.Tensor(name, dtype, own, span=span))
+    arrays = [Array(t.dtype, t.shape, lambda place, t=t: ir.Access(t, place), tensor=t) for t in tensors]
+    return tuple(tensors), arrays
+
+
+def _named_shape(
+    pattern: tree.TypePattern, own: tuple[Size, ...], extents: tuple[int, ...], draft: Draft
+) -> tuple[Size, ...]:
+    """The sizes that a type pattern names: `float[m, k]` as `float(m, k)` in TC."""
+    if len(pattern.axes) != len(own) or not all(isinstance(axis, tree.Axis) for axis in pattern.axes):
+        return own
+    named: list[Size] = []
+    for axis, size, extent in zip(pattern.axes, own, extents, strict=True):
+        if isinstance(axis, tree.Axis) and isinstance(axis.extent, str) and axis.extent not in draft.taken:
+            if draft.sizes.get(SizeVar(axis.extent), extent) == extent:
+                size = Size.of(SizeVar(axis.extent))
+        elif isinstance(axis, tree.Axis) and axis.extent == extent:
+            size = Size.of(extent)
+        named.append(size)
+    return tuple(named)
+
+
+def _returns(results: tuple[Array, ...], draft: Draft) -> tuple[ir.Tensor, ...]:
+    returns: list[ir.Tensor] = []
+    for array in results:
+        if array.tensor is not None:
+            returns.append(array.tensor)
+            continue
+        if array.keep is None and array.pieces is None and array.cells is None and not array.rank:
+            value = element(array, (), draft)
+            if isinstance(value, ir.Access) and not value.indices and value.tensor.name in draft.sources:
+                returns.append(value.tensor)
+                continue
+        tensor = stored(array if array.keep is not None else array.called("out"), draft).tensor
+        assert tensor is not None
+        returns.append(tensor)
+    return tuple(returns)
+
+
+def _without_unused(
+    entry: Entry, parameters: tuple[ir.Tensor, ...], returns: tuple[ir.Tensor, ...], draft: Draft
+) -> ir.Function:
+    """The function with the statements that its results need."""
+    needed = {tensor.name for tensor in returns}
+    kept: list[ir.Statement] = []
+    for statement in reversed(draft.statements):
+        match statement:
+            case ir.Define(target) | ir.Accumulate(target):
+                if target.name in needed:
+                    kept.append(statement)
+                    needed |= set(_reads(statement))
+            case ir.ApplyForeign(targets, _, arguments):
+                if any(target.name in needed for target in targets):
+                    kept.append(statement)
+                    needed |= {argument.name for argument in arguments}
+            case ir.Invoke():
+                raise AssertionError("calls are written out")
+    declared = tuple(tensor for tensor in draft.declared if tensor.name in needed)
+    return ir.Function(entry.name, parameters, returns, tuple(reversed(kept)), (), declared, span=entry.span)
+
+
+def _reads(statement: ir.Define | ir.Accumulate) -> Iterator[str]:
+    guard = statement.domain.guard
+    for expr in (statement.value, *([guard] if guard is not None else [])):
+        for access in ir.accesses(expr):
+            yield access.tensor.name
+
+
+# ---------------------------------------------------------------- names
+
+
+def _collect(node: tree.Expr, bound: frozenset[str], found: dict[str, None]) -> None:
+    match node:
+        case tree.Name(name):
+            if name not in bound:
+                found.setdefault(name)
+        case tree.Comprehension(partitions):
+            for partition in partitions:
+                own = _own_names(partition)
+                # In the order of the text: the body stands before the generator.
+                _collect(partition.body, bound | own, found)
+                for part in generator_parts(partition):
+                    _collect(part, bound, found)
+        case tree.Select(array, index):
+            _collect(array, bound, found)
+            for part in index:
+                if not isinstance(part, tree.Dot):
+                    _collect(part, bound, found)
+        case _:
+            for child in children(node):
+                _collect(child, bound, found)
+
+
+def _check_names(
+    node: tree.Expr,
+    bound: frozenset[str] | None,
+    parameters: tuple[tree.Parameter, ...],
+    defined: Mapping[str, tree.Function],
+    functions: Mapping[str, object],
+) -> None:
+    """Raises TC0205 and TC0201. `bound` is None where a name that nothing defines is a parameter."""
+    pending: list[tuple[tree.Expr, frozenset[str] | None, frozenset[str]]] = [(node, bound, frozenset())]
+    while pending:
+        current, known, indices = pending.pop()
+        match current:
+            case tree.Name(name) if known is not None and name not in known:
+                raise CompileError(
+                    Code.UNDEFINED_NAME,
+                    f"there is no `{name}` here",
+                    current.span,
+                    help=did_you_mean(name, known, "name a parameter, a let above, or an index around it"),
+                )
+            case tree.Call(name) if name not in defined and name not in functions and name not in LIBRARY:
+                raise CompileError(
+                    Code.UNKNOWN_FUNCTION,
+                    f"there is no function `{name}`",
+                    current.span,
+                    help=did_you_mean(
+                        name,
+                        (*defined, *functions, *LIBRARY),
+                        f'define it in the text, or give `fns={{"{name}": ...}}`; arrays are selected with brackets',
+                    ),
+                )
+            case tree.Comprehension(partitions):
+                for partition in partitions:
+                    own = _own_names(partition)
+                    for part in generator_parts(partition):
+                        _refuse_own(part, own - indices - (known or frozenset()))
+                        pending.append((part, known, indices))
+                    inner = None if known is None else known | own
+                    pending.append((partition.body, inner, indices | own))
+                continue
+            case _:
+                pass
+        pending.extend((child, known, indices) for child in children(current))
+
+
+def _refuse_own(node: tree.Expr, own: frozenset[str]) -> None:
+    for name in sorted(own):
+        if mentions(node, frozenset((name,))):
+            raise CompileError(
+                Code.UNDEFINED_NAME,
+                f"a bound of `{name}` cannot use `{name}`, which is not known there yet",
+                node.span,
+                help="bounds see what is outside the partition: arguments, lets, and indices around it",
+            )
+
+
+def _own_names(partition: tree.Partition) -> frozenset[str]:
+    index = partition.index
+    return frozenset((index.name,)) if isinstance(index, tree.IndexVector) else frozenset(index.names)
+
+
+def _pattern_names(pattern: tree.TypePattern) -> Iterator[str]:
+    for axes in pattern.axes:
+        match axes:
+            case tree.Axis(str() as name):
+                yield name
+            case tree.Axes(count, _, name):
+                if isinstance(count, str):
+                    yield count
+                if name is not None:
+                    yield name
+            case _:
+                continue
+
+
+def _parts(function: tree.Function) -> Iterator[tree.Expr]:
+    yield from function.guards
+    for let in function.lets:
+        yield let.value
+    yield from function.returns
+
+
+def _calls(node: tree.Expr) -> Iterator[str]:
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, tree.Call):
+            yield current.function
+        pending.extend(children(current))

@@ -1,0 +1,157 @@
+"""Folds: all elements of an array as one, and comprehensions whose extent an outer index decides."""
+
+from dataclasses import replace
+from typing import Final
+
+from ... import ir
+from ...diagnostics import Code, CompileError, Span
+from ...ir import Reducer
+from ...symbolic import Affine, IndexVar, Size
+from .. import operators
+from ..expressions import POSITIONS, accumulation_type, reduced_value
+from ..literals import Value, dtype_of, literal, settled
+from .arrays import Array, Kind, Piece, Ragged, conformed, dtype_of_kind, show_kind
+from .boxes import uncovered
+from .draft import Draft
+from .reading import element, pieces_of, stored, whole, zero
+from .storing import axis_name, given_ranges
+
+FOLDS: Final = {
+    "sum": Reducer.SUM,
+    "prod": Reducer.PRODUCT,
+    "minval": Reducer.MIN,
+    "maxval": Reducer.MAX,
+    "any": Reducer.ANY,
+    "all": Reducer.ALL,
+    "mean": Reducer.MEAN,
+    "logsumexp": Reducer.LOGSUMEXP,
+    "argmin": Reducer.ARGMIN,
+    "argmax": Reducer.ARGMAX,
+}
+
+# How the folds of parts join to the fold of all of them.
+_JOINS: Final = {
+    Reducer.SUM: "+",
+    Reducer.PRODUCT: "*",
+    Reducer.MIN: "min",
+    Reducer.MAX: "max",
+    Reducer.ANY: "||",
+    Reducer.ALL: "&&",
+}
+# Zeros that no partition covers change nothing.
+_SKIPS_ZERO: Final = frozenset((Reducer.SUM, Reducer.ANY))
+_MOST_PARTS: Final = 4
+
+
+def fold(reducer: Reducer, array: Array | Ragged, span: Span, draft: Draft) -> Array:
+    """The fold over all elements, a scalar."""
+    kind = _result_kind(reducer, array.kind, span)
+    if isinstance(array, Ragged):
+        return Array(kind, (), lambda _: _ragged(reducer, array, span, draft), array.free)
+    return Array(kind, (), lambda _: _fold(reducer, array, span, draft), array.free)
+
+
+def fold_leading(count: int, array: Array, span: Span, draft: Draft) -> Array:
+    """The sum over the first `count` axes."""
+    shape = array.shape
+    kind = _result_kind(Reducer.SUM, array.kind, span)
+
+    def read(place: tuple[Affine, ...]) -> Value:
+        lead = Array(array.kind, shape[:count], lambda inner: element(array, (*inner, *place), draft), array.free)
+        return _fold(Reducer.SUM, replace(lead, names=array.names[:count]), span, draft)
+
+    return Array(kind, shape[count:], read, array.free, names=array.names[count:])
+
+
+def _result_kind(reducer: Reducer, kind: Kind, span: Span) -> Kind:
+    wants_bool = reducer in (Reducer.ANY, Reducer.ALL)
+    if wants_bool != (kind == "bool"):
+        name = next(name for name, found in FOLDS.items() if found is reducer)
+        raise CompileError(
+            Code.WRONG_TYPE,
+            f"`{name}` folds {'bools' if wants_bool else 'numbers'}, here is {show_kind(kind)}",
+            span,
+            help="compare first: `any(a > 0)`" if wants_bool else "count with `sum({ iv -> p[iv] ? 1 : 0 })`",
+        )
+    if reducer in POSITIONS:
+        return "int32"
+    dtype = dtype_of_kind(kind)
+    return dtype_of(reduced_value(reducer, settled(zero(dtype))))
+
+
+def _fold(reducer: Reducer, array: Array, span: Span, draft: Draft) -> Value:
+    if not array.rank:
+        value = element(array, (), draft, span)
+        if reducer in POSITIONS:
+            return literal(0, span)
+        return reduced_value(reducer, value)
+    join = _JOINS.get(reducer)
+    if array.cells is not None and array.rank == 1 and join is not None and array.cells:
+        total = element(array.cells[0], (), draft)
+        for cell in array.cells[1:]:
+            total = operators.binary(join, total, element(cell, (), draft), span)
+        return total
+    pieces = (Piece(whole(array.shape), lambda place: element(array, place, draft)),)
+    if array.pieces is not None and array.keep is None and array.tensor is None:
+        cased = pieces_of(array, draft)
+        if len(cased) > _MOST_PARTS and array.closed:
+            return _fold(reducer, stored(array, draft), span, draft)
+        if join is not None and cased:
+            pieces = cased
+    elif array.cells is not None and array.closed:
+        return _fold(reducer, stored(array, draft), span, draft)
+    parts: list[Value] = [_reduce(reducer, piece, array, span, draft) for piece in pieces]
+    if reducer not in _SKIPS_ZERO and array.pieces is not None and join is not None:
+        rest = uncovered(whole(array.shape), [piece.box for piece in pieces], draft)
+        if rest is None or rest:
+            parts.append(zero(array.kind))
+    total = parts[0]
+    for other in parts[1:]:
+        assert join is not None
+        total = operators.binary(join, total, other, span)
+    return total
+
+
+def _reduce(reducer: Reducer, piece: Piece, array: Array, span: Span, draft: Draft) -> ir.Expr:
+    indices, runs, place = [], [], []
+    for axis, run in enumerate(piece.box):
+        name = axis_name(array.names, axis)
+        lo, hi = draft.number(run.lo), draft.number(run.hi)
+        if run.stride == 1:
+            index = draft.fresh(name, lo, max(lo, hi))
+            runs.append((index, run.lo, run.hi))
+            place.append(Affine.of(index))
+        else:
+            count = max(0, -((lo - hi) // run.stride))
+            index = draft.fresh(name, 0, count)
+            runs.append((index, Size.of(0), Size.of(count)))
+            place.append(Affine.of(index).scale(run.stride) + run.lo)
+        indices.append(index)
+    if any(draft.number(lo) >= draft.number(hi) for _, lo, hi in runs):
+        # Nothing is read: an empty array may have elements that nothing can compute.
+        value: Value = zero(array.kind)
+    else:
+        value = conformed(piece.read(tuple(place)), array.kind)
+    body = settled(reduced_value(reducer, value))
+    ranges = given_ranges(runs, [body], draft)
+    return _reduction(reducer, tuple(indices), ranges, None, body, span, draft)
+
+
+def _reduction(
+    reducer: Reducer,
+    indices: tuple[IndexVar, ...],
+    ranges: tuple[ir.Range, ...],
+    guard: ir.Expr | None,
+    body: ir.Expr,
+    span: Span,
+    draft: Draft,
+) -> ir.Expr:
+    accumulate = accumulation_type(reducer, body.dtype, draft.accumulate)
+    dtype = "int32" if reducer in POSITIONS else body.dtype
+    return ir.Reduce(reducer, indices, ranges, guard, body, None, accumulate, dtype, span=span)
+
+
+def _ragged(reducer: Reducer, array: Ragged, span: Span, draft: Draft) -> Value:
+    points = array.points(reducer not in _SKIPS_ZERO)
+    body = settled(reduced_value(reducer, conformed(points.body, array.kind)))
+    return _reduction(reducer, points.indices, points.ranges, points.guard, body, span, draft)

@@ -1,0 +1,165 @@
+"""Elements of array values: read in place, by cases, or from a tensor that holds the array."""
+
+from ... import ir
+from ...diagnostics import NOWHERE, Span
+from ...symbolic import Affine, Size, clamp
+from .. import operators
+from ..literals import Literal, Value, settled
+from .arrays import Array, Kind, Piece, Place, Run, conformed
+from .draft import Draft
+from .statics import outside
+
+
+def element(array: Array, place: Place, draft: Draft, span: Span = NOWHERE) -> Value:
+    """The element at a place, for the point of the statement that is being written."""
+    if array.tensor is not None:
+        return ir.Access(array.tensor, place, span=span)
+    if array.keep is not None and array.closed and is_computed(array, draft):
+        return element(stored(array, draft), place, draft, span)
+    if not _is_inside(array, place, draft):
+        _refuse_outside(array, place, draft, span)
+        if array.closed and array.rank:
+            return element(stored(array, draft), place, draft, span)
+        place = _clamped(array, place)
+    if array.cells is not None:
+        return _cell(array, array.cells, place, draft)
+    if array.pieces is not None:
+        return _by_cases(array, array.pieces(), place, draft)
+    return array.read(place)
+
+
+def stored(array: Array, draft: Draft) -> Array:
+    """The array in a tensor of its own, computed once."""
+    from .storing import store
+
+    if array.tensor is not None:
+        return array
+    if array.stored is None:
+        array.stored = store(array, array.keep or "t", draft)
+    return array.stored
+
+
+def is_computed(array: Array, draft: Draft) -> bool:
+    """Whether the elements are more than reads, numbers and indices."""
+    if array.cells is not None:
+        return any(is_computed(cell, draft) for cell in array.cells)
+    if array.pieces is not None:
+        return True
+    if any(extent == 0 for extent in draft.numbers(array.shape)):
+        return False
+    with draft.statement(inside=True):
+        place = tuple(Affine.of(draft.fresh("_", 0, extent)) for extent in draft.numbers(array.shape))
+        value = array.read(place)
+    if not isinstance(value, ir.Expr):
+        return False
+    if isinstance(value, ir.Access):
+        return any(index.is_data for index in value.indices)
+    return any(isinstance(node, (ir.Access, ir.Reduce, ir.Foreign)) for node in ir.walk(value))
+
+
+def whole(shape: tuple[Size, ...]) -> tuple[Run, ...]:
+    """The box of all places of an array."""
+    return tuple(Run(Size.of(0), extent) for extent in shape)
+
+
+def pieces_of(array: Array, draft: Draft) -> tuple[Piece, ...]:
+    """Disjoint parts that hold everything but zeros."""
+    if array.tensor is None and array.keep is None and array.pieces is not None:
+        return array.pieces()
+    return (Piece(whole(array.shape), lambda place: element(array, place, draft)),)
+
+
+def zero(kind: Kind) -> Value:
+    """The element where no partition applies."""
+    if isinstance(kind, Literal):
+        return kind
+    return settled(Literal(False, NOWHERE)) if kind == "bool" else conformed(Literal(0, NOWHERE), kind)
+
+
+def _is_inside(array: Array, place: Place, draft: Draft) -> bool:
+    for index, extent in zip(place, array.shape, strict=True):
+        found = draft.interval(index)
+        if found is None or found[0] < 0 or found[1] >= draft.number(extent):
+            return False
+    return True
+
+
+def _refuse_outside(array: Array, place: Place, draft: Draft, span: Span) -> None:
+    """Raises `CompileError` (TC0706) for a fixed place that is not in the array."""
+    for index, extent in zip(place, array.shape, strict=True):
+        size = index.base if not index.terms else None
+        if size is not None and not 0 <= draft.number(size) < draft.number(extent):
+            raise outside(array.keep or "the array", draft.number(size), draft.number(extent), span)
+
+
+def _clamped(array: Array, place: Place) -> Place:
+    """The place, brought into the array where data decides it."""
+    return tuple(
+        clamp("max", (Affine.of(0), clamp("min", (index, Affine.of(extent - 1))))) if index.is_data else index
+        for index, extent in zip(place, array.shape, strict=True)
+    )
+
+
+def _cell(array: Array, cells: tuple[Array, ...], place: Place, draft: Draft) -> Value:
+    first, rest = place[0], place[1:]
+    if not first.terms:
+        return element(cells[draft.number(first.base)], rest, draft)
+    if array.closed:
+        return element(stored(array, draft), place, draft)
+    result = conformed(element(cells[-1], rest, draft), array.kind)
+    for number in reversed(range(len(cells) - 1)):
+        test = ir.Binary("==", ir.integer(first), ir.Const(number, "int32"), "bool")
+        cell = conformed(element(cells[number], rest, draft), array.kind)
+        result = operators.conditional(test, cell, result, NOWHERE)
+    return result
+
+
+def _by_cases(array: Array, pieces: tuple[Piece, ...], place: Place, draft: Draft) -> Value:
+    """The element of the piece in which the place lies; a choice between those in which it may lie."""
+    possible: list[tuple[ir.Expr | None, Piece]] = []
+    for piece in pieces:
+        test = _membership(piece.box, place, draft)
+        if test is not False:
+            possible.append((None if test is True else test, piece))
+        if test is True:
+            break
+    if possible and possible[-1][0] is None and len(possible) == 1:
+        return conformed(possible[0][1].read(place), array.kind)
+    if possible and array.closed:
+        return element(stored(array, draft), place, draft)
+    result: Value = zero(array.kind)
+    for test, piece in reversed(possible):
+        value = conformed(piece.read(place), array.kind)
+        result = value if test is None else operators.conditional(test, value, result, NOWHERE)
+    return result
+
+
+def _membership(box: tuple[Run, ...], place: Place, draft: Draft) -> "ir.Expr | bool":
+    """Whether a place lies in a box; a condition where only the point can tell."""
+    tests: list[ir.Expr] = []
+    for run, index in zip(box, place, strict=True):
+        lo, hi = draft.number(run.lo), draft.number(run.hi)
+        found = draft.interval(index)
+        if found is not None and (found[1] < lo or found[0] >= hi):
+            return False
+        value = ir.integer(index)
+        if found is None or found[0] < lo:
+            tests.append(ir.Binary(">=", value, _integer(run.lo), "bool"))
+        if found is None or found[1] >= hi:
+            tests.append(ir.Binary("<", value, _integer(run.hi), "bool"))
+        if run.stride != 1:
+            phase = (index - lo).remainder(run.stride)
+            if phase.constant is None:
+                tests.append(ir.Binary("==", ir.integer(phase), ir.Const(0, "int32"), "bool"))
+            elif phase.constant:
+                return False
+    if not tests:
+        return True
+    joined = tests[0]
+    for test in tests[1:]:
+        joined = ir.Binary("&&", joined, test, "bool")
+    return joined
+
+
+def _integer(size: Size) -> ir.Expr:
+    return ir.integer(Affine.of(size))

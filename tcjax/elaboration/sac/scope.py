@@ -1,0 +1,51 @@
+"""What a name means: arguments, lets, indices and index vectors."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ... import ir
+from ...diagnostics import Code, CompileError, Span
+from ...symbolic import Affine
+from ...syntax.sac import tree
+from ..spelling import did_you_mean
+from .arrays import Array, scalar, vector
+from .draft import Draft
+
+
+class LengthUnknown(Exception):
+    """An index vector whose length is what is being looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Names and their values; None for an index vector of unknown length."""
+
+    names: Mapping[str, Array | None]
+    draft: Draft
+
+    def value(self, name: str, span: Span) -> Array:
+        """Raises `CompileError` (TC0201) for a name that nothing defines, and `LengthUnknown`."""
+        if name not in self.names:
+            raise CompileError(
+                Code.UNDEFINED_NAME,
+                f"there is no `{name}` here",
+                span,
+                help=did_you_mean(name, self.names, "name an argument, a let above, or an index around it"),
+            )
+        found = self.names[name]
+        if found is None:
+            raise LengthUnknown
+        return found
+
+    def child(self, names: Mapping[str, Array | None]) -> "Scope":
+        """The scope with more names, which hide those of the same spelling."""
+        return Scope({**self.names, **names}, self.draft)
+
+    def at(self, index: tree.IndexVector | tree.IndexPattern, place: Iterable[Affine]) -> "Scope":
+        """The scope of a body whose index has a value."""
+        values = [(ir.integer(component), component.variables) for component in place]
+        free = frozenset().union(*(used for _, used in values))
+        if isinstance(index, tree.IndexVector):
+            return self.child({index.name: vector([value for value, _ in values], free)})
+        scalars = {name: scalar(value, used) for name, (value, used) in zip(index.names, values, strict=True)}
+        return self.child(scalars)

@@ -1,0 +1,180 @@
+"""Array values as statements: each part one ``target[...] = ...``, folds at the root as accumulations."""
+
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from ... import ir
+from ...diagnostics import NOWHERE, CompileError
+from ...symbolic import Affine, IndexVar, Size
+from ..literals import Value, settle, settled
+from .arrays import Array, Piece, Place, Run, conformed, dtype_of_kind
+from .draft import Draft
+from .reading import element, pieces_of, whole, zero
+
+# What an axis' index is called where the text gives no name.
+_NAMES: Final = "ijklmnpqrs"
+
+# What is written twice must be cheap, and must have finite values and derivatives where it does not count.
+_HARMLESS: Final = frozenset(("+", "-", "*", "min", "max", "&&", "||", "<", "<=", ">", ">=", "==", "!=", "&", "|", "^"))
+
+
+def store(array: Array, name: str, draft: Draft) -> Array:
+    """The array in a new tensor; the statements that compute it are added to the draft."""
+    array = replace(array, keep=None)
+    dtype = dtype_of_kind(array.kind)
+    parts = _parts(array, draft)
+    filled = _covers(parts[0], array, draft)
+    name = draft.unused(name)
+    target = draft.tensor(name, dtype, array.shape, declared=not filled, span=NOWHERE)
+    draft.statements += [_statement(part, array.names, target, draft) for part in parts]
+    draft.sources[name] = array
+    return Array(dtype, array.shape, lambda place: ir.Access(target, place), names=array.names, tensor=target)
+
+
+def given_ranges(
+    runs: Iterable[tuple[IndexVar, Size, Size]],
+    values: Iterable[ir.Expr],
+    draft: Draft,
+    partial: Container[IndexVar] = (),
+) -> tuple[ir.Range, ...]:
+    """The ranges that have to be said: those that TC's inference would not find from bare subscripts.
+
+    It expects a statement to fill its target: an index that is `partial` does not run along a whole axis of it.
+    """
+    bare: dict[IndexVar, list[int]] = {}
+    compound: set[IndexVar] = set()
+    for value in values:
+        for access in ir.accesses(value):
+            for index, extent in zip(access.indices, access.tensor.shape, strict=True):
+                if index.bare is not None:
+                    bare.setdefault(index.bare, []).append(draft.number(extent))
+                elif not index.is_data:
+                    compound |= index.variables
+    given: list[ir.Range] = []
+    for index, lo, hi in runs:
+        inferred = index in bare and index not in compound and min(bare[index]) == draft.number(hi)
+        if index in partial or not (inferred and draft.number(lo) == 0):
+            given.append(ir.Range(index, Affine.of(lo), Affine.of(hi)))
+    return tuple(given)
+
+
+def _parts(array: Array, draft: Draft) -> tuple[Piece, ...]:
+    """The parts in the order in which they are written, at least one."""
+    nothing = Piece(whole(array.shape), lambda _: zero(array.kind))
+    if any(extent == 0 for extent in draft.numbers(array.shape)):
+        # Nothing is computed, but the tensor exists.
+        return (nothing,)
+    if array.cells is not None and array.tensor is None:
+        return tuple(_cells(array.cells, draft))
+    if array.tensor is None and array.layers is not None:
+        layers = array.layers()
+        if len(layers) > 1 and all(_is_harmless(piece, draft) for layer in layers[:-1] for piece in layer):
+            return tuple(piece for layer in layers for piece in layer)
+    return pieces_of(array, draft) or (nothing,)
+
+
+def _cells(cells: tuple[Array, ...], draft: Draft) -> Iterator[Piece]:
+    for number, cell in enumerate(cells):
+
+        def read(place: Place, cell: Array = cell) -> Value:
+            return element(cell, place[1:], draft)
+
+        yield Piece((Run(Size.of(number), Size.of(number + 1)), *whole(cell.shape)), read)
+
+
+def _covers(piece: Piece, array: Array, draft: Draft) -> bool:
+    """Whether a part is the whole array."""
+    return all(
+        draft.number(run.lo) == 0 and draft.number(run.hi) == draft.number(extent) and run.stride == 1
+        for run, extent in zip(piece.box, array.shape, strict=True)
+    )
+
+
+def _statement(piece: Piece, names: tuple[str | None, ...], target: ir.Tensor, draft: Draft) -> ir.Statement:
+    with draft.statement():
+        runs, place = _point(piece.box, names, target, draft)
+        value = settled(conformed(piece.read(place), target.dtype))
+        partial = _partial(runs, place, target, draft)
+        match value:
+            case ir.Reduce(reducer, indices, ranges, guard, body, None, accumulate):
+                inner = {given.index: given for given in ranges}
+                said = given_ranges(runs, [body] if guard is None else [body, guard], draft, partial)
+                domain = ir.Domain((*said, *(inner[index] for index in indices if index in inner)), guard)
+                return ir.Accumulate(target, place, reducer, True, indices, body, accumulate, domain, span=value.span)
+            case _:
+                domain = ir.Domain(given_ranges(runs, [value], draft, partial))
+                return ir.Define(target, place, settle(value, target.dtype), domain, span=value.span)
+
+
+def _partial(
+    runs: Iterable[tuple[IndexVar, Size, Size]], place: Place, target: ir.Tensor, draft: Draft
+) -> frozenset[IndexVar]:
+    """The indices that do not run along a whole axis of the target."""
+    ends = {index: (draft.number(lo), draft.number(hi)) for index, lo, hi in runs}
+    filled = {
+        index.bare
+        for index, extent in zip(place, target.shape, strict=True)
+        if index.bare is not None and ends[index.bare] == (0, draft.number(extent))
+    }
+    return frozenset(ends) - filled
+
+
+def _point(
+    box: tuple[Run, ...], names: tuple[str | None, ...], target: ir.Tensor, draft: Draft
+) -> tuple[list[tuple[IndexVar, Size, Size]], tuple[Affine, ...]]:
+    """An index for each axis of a box, with its range, and the place that they name."""
+    runs: list[tuple[IndexVar, Size, Size]] = []
+    place: list[Affine] = []
+    for axis, run in enumerate(box):
+        lo, hi = draft.number(run.lo), draft.number(run.hi)
+        name = axis_name(names, axis)
+        if run.stride != 1:
+            count = max(0, -((lo - hi) // run.stride))
+            index = draft.fresh(name, 0, count)
+            runs.append((index, Size.of(0), Size.of(count)))
+            place.append(Affine.of(index).scale(run.stride) + run.lo)
+        elif hi - lo == 1 and draft.number(target.shape[axis]) != 1:
+            place.append(Affine.of(run.lo))
+        else:
+            index = draft.fresh(name, lo, hi)
+            runs.append((index, run.lo, run.hi))
+            place.append(Affine.of(index))
+    return runs, tuple(place)
+
+
+def axis_name(names: tuple[str | None, ...], axis: int) -> str:
+    """What the index of an axis is called."""
+    given = names[axis] if axis < len(names) else None
+    return given or (_NAMES[axis] if axis < len(_NAMES) else f"i{axis}")
+
+
+def _is_harmless(piece: Piece, draft: Draft) -> bool:
+    """Whether the part may be computed at places where another one counts."""
+    with draft.statement():
+        place: list[Affine] = []
+        for run in piece.box:
+            lo, hi = draft.number(run.lo), draft.number(run.hi)
+            count = max(0, -((lo - hi) // run.stride))
+            place.append(Affine.of(draft.fresh("_", 0, count)).scale(run.stride) + run.lo)
+        try:
+            value = settled(piece.read(tuple(place)))
+        except CompileError:
+            return False
+        return all(map(lambda node: _harmless(node, draft), ir.walk(value)))
+
+
+def _harmless(node: ir.Expr, draft: Draft) -> bool:
+    match node:
+        case ir.Const() | ir.Extent() | ir.Index() | ir.Cast() | ir.Unary():
+            return True
+        case ir.Binary(operator):
+            return operator in _HARMLESS
+        case ir.Access(tensor, indices):
+            for index, extent in zip(indices, tensor.shape, strict=True):
+                found = draft.interval(index)
+                if found is None or found[0] < 0 or found[1] >= draft.number(extent):
+                    return False
+            return True
+        case _:
+            return False

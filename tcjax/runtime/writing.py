@@ -1,0 +1,34 @@
+"""Programs in another notation than the one in which they were written."""
+
+from .. import ir
+from ..diagnostics import Code, CompileError
+from ..syntax import tc
+from .fronts import Definition, Front
+
+
+def written(front: Front, dialect: str, function: ir.Function | None) -> str:
+    """The program as text; `function` is what it is for some arguments, None for any.
+
+    Raises `CompileError`: TC0109 for what the notation cannot say, TC0505 where arguments are needed to know.
+    """
+    from .. import translation
+    from ..syntax import embedded, sac
+
+    own = "sac" if not isinstance(front, Definition) else None
+    if dialect == own:
+        return front.text()
+    if isinstance(front, Definition) and dialect != "sac":
+        return (tc if dialect == "tc" else embedded).write(front.definition)
+    if function is None:
+        function = front.likely
+    if function is None:
+        raise CompileError(
+            Code.UNKNOWN_RANK,
+            f"without arguments nothing says what `{front.name}` is in another notation",
+            front.span,
+            help=f"pass arguments, or their shapes: `k.to({dialect!r}, jax.ShapeDtypeStruct((4, 3), 'float32'))`",
+        )
+    if dialect == "sac":
+        return sac.write(translation.to_sac(function)).rstrip("\n")
+    program = translation.to_tc(function)
+    return tc.write(program) if dialect == "tc" else embedded.write(program.definitions[-1])

@@ -1,0 +1,51 @@
+"""SaC text as a tree."""
+
+from pathlib import Path
+from typing import Final
+
+from lark import Lark, UnexpectedToken
+
+from ...diagnostics import Code, CompileError, Source, Span
+from ..lexing import Lexer
+from . import tree
+from .builder import Builder
+from .context import name_by_context
+from .mistakes import mistake
+
+GRAMMAR_TEXT: Final = Path(__file__).with_name("grammar.lark").read_text(encoding="utf-8")
+_GRAMMAR: Final = Lark(
+    GRAMMAR_TEXT,
+    parser="lalr",
+    lexer="basic",
+    keep_all_tokens=True,
+    transformer=Builder(),
+)
+_LEXER: Final = Lexer(_GRAMMAR)
+
+
+def read(text: str, name: str = "<text>", first_line: int = 1) -> tree.Program:
+    """The functions, definitions and the expression of a text.
+
+    `name` is what errors call the text, `first_line` how they number its first line. Takes time linear in the text's
+    length, and never recurses. Raises `CompileError` (TC0101 to TC0109, TC0503), and nothing else, for any text.
+    """
+    source = Source(text, name, first_line)
+    tokens = _LEXER.tokens(source)
+    if len(tokens) == 1:
+        raise CompileError(
+            Code.NO_DEFINITION,
+            "the text holds no expression",
+            Span(first_line, source=source),
+            help="write an expression, `a + b`, or a comprehension, `{ [i, j] -> a[j, i] }`",
+        )
+    name_by_context(tokens)
+
+    parser = _GRAMMAR.parse_interactive()
+    program = None
+    for position, token in enumerate(tokens):
+        try:
+            program = parser.feed_token(token)  # type: ignore[arg-type]
+        except UnexpectedToken:
+            raise mistake(tokens, position, parser.accepts()) from None
+    assert isinstance(program, tree.Program)
+    return program

@@ -1,0 +1,228 @@
+"""One form of the many in which a program can be written, for comparing programs."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import reduce
+from itertools import count
+from typing import assert_never
+
+from .. import ir
+from ..ir import Reducer, types
+from ..ranges import Bound, Box
+from ..symbolic import Affine, IndexVar, Size
+from ..symbolic.affine import Atom
+from .guards import guard_ranges
+from .specialize import specialize
+
+_CONTINUED = {
+    Reducer.SUM: "+",
+    Reducer.PRODUCT: "*",
+    Reducer.MIN: "min",
+    Reducer.MAX: "max",
+    Reducer.ANY: "||",
+    Reducer.ALL: "&&",
+}
+
+
+def canonical(function: ir.Function, bound: Bound) -> ir.Function:
+    """The same computation for the sizes of `bound`, in a form that does not depend on how it was written.
+
+    Sizes are numbers, and every index has the range that it was found to have, from 0. Indices and tensors are
+    numbered. A statement that gives every element a new value writes a tensor of its own, what accumulates says with
+    what, and a condition under which a reduction skips a point is a guard.
+    """
+    return _Canonical(function, bound).function()
+
+
+class _Canonical:
+    """What each tensor is called between two statements."""
+
+    def __init__(self, function: ir.Function, bound: Bound) -> None:
+        self.source = function
+        self.bound = bound
+        self.tensors: dict[str, ir.Tensor] = {}
+        self.count = 0
+        self.declared: list[ir.Tensor] = []
+
+    def function(self) -> ir.Function:
+        parameters = tuple([self.written(tensor) for tensor in self.source.parameters])
+        statements = tuple([self.statement(n, statement) for n, statement in enumerate(self.source.statements)])
+        returns = tuple([self.tensors[tensor.name] for tensor in self.source.returns])
+        return ir.Function("f", parameters, returns, statements, (), tuple(self.declared))
+
+    def written(self, tensor: ir.Tensor) -> ir.Tensor:
+        """The tensor that holds these elements from now on."""
+        shape = tuple(map(Size.of, self.bound.shapes[tensor.name]))
+        self.tensors[tensor.name] = ir.Tensor(f"t{self.count}", tensor.dtype, shape)
+        self.count += 1
+        return self.tensors[tensor.name]
+
+    def statement(self, number: int, statement: ir.Statement) -> ir.Statement:
+        match statement:
+            case ir.Define() | ir.Accumulate():
+                return self.formula(statement, self.bound.boxes[number])
+            case ir.Invoke(targets, callee, arguments):
+                given = tuple([self.tensors[argument.name] for argument in arguments])
+                inner = canonical(callee, self.bound.calls[number])
+                return ir.Invoke(tuple(map(self.written, targets)), inner, given)
+            case ir.ApplyForeign(targets, _, arguments):
+                given = tuple([self.tensors[argument.name] for argument in arguments])
+                return replace(statement, targets=tuple(map(self.written, targets)), arguments=given)
+            case _:
+                assert_never(statement)
+
+    def formula(self, statement: ir.Define | ir.Accumulate, box: Box) -> ir.Statement:
+        is_new = statement.target.name not in self.tensors
+        given = guard_ranges(specialize(statement, self.bound.sizes))
+        given = replace(given, domain=replace(given.domain, exists=()))
+        given = self.as_define(given, is_new)
+        scope = _Scope(self.tensors.copy(), self.bound.origins, box)
+        left = dict.fromkeys(index for target in given.indices for index in _sorted(target.variables))
+        scope = scope.bind(tuple(left))
+        before = self.tensors.get(statement.target.name)
+        is_whole = self.covers(given, box)
+        target = self.written(statement.target) if before is None or is_whole else before
+        if before is None and not is_whole:
+            self.declared.append(target)
+        indices = scope.subscripts(statement.target.name, given.indices)
+        domain = ir.Domain(
+            scope.ranges(tuple(left)), None if given.domain.guard is None else scope.expr(given.domain.guard)
+        )
+        value = scope.expr(given.value)
+        return ir.Define(target, indices, value, domain)
+
+    def as_define(self, statement: ir.Define | ir.Accumulate, is_new: bool) -> ir.Define:
+        """The statement with its reduction, and what it goes on from, in its value."""
+        if isinstance(statement, ir.Define):
+            if statement.domain.guard is None or not is_new:
+                return statement
+            zero = _constant(0, statement.target.dtype)
+            value = ir.Select(statement.domain.guard, statement.value, zero, statement.value.dtype)
+            return replace(statement, value=value, domain=ir.Domain())
+        reducer, value = statement.reducer, statement.value
+        guard = statement.domain.guard
+        dtype = "int32" if reducer in (Reducer.ARGMIN, Reducer.ARGMAX) else value.dtype
+        if statement.reduction:
+            value = ir.Reduce(reducer, statement.reduction, (), guard, value, None, statement.accumulate, dtype)
+        elif guard is not None:
+            neutral = _neutral(reducer, dtype)
+            assert neutral is not None, f"{reducer.value} of at most one point"
+            value = ir.Select(guard, value, neutral, dtype)
+        if value.dtype != statement.target.dtype:
+            value = ir.Cast(value, statement.target.dtype)
+        if not statement.restart and not is_new and reducer in _CONTINUED:
+            before = ir.Access(statement.target, statement.indices)
+            value = ir.Binary(_CONTINUED[reducer], before, value, value.dtype)
+        return ir.Define(statement.target, statement.indices, value)
+
+    def covers(self, statement: ir.Define, box: Box) -> bool:
+        """Whether the statement gives every element a value."""
+        bare = [index.bare for index in statement.indices]
+        if statement.domain.guard is not None or len(set(bare)) < len(bare) or None in bare:
+            return False
+        name = statement.target.name
+        place = zip(self.bound.origins[name], self.bound.shapes[name], strict=True)
+        return all(box[index] == (lo, lo + extent) for index, (lo, extent) in zip(bare, place, strict=True) if index)
+
+
+class _Scope:
+    """What the tensors and indices of one statement are called."""
+
+    def __init__(
+        self,
+        tensors: Mapping[str, ir.Tensor],
+        origins: Mapping[str, tuple[int, ...]],
+        box: Box,
+        names: Mapping[IndexVar, IndexVar] | None = None,
+        numbers: Iterator[int] | None = None,
+    ) -> None:
+        self.tensors = tensors
+        self.origins = origins
+        self.box = box
+        self.names = names or {}
+        self.numbers = numbers or count()
+
+    def bind(self, indices: tuple[IndexVar, ...]) -> "_Scope":
+        """With numbers for more indices."""
+        more = {index: IndexVar(f"i{next(self.numbers)}") for index in indices}
+        return _Scope(self.tensors, self.origins, self.box, {**self.names, **more}, self.numbers)
+
+    def ranges(self, indices: tuple[IndexVar, ...]) -> tuple[ir.Range, ...]:
+        """Every range, from 0."""
+        return tuple(
+            [ir.Range(self.names[i], Affine.of(0), Affine.of(self.box[i][1] - self.box[i][0])) for i in indices]
+        )
+
+    def subscripts(self, tensor: str, indices: tuple[Affine, ...]) -> tuple[Affine, ...]:
+        """Subscripts of a tensor whose elements count from 0."""
+        origins = self.origins.get(tensor, (0,) * len(indices))
+        return tuple([self.affine(index) - origin for index, origin in zip(indices, origins, strict=True)])
+
+    def affine(self, affine: Affine) -> Affine:
+        def rewrite(atom: Atom) -> Affine:
+            if isinstance(atom, IndexVar):
+                return Affine.of(self.names[atom]) + self.box[atom][0]
+            return Affine.of(ir.Data(self.expr(atom.expr)) if isinstance(atom, ir.Data) else atom)
+
+        return affine.rewrite(rewrite)
+
+    def expr(self, expr: ir.Expr) -> ir.Expr:
+        match expr:
+            case ir.Index(variable):
+                return ir.integer(self.affine(Affine.of(variable)))
+            case ir.Access(tensor, indices):
+                return ir.Access(self.tensors[tensor.name], self.subscripts(tensor.name, indices))
+            case ir.Reduce():
+                return self.reduce(expr)
+            case _:
+                return ir.rebuild(expr, self.expr)
+
+    def reduce(self, expr: ir.Reduce) -> ir.Reduce:
+        neutral = _neutral(expr.reducer, expr.body.dtype)
+        guard, body = expr.guard, expr.body
+        while isinstance(body, ir.Select) and body.otherwise == neutral:
+            guard = body.condition if guard is None else ir.Binary("&&", guard, body.condition, "bool")
+            body = body.then
+        inner = self.bind(expr.indices)
+        parts = [inner.expr(part) for part in _conjuncts(guard)]
+        joined = reduce(lambda a, b: ir.Binary("&&", a, b, "bool"), parts) if parts else None
+        return replace(
+            expr,
+            indices=tuple([inner.names[index] for index in expr.indices]),
+            ranges=inner.ranges(expr.indices),
+            guard=joined,
+            body=inner.expr(body),
+            rank=None if expr.rank is None else inner.expr(expr.rank),
+        )
+
+
+def _conjuncts(guard: ir.Expr | None) -> list[ir.Expr]:
+    match guard:
+        case None:
+            return []
+        case ir.Binary("&&", left, right):
+            return [*_conjuncts(left), *_conjuncts(right)]
+        case _:
+            return [guard]
+
+
+def _neutral(reducer: Reducer, dtype: str) -> ir.Const | None:
+    """What a reduction gives over no points, where that is a number."""
+    match reducer:
+        case Reducer.SUM | Reducer.ANY:
+            return _constant(0, dtype)
+        case Reducer.PRODUCT | Reducer.ALL:
+            return _constant(1, dtype)
+        case Reducer.MIN | Reducer.MAX | Reducer.LOGSUMEXP if types.is_float(dtype):
+            return ir.Const(float("inf") if reducer is Reducer.MIN else -float("inf"), dtype)
+        case _:
+            return None
+
+
+def _constant(value: int, dtype: str) -> ir.Const:
+    kind = bool if dtype == "bool" else int if types.is_integral(dtype) else float if types.is_float(dtype) else complex
+    return ir.Const(kind(value), dtype)
+
+
+def _sorted(indices: frozenset[IndexVar]) -> list[IndexVar]:
+    return sorted(indices, key=lambda index: (index.name, index.tag))

@@ -1,0 +1,103 @@
+"""Numbers of every type as SaC writes them."""
+
+from collections.abc import Mapping
+from math import copysign, isfinite, isnan
+from typing import Final
+
+from ... import ir
+from ...ir import Reducer, types
+from ...syntax.sac import tree
+from ..refusal import refuse
+
+CASTS: Final[Mapping[str, str]] = {"int32": "toi", "float32": "tof", "float64": "tod", "bool": "tob"}
+_SUFFIXED: Final = ("int64", "float64")
+_DEFAULTS: Final = ("int32", "float32", "bool")
+
+Value = bool | int | float | complex
+
+
+def cast(dtype: str, operand: tree.Expr) -> tree.Expr:
+    """``tof(e)``; types that SaC has no name for are called by theirs."""
+    return tree.Call(CASTS.get(dtype, dtype), (operand,))
+
+
+def typed(value: Value, dtype: str) -> tree.Expr:
+    """A literal of this type, whatever is beside it: without a suffix it is int32, float32 or bool."""
+    if isinstance(value, complex):
+        if value.imag or copysign(1.0, value.imag) < 0:
+            raise refuse("SaC", "a complex number", help="pass it as an argument")
+        return tree.Call(dtype, (typed(value.real, "float32"),))
+    if isinstance(value, float) and not isfinite(value):
+        return _not_finite(value, dtype)
+    if dtype in _DEFAULTS:
+        return bare(value)
+    if dtype not in _SUFFIXED:
+        return tree.Call(dtype, (bare(value),))
+    magnitude = tree.Number(abs(value), dtype)
+    return tree.Unary("-", magnitude) if _is_negative(value) else magnitude
+
+
+def bare(value: bool | int | float) -> tree.Expr:
+    """A literal that takes its partner's type."""
+    if isinstance(value, bool):
+        return tree.Number(value)
+    return tree.Unary("-", tree.Number(abs(value))) if _is_negative(value) else tree.Number(value)
+
+
+def adapts(value: Value, dtype: str) -> bool:
+    """Whether the bare literal takes this type beside a partner of this type."""
+    if dtype == "bool" or isinstance(value, complex):
+        return False
+    if isinstance(value, float):
+        return isfinite(value)
+    bits = types.BITS[dtype] - (dtype in types.SIGNED)
+    return (0 if dtype in types.UNSIGNED else -(2**bits)) <= value < 2**bits
+
+
+def zero(dtype: str) -> tree.Expr:
+    """What holds where nothing was written."""
+    if types.is_complex(dtype):
+        return typed(0j, dtype)
+    return bare(False if dtype == "bool" else 0 if types.is_integral(dtype) else 0.0)
+
+
+def neutral(reducer: Reducer, dtype: str) -> ir.Const | None:
+    """What a reduction gives over no points, None where it needs to know how many there are."""
+    integral = types.is_integral(dtype)
+    bits = types.BITS[dtype] - (dtype in types.SIGNED)
+    smallest = 0 if dtype in types.UNSIGNED else -(2**bits)
+    match reducer:
+        case Reducer.SUM:
+            return _constant(0, dtype)
+        case Reducer.PRODUCT:
+            return _constant(1, dtype)
+        case Reducer.MIN:
+            return _constant(2**bits - 1 if integral else float("inf"), dtype)
+        case Reducer.MAX:
+            return _constant(smallest if integral else -float("inf"), dtype)
+        case Reducer.ANY:
+            return _constant(0, dtype)
+        case Reducer.ALL:
+            return _constant(1, dtype)
+        case Reducer.LOGSUMEXP:
+            return _constant(-float("inf"), dtype)
+        case _:
+            return None
+
+
+def _constant(value: int | float, dtype: str) -> ir.Const:
+    if dtype == "bool":
+        return ir.Const(bool(value), dtype)
+    kind = int if types.is_integral(dtype) else complex if types.is_complex(dtype) else float
+    return ir.Const(kind(value), dtype)
+
+
+def _is_negative(value: int | float) -> bool:
+    return copysign(1.0, value) < 0 if isinstance(value, float) else value < 0
+
+
+def _not_finite(value: float, dtype: str) -> tree.Expr:
+    """Infinity and not-a-number as quotients."""
+    dividend = typed(0.0 if isnan(value) else 1.0, dtype)
+    quotient = tree.Binary("/", dividend, typed(0.0, dtype))
+    return tree.Unary("-", quotient) if value < 0 else quotient

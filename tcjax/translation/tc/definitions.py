@@ -1,0 +1,320 @@
+"""Functions and statements as definitions of TC."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final, assert_never
+
+from ... import ir
+from ...elaboration import RESERVED
+from ...ir import Reducer
+from ...symbolic import Size, SizeVar
+from ...syntax import ast
+from ...syntax.tc.spelling import KEYWORDS
+from ..names import called, expressions, index_names, statement_indices, unique
+from ..refusal import refuse, too_deep
+from .expressions import Expressions, Names, write_extent
+
+_OPERATORS: Final = {Reducer.SUM: "+", Reducer.PRODUCT: "*"}
+_ONLY_INLINE: Final = frozenset((Reducer.MINK, Reducer.MAXK, Reducer.ARGMINK, Reducer.ARGMAXK))
+_POSITIONS: Final = frozenset((Reducer.ARGMIN, Reducer.ARGMAX))
+# What elaboration names the result of a call whose type is not its target's.
+_UNCONVERTED: Final = re.compile(r"(.+)\.call\d+")
+
+
+def to_tc(function: ir.Function) -> ast.Program:
+    """The definitions that elaborate to the function: what it calls first, itself last.
+
+    Raises `CompileError` (TC0109) that names what TC cannot say.
+    """
+    try:
+        return ast.Program(tuple(_Program().definitions(function)))
+    except RecursionError:
+        raise too_deep(function.name, function.span) from None
+
+
+class _Program:
+    """One call of `to_tc`: each function that is called gets one definition."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, ast.Definition] = {}
+
+    def definitions(self, function: ir.Function) -> Iterator[ast.Definition]:
+        self.define(function)
+        yield from self.known.values()
+
+    def define(self, function: ir.Function) -> str:
+        """Adds the definition of a function, after those that it calls; its name."""
+        definition = _Definition(function, self).write()
+        name = unique(definition.name, KEYWORDS | {"sum", "prod"})
+        while self.known.get(name, replace(definition, name=name)) != replace(definition, name=name):
+            name = unique(definition.name, self.known.keys() | KEYWORDS)
+        self.known.setdefault(name, replace(definition, name=name))
+        return name
+
+
+class _Definition:
+    """One function: what its tensors and sizes are called, and its statements."""
+
+    def __init__(self, function: ir.Function, program: _Program) -> None:
+        self.function = function
+        self.program = program
+        self.calls = {
+            id(statement): program.define(statement.function)
+            for statement in function.statements
+            if isinstance(statement, ir.Invoke)
+        }
+        reserved = RESERVED | KEYWORDS | called(function) | {"inf", "nan"} | set(self.calls.values())
+        self.read = _read_tensors(function)
+        self.declared = {tensor.name: tensor for tensor in function.declared}
+        self.undeclared = {tensor.name for tensor in function.parameters if self.is_undeclared(tensor)}
+        tensors: dict[str, str] = {}
+        for name in _tensor_names(function):
+            tensors[name] = unique(name, {*reserved, *tensors.values()})
+        sizes: dict[str, str] = {}
+        for name in dict.fromkeys(self.size_names()):
+            sizes[name] = unique(name, {*reserved, *tensors.values(), *sizes.values()})
+        self.names = Names(tensors, sizes, {*reserved, *tensors.values(), *sizes.values()})
+
+    def write(self) -> ast.Definition:
+        function = self.function
+        parameters = tuple([ast.Parameter(self.tensor(t), self.parameter_type(t)) for t in function.parameters])
+        # Annotations come before declarations, in the order of the results.
+        results = list(dict.fromkeys(t.name for t in function.returns if t.name in self.declared))
+        annotated = set(results) if list(self.declared)[: len(results)] == results else set()
+        returns = [
+            ast.Parameter(self.tensor(t), self.type(t) if t.name in annotated else None) for t in function.returns
+        ]
+        body = [ast.Declare(self.tensor(t), self.type(t)) for t in function.declared if t.name not in annotated]
+        return ast.Definition(function.name, parameters, tuple(returns), (*body, *self.statements()))
+
+    # ---------------------------------------------------------------- tensors and sizes
+
+    def tensor(self, tensor: ir.Tensor) -> str:
+        return self.names.tensors[tensor.name]
+
+    def is_undeclared(self, tensor: ir.Tensor) -> bool:
+        """Whether only the call says what the parameter is; of a scalar nothing tells, so it goes with the others."""
+        if tensor.rank:
+            return tensor.name in self.read and _has_own_sizes(tensor)
+        ranked = [other for other in self.function.parameters if other.rank]
+        return tensor.name in self.read and bool(ranked) and all(map(_has_own_sizes, ranked))
+
+    def parameter_type(self, tensor: ir.Tensor) -> ast.TensorType | None:
+        return None if tensor.name in self.undeclared else self.type(tensor)
+
+    def type(self, tensor: ir.Tensor) -> ast.TensorType:
+        return ast.TensorType(tensor.dtype, tuple([self.dimension(tensor, size) for size in tensor.shape]))
+
+    def dimension(self, tensor: ir.Tensor, size: Size) -> str | int:
+        extent = write_extent(size)
+        if isinstance(extent, str):
+            return self.names.sizes[extent]
+        if extent is not None:
+            return extent
+        for variable in size.variables():
+            if size == Size.of(variable) and variable.name in self.names.sizes:
+                return self.names.sizes[variable.name]
+        help = "give the dimension a name of its own, or a number"
+        raise refuse("TC", f"that a dimension of `{tensor.name}` is {size}", tensor.span, help=help)
+
+    def size_names(self) -> Iterator[str]:
+        """The sizes that declarations name."""
+        declared = [t for t in self.function.parameters if t.name not in self.undeclared]
+        for tensor in (*declared, *self.function.declared):
+            for size in tensor.shape:
+                match size.terms:
+                    case (((SizeVar(name),), 1),):
+                        yield name
+                    case _:
+                        pass
+
+    # ---------------------------------------------------------------- statements
+
+    def statements(self) -> Iterator[ast.Statement]:
+        statements = list(self.function.statements)
+        while statements:
+            statement = statements.pop(0)
+            match statement:
+                case ir.Define():
+                    yield self.define(statement)
+                case ir.Accumulate():
+                    yield self.accumulate(statement)
+                case ir.Invoke(targets, _, arguments):
+                    yield self.call(self.converted(targets, statements), self.calls[id(statement)], arguments)
+                case ir.ApplyForeign(targets, name, arguments, frame):
+                    if frame:
+                        help = "give it whole tensors, or scalars"
+                        raise refuse("TC", f"to apply `{name}` to the cells of a tensor", statement.span, help=help)
+                    yield self.call(self.converted(targets, statements), name, arguments)
+                case _:
+                    assert_never(statement)
+
+    def converted(self, targets: tuple[ir.Tensor, ...], statements: list[ir.Statement]) -> tuple[str, ...]:
+        """The targets of a call; the conversions that elaboration adds after it are taken off `statements`."""
+        names: list[str] = []
+        for target in targets:
+            match = _UNCONVERTED.fullmatch(target.name)
+            following = statements[0] if statements else None
+            if match and isinstance(following, ir.Define) and following.target.name == match[1]:
+                statements.pop(0)
+                names.append(self.tensor(following.target))
+            else:
+                names.append(self.tensor(target))
+        return tuple(names)
+
+    def call(self, targets: tuple[str, ...], name: str, arguments: tuple[ir.Tensor, ...]) -> ast.Statement:
+        written = tuple([ast.Name(self.tensor(argument)) for argument in arguments])
+        if len(targets) != 1:
+            return ast.CallAssign(targets, name, written)
+        return ast.Assign(targets[0], None, None, False, ast.Apply(name, written))
+
+    def scope(self, statement: ir.Define | ir.Accumulate) -> Expressions:
+        return Expressions(self.names, index_names(statement_indices(statement), self.names.taken))
+
+    def define(self, statement: ir.Define) -> ast.Assign:
+        scope = self.scope(statement)
+        value = scope.root(statement.value)
+        if isinstance(value, ast.Apply) and not value.arguments and not statement.indices:
+            value = ast.Name(value.function)
+        clauses = _clauses(statement.domain, scope)
+        return self.assign(statement, None, False, value, clauses, scope)
+
+    def accumulate(self, statement: ir.Accumulate) -> ast.Assign:
+        scope = self.scope(statement)
+        value = scope.root(statement.value)
+        clauses = _clauses(statement.domain, scope)
+        reducer = statement.reducer
+        if reducer not in _ONLY_INLINE and self.is_implied(statement, value, clauses, scope):
+            operator = _OPERATORS.get(reducer, reducer.value)
+            return self.assign(statement, operator, statement.restart, value, clauses, scope)
+        return self.inline(statement, scope)
+
+    def is_implied(
+        self, statement: ir.Accumulate, value: ast.Expr, clauses: list[ast.Clause], scope: Expressions
+    ) -> bool:
+        """Whether the statement's own operator reduces over the same indices, for positions in the same order."""
+        mentioned = list(_names_in(value))
+        for clause in clauses:
+            if isinstance(clause, ast.GuardClause):
+                mentioned += _names_in(clause.condition)
+        given = [clause.index for clause in clauses if isinstance(clause, ast.RangeClause)]
+        wanted = [scope.indices[index] for index in statement.reduction]
+        found = [name for name in mentioned if name in wanted]
+        if statement.reducer in _POSITIONS:
+            found = [name for name in given if name in wanted] + found
+            return list(dict.fromkeys(found)) == wanted
+        return set(found) == set(wanted)
+
+    def inline(self, statement: ir.Accumulate, scope: Expressions) -> ast.Assign:
+        """The same with an inline reduction, which says its indices and their order."""
+        domain, reduction = statement.domain, frozenset(statement.reduction)
+        reduce = ir.Reduce(
+            statement.reducer,
+            statement.reduction,
+            tuple([given for given in domain.ranges if given.index in reduction]),
+            domain.guard,
+            statement.value,
+            None,
+            statement.accumulate,
+            "int32" if statement.reducer in _POSITIONS else statement.value.dtype,
+        )
+        outer = ir.Domain(tuple([given for given in domain.ranges if given.index not in reduction]))
+        if any(ir.free_indices(expr) & reduction for expr in domain.exists):
+            help = "give the index a range instead"
+            raise refuse("TC", "`exists` about an index that nothing else mentions", statement.span, help=help)
+        outer = replace(outer, exists=domain.exists)
+        names = {index: name for index, name in scope.indices.items() if index not in reduction}
+        scope = replace(scope, indices=names)
+        value = scope.root(reduce)
+        operator = None if statement.restart else _OPERATORS.get(statement.reducer, statement.reducer.value)
+        return self.assign(statement, operator, False, value, _clauses(outer, scope), scope)
+
+    def assign(
+        self,
+        statement: ir.Define | ir.Accumulate,
+        operator: str | None,
+        restart: bool,
+        value: ast.Expr,
+        clauses: list[ast.Clause],
+        scope: Expressions,
+    ) -> ast.Assign:
+        left = tuple(map(scope.subscript, statement.indices)) or None
+        return ast.Assign(self.tensor(statement.target), left, operator, restart, value, None, tuple(clauses))
+
+
+def _clauses(domain: ir.Domain, scope: Expressions) -> list[ast.Clause]:
+    clauses: list[ast.Clause] = []
+    for given in domain.ranges:
+        ends = scope.subscript(given.lo), scope.subscript(given.hi)
+        clauses.append(ast.RangeClause(scope.indices[given.index], *ends))
+    clauses += [ast.ExistsClause(scope.root(expr)) for expr in domain.exists]
+    if domain.guard is not None:
+        clauses.append(ast.GuardClause(scope.typed(domain.guard)))
+    return clauses
+
+
+def _tensor_names(function: ir.Function) -> Iterator[str]:
+    yield from dict.fromkeys(
+        tensor.name
+        for tensors in (function.parameters, *map(_targets, function.statements), function.returns)
+        for tensor in tensors
+    )
+
+
+def _targets(statement: ir.Statement) -> tuple[ir.Tensor, ...]:
+    match statement:
+        case ir.Define(target) | ir.Accumulate(target):
+            return (target,)
+        case ir.Invoke(targets) | ir.ApplyForeign(targets):
+            return targets
+        case _:
+            assert_never(statement)
+
+
+def _read_tensors(function: ir.Function) -> frozenset[str]:
+    """The tensors that some statement reads, or passes on."""
+    names: set[str] = set()
+    for statement in function.statements:
+        match statement:
+            case ir.Define() | ir.Accumulate():
+                for expr in expressions(statement):
+                    names |= {access.tensor.name for access in ir.accesses(expr)}
+            case ir.Invoke(_, _, arguments) | ir.ApplyForeign(_, _, arguments):
+                names |= {argument.name for argument in arguments}
+            case _:
+                assert_never(statement)
+    return frozenset(names)
+
+
+def _has_own_sizes(tensor: ir.Tensor) -> bool:
+    """Whether every size is the tensor's own, as those of an undeclared parameter are."""
+    own = [Size.of(SizeVar(f"{tensor.name}.{dimension}")) for dimension in range(tensor.rank)]
+    return list(tensor.shape) == own
+
+
+def _names_in(expr: ast.Expr) -> Iterator[str]:
+    """The names in an expression, left to right."""
+    match expr:
+        case ast.Name(name):
+            yield name
+        case ast.Number() | ast.SizeOf():
+            return
+        case ast.Apply(_, arguments):
+            for argument in arguments:
+                yield from _names_in(argument)
+        case ast.Cast(_, operand) | ast.Unary(_, operand):
+            yield from _names_in(operand)
+        case ast.Binary(_, left, right):
+            yield from _names_in(left)
+            yield from _names_in(right)
+        case ast.Conditional(condition, then, otherwise):
+            for part in (condition, then, otherwise):
+                yield from _names_in(part)
+        case ast.Reduction(_, bounds, guards, arguments):
+            ends = [end for bound in bounds for end in (bound.lo, bound.hi) if end is not None]
+            hidden = {bound.index for bound in bounds}
+            for part in (*ends, *guards, *arguments):
+                yield from (name for name in _names_in(part) if name not in hidden)
+        case _:
+            assert_never(expr)

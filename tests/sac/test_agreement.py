@@ -1,0 +1,72 @@
+"""Random SaC programs: what is compiled equals what the reference says, in values, shapes, types and kinds of mistakes."""
+
+from typing import Any
+
+import jax
+import numpy as np
+from hypothesis import Phase, given, settings
+
+import tcjax
+from tests.agreement.comparing import agree
+from tests.sac.strategies import Case, programs
+
+# Compiling takes most of the time, so that the default profile has few examples; a deep profile has more of all.
+SOME = max(100, settings().max_examples)
+FEW = max(40, settings().max_examples // 2)
+PHASES = [phase for phase in Phase if settings().max_examples > SOME or phase is not Phase.shrink]
+
+
+def outcome(case: Case, jitted: bool = False) -> Any:
+    """What the kernel gives, or the kind of its error. Under jit, static arguments are closed over."""
+    try:
+        kernel = tcjax.kernel(case.text, dialect="sac")
+        if not jitted:
+            return kernel(**case.arguments)
+        static = {name: array for name, array in case.arguments.items() if name in case.static}
+        traced = {name: array for name, array in case.arguments.items() if name not in case.static}
+        return jax.jit(lambda arrays: kernel(**arrays, **static))(traced)
+    except tcjax.CompileError as error:
+        return error.kind
+
+
+def check(case: Case, jitted: bool = False) -> None:
+    found = outcome(case, jitted)
+
+    if case.kind is not None or isinstance(found, str):
+        assert found == case.kind
+    else:
+        agree(found, case.expected)
+
+
+@settings(max_examples=SOME, phases=PHASES)
+@given(programs())
+def test_a_program_gives_the_values_of_the_reference(case: Case) -> None:
+    check(case)
+
+
+@settings(max_examples=FEW, phases=PHASES)
+@given(programs())
+def test_a_program_inside_jit_gives_the_values_of_the_reference(case: Case) -> None:
+    check(case, jitted=True)
+
+
+@settings(max_examples=SOME, phases=PHASES)
+@given(programs(mistakes=True))
+def test_a_mistake_is_found_and_has_the_kind_of_the_reference(case: Case) -> None:
+    check(case)
+
+
+def test_a_difference_would_be_noticed() -> None:
+    from tcjax.syntax import sac
+
+    from .strategies import case_of
+
+    case = case_of(sac.read("{ [i] -> a[i] + 1 }"), {"a": np.array([1, 2], "int32")})
+    wrong = Case(case.program, case.arguments, np.array([2, 4], "int32"), None, frozenset())
+
+    check(case)
+    try:
+        check(wrong)
+    except AssertionError:
+        return
+    raise AssertionError("2, 3 passed for 2, 4")
