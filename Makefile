@@ -35,8 +35,9 @@ format: $(INSTALLED)  ## rewrite the sources in the project's style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-fuzz: $(INSTALLED)  ## feed the TC reader garbage for a minute
-	$(BIN)/python -m tests.fuzz.fuzz_tc_text --seconds 60
+fuzz: $(INSTALLED)  ## feed the readers of TC and SaC garbage for a minute
+	$(BIN)/python -m tests.fuzz.fuzz_tc_text --seconds 30
+	$(BIN)/python -m tests.fuzz.fuzz_sac_text --seconds 30
 
 deep: $(INSTALLED)  ## the property tests again, with many more and random examples
 	$(BIN)/python -m pytest --hypothesis-profile=deep

@@ -1,4 +1,4 @@
-"""All benchmark cases: TC's own list and a few kernels that every index notation meets.
+"""All benchmark cases: TC's own list, a few kernels that every index notation meets, and SaC's comprehensions.
 
 The ``full`` sizes are those of TC's published benchmarks (Vasilache et al. 2018 and the programs in its repository),
 as far as two cores and 24 GB allow: of the Kronecker chains the one with N = (64, 128, 128), a 1.2 GB input, is left
@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from . import contractions, convolutions, layers, lookups, statistics, windows
+from . import comprehensions, contractions, convolutions, layers, lookups, statistics, windows
 from .case import Case
 
-FAMILIES = (contractions, convolutions, lookups, layers, statistics, windows)
+FAMILIES = (contractions, convolutions, lookups, layers, statistics, windows, comprehensions)
 SIZES = ("tiny", "small", "full")
 
 

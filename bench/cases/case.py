@@ -16,7 +16,8 @@ Form = Callable[..., Any]
 class Case:
     """A kernel at one size.
 
-    `text` is the TC program; its last def is the kernel, unless `compose` makes the callable from the loaded library.
+    `text` is the program, in TC or SaC; its last def is the kernel, unless `compose` makes the callable from the loaded
+    library.
     `reference` computes the result in float64 with NumPy; `forms` are the hand-written JAX candidates.
     All of them take `arrays` in the order of the program's parameters.
     """

@@ -22,6 +22,8 @@ _CONTINUED = {
     Reducer.ANY: "||",
     Reducer.ALL: "&&",
 }
+# What operators of numbers mean for truth values.
+_OF_BOOL = {"+": "!=", "-": "!=", "^": "!=", "*": "&&", "&": "&&", "min": "&&", "|": "||", "max": "||"}
 
 
 def canonical(function: ir.Function, bound: Bound) -> ir.Function:
@@ -75,21 +77,28 @@ class _Canonical:
         is_new = statement.target.name not in self.tensors
         given = guard_ranges(specialize(statement, self.bound.sizes))
         given = replace(given, domain=replace(given.domain, exists=()))
-        given = self.as_define(given, is_new)
+        scattered = isinstance(given, ir.Accumulate) and any(_is_computed(index) for index in given.indices)
+        if not scattered:
+            given = self.as_define(given, is_new)
         scope = _Scope(self.tensors.copy(), self.bound.origins, box)
-        left = dict.fromkeys(index for target in given.indices for index in _sorted(target.variables))
-        scope = scope.bind(tuple(left))
+        own = dict.fromkeys(index for target in given.indices for index in _sorted(target.variables))
+        if isinstance(given, ir.Accumulate):
+            own |= dict.fromkeys(given.reduction)
+        scope = scope.bind(tuple(own))
         before = self.tensors.get(statement.target.name)
         is_whole = self.covers(given, box)
         target = self.written(statement.target) if before is None or is_whole else before
         if before is None and not is_whole:
             self.declared.append(target)
         indices = scope.subscripts(statement.target.name, given.indices)
-        domain = ir.Domain(
-            scope.ranges(tuple(left)), None if given.domain.guard is None else scope.expr(given.domain.guard)
-        )
+        guard = None if given.domain.guard is None else scope.expr(given.domain.guard)
+        domain = ir.Domain(scope.ranges(tuple(own)), guard)
         value = scope.expr(given.value)
-        return ir.Define(target, indices, value, domain)
+        if isinstance(given, ir.Define):
+            return ir.Define(target, indices, value, domain)
+        reduction = tuple([scope.names[index] for index in given.reduction])
+        restart = given.restart or is_new
+        return ir.Accumulate(target, indices, given.reducer, restart, reduction, value, given.accumulate, domain)
 
     def as_define(self, statement: ir.Define | ir.Accumulate, is_new: bool) -> ir.Define:
         """The statement with its reduction, and what it goes on from, in its value."""
@@ -115,14 +124,15 @@ class _Canonical:
             value = ir.Binary(_CONTINUED[reducer], before, value, value.dtype)
         return ir.Define(statement.target, statement.indices, value)
 
-    def covers(self, statement: ir.Define, box: Box) -> bool:
+    def covers(self, statement: ir.Define | ir.Accumulate, box: Box) -> bool:
         """Whether the statement gives every element a value."""
-        bare = [index.bare for index in statement.indices]
-        if statement.domain.guard is not None or len(set(bare)) < len(bare) or None in bare:
+        moved = [(index - index.base).bare for index in statement.indices]
+        if statement.domain.guard is not None or len(set(moved)) < len(moved) or None in moved:
             return False
-        name = statement.target.name
-        place = zip(self.bound.origins[name], self.bound.shapes[name], strict=True)
-        return all(box[index] == (lo, lo + extent) for index, (lo, extent) in zip(bare, place, strict=True) if index)
+        extents = self.bound.shapes[statement.target.name]
+        return all(
+            box[index][1] - box[index][0] == extent for index, extent in zip(moved, extents, strict=True) if index
+        )
 
 
 class _Scope:
@@ -174,6 +184,14 @@ class _Scope:
                 return ir.Access(self.tensors[tensor.name], self.subscripts(tensor.name, indices))
             case ir.Reduce():
                 return self.reduce(expr)
+            case ir.Binary("quot", ir.Binary("-", value, ir.Binary("%", same, by)), right) if (value, right) == (
+                same,
+                by,
+            ):
+                # A multiple of the divisor has an exact quotient: so C's division says a floor.
+                return self.expr(replace(expr, operator="//", left=value))
+            case ir.Binary(operator, left) if left.dtype == "bool" and operator in _OF_BOOL:
+                return ir.rebuild(replace(expr, operator=_OF_BOOL[operator]), self.expr)
             case _:
                 return ir.rebuild(expr, self.expr)
 
@@ -194,6 +212,11 @@ class _Scope:
             body=inner.expr(body),
             rank=None if expr.rank is None else inner.expr(expr.rank),
         )
+
+
+def _is_computed(index: Affine) -> bool:
+    """Whether a subscript on the left is more than an index or a number."""
+    return bool(index.terms) and index.bare is None
 
 
 def _conjuncts(guard: ir.Expr | None) -> list[ir.Expr]:

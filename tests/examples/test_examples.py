@@ -1,9 +1,11 @@
 """The examples do what they say: real data in, a result that can be checked out."""
 
 import importlib.util
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 
+import jax
 import numpy as np
 import pytest
 from PIL import Image
@@ -58,3 +60,58 @@ def test_the_photograph_is_saved_side_by_side(tmp_path: Path) -> None:
     saved = example("photo").main(tmp_path)
 
     assert size_of(saved) == (3 * 644, 2 * (427 + 22))
+
+
+def bilateral(values: np.ndarray, contrast: float) -> float:
+    """The filtered middle of a window, its values in row-major order."""
+    rank = round(np.log(len(values)) / np.log(3))
+    middle = values[len(values) // 2]
+    nearness = np.ones(1)
+    for _ in range(rank):
+        nearness = np.kron(nearness, [1, 2, 1])
+    weights = nearness * np.exp(-(((values - middle) / contrast) ** 2))
+    return float(weights @ values / weights.sum())
+
+
+@pytest.mark.parametrize("shape", [(40,), (9, 11), (5, 6, 7)])
+def test_the_stencil_without_a_rank_is_the_bilateral_filter(shape: tuple[int, ...]) -> None:
+    stencil = example("stencil")
+    noisy = np.random.default_rng(0).uniform(size=shape)
+
+    once = np.asarray(stencil.smoothed(noisy.astype(np.float32), passes=1))
+
+    everywhere = ndimage.generic_filter(noisy, bilateral, size=3, extra_arguments=(stencil.CONTRAST,))
+    inside = (slice(1, -1),) * noisy.ndim
+    np.testing.assert_allclose(once[inside], everywhere[inside], atol=1e-5)
+    rim = np.ones(shape, bool)
+    rim[inside] = False
+    np.testing.assert_array_equal(once[rim], noisy.astype(np.float32)[rim])
+
+
+def test_smoothing_brings_a_profile_a_picture_and_a_film_closer_to_the_truth(tmp_path: Path) -> None:
+    gains = example("stencil").main(tmp_path)
+
+    assert all(gain > 3 for gain in gains.values())
+    assert gains["profile"] < gains["picture"] < gains["film"]
+    assert size_of(tmp_path / "stencil.png") == (4 * 160, 120)
+
+
+@pytest.mark.parametrize(("rank", "intervals"), [(1, 32), (2, 16), (3, 8)])
+def test_multigrid_converges_to_the_known_solution_in_any_number_of_dimensions(rank: int, intervals: int) -> None:
+    residuals, errors = zip(*example("multigrid").solve(intervals, cycles=16, rank=rank), strict=True)
+
+    assert all(after < max(before / 5, 1e-12) for before, after in pairwise(residuals))
+    assert errors[-1] < 1e-12
+
+
+def test_the_correction_of_multigrid_is_linear_interpolation() -> None:
+    multigrid = example("multigrid").multigrid
+    correction = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
+    correction = np.pad(correction, 1)
+
+    with jax.enable_x64(True):
+        grid = np.zeros((13, 11))
+        added = np.asarray(multigrid.corrected(grid, multigrid.spread(correction.astype(np.float64))))
+
+    expected = ndimage.zoom(correction.astype(np.float64), (13 / 7, 11 / 6), order=1)
+    np.testing.assert_allclose(added, np.asarray(expected), atol=1e-6)

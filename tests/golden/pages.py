@@ -8,17 +8,23 @@ import jax
 import jax.numpy as jnp
 
 import tcjax
-from tcjax.syntax import tc
+from tcjax.ranges import infer_ranges
+from tcjax.syntax import sac, tc
 
 HERE = Path(__file__).parent
-_TEXT = re.compile(r"```tc\n(.*?)```", re.DOTALL)
+_TEXT = re.compile(r"```(tc|sac)\n(.*?)```", re.DOTALL)
 _ARGUMENTS = re.compile(r"^Arguments: (.*)$", re.MULTILINE)
 _ARGUMENT = re.compile(r"`(\w+): (\w+)\[([\d, ]*)\]`")
 
 
 def page_names() -> list[str]:
-    """The pages of this folder."""
+    """The pages of programs in TC, those of this folder."""
     return sorted(path.stem for path in HERE.glob("*.md"))
+
+
+def pages() -> list[Path]:
+    """All pages, those of other notations in folders of their own."""
+    return sorted(HERE.rglob("*.md"))
 
 
 def render(page: str) -> str:
@@ -26,36 +32,44 @@ def render(page: str) -> str:
     title = page.splitlines()[0]
     found = _TEXT.search(page)
     listed = _ARGUMENTS.search(page)
-    assert found and listed, "a page has a ```tc block and a line `Arguments: ...`"
-    text, arguments = found.group(1), listed.group(1)
+    assert found and listed, "a page has a ```tc or ```sac block and a line `Arguments: ...`"
+    notation, text, arguments = found.group(1), found.group(2), listed.group(1)
     specs = [
         jax.ShapeDtypeStruct(tuple(int(n) for n in shape.split(",") if n.strip()), jnp.dtype(dtype))
         for _, dtype, shape in _ARGUMENT.findall(arguments)
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tcjax.CompileWarning)
-        kernel = tcjax.kernel(text)
+        kernel = tcjax.kernel(text, dialect=notation)
     jaxpr = jax.make_jaxpr(kernel)(*specs)
     stages = {
-        "Written back": tc.write(tc.read(text)).strip(),
+        "Written back": (sac.write(sac.read(text)) if notation == "sac" else tc.write(tc.read(text))).strip(),
         "Typed": str(kernel.ir(*specs)),
         "Ranges": "\n".join(_range_lines(kernel, specs)),
         "Plan": str(kernel.plan(*specs)),
         "JAX primitives": " ".join(_primitives(jaxpr.jaxpr)),
     }
-    parts = [title, "", f"```tc\n{text}```", "", f"Arguments: {arguments}", ""]
+    parts = [title, "", f"```{notation}\n{text}```", "", f"Arguments: {arguments}", ""]
     for name, body in stages.items():
         parts += [f"## {name}", "", "```text", body, "```", ""]
     return "\n".join(parts)
 
 
 def _range_lines(kernel: tcjax.Kernel, specs: list[jax.ShapeDtypeStruct]) -> list[str]:
-    symbolic, concrete = kernel.ranges(), kernel.ranges(*specs)
     lines = []
-    for number, (general, here) in enumerate(zip(symbolic, concrete, strict=True)):
+    for number, (general, here) in enumerate(zip(_symbolic(kernel, specs), kernel.ranges(*specs), strict=True)):
         for index, (lo, hi) in here.items():
             lines.append(f"{number}: {index} in {general[index]} = [{lo}, {hi})")
     return lines
+
+
+def _symbolic(kernel: tcjax.Kernel, specs: list[jax.ShapeDtypeStruct]) -> list[dict[str, object]]:
+    """The formulas of the ranges: of any call, or for the ranks of this one where those decide what the program is."""
+    try:
+        return kernel.ranges()
+    except tcjax.CompileError:
+        statements = infer_ranges(kernel.ir(*specs)).statements
+        return [{str(index): interval for index, interval in s.intervals.items()} for s in statements]
 
 
 def _primitives(jaxpr: object) -> list[str]:

@@ -1,13 +1,14 @@
 """Golden pages show what each stage makes of a program; `make golden` rewrites them."""
 
+from pathlib import Path
+
 import pytest
 
-from tests.golden.pages import HERE, page_names, render
+from tests.golden.pages import HERE, pages, render
 
 
-@pytest.mark.parametrize("name", page_names())
-def test_every_stage_of_a_program_is_as_its_page_shows(name: str, update_golden: bool) -> None:
-    path = HERE / f"{name}.md"
+@pytest.mark.parametrize("path", pages(), ids=lambda path: str(path.relative_to(HERE).with_suffix("")))
+def test_every_stage_of_a_program_is_as_its_page_shows(path: Path, update_golden: bool) -> None:
     page = path.read_text(encoding="utf-8")
 
     anew = render(page)

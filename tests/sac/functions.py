@@ -7,7 +7,7 @@ import numpy as np
 
 from tcjax.syntax.sac import tree
 
-from .comprehensions import Scope
+from .scope import Scope
 from .values import Operand, SacError, cast, check_condition, integers, join, known
 
 Bound = dict[str, int | tuple[int, ...]]

@@ -49,9 +49,7 @@ class ComprehensionWriter(StructureWriter):
     def comprehension(self, kind: str, shape: Shape, depth: int) -> Expr:
         """A comprehension with that result: earlier partitions first, as their bodies run first."""
         last = self.form(len(shape))
-        forms = [
-            last if self.chance(70) else self.form(len(shape)) for _ in range(self.pick([0, 0, 0, 1, 1, 2]))
-        ]
+        forms = [last if self.chance(70) else self.form(len(shape)) for _ in range(self.pick([0, 0, 0, 1, 1, 2]))]
         regions = [self.region(shape, form) for form in forms] + [self.last_region(shape, last)]
         covered = np.zeros(shape, bool)
         partitions = []
@@ -80,9 +78,7 @@ class ComprehensionWriter(StructureWriter):
             length = rank if self.chance(70) else self.number(0, rank)
             return Form(tree.IndexVector(self.fresh("v")), tuple(range(length)))
         frame = tuple(axis for axis in range(rank) if self.chance(70))
-        elements: list[str | tree.Dot] = [
-            self.fresh("i") if axis in frame else tree.Dot() for axis in range(rank)
-        ]
+        elements: list[str | tree.Dot] = [self.fresh("i") if axis in frame else tree.Dot() for axis in range(rank)]
         if self.chance(30):
             while elements and isinstance(elements[-1], tree.Dot):
                 elements.pop()
@@ -182,7 +178,8 @@ class ComprehensionWriter(StructureWriter):
         """An expression for the points where this partition is the first."""
         dead = not fresh
         count = len(region.upper)
-        hull = tuple((min(p[k] for p in fresh), max(p[k] for p in fresh) + 1) if fresh else (0, 0) for k in range(count))
+        seen = [sorted({point[k] for point in fresh}) or [0, -1] for k in range(count)]
+        hull = tuple((values[0], values[-1] + 1) for values in seen)
         limits = None if region.silent else region.upper if region.inferred else (0,) * count
         indices = self.indices_of(form, hull, limits)
         with self.inside(indices, prod(hi - lo for lo, hi in hull), dead):

@@ -1,18 +1,14 @@
 """Random expressions of a wanted type and shape, over the arguments and indices in scope."""
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 from hypothesis import strategies as st
 
 from tcjax.syntax.sac import tree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Shape = tuple[int, ...]
 Expr = tree.Expr
@@ -88,10 +84,12 @@ class Writer:
         return f"{prefix}{self.names}"
 
     @contextmanager
-    def inside(self, indices: Sequence[Index], points: int, dead: bool) -> "Iterator[None]":
+    def inside(self, indices: Sequence[Index], points: int, dead: bool) -> Iterator[None]:
         """Within the body of a partition."""
         before = self.indices, self.points, self.dead
-        self.indices, self.points, self.dead = (*self.indices, *indices), self.points * max(points, 1), dead or self.dead
+        self.indices = (*self.indices, *indices)
+        self.points *= max(points, 1)
+        self.dead |= dead
         yield
         self.indices, self.points, self.dead = before
 
@@ -286,9 +284,10 @@ class Writer:
                 variable = tree.Select(name, (tree.Number(position),)) if index.vector else name
                 if self.dead and not index.vector and not index.bare((extent,)):
                     options.append(plus(variable, 7))
-                elif self.dead or (0 <= lo and hi <= extent):
+                elif self.dead or (lo >= 0 and hi <= extent):
                     bare = index.vector or index.bare((extent,))
-                    options += [variable if bare else plus(variable, 1 if hi < extent else 0)] if bare or hi < extent else []
+                    if bare or hi < extent:
+                        options.append(variable if bare else plus(variable, 1))
                     options.append(tree.Binary("-", number(extent - 1), variable))
                 if not self.dead and hi - lo <= extent:
                     offset = self.number(-lo, extent - hi)
@@ -313,14 +312,14 @@ class Writer:
                 continue
             rest = tree.Vector(tuple(self.component(extent) for extent in extents[length:]))
             lead, fits = extents[:length], list(zip(index.ranges, extents, strict=False))
-            inside = self.dead or all(0 <= lo and hi <= extent for (lo, hi), extent in fits)
+            inside = self.dead or all(lo >= 0 and hi <= extent for (lo, hi), extent in fits)
             made: list[Expr] = []
             if inside and (length < len(extents) or index.bare(lead)):
                 made += [name] * 3
             if inside and length == rank:
                 made.append(tree.Binary("-", plus(call("shape", array), -1), name))
             turned = list(zip(index.ranges, reversed(lead), strict=True))
-            if length and all(0 <= lo and hi <= extent for (lo, hi), extent in turned):
+            if length and all(lo >= 0 and hi <= extent for (lo, hi), extent in turned):
                 made.append(call("reverse", name))
             if all(hi - lo <= extent for (lo, hi), extent in fits):
                 offsets = [self.number(-lo, extent - hi) for (lo, hi), extent in fits]
@@ -331,7 +330,7 @@ class Writer:
             options += [tree.Binary("++", each, rest) if length < len(extents) else each for each in made]
         return self.pick(options) if options else None
 
-    # ------------------------------------------------------------ provided by `random_comprehensions` and `random_structure`
+    # ------------------------------------------------------------ written by the writers that build on this one
 
     def comprehension(self, kind: str, shape: Shape, depth: int) -> Expr:
         raise NotImplementedError
@@ -341,6 +340,3 @@ class Writer:
 
     def structure(self, kind: str, shape: Shape, depth: int) -> Expr:
         raise NotImplementedError
-
-
-__all__ = ["MOST_POINTS", "AbstractContextManager", "Index", "Writer", "call", "number", "plus", "vector"]

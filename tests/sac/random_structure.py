@@ -6,16 +6,18 @@ from tcjax.syntax.sac import tree
 
 from .random_expressions import Expr, Shape, Writer, call, number, vector
 
+FUNCTIONS = (
+    *("reverse", "rotate", "shift", "transpose", "take", "drop", "tile", "take_apl", "drop_apl", "tile_apl"),
+    *("++", "++^", "reshape", "genarray", "modarray", "rsum", "iota"),
+)
+
 
 class StructureWriter(Writer):
     """A writer of structural functions."""
 
     def structure(self, kind: str, shape: Shape, depth: int) -> Expr:
         """An array of that shape out of one of another."""
-        name = self.pick(
-            "reverse rotate shift transpose take drop tile take_apl drop_apl tile_apl ++ ++^ reshape genarray modarray"
-            " rsum iota".split()
-        )
+        name = self.pick(FUNCTIONS)
         axis = self.number(0, len(shape) - 1)
         below = depth - 1
         match name:
@@ -43,9 +45,7 @@ class StructureWriter(Writer):
                 return call("drop_apl", vector([1]), self.expr(kind, (shape[0] + 1, *shape[1:]), below))
             case "tile_apl":
                 source = (self.number(0, 3), *shape[1:])
-                return call(
-                    "tile_apl", vector(shape[:1]), vector([self.number(-2, 3)]), self.expr(kind, source, below)
-                )
+                return call("tile_apl", vector(shape[:1]), vector([self.number(-2, 3)]), self.expr(kind, source, below))
             case "++" | "++^":
                 at = 0 if name == "++" else len(shape) - 1
                 split = self.number(0, shape[at])
@@ -60,9 +60,7 @@ class StructureWriter(Writer):
             case "modarray" if all(shape):
                 count = self.number(1, len(shape))
                 index = vector([self.number(0, extent - 1) for extent in shape[:count]])
-                return call(
-                    "modarray", self.expr(kind, shape, below), index, self.expr(kind, shape[count:], below)
-                )
+                return call("modarray", self.expr(kind, shape, below), index, self.expr(kind, shape[count:], below))
             case "rsum" if kind != "bool" and len(shape) < 4:
                 return call("rsum", number(1), self.expr(kind, (self.number(0, 3), *shape), below))
             case "iota" if kind == "int" and len(shape) == 1:

@@ -1,6 +1,7 @@
 """Random SaC programs with their arguments, most of them right, some with one mistake."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -9,7 +10,7 @@ from tcjax.syntax import sac
 from tcjax.syntax.sac import tree
 
 from .random_functions import ProgramWriter
-from .reference import SacError, evaluate_with_statics
+from .reference import SacError, calls, evaluate_with_statics
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,10 @@ class Case:
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={array!r}" for name, array in self.arguments.items())
         return f"Case({self.text!r}, {values})"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What hypothesis shows: the text, not the tree."""
+        printer.text(repr(self))
 
 
 def case_of(program: tree.Program, arguments: dict[str, np.ndarray]) -> Case:
@@ -58,6 +63,10 @@ def programs(draw: st.DrawFn, depth: int = 3, mistakes: bool = False) -> Case:
     program = tree.Program(tuple(writer.functions), tuple(lets), result)
     if mistakes:
         program = draw(changed(program, tuple(writer.arguments)))
+    # What of a let or a function that nobody uses is looked at is nobody's business.
+    kept = tuple(let for let in program.lets if let.names[0] in names_in(program.result))
+    called = [function for function in program.functions if function.name in calls((kept, program.result))]
+    program = tree.Program(tuple(called), kept, program.result)
     used = names_in(program)
     return case_of(program, {name: array for name, array in writer.arguments.items() if name in used})
 
@@ -136,8 +145,10 @@ def changes(node: object, arguments: tuple[str, ...]) -> list:
             return [array, tree.Select(array, (*index, tree.Number(0)))]
         case tree.Partition(index, body, generator) if generator is not None:
             dot = tree.Bound(tree.Dot(), strict=True)
-            own = tree.Name(index.name) if isinstance(index, tree.IndexVector) else tree.Vector(
-                tuple(tree.Name(name) for name in index.names)
+            own = (
+                tree.Name(index.name)
+                if isinstance(index, tree.IndexVector)
+                else tree.Vector(tuple(tree.Name(name) for name in index.names))
             )
             return [
                 tree.Partition(index, body, tree.Generator(tree.Bound(tree.Unary("-", own), False), generator.upper)),

@@ -1,4 +1,4 @@
-"""What the reference computes with: types, shapes that may not be known yet, values, and expressions yet to evaluate."""
+"""What the reference computes with: types, shapes that may not be known, values, expressions yet to evaluate."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -102,9 +102,11 @@ class Shaped:
 
 
 def promote(operands: Sequence[Shaped]) -> Shaped:
-    """The type in which the operands meet, as a scalar: literals adapt within their kind."""
+    """The type in which the operands meet, as a scalar: literals adapt within their kind, bools meet only bools."""
     strong = [operand.scalar for operand in operands if not operand.weak]
     highest = max((operand.kind for operand in operands), key=KINDS.index)
+    if len({operand.kind == "bool" for operand in operands}) > 1:
+        raise SacError("type", "a bool and a number")
     if not strong:
         return Shaped(DEFAULTS[highest], True, ())
     scalar = strong[0]

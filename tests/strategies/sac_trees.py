@@ -71,7 +71,7 @@ def _operations(parts: SearchStrategy[tree.Expr]) -> SearchStrategy[tree.Expr]:
 
 
 def _partitions(parts: SearchStrategy[tree.Expr]) -> SearchStrategy[tree.Partition]:
-    pattern = _with_dots(names()).filter(lambda elements: len(set(_named(elements))) == len(_named(elements)))
+    pattern = _with_dots(names()).map(_once)
     index = st.one_of(st.builds(tree.IndexVector, names()), st.builds(tree.IndexPattern, pattern))
     return index.flatmap(
         lambda chosen: st.builds(tree.Partition, st.just(chosen), parts, st.none() | _generators(chosen, parts))
@@ -94,13 +94,19 @@ def _generators(
 
 
 def _with_dots(elements: SearchStrategy) -> SearchStrategy[tuple]:
-    """Up to four of `elements` and dots, at most one of them ``...``."""
-    mixed = st.lists(st.one_of(elements, elements, st.just(tree.Dot()), st.just(tree.Dot(True))), max_size=4)
-    return mixed.filter(lambda listed: listed.count(tree.Dot(True)) < 2).map(tuple)
+    """Some of `elements` and dots, at most one of them ``...``."""
+    mixed = _tuples(st.one_of(elements, elements, st.just(tree.Dot())), 0, 2)
+    gap = st.sampled_from(((), (tree.Dot(many=True),)))
+    return st.builds(lambda before, gap, after: before + gap + after, mixed, gap, mixed)
 
 
-def _named(elements: tuple) -> list[str]:
-    return [element for element in elements if isinstance(element, str)]
+def _once(elements: tuple) -> tuple:
+    """`elements` without the names that stood before."""
+    return tuple(
+        element
+        for position, element in enumerate(elements)
+        if not isinstance(element, str) or element not in elements[:position]
+    )
 
 
 def functions() -> SearchStrategy[tree.Function]:

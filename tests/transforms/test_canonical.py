@@ -6,7 +6,7 @@ import pytest
 from tcjax import ir, ranges
 from tcjax.interpreter import interpret
 from tcjax.syntax import tc
-from tcjax.transforms import canonical
+from tcjax.transforms.canonical import canonical
 from tests.translation.programs import PROGRAMS, Called, elaborated
 
 
@@ -21,7 +21,7 @@ def floats(*shape: int) -> np.ndarray:
     return np.ones(shape, np.float32)
 
 
-@pytest.mark.parametrize("program", [p for p in PROGRAMS if not p.has_initial], ids=str)
+@pytest.mark.parametrize("program", [p for p in PROGRAMS if p.is_small and not p.has_initial], ids=str)
 def test_the_canonical_form_computes_the_same(program: Called) -> None:
     bound = ranges.bind(program.function, {name: array.shape for name, array in program.arrays.items()})
 
@@ -31,7 +31,8 @@ def test_the_canonical_form_computes_the_same(program: Called) -> None:
     arrays = {tensor.name: array for tensor, array in zip(found.parameters, program.arguments, strict=True)}
     again = ranges.bind(found, {name: array.shape for name, array in arrays.items()})
     for result, wanted in zip(interpret(again, arrays), interpret(bound, program.arrays), strict=True):
-        np.testing.assert_array_equal(np.asarray(result), np.asarray(wanted))
+        assert np.asarray(result).dtype == np.asarray(wanted).dtype
+        np.testing.assert_allclose(np.asarray(result), np.asarray(wanted), 1e-5, 1e-5)
 
 
 def test_names_and_redundant_ranges_do_not_matter() -> None:

@@ -22,12 +22,16 @@ _ARGUMENT = re.compile(r"`(\w+): (\w+)\[([\d, ]*)\]`")
 
 @dataclass(frozen=True)
 class Called:
-    """A text, and the arguments of its last definition; `has_initial` where it was to go on from given values."""
+    """A text, and the arguments of its last definition.
+
+    `has_initial` where it was to go on from given values, `is_small` where it can be computed point by point.
+    """
 
     name: str
     text: str
     arguments: tuple[np.ndarray, ...]
     has_initial: bool = False
+    is_small: bool = True
 
     def __str__(self) -> str:
         return self.name
@@ -72,7 +76,7 @@ def _page(name: str) -> Called:
     assert text is not None
     shapes = [(dtype, [int(n) for n in shape.split(",") if n.strip()]) for _, dtype, shape in _ARGUMENT.findall(page)]
     arrays = [real(*shape, seed=n).astype(dtype) for n, (dtype, shape) in enumerate(shapes)]
-    return Called(f"golden: {name}", text[1], tuple(arrays))
+    return Called(f"golden: {name}", text[1], tuple(arrays), is_small=False)
 
 
 _TABLES = {

@@ -46,7 +46,7 @@ def test_a_function_written_as_sac_reads_back(program: Called) -> None:
     assert sac.read(sac.write(tree)) == tree
 
 
-@pytest.mark.parametrize("program", [p for p in SAID if not p.has_initial], ids=str)
+@pytest.mark.parametrize("program", [p for p in SAID if p.is_small and not p.has_initial], ids=str)
 def test_a_function_written_as_sac_computes_the_same(program: Called) -> None:
     bound = ranges.bind(program.function, {name: array.shape for name, array in program.arrays.items()})
     expected = interpret(bound, program.arrays)
@@ -173,7 +173,7 @@ def test_a_function_on_cells_is_applied_at_every_index() -> None:
 @pytest.mark.parametrize(
     ("statement", "lack"),
     [
-        ("B(i) = mink[j](A(j), i)", "the value at a rank"),
+        ("B(i) = mink[j](A(j), i) where i in 0:N", "the value at a rank"),
         ("B(i) = float32(argmin[j where A(j) > 0.0](A(j))) + A(i)", "where a condition holds"),
         ("B(i) = A(i)  B(i) logsumexp= A(i) * A(j)", "goes on from what is there"),
     ],
@@ -190,7 +190,7 @@ def test_truth_values_are_not_computed_with() -> None:
 
     found = written(text, np.ones(3, bool), np.ones(3, bool))
 
-    assert "p[i] != q[i]" in found and "sum({ [i] -> toi(p[i] && q[i]) }) % 2 == 1" in found
+    assert "p[i] != q[i]" in found and "mod(sum({ [i] -> toi(p[i] && q[i]) }), 2) == 1" in found
 
 
 def test_what_nests_too_deeply_is_a_mistake() -> None:

@@ -22,14 +22,15 @@ def is_sac(text: str) -> bool:
     an update, ``+=!`` or ``max=``; a ``where`` behind a value. SaC: an arrow in braces, ``{ i ->``; an array type,
     ``int[n]``, or a type before ``f(``; ``return``; a vector, ``[1, 2]``; ``with {``.
 
-    Where nothing decides, a text is TC that ends with an assignment or a declaration, or holds nothing; so
-    ``y = a(i)`` is TC, and ``x = a + b; x * 2``, ``sum(a * b)`` and ``a(i)`` are SaC.
+    Where nothing decides, a text of assignments and declarations alone is TC, and so is an empty one; what holds an
+    expression is SaC. So ``y = a(i)`` is TC, and ``x = a + b; x * 2``, ``sum(a * b)`` and ``a(i)`` are SaC.
     """
     words = [match.group() for match in _WORDS.finditer(text) if not match.group().startswith(_COMMENTS)]
     for evidence in _evidence(words):
         return evidence
-    ending = _last_statement(words)
-    return bool(ending) and "=" not in ending and not (ending[0] in TYPES and ending[1:2] != ["("])
+    if not words:
+        return text.lstrip().startswith(("//", "/*"))
+    return any("=" not in statement and not _declares(statement) for statement in _statements(words))
 
 
 def _evidence(words: list[str]) -> Iterator[bool]:
@@ -55,7 +56,7 @@ def _evidence(words: list[str]) -> Iterator[bool]:
                 if _ends_operand(before):
                     yield False
             case "=" if among_statements:
-                if before in (")", "]") or (_is_name(before) and _ends_operand(earlier) and earlier not in TYPES):
+                if before == ")" or (_is_name(before) and _ends_operand(earlier) and earlier not in TYPES):
                     yield False
             case "<=>":
                 yield False
@@ -76,22 +77,24 @@ def _evidence(words: list[str]) -> Iterator[bool]:
                 pass
 
 
-def _last_statement(words: list[str]) -> list[str]:
-    """The words outside of all brackets in the last statement that has any, its first two whatever they are."""
+def _statements(words: list[str]) -> list[list[str]]:
+    """What stands between semicolons, without what stands in brackets."""
     depth = 0
-    last: list[str] = []
-    ended = False
+    statements: list[list[str]] = [[]]
     for word in words:
-        if word == ";" and not depth:
-            ended = True
-            continue
-        if ended:
-            last, ended = [], False
         depth -= bool(depth) and word in _CLOSED_BY.values()
-        if not depth or len(last) < 2:
-            last.append(word)
+        if word == ";" and not depth:
+            statements.append([])
+        elif not depth:
+            statements[-1].append(word)
         depth += word in _CLOSED_BY
-    return last
+    return [statement for statement in statements if statement]
+
+
+def _declares(statement: list[str]) -> bool:
+    """Whether a statement begins as TC's ``float(N) a``, a type before a name."""
+    behind = statement[3:4] if statement[1:3] == ["(", ")"] else statement[1:2]
+    return statement[0] in TYPES and bool(behind) and _is_name(behind[0])
 
 
 def _is_name(word: str) -> bool:

@@ -173,8 +173,8 @@ def _with_loop(word: Token) -> CompileError:
         Code.NOT_IN_THE_NOTATION,
         "with-loops are not part of this notation",
         word.span,
-        help="write `{ iv -> e | lower <= iv < upper }` for `genarray`, with `; iv -> a[iv]` behind it for `modarray(a)`, "
-        "and `sum({ iv -> e })` for `fold(+, 0)`",
+        help="write `{ iv -> e | lower <= iv < upper }` for `genarray`, with `; iv -> a[iv]` behind it for "
+        "`modarray(a)`, and `sum({ iv -> e })` for `fold(+, 0)`",
     )
 
 

@@ -40,7 +40,7 @@ def with_one_gap(elements: list[Piece], place: str) -> None:
 
 
 def generator(index: Piece, written: Piece) -> tree.Generator:
-    """The bounds around the index; raises TC0109 where the index between them is not the partition's.
+    """The bounds around the index; raises TC0110 where the index between them is not the partition's.
 
     Of one bound is left of a relation what is not the index itself: ``iv < a`` bounds above, ``a <= iv`` below.
     """

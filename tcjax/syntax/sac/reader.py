@@ -1,5 +1,6 @@
 """SaC text as a tree."""
 
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -13,24 +14,17 @@ from .context import name_by_context
 from .mistakes import mistake
 
 GRAMMAR_TEXT: Final = Path(__file__).with_name("grammar.lark").read_text(encoding="utf-8")
-_GRAMMAR: Final = Lark(
-    GRAMMAR_TEXT,
-    parser="lalr",
-    lexer="basic",
-    keep_all_tokens=True,
-    transformer=Builder(),
-)
-_LEXER: Final = Lexer(_GRAMMAR)
 
 
 def read(text: str, name: str = "<text>", first_line: int = 1) -> tree.Program:
     """The functions, definitions and the expression of a text.
 
     `name` is what errors call the text, `first_line` how they number its first line. Takes time linear in the text's
-    length, and never recurses. Raises `CompileError` (TC0101 to TC0109, TC0503), and nothing else, for any text.
+    length, and never recurses. Raises `CompileError` (TC0101 to TC0110, TC0503), and nothing else, for any text.
     """
     source = Source(text, name, first_line)
-    tokens = _LEXER.tokens(source)
+    grammar, lexer = _tables()
+    tokens = lexer.tokens(source)
     if len(tokens) == 1:
         raise CompileError(
             Code.NO_DEFINITION,
@@ -40,7 +34,7 @@ def read(text: str, name: str = "<text>", first_line: int = 1) -> tree.Program:
         )
     name_by_context(tokens)
 
-    parser = _GRAMMAR.parse_interactive()
+    parser = grammar.parse_interactive()
     program = None
     for position, token in enumerate(tokens):
         try:
@@ -49,3 +43,10 @@ def read(text: str, name: str = "<text>", first_line: int = 1) -> tree.Program:
             raise mistake(tokens, position, parser.accepts()) from None
     assert isinstance(program, tree.Program)
     return program
+
+
+@cache
+def _tables() -> tuple[Lark, Lexer]:
+    """The tables of the grammar, made for the first text: to tell that a text is TC needs none."""
+    grammar = Lark(GRAMMAR_TEXT, parser="lalr", lexer="basic", keep_all_tokens=True, transformer=Builder())
+    return grammar, Lexer(grammar)

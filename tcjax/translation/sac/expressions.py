@@ -131,8 +131,10 @@ class Scope:
                 return self.floor(first, second, self.is_natural(left) and self.is_natural(right))
             case "//":
                 return tree.Call("floor", (tree.Binary("/", first, second),))
-            case "%":
+            case "%" if types.is_integral(left.dtype):
                 return self.remainder(first, second)
+            case "%":
+                return self.float_remainder(expr)
             case "min" | "max":
                 return tree.Call(operator, (first, second))
             case "**" if types.is_integral(left.dtype):
@@ -150,6 +152,15 @@ class Scope:
                 return tree.Binary(joined, tree.Unary("!", first), second)
             return tree.Binary(joined, first, tree.Unary("!", second))
         return tree.Binary(_OF_BOOL.get(operator, operator), first, second)
+
+    def float_remainder(self, expr: ir.Binary) -> tree.Expr:
+        """The remainder with the divisor's sign, of the one with the dividend's."""
+        zero = ir.Const(0.0, expr.dtype)
+        rest = ir.Call("fmod", (expr.left, expr.right), expr.dtype)
+        signs = ir.Binary("<", rest, zero, "bool"), ir.Binary("<", expr.right, zero, "bool")
+        inexact = ir.Binary("!=", rest, zero, "bool")
+        differs = ir.Binary("&&", inexact, ir.Binary("!=", *signs, "bool"), "bool")
+        return self.write(ir.Select(differs, ir.Binary("+", rest, expr.right, expr.dtype), rest, expr.dtype))
 
     def power(self, expr: ir.Binary) -> tree.Expr:
         """An integer power as a product."""

@@ -41,8 +41,7 @@ def fold(reduce: ir.Reduce, scope: Scope) -> tree.Expr:
     if reduce.body.dtype == "bool" and reducer is Reducer.SUM:
         # A sum of truth values counts modulo 2.
         numbers = replace(reduce, body=ir.Cast(reduce.body, "int32"), accumulate="int32", dtype="int32")
-        odd = tree.Binary("%", fold(numbers, scope), tree.Number(2))
-        return tree.Binary("==", odd, tree.Number(1))
+        return tree.Binary("==", scope.remainder(fold(numbers, scope), tree.Number(2)), tree.Number(1))
     if reduce.body.dtype == "bool":
         reducer = _OF_BOOL.get(reducer, reducer)
     limits, guard = _limits(reduce, scope)

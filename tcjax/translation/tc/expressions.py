@@ -112,6 +112,12 @@ class Expressions:
         """Division as C does it, of TC's, which floors."""
         sign = "/" if expr.operator == "quot" else "%"
         left, right = expr.left, expr.right
+        match left:
+            case ir.Binary("-", value, ir.Binary("%", same, by)) if sign == "/" and (same, by) == (value, right):
+                # What is a multiple of the divisor has an exact quotient: this is how SaC says a floor.
+                return self.floored(replace(expr, left=value), sign)
+            case _:
+                pass
         if _is_nonnegative(left) and _is_nonnegative(right):
             return ast.Binary(sign, *self.partners((left, right)))
         zero = ir.Const(0, left.dtype)

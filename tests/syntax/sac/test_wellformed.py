@@ -72,7 +72,7 @@ def test_the_caret_stands_under_the_second_of_two_names() -> None:
 def test_a_generator_repeats_the_index_of_its_partition(text: str, caret: str, index: str) -> None:
     error = mistake(text)
 
-    assert (error.code, marked(text, error)) == ("TC0109", caret)
+    assert (error.code, marked(text, error)) == ("TC0110", caret)
     assert error.message == f"the bounds of this partition are bounds of `{index}`, and here stands something else"
     assert f"lower <= {index} < upper" in error.help
 
@@ -86,7 +86,7 @@ def test_an_index_left_of_both_bounds_is_no_lower_bound() -> None:
     text = "{ [i] -> a | [i] <= [j] < [3] }"
     error = mistake(text)
 
-    assert (error.code, marked(text, error)) == ("TC0109", "[i]")
+    assert (error.code, marked(text, error)) == ("TC0110", "[i]")
     assert error.message == "`[i]` stands left of both bounds" and "lower <= [i] < upper" in error.help
 
 
@@ -94,7 +94,7 @@ def test_a_bit_or_in_a_body_needs_parentheses() -> None:
     text = "{ iv -> a | b | iv < c }"
     error = mistake(text)
 
-    assert (error.code, marked(text, error)) == ("TC0109", "b | iv")
+    assert (error.code, marked(text, error)) == ("TC0110", "b | iv")
     assert "`(a | b)`" in error.help
     assert "`(a | b)`" in mistake("{ iv -> a | b }").help
 
