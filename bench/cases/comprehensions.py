@@ -22,6 +22,12 @@ INNER_SIZES = {
 MATMUL_SIZES = {"tiny": [(3, 4, 5)], "small": [(512, 512, 512)], "full": [(1024, 1024, 1024), (2048, 2048, 2048)]}
 # Rows of the first, rows of the second, columns.
 CONCATENATION_SIZES = {"tiny": [(3, 4, 2)], "small": [(600, 500, 1024)], "full": [(3000, 2000, 4096)]}
+# A stencil whose rim stays as it is.
+RELAXATION_SIZES = {
+    "tiny": [(6, 7), (4, 5, 6)],
+    "small": [(1024, 1024), (96, 128, 96)],
+    "full": [(4096, 4096), (256,) * 3],
+}
 # The shape, and how far each axis is rotated.
 ROTATION_SIZES = {
     "tiny": [((5, 4), (2, 0)), ((5, 4), (2, 3))],
@@ -36,12 +42,23 @@ CONVOLUTION_SIZES = {"tiny": [(2, 3, 6, 3)], "small": [(32, 32, 56, 3)], "full":
 VCYCLE_SIZES = {"tiny": [4], "small": [32], "full": [128]}
 
 
+# The neighbours of a place along the axes from `axis` on, for any rank.
+NEIGHBOURS = """
+float neighbours(float[*] u, int[.] iv, int axis) {
+    ahead = { [a] -> a == axis ? 1 : 0 | [a] < [dim(u)] };
+    return axis == dim(u) ? 0.0 : u[iv - ahead] + u[iv + ahead] + neighbours(u, iv, axis + 1);
+}
+"""
+
+
 def cases(size: str) -> Iterator[Case]:
     """The comprehensions at the sizes that `size` names."""
     yield from (inner_increment(shape) for shape in INNER_SIZES[size])
+    yield from (relaxation(shape) for shape in RELAXATION_SIZES[size])
     yield from (matmul(*sizes) for sizes in MATMUL_SIZES[size])
     yield from (concatenation(*sizes) for sizes in CONCATENATION_SIZES[size])
     yield from (rotation(*sizes) for sizes in ROTATION_SIZES[size])
+    yield from (turn(*sizes) for sizes in ROTATION_SIZES[size])
     yield from (smoothing(*sizes) for sizes in SMOOTHING_SIZES[size])
     yield from (convolution(*sizes) for sizes in CONVOLUTION_SIZES[size])
     yield from (vcycle(n) for n in VCYCLE_SIZES[size])
@@ -78,6 +95,44 @@ def inner_increment(shape: tuple[int, ...]) -> Case:
             "concatenated": concatenated,
         },
     )
+
+
+def relaxation(shape: tuple[int, ...]) -> Case:
+    inside = (slice(1, -1),) * len(shape)
+    share = 1 / (2 * len(shape))
+
+    def at_set(xp, a):
+        if xp is np:
+            a = a.copy()
+            a[inside] = share * _neighbours(a)
+            return a
+        return a.at[inside].set(share * _neighbours(a))
+
+    def rolled(a):
+        total = sum(jnp.roll(a, distance, axis) for axis in range(a.ndim) for distance in (1, -1))
+        return jnp.where(reduce(operator.and_, _inside(a.shape)), share * total, a)
+
+    return Case(
+        name=f"sac_relaxation/{label(*shape)}",
+        text=f"""{NEIGHBOURS}
+        float[*] relaxed(float[d:shp] u) {{
+            one = 0 * shp + 1;
+            return {{ iv -> neighbours(u, iv, 0) / tof(2 * d) | one <= iv < shp - one; iv -> u[iv] }};
+        }}""",
+        make_arrays=lambda rng: normals(rng, shape),
+        reference=partial(at_set, np),
+        forms={
+            "at_set": partial(at_set, jnp),
+            "padded_select": lambda a: _overlaid(a, share * _neighbours(a)),
+            "concatenated": lambda a: _framed(a, share * _neighbours(a)),
+            "rolled": rolled,
+        },
+    )
+
+
+def _overlaid(a, middle):
+    """The middle of an array in the rim of another, as one selection."""
+    return jnp.where(reduce(operator.and_, _inside(a.shape)), jnp.pad(middle, 1), a)
 
 
 def _inside(shape: tuple[int, ...]) -> list:
@@ -142,8 +197,18 @@ def concatenation(m: int, n: int, columns: int) -> Case:
 
 
 def rotation(shape: tuple[int, int], by: tuple[int, int]) -> Case:
+    """The library's rotation: pieces that lie side by side."""
+    return _rotation("sac_rotation", f"rotate([{by[0]}, {by[1]}], a)", shape, by)
+
+
+def turn(shape: tuple[int, int], by: tuple[int, int]) -> Case:
+    """A rotation that reads every place round the end of its axis."""
+    text = f"{{ iv -> a[mod(iv - [{by[0]}, {by[1]}], shape(a))] | iv < shape(a) }}"
+    return _rotation("sac_turn", text, shape, by)
+
+
+def _rotation(family: str, text: str, shape: tuple[int, int], by: tuple[int, int]) -> Case:
     axes = [axis for axis, distance in enumerate(by) if distance]
-    bounds = [f"mod({distance}, shape(a)[{axis}])" for axis, distance in enumerate(by)]
 
     def gathered(a):
         places = [(jnp.arange(extent) - distance) % extent for extent, distance in zip(shape, by, strict=True)]
@@ -162,9 +227,8 @@ def rotation(shape: tuple[int, int], by: tuple[int, int]) -> Case:
         return jnp.concatenate(turned, 0) if by[0] else turned[0]
 
     return Case(
-        name=f"sac_rotation/{label(*shape)}by{label(*by)}",
-        # Without a rank: what is rotated round comes from the other end of its axis.
-        text=f"{{ iv -> a[mod(iv - [{', '.join(bounds)}], shape(a))] | iv < shape(a) }}",
+        name=f"{family}/{label(*shape)}by{label(*by)}",
+        text=text,
         make_arrays=lambda rng: normals(rng, shape),
         reference=lambda a: np.roll(a, by, (0, 1)),
         forms={
@@ -230,11 +294,9 @@ def convolution(c: int, f: int, h: int, k: int) -> Case:
     )
 
 
-VCYCLE = """
-float neighbours(float[*] u, int[.] iv, int axis) {
-    ahead = { [a] -> a == axis ? 1 : 0 | [a] < [dim(u)] };
-    return axis == dim(u) ? 0.0 : u[iv - ahead] + u[iv + ahead] + neighbours(u, iv, axis + 1);
-}
+VCYCLE = (
+    NEIGHBOURS
+    + """
 float[*] relaxed(float[d:shp] u, float[d:shp] f, int colour) {
     one = 0 * shp + 1;
     return { iv -> sum(iv) % 2 == colour ? (neighbours(u, iv, 0) + f[iv]) / tof(2 * d) : u[iv] | one <= iv < shp - one;
@@ -272,6 +334,7 @@ float[*] vcycle(float[*] u, float[*] f) {
     return shape(u)[0] == 3 ? v : smoothed(coarse(v, restricted(residual(v, f))), f);
 }
 """
+)
 
 
 def vcycle(n: int) -> Case:
@@ -283,7 +346,13 @@ def vcycle(n: int) -> Case:
     forms: dict[str, Form] = {
         "at_set": partial(_vcycle, jnp, lambda u, middle: u.at[INSIDE].set(middle), _stepped),
         "padded": partial(_vcycle, jnp, lambda u, middle: jnp.pad(middle, 1), _stepped),
-        "padded_separable": partial(_vcycle, jnp, lambda u, middle: jnp.pad(middle, 1), _interleaved),
+        "padded_in_passes": partial(
+            _vcycle, jnp, lambda u, middle: lax.optimization_barrier(jnp.pad(middle, 1)), _stepped
+        ),
+        "interleaved_in_passes": partial(
+            _vcycle, jnp, lambda u, middle: lax.optimization_barrier(jnp.pad(middle, 1)), _interleaved
+        ),
+        "padded_interleaved": partial(_vcycle, jnp, lambda u, middle: jnp.pad(middle, 1), _interleaved),
     }
     return Case(
         name=f"sac_vcycle/{label(n, n, n)}",
@@ -322,10 +391,11 @@ def _vcycle(xp, framed, interpolated, u, f):
 
 
 def _neighbours(u):
+    """The sum of the two neighbours along each axis, where both exist."""
     total = 0
     for axis, extent in enumerate(u.shape):
         for start in (0, 2):
-            place = list(INSIDE)
+            place = [slice(1, -1)] * u.ndim
             place[axis] = slice(start, start + extent - 2)
             total = total + u[tuple(place)]
     return total

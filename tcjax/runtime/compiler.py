@@ -35,10 +35,12 @@ class Compiler:
         if call not in self._bounds:
             function = self.front.function(call)
             shapes = {p.name: shape for p, shape in zip(self.front.parameters, call.shapes, strict=True)}
-            with self.within_depth():
-                self._bounds[call] = ranges.bind(
-                    function, shapes, sizes=dict(call.sizes), initial=dict(call.initial), foreign=self._foreign_shapes
-                )
+            sizes, initial = dict(call.sizes), dict(call.initial)
+            try:
+                with self.within_depth():
+                    self._bounds[call] = ranges.bind(function, shapes, sizes, initial, self._foreign_shapes)
+            except CompileError as error:
+                raise self.front.explained(error) from None
         return self._bounds[call]
 
     def plan(self, call: Call) -> planning.Plan:

@@ -1,5 +1,6 @@
 """What stands behind a kernel: a definition of index notation, or a SaC program."""
 
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -95,6 +96,10 @@ class Definition:
     def function(self, call: Call) -> ir.Function:
         return self.typed(tuple((dtype, len(shape)) for dtype, shape in zip(call.dtypes, call.shapes, strict=True)))
 
+    def explained(self, error: CompileError) -> CompileError:
+        """A mistake that range inference found: it speaks of index notation."""
+        return error
+
     def typed(self, signature: Signature) -> ir.Function:
         """The typed program; `signature` has type and rank of every parameter, or is empty when all are declared."""
         key = signature if self.is_open else ()
@@ -183,17 +188,33 @@ class Comprehensions:
 
     @cached_property
     def likely(self) -> ir.Function | None:
-        """The program for two sets of likely shapes, where that gives one formula for both; else None."""
-        found: list[ir.Function] = []
-        for seed in _PROBES:
-            arguments = comprehensions.guess(self.program, self.entry, seed)
+        """The program for likely shapes, where it means one formula of sizes whatever the shapes; else None."""
+        found: list[ir.Function | None] = []
+        for extent in _PROBES:
+            arguments = comprehensions.guess(self.program, self.entry, extent)
             if arguments is None:
                 return None
-            try:
-                found.append(comprehensions.elaborate(self.program, self.entry, arguments, {}, self.foreign))
-            except (CompileError, comprehensions.ValueNeeded):
-                return None
+            found.append(self._for(arguments))
+            for parameter in self.entry.parameters:
+                if isinstance(parameter, str):
+                    # What has a meaning for another rank too has no one meaning.
+                    dtype, shape = arguments[parameter].dtype, arguments[parameter].shape
+                    higher = comprehensions.Argument(dtype, (*shape, extent))
+                    if self._for({**arguments, parameter: higher}) is not None:
+                        return None
         return found[0] if all(function == found[0] for function in found) else None
+
+    def _for(self, arguments: Mapping[str, comprehensions.Argument]) -> ir.Function | None:
+        try:
+            return comprehensions.elaborate(self.program, self.entry, arguments, {}, self.foreign)
+        except (CompileError, comprehensions.ValueNeeded):
+            return None
+
+    def explained(self, error: CompileError) -> CompileError:
+        """A mistake that range inference found, in SaC's words."""
+        help = re.sub(r"`where (\w+) in (.+?):(.+?)`", r"a generator: `| [\2] <= [\1] < [\3]`", error.help)
+        help = help.replace(", or give it larger extents in the return annotation", "")
+        return CompileError(error.diagnosis, error.message, error.span, help=help)
 
     def with_parameters(self, names: tuple[str, ...], name: str) -> "Comprehensions":
         """The same program under another name, its parameters in another order."""

@@ -174,7 +174,7 @@ class Kernel:
                 Code.UNKNOWN_RANK,
                 f"without arguments nothing says what the parameters of `{self._front.name}` are",
                 self._front.span,
-                help="pass arguments, or declare the parameters, as in `float(N) A`",
+                help="pass arguments, or declare the parameters: `float(N) A` in index notation, `float[n] a` in SaC",
             )
         return function
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...diagnostics import Code, CompileError
-from ...symbolic import Affine, Size
+from ...symbolic import Affine, Size, SizeVar
 from ...syntax.sac import tree
 from .arrays import Array
 from .boxes import Grid
@@ -21,7 +21,7 @@ Evaluate = Callable[[tree.Expr, Scope], Array]
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What the last partition decided: `frame` extents of its index, and those of the named axes of this pattern."""
+    """What the last partition decided: the length of its index, and the extents of the axes of this one's."""
 
     frame: int
     extents: tuple[Size, ...]
@@ -76,13 +76,36 @@ def _highs(
                 bound.span,
                 help=f"write the bound: `{_shown(partition)} < shape(a)`, or leave it out where selections show it",
             )
-        return [extent - (1 if bound.strict else 0) for extent in result.extents]
+        return [extent - (1 if bound.strict else 0) for extent in _whole(partition, result, count)]
     found = observed(partition, scope, evaluate)
-    if found.complete(count, isinstance(partition.index, tree.IndexVector) and lower is not None):
+    is_prefix = isinstance(partition.index, tree.IndexVector) and lower is not None
+    if is_prefix and found.vector is not None and len(found.vector) < count:
+        assert generator.lower is not None
+        raise CompileError(
+            Code.BOUND_LENGTH,
+            f"the lower bound has {_components(count)}, but `{_shown(partition)}` selects from an array with "
+            f"{len(found.vector)} {'axis' if len(found.vector) == 1 else 'axes'}",
+            generator.lower.span,
+            help=f"write a bound of {_components(len(found.vector))}",
+        )
+    if found.complete(count, is_prefix):
         return list(found.sizes(count))
     if result is not None:
-        return list(result.extents)
+        return list(_whole(partition, result, count))
     raise _no_upper_bound(partition, found, count)
+
+
+def _whole(partition: tree.Partition, result: Result, count: int) -> tuple[Size, ...]:
+    """The extents of the result along the axes of an index."""
+    if len(result.extents) < count:
+        raise CompileError(
+            Code.UNEQUAL_CELLS,
+            f"the index of this partition has {_components(count)}, but the last partition gives the result "
+            f"{len(result.extents)} {'axis' if len(result.extents) == 1 else 'axes'}",
+            partition.span,
+            help="all partitions of a comprehension build one array: shorten the index, or let the last one have more",
+        )
+    return result.extents[:count]
 
 
 def _steps(
@@ -249,9 +272,12 @@ class _Walk:
     def select(
         self, array: tree.Expr, index: tuple[tree.Expr | tree.Dot, ...], scope: Scope, visible: frozenset[str]
     ) -> None:
+        spelt = len(index) == 1 and isinstance(index[0], tree.Vector)
         if len(index) == 1 and isinstance(index[0], tree.Vector):
             index = index[0].elements
-        vector = len(index) == 1 and not self.found.names
+        vector = len(index) == 1 and not spelt and not self.found.names
+        if not vector and not self.found.names:
+            self.refuse_vectors(index, visible)
         places = self.vector_place(index, visible) if vector else self.scalar_places(index, visible)
         if not places or (self.draft.strict and mentions(array, self.own)):
             return
@@ -269,6 +295,17 @@ class _Walk:
                 axis = len(shape) - (count - position) if behind else position
                 if 0 <= axis < len(shape):
                     self.take(name, shape[axis])
+
+    def refuse_vectors(self, index: tuple[tree.Expr | tree.Dot, ...], visible: frozenset[str]) -> None:
+        """Raises `CompileError` (TC0301) for an index vector as one of several components."""
+        for part in index:
+            if isinstance(part, tree.Name) and part.id in visible:
+                raise CompileError(
+                    Code.WRONG_TYPE,
+                    f"an index vector in a scalar context: `{part.id}` is one component of this index",
+                    part.span,
+                    help=f"select with the vector alone, `a[{part.id}]`, or join vectors first: `a[[0] ++ {part.id}]`",
+                )
 
     def vector_place(
         self, index: tuple[tree.Expr | tree.Dot, ...], visible: frozenset[str]
@@ -405,14 +442,24 @@ def _no_upper_bound(partition: tree.Partition, found: Observed, count: int) -> C
             help=f"add `| {index.name} < shape(...)`: only `a[{index.name}]` itself shows how far it runs",
         )
     missing = [name for name in index.names if name not in found.scalars]
-    bound = ",".join(".." if name in missing else str(found.scalars[name]) for name in index.names)
+    bound = ",".join(".." if name in missing else _as_sac(found.scalars[name]) for name in index.names)
     return CompileError(
         Code.NO_UPPER_BOUND,
         f"last partition: no upper bound for {', '.join(missing)}{seen}",
         partition.span,
-        help=f"Add `| [{','.join(index.names)}] < [{bound}]`: only a bare index in a selection, as in "
-        f"`a[{missing[0] if missing else 'i'}]`, shows how far it runs",
+        help=f"add `| [{','.join(index.names)}] < [{bound}]`: only a bare index in a selection, on an axis that the "
+        "array has, shows how far it runs",
     )
+
+
+def _as_sac(size: Size) -> str:
+    """An extent as a SaC expression."""
+    match size.terms:
+        case (((SizeVar(name),), 1),) if "." in name:
+            array, _, axis = name.rpartition(".")
+            return f"shape({array})[{axis}]"
+        case _:
+            return str(size)
 
 
 def _selects(node: tree.Expr) -> Iterator[tree.Select]:

@@ -80,8 +80,8 @@ def comprehension(node: tree.Comprehension, scope: Scope, evaluate: Evaluate) ->
                 Code.WRONG_TYPE,
                 f"this partition gives {show_kind(part.kind)}, the last one {show_kind(kind)}",
                 partition.body.span,
-                help="all partitions of a comprehension have one element type: convert with `toi`, `tof`, `tod`, "
-                "or write `0.0` where floats are meant",
+                help="all partitions of a comprehension have one element type: write `0.0` where a float is meant, or "
+                "convert with `toi`, `tof`, `tod`",
             )
         kind = agreed
         parts.append(part)
@@ -180,7 +180,7 @@ def _all_of(tests: Sequence[ir.Expr]) -> ir.Expr | None:
 
 
 def _check_inside(part: Part, where: tuple[Grid, ...], shape: tuple[Size, ...], draft: Draft) -> None:
-    if is_empty(where, draft):
+    if is_empty(part.grids, draft):
         return
     for grid, extent in zip(where, shape, strict=True):
         lo, hi, end = draft.number(grid.lo), draft.number(grid.hi), draft.number(extent)
@@ -207,7 +207,8 @@ def _part(
     def cell(place: Place) -> Array:
         key = (draft.number_of_statement, place)
         if key not in memory:
-            memory[key] = evaluate(node.body, scope.at(node.index, place))
+            with draft.instance():
+                memory[key] = evaluate(node.body, scope.at(node.index, place))
         return memory[key]
 
     index = node.index
@@ -227,7 +228,7 @@ def _part(
         extents = tuple(result[axes.index(number)] for number in range(count))
         found = grids(node, scope, evaluate, Result(frame, extents))
     else:
-        found = grids(node, scope, evaluate, Result(frame, result[:frame]))
+        found = grids(node, scope, evaluate, Result(frame, result))
         if len(found) != frame and draft.strict:
             raise _unlike(node, len(found), frame)
         example = _example(node, len(found), cell, draft)
@@ -254,7 +255,7 @@ def _layout(index: tree.IndexVector | tree.IndexPattern, count: int, rank: int, 
     if rank < single:
         raise CompileError(
             Code.TOO_MANY_DOTS,
-            f"the pattern has {single} dots, but the cells have {rank} axes",
+            f"the pattern has {single} dots, but the cells have {rank} {'axis' if rank == 1 else 'axes'}",
             span,
             help="a dot stands for an axis of the cell: write one for each, or `...` for all of them",
         )
@@ -295,8 +296,8 @@ def _check_layout(
 
 def _unlike(node: tree.Partition, own: int, frame: int) -> CompileError:
     return CompileError(
-        Code.UNEQUAL_CELLS,
-        f"the index of this partition has {own} components, that of the last partition {frame}",
+        Code.BOUND_LENGTH,
+        f"the index of this partition has length {own}, that of the last partition {frame}",
         node.span,
         help="with strict=True all partitions have indices of one length; leave the option out to mix them",
     )

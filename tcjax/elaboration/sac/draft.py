@@ -8,9 +8,11 @@ from ... import ir
 from ...diagnostics import Span
 from ...symbolic import Affine, IndexVar, Interval, Size, SizeVar
 from ...syntax.sac import tree
+from ..literals import Value
 from ..outputs import local_shape
 from ..signature import CellFunction
 from .arrays import Array
+from .narrowing import narrowed
 
 Number = bool | int | float | complex
 Known = Mapping[str, Callable[[tuple[int, ...]], Number]]
@@ -55,6 +57,11 @@ class Draft:
     ranges: dict[IndexVar, tuple[int, int]] = field(default_factory=dict)
     number_of_statement: int = 0
     depth: int = 0
+    # How many comprehensions, and branches that data or an index decides, are around what is elaborated.
+    instances: int = 0
+    # How many conditions are around the element that is read, and how many of them data decides.
+    conditions: int = 0
+    uncertain: int = 0
     _tags: dict[str, int] = field(default_factory=dict)
     _abstract: int = 0
     _counted: int = 0
@@ -111,6 +118,32 @@ class Draft:
             yield
         finally:
             self.ranges, self._tags, self.number_of_statement = before
+
+    @contextmanager
+    def instance(self) -> Iterator[None]:
+        """What is elaborated inside need not run."""
+        self.instances += 1
+        try:
+            yield
+        finally:
+            self.instances -= 1
+
+    @contextmanager
+    def under(self, test: Value, outcome: bool) -> Iterator[None]:
+        """Elements that are read where a condition has an outcome: indices have narrower ranges there."""
+        before = self.ranges
+        on_data = isinstance(test, ir.Expr) and any(isinstance(node, ir.Access) for node in ir.walk(test))
+        if isinstance(test, ir.Expr):
+            self.ranges = narrowed(test, outcome, before, self.number)
+        self.conditions += 1
+        self.uncertain += on_data
+        try:
+            yield
+        finally:
+            # Indices that were made inside stay known.
+            self.ranges = {**self.ranges, **before}
+            self.conditions -= 1
+            self.uncertain -= on_data
 
     def tensor(self, name: str, dtype: str, shape: tuple[Size, ...], *, declared: bool, span: Span) -> ir.Tensor:
         """A tensor; `declared` unless its first statement fills it."""

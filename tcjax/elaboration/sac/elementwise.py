@@ -58,8 +58,8 @@ def unary(operator: str, operand: Array | Ragged, span: Span, draft: Draft) -> A
 def builtin(name: str, arguments: Sequence[Array | Ragged], span: Span, draft: Draft) -> Array | Ragged:
     """A scalar function of the library."""
     kind = joined_kind(argument.kind for argument in arguments)
-    if kind == "bool" and name not in ("isnan", "isinf", "isfinite"):
-        raise _wrong_type(f"`{name}`", "numbers", kind, span)
+    if any(argument.kind == "bool" for argument in arguments) and name not in ("isnan", "isinf", "isfinite"):
+        raise _wrong_type(f"`{name}`", "numbers", "bool", span)
     found = BUILTINS[name]
     dtype = result_type(found, argument_type(found, dtype_of_kind(kind)))
     result: Kind = kind if isinstance(kind, Literal) and found.result in ("same", "real") else dtype
@@ -71,8 +71,8 @@ def builtin(name: str, arguments: Sequence[Array | Ragged], span: Span, draft: D
 def extremum(name: str, arguments: Sequence[Array | Ragged], span: Span, draft: Draft) -> Array | Ragged:
     """``min(a, b)``, ``max(a, b)``."""
     kind = joined_kind(argument.kind for argument in arguments)
-    if kind == "bool":
-        raise _wrong_type(f"`{name}`", "numbers", kind, span)
+    if any(argument.kind == "bool" for argument in arguments):
+        raise _wrong_type(f"`{name}`", "numbers", "bool", span)
     return elementwise(kind, arguments, lambda a, b: operators.binary(name, a, b, span), span, draft)
 
 
@@ -89,15 +89,16 @@ def cast(dtype: str, operand: Array | Ragged, span: Span, draft: Draft) -> Array
 
 def choose(condition: Array, then: Array, otherwise: Array, kind: Kind, span: Span, draft: Draft) -> Array:
     """``condition ? then : otherwise`` of cells of one shape, decided by an index or by data."""
-    found = elementwise(
-        kind,
-        (then, otherwise),
-        lambda a, b: operators.conditional(settled(element(condition, (), draft)), a, b, span),
-        span,
-        draft,
-    )
-    assert isinstance(found, Array)
-    return replace(found, free=found.free | condition.free)
+
+    def read(place: Place) -> Value:
+        test = settled(element(condition, (), draft))
+        with draft.under(test, True):
+            first = element(then, place, draft)
+        with draft.under(test, False):
+            second = element(otherwise, place, draft)
+        return operators.conditional(test, first, second, span)
+
+    return Array(kind, then.shape, read, then.free | otherwise.free | condition.free, names=then.names)
 
 
 def where(arguments: Sequence[Array | Ragged], span: Span, draft: Draft) -> Array | Ragged:
@@ -106,6 +107,11 @@ def where(arguments: Sequence[Array | Ragged], span: Span, draft: Draft) -> Arra
     if condition.kind != "bool":
         raise _wrong_type("the condition of `where`", "bools", condition.kind, span)
     kind = joined_kind((then.kind, otherwise.kind))
+    if "bool" in (then.kind, otherwise.kind) and then.kind != otherwise.kind:
+        raise _wrong_type("`where`", "two bools or two numbers", then.kind, span)
+    for branch in (then, otherwise):
+        if isinstance(condition, Array) and isinstance(branch, Array) and branch.rank and not condition.rank:
+            raise unequal_shapes((), draft.numbers(branch.shape), span)
     return elementwise(kind, arguments, lambda p, a, b: operators.conditional(p, a, b, span), span, draft)
 
 
@@ -246,7 +252,9 @@ def _logical(operator: str, left: Array, right: Array, span: Span, draft: Draft)
         if isinstance(first, Literal):
             decided = bool(first.value) == (operator == "||")
             return first if decided else element(right, (), draft)
-        return operators.binary(operator, first, element(right, (), draft), span)
+        with draft.under(first, operator == "&&"):
+            second = element(right, (), draft)
+        return operators.binary(operator, first, second, span)
 
     return Array("bool", (), read, free)
 

@@ -95,6 +95,11 @@ def for_fold(node: tree.Expr, scope: Scope, inner_value: Operand | None = None) 
         case tree.Binary("++" | "++^" as operator, left, right):
             first, second = expression(left, scope), expression(right, scope)
             return structure.concatenate(first, second, 0 if operator == "++" else -1, node.span, draft)
+        case tree.Binary("&&" | "||" as operator, left, right):
+            first = operand(left, scope)
+            with draft.instance():
+                second = operand(right, scope)
+            return binary(operator, first, second, node.span, draft)
         case tree.Binary(operator, left, right):
             first = operand(left, scope)
             return binary(operator, first, operand(right, scope), node.span, draft)
@@ -194,7 +199,7 @@ def _structural(node: tree.Call, arguments: Sequence[Array], draft: Draft) -> Ar
             if not 0 <= leading <= array.rank:
                 raise CompileError(
                     Code.INDEX_TOO_LONG,
-                    f"`rsum` sums over {leading} axes, the array has {array.rank}",
+                    f"`rsum` sums over the first {leading} of {array.rank} axes",
                     span,
                     help="give the number of leading axes to sum over",
                 )
@@ -219,7 +224,8 @@ def _conditional(node: tree.Conditional, scope: Scope) -> Array:
     known = static_bool(condition, draft)
     if known is not None:
         return expression(node.then if known else node.otherwise, scope)
-    then, otherwise = expression(node.then, scope), expression(node.otherwise, scope)
+    with draft.instance():
+        then, otherwise = expression(node.then, scope), expression(node.otherwise, scope)
     if draft.numbers(then.shape) != draft.numbers(otherwise.shape):
         decided = _decided(condition, then, otherwise, node, draft)
         return then if decided else otherwise

@@ -259,7 +259,9 @@ def _require(holds: bool, what: str, array: Array, wanted: str, span: Span, draf
             Code.VIOLATED_PATTERN,
             f"{what} has the shape {list(draft.numbers(array.shape))}, its type pattern wants {wanted} there",
             span,
-            help="pass arrays that agree, or give the axes different names in the pattern",
+            help="return an array of the declared shape, or declare it as `[*]`"
+            if what.startswith("the result")
+            else "pass arrays that agree, or give the axes different names in the pattern",
         )
 
 

@@ -7,20 +7,22 @@ from .. import operators
 from ..literals import Literal, Value, settled
 from .arrays import Array, Kind, Piece, Place, Run, conformed
 from .draft import Draft
-from .statics import outside
+from .statics import outside, values_of
 
 
 def element(array: Array, place: Place, draft: Draft, span: Span = NOWHERE) -> Value:
     """The element at a place, for the point of the statement that is being written."""
     if array.tensor is not None:
-        return ir.Access(array.tensor, place, span=span)
+        return _access(array.tensor, array, place, draft, span)
     if array.keep is not None and array.closed and is_computed(array, draft):
         return element(stored(array, draft), place, draft, span)
-    if not _is_inside(array, place, draft):
+    if not is_inside(array.shape, place, draft):
+        if draft.uncertain and 0 in draft.numbers(array.shape):
+            return zero(array.kind)
         _refuse_outside(array, place, draft, span)
         if array.closed and array.rank:
             return element(stored(array, draft), place, draft, span)
-        place = _clamped(array, place)
+        place = clamped(array.shape, place, data_only=not draft.uncertain)
     if array.cells is not None:
         return _cell(array, array.cells, place, draft)
     if array.pieces is not None:
@@ -76,8 +78,30 @@ def zero(kind: Kind) -> Value:
     return settled(Literal(False, NOWHERE)) if kind == "bool" else conformed(Literal(0, NOWHERE), kind)
 
 
-def _is_inside(array: Array, place: Place, draft: Draft) -> bool:
+def _access(tensor: ir.Tensor, array: Array, place: Place, draft: Draft, span: Span) -> Value:
+    """The element of a tensor. Where data decides whether it is read at all, it is read inside the tensor."""
+    if draft.uncertain and not is_inside(array.shape, place, draft):
+        if 0 in draft.numbers(array.shape):
+            return zero(array.kind)
+        place = clamped(array.shape, place, data_only=False)
+    elif not draft.conditions:
+        _refuse_computed(tensor.name, array, place, draft, span)
+    return ir.Access(tensor, place, span=span)
+
+
+def _refuse_computed(name: str, array: Array, place: Place, draft: Draft, span: Span) -> None:
+    """Raises `CompileError` (TC0706) where indices alone compute a place, not an affine one, outside the array."""
     for index, extent in zip(place, array.shape, strict=True):
+        if not index.is_data or any(isinstance(n, ir.Access) for d in ir.data_atoms(index) for n in ir.walk(d.expr)):
+            continue
+        for value in values_of(index, draft):
+            if not 0 <= value < draft.number(extent):
+                raise outside(name, value, draft.number(extent), span)
+
+
+def is_inside(shape: tuple[Size, ...], place: Place, draft: Draft) -> bool:
+    """Whether a place is in an array of a shape wherever the statement reads it."""
+    for index, extent in zip(place, shape, strict=True):
         found = draft.interval(index)
         if found is None or found[0] < 0 or found[1] >= draft.number(extent):
             return False
@@ -86,17 +110,21 @@ def _is_inside(array: Array, place: Place, draft: Draft) -> bool:
 
 def _refuse_outside(array: Array, place: Place, draft: Draft, span: Span) -> None:
     """Raises `CompileError` (TC0706) for a fixed place that is not in the array."""
+    if draft.uncertain:
+        return
     for index, extent in zip(place, array.shape, strict=True):
         size = index.base if not index.terms else None
         if size is not None and not 0 <= draft.number(size) < draft.number(extent):
             raise outside(array.keep or "the array", draft.number(size), draft.number(extent), span)
 
 
-def _clamped(array: Array, place: Place) -> Place:
-    """The place, brought into the array where data decides it."""
+def clamped(shape: tuple[Size, ...], place: Place, *, data_only: bool) -> Place:
+    """The place, brought into an array of a shape; only where data decides it, if asked."""
     return tuple(
-        clamp("max", (Affine.of(0), clamp("min", (index, Affine.of(extent - 1))))) if index.is_data else index
-        for index, extent in zip(place, array.shape, strict=True)
+        clamp("max", (Affine.of(0), clamp("min", (index, Affine.of(extent - 1)))))
+        if index.is_data or not data_only
+        else index
+        for index, extent in zip(place, shape, strict=True)
     )
 
 

@@ -12,7 +12,7 @@ from .arrays import Array, Place
 from .draft import Draft
 from .elementwise import part
 from .reading import element
-from .statics import require_int
+from .statics import outside, require_int
 
 
 def select(array: Array, index: Sequence[Array | tree.Dot], spans: Sequence[Span], span: Span, draft: Draft) -> Array:
@@ -31,6 +31,8 @@ def select(array: Array, index: Sequence[Array | tree.Dot], spans: Sequence[Span
     shape = tuple(array.shape[axis] for axis in kept)
     scalars = [component for component in axes if component is not None]
     free = array.free.union(*(component.free for component in scalars))
+    if not draft.instances:
+        _check_inside(array, axes, span, draft)
     whole = _spelt_out(array, axes, draft)
     if whole is not None:
         return replace(whole, free=free)
@@ -42,6 +44,20 @@ def select(array: Array, index: Sequence[Array | tree.Dot], spans: Sequence[Span
 
     names = tuple(array.names[axis] for axis in kept) if len(array.names) == array.rank else ()
     return Array(array.kind, shape, read, free, names=names)
+
+
+def _check_inside(array: Array, axes: Sequence[Array | None], span: Span, draft: Draft) -> None:
+    """Raises `CompileError` (TC0706) for a selection that runs, whatever is made of it, and is outside."""
+    for component, extent in zip(axes, draft.numbers(array.shape), strict=True):
+        if component is not None and not component.free:
+            at = subscript(component, draft)
+            if not at.terms and not 0 <= draft.number(at.base) < extent:
+                raise outside(
+                    array.keep or (array.tensor.name if array.tensor else "the array"),
+                    draft.number(at.base),
+                    extent,
+                    span,
+                )
 
 
 def subscript(component: Array, draft: Draft) -> Affine:

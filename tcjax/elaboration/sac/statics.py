@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -21,6 +21,8 @@ _NOWHERE: Final[Point] = MappingProxyType({})
 
 # A fold whose value decides a shape is computed point by point.
 _MOST_POINTS: Final = 1_000_000
+# Subscripts that are not affine are looked at one by one, so many of them.
+_MOST_VALUES: Final = 10_000
 # A size whose formula is longer becomes the number that it is.
 _LONGEST_FORMULA: Final = 60
 
@@ -50,9 +52,12 @@ def static_vector(array: Array, what: str, span: Span, draft: Draft) -> tuple[Si
 
 def static_bool(array: Array, draft: Draft) -> bool | None:
     """The value of a condition where it is known; None where an index or data decides."""
+    from .reading import element
+
     try:
-        found = evaluate(array.read(()), draft)
-    except (IndexNeeded, ValueNeeded):
+        found = evaluate(element(array, (), draft), draft)
+    except (CompileError, IndexNeeded, ValueNeeded):
+        # A mistake in a condition that never runs is none.
         return None
     return bool(found) if isinstance(found, bool) else None
 
@@ -169,6 +174,19 @@ def _known(access: ir.Access, draft: Draft, point: Point) -> Static:
     number = draft.known[name](place)
     assert not isinstance(number, complex), "a complex number decides no shape"
     return Size.of(int(number)) if types.is_integral(access.dtype) else _plain(number)
+
+
+def values_of(index: Affine, draft: Draft) -> Iterator[int]:
+    """The values of a subscript that indices alone compute, over their ranges; none where these are many."""
+    variables = sorted(index.variables, key=str)
+    if any(variable not in draft.ranges for variable in variables):
+        return
+    spans = [range(*draft.ranges[variable]) for variable in variables]
+    if math.prod(map(len, spans)) > _MOST_VALUES:
+        return
+    expr = ir.integer(index)
+    for places in itertools.product(*spans):
+        yield draft.number(_int(evaluate(expr, draft, dict(zip(variables, places, strict=True)))))
 
 
 def outside(name: str, position: int, extent: int, span: Span) -> CompileError:

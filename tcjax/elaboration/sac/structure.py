@@ -59,12 +59,18 @@ def tile(shape: Array, offset: Array, array: Array, span: Span, draft: Draft) ->
     _check_length(counts, array, "tile", span)
     _check_nonnegative(counts, span, draft)
     offsets = _components(offset, len(counts), "the second argument of `tile`", span, draft)
-    places = [_known_number(index, draft) for index in offsets]
-    for place, count, extent in zip(places, counts, array.shape, strict=False):
-        if place is not None and not 0 <= place <= place + draft.number(count) <= draft.number(extent):
-            raise _beyond("covers", place + draft.number(count), draft.number(extent), span)
+
+    def check() -> None:
+        for index, count, extent in zip(offsets, counts, array.shape, strict=False):
+            start = _known_number(index, draft)
+            if start is not None and not 0 <= start <= start + draft.number(count) <= draft.number(extent):
+                raise _beyond("covers", start + draft.number(count), draft.number(extent), span)
+
+    if not draft.instances:
+        check()
 
     def read(place: Place) -> Value:
+        check()
         moved = tuple(p + o() for p, o in zip(place, offsets, strict=False))
         return element(array, (*moved, *place[len(counts) :]), draft, span)
 

@@ -8,12 +8,12 @@ from typing import Final, assert_never
 from ... import ir
 from ...elaboration import RESERVED
 from ...ir import Reducer
-from ...symbolic import Size, SizeVar
+from ...symbolic import Affine, IndexVar, Size, SizeVar
 from ...syntax import ast
 from ...syntax.tc.spelling import KEYWORDS
 from ..names import called, expressions, index_names, statement_indices, unique
 from ..refusal import refuse, too_deep
-from .expressions import Expressions, Names, write_extent
+from .expressions import Expressions, Names, is_sayable, write_extent
 
 _OPERATORS: Final = {Reducer.SUM: "+", Reducer.PRODUCT: "*"}
 _ONLY_INLINE: Final = frozenset((Reducer.MINK, Reducer.MAXK, Reducer.ARGMINK, Reducer.ARGMAXK))
@@ -66,7 +66,9 @@ class _Definition:
         }
         reserved = RESERVED | KEYWORDS | called(function) | {"inf", "nan"} | set(self.calls.values())
         self.read = _read_tensors(function)
-        self.declared = {tensor.name: tensor for tensor in function.declared}
+        # A shape that no declaration says is what a first statement fills, with zeros.
+        self.filled = {t.name for t in function.declared if any(not is_sayable(size) for size in t.shape)}
+        self.declared = {tensor.name: tensor for tensor in function.declared if tensor.name not in self.filled}
         self.undeclared = {tensor.name for tensor in function.parameters if self.is_undeclared(tensor)}
         tensors: dict[str, str] = {}
         for name in _tensor_names(function):
@@ -85,7 +87,7 @@ class _Definition:
         returns = [
             ast.Parameter(self.tensor(t), self.type(t) if t.name in annotated else None) for t in function.returns
         ]
-        body = [ast.Declare(self.tensor(t), self.type(t)) for t in function.declared if t.name not in annotated]
+        body = [ast.Declare(self.tensor(t), self.type(t)) for t in self.declared.values() if t.name not in annotated]
         return ast.Definition(function.name, parameters, tuple(returns), (*body, *self.statements()))
 
     # ---------------------------------------------------------------- tensors and sizes
@@ -121,7 +123,7 @@ class _Definition:
     def size_names(self) -> Iterator[str]:
         """The sizes that declarations name."""
         declared = [t for t in self.function.parameters if t.name not in self.undeclared]
-        for tensor in (*declared, *self.function.declared):
+        for tensor in (*declared, *self.declared.values()):
             for size in tensor.shape:
                 match size.terms:
                     case (((SizeVar(name),), 1),):
@@ -135,6 +137,9 @@ class _Definition:
         statements = list(self.function.statements)
         while statements:
             statement = statements.pop(0)
+            if isinstance(statement, (ir.Define, ir.Accumulate)) and statement.target.name in self.filled:
+                self.filled.remove(statement.target.name)
+                yield self.define(_zeros(statement.target))
             match statement:
                 case ir.Define():
                     yield self.define(statement)
@@ -318,3 +323,12 @@ def _names_in(expr: ast.Expr) -> Iterator[str]:
                 yield from (name for name in _names_in(part) if name not in hidden)
         case _:
             assert_never(expr)
+
+
+def _zeros(target: ir.Tensor) -> ir.Define:
+    """``target(i, j) = 0`` over all of it."""
+    indices = [IndexVar("ijklmnpqrs"[axis] if axis < 10 else f"i{axis}") for axis in range(target.rank)]
+    ranges = [ir.Range(index, Affine.of(0), Affine.of(size)) for index, size in zip(indices, target.shape, strict=True)]
+    number = False if target.dtype == "bool" else 0 if ir.types.is_integral(target.dtype) else 0.0
+    value = ir.Const(complex(number) if ir.types.is_complex(target.dtype) else number, target.dtype)
+    return ir.Define(target, tuple(map(Affine.of, indices)), value, ir.Domain(tuple(ranges)))

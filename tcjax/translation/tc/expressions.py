@@ -226,6 +226,15 @@ def write_extent(size: Size) -> str | int | None:
             return None
 
 
+def is_sayable(size: Size) -> bool:
+    """Whether a declaration can say this dimension; a size of a parameter that nobody named is one for itself."""
+    match size.terms:
+        case (((SizeVar(),), 1),):
+            return True
+        case _:
+            return write_extent(size) is not None
+
+
 def _adapts(expr: ir.Expr) -> bool:
     """Whether the bare literal takes this type beside a partner of this type."""
     match expr:
