@@ -18,9 +18,11 @@ INSTALLED := $(VENV)/installed
 help:  ## these lines
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 16
 
-demo: $(INSTALLED)  ## learn handwritten digits, filter a photograph; pictures go to out/
+demo: $(INSTALLED)  ## learn digits, filter a photograph, take noise out, solve Poisson's equation; pictures go to out/
 	$(BIN)/python examples/digits.py
 	$(BIN)/python examples/photo.py
+	$(BIN)/python examples/stencil.py
+	$(BIN)/python examples/multigrid.py
 
 test: lint  ## lint, then every test
 	$(BIN)/python -m pytest

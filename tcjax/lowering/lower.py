@@ -23,6 +23,7 @@ from ..planning.nodes import (
     Step,
     Unroll,
 )
+from .assembly import assemble
 from .context import Context, numeric
 from .convolutions import lower_convolve
 from .elementwise import convert, lower_apply, lower_call, lower_fill, lower_iota, lower_step
@@ -35,7 +36,7 @@ from .reductions import (
     lower_position,
     lower_unroll,
 )
-from .stores import lower_store
+from .stores import boxed, lower_store
 
 Foreign = Mapping[str, Callable[..., object]]
 
@@ -46,7 +47,17 @@ def lower(
     """The plan's results for these arguments; traceable by every JAX transformation."""
     # An initial value that is not passed is missing here: the first statement then begins from the identity.
     known = {**arrays, **{name: convert(jnp.asarray(array), plan.initial[name]) for name, array in initial.items()}}
-    for stage in plan.stages:
+    done = 0
+    for number, stage in enumerate(plan.stages):
+        if number < done:
+            continue
+        if number in plan.assemblies:
+            assembly = plan.assemblies[number]
+            done = number + assembly.stages
+            group = [s for s in plan.stages[number:done] if isinstance(s, planning.Compute)]
+            values = [boxed(s, lower_node(s.value, Context(known, foreign))) for s in group]
+            known[group[0].target] = assemble(assembly.whole, values)
+            continue
         match stage:
             case planning.Compute(target=target):
                 context = Context(known, foreign)

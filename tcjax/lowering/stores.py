@@ -1,5 +1,7 @@
 """Where a statement's values go: the whole target, a region of it, or a scatter."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -38,9 +40,14 @@ def lower_store(stage: Compute, value: jax.Array, old: jax.Array | None, context
     starts = tuple(position(strip.start, context) for strip in strips)
     backwards = [number for number, strip in enumerate(strips) if strip.stride < 0]
     if backwards:
-        starts = tuple(s - (c - 1) if d.stride < 0 else s for s, c, d in zip(starts, counts, strips, strict=True))
+        starts = tuple(
+            s + (c - 1) * d.stride if d.stride < 0 else s for s, c, d in zip(starts, counts, strips, strict=True)
+        )
+        strips = [replace(strip, stride=abs(strip.stride)) for strip in strips]
         value = lax.rev(value, backwards)
         mask = None if mask is None else lax.rev(mask, backwards)
+    if any(strip.stride > 1 and strip.count > 1 for strip in strips):
+        return _apart(stage, value, mask, old, starts, strips)
     whole = counts == stage.shape
     target = _zeros(stage) if old is None else old
     if _begins(stage, old):
@@ -55,9 +62,43 @@ def lower_store(stage: Compute, value: jax.Array, old: jax.Array | None, context
     return value if whole else lax.dynamic_update_slice(target, value, starts)
 
 
+def _apart(
+    stage: Compute,
+    value: jax.Array,
+    mask: jax.Array | None,
+    old: jax.Array | None,
+    starts: tuple[int, ...],
+    strips: list[Strip],
+) -> jax.Array:
+    """The target with values at regular distances: spread over it, and chosen where they count.
+
+    A scatter would do as well, at many times the cost.
+    """
+    target = _zeros(stage) if old is None else old
+    widths = [
+        (start, extent - (start + strip.stride * (strip.count - 1) + 1), strip.stride - 1)
+        for start, strip, extent in zip(starts, strips, stage.shape, strict=True)
+    ]
+    counts = jnp.ones(value.shape, bool) if mask is None else mask
+    here = lax.pad(counts, jnp.zeros((), bool), widths)
+    spread = lax.pad(value, jnp.zeros((), value.dtype), widths)
+    if _begins(stage, old):
+        named = lax.pad(jnp.ones(value.shape, bool), jnp.zeros((), bool), widths)
+        target = jnp.where(named, _blank(stage), target)
+    elif stage.store.combine not in (None, *RESTARTING):
+        spread = combine(stage.store.combine)(convert(target, stage.accumulate), spread)
+    return jnp.where(here, convert(spread, stage.dtype), target)
+
+
+def boxed(stage: Compute, value: jax.Array) -> jax.Array:
+    """The values of a stage that writes a box, one dimension for each of the target's."""
+    strips = [dimension for dimension in stage.store.dimensions if isinstance(dimension, Strip)]
+    axes = tuple(index for strip in strips for index, _, _ in strip.factors)
+    return convert(_shaped(value, stage, axes, strips, tuple(strip.count for strip in strips)), stage.dtype)
+
+
 def _gaps(strip: Strip) -> bool:
-    if abs(strip.stride) != 1 and strip.count > 1:
-        return True
+    """Whether a strip's values lie apart in another way than by one stride."""
     size = 1
     for _, extent, _ in strip.factors:
         size *= extent

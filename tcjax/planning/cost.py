@@ -47,7 +47,9 @@ def cost_of(stage: Compute) -> Cost:
     meter = _Meter(extents)
     flops = meter.flops(stage.value)
     read = sum(meter.reads(stage.value).values())
-    written = prod(stage.shape) * _width(stage.dtype)
+    left = frozenset[IndexVar]().union(*(index.variables for index in stage.statement.indices))
+    points = prod(extents[index] for index in left if index in extents)
+    written = min(prod(stage.shape), points) * _width(stage.dtype)
     return Cost(flops, read + written, meter.temporaries(stage.value, root=True))
 
 
@@ -55,6 +57,7 @@ def plan_cost(plan: Plan) -> Cost:
     """The cost of a whole plan; tensors that are neither passed nor returned are temporaries."""
     flops = moved = peak = 0
     held = 0
+    seen: set[str] = set()
     for stage in plan.stages:
         match stage:
             case Compute():
@@ -62,7 +65,8 @@ def plan_cost(plan: Plan) -> Cost:
                 flops += cost.flops
                 moved += cost.bytes
                 peak = max(peak, held + cost.temporary)
-                if stage.target not in plan.returns:
+                if stage.target not in plan.returns and stage.target not in seen:
+                    seen.add(stage.target)
                     held += prod(stage.shape) * _width(stage.dtype)
             case Call(plan=inner):
                 cost = plan_cost(inner)

@@ -7,6 +7,7 @@ from typing import TypeVar
 from .. import ir, ranges, transforms
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
+from .assembly import Assembly, assemblies
 from .factors import masked
 from .folds import plan_fold
 from .nodes import Lookup, Node, Strip
@@ -86,7 +87,8 @@ Stage = Compute | Call | CallForeign
 class Plan:
     """The stages of a function in order; `parameters` and `returns` by name.
 
-    `initial` gives the types of the outputs that may start from a caller's array.
+    `initial` gives the types of the outputs that may start from a caller's array, `assemblies` the runs of stages
+    whose values are put together into one array, by the number of the first stage.
     """
 
     name: str
@@ -95,6 +97,7 @@ class Plan:
     initial: Mapping[str, str]
     stages: tuple[Stage, ...]
     bound: ranges.Bound = field(repr=False, compare=False)
+    assemblies: Mapping[int, Assembly] = field(default_factory=dict)
 
     def __str__(self) -> str:
         from .printer import show_plan
@@ -120,7 +123,8 @@ def make_plan(bound: ranges.Bound) -> Plan:
                 stages.append(CallForeign(_names(targets), name, _names(arguments), results, frame, varying))
                 defined.update(_names(targets))
     initial = {tensor.name: tensor.dtype for tensor in function.initial}
-    return Plan(function.name, _names(function.parameters), _names(function.returns), initial, tuple(stages), bound)
+    names = _names(function.parameters), _names(function.returns)
+    return Plan(function.name, *names, initial, tuple(stages), bound, assemblies(stages))
 
 
 def _names(tensors: Iterable[ir.Tensor]) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Plans as text."""
 
 from .. import ir
+from .assembly import describe as assembly_of
 from .nodes import (
     Apply,
     CallBuiltin,
@@ -26,7 +27,10 @@ from .plan import Call, CallForeign, Compute, Plan
 def show_plan(plan: Plan) -> str:
     """The stages in order, each computation as an indented tree."""
     lines = [f"plan {plan.name}({', '.join(plan.parameters)}) -> ({', '.join(plan.returns)})"]
-    for stage in plan.stages:
+    for number, stage in enumerate(plan.stages):
+        if number in plan.assemblies:
+            assembly = plan.assemblies[number]
+            lines.append(f"  the next {assembly.stages} {assembly_of(assembly.whole)}:")
         match stage:
             case Compute(target, dtype, shape, _, value, store):
                 how = "" if store.combine is None or not store.keeps or store.restart else f" {store.combine.value}="
