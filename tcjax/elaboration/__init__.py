@@ -3,7 +3,7 @@
 from .check import check, guess
 from .elaborate import elaborate
 from .scope import RESERVED
-from .signature import Argument, CellFunction, ForeignFunction
+from .signature import Argument, CellFunction, ForeignFunction, ValueNeeded
 from .uses import completed, needs_signature, parameters, ranks_from_uses
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Argument",
     "CellFunction",
     "ForeignFunction",
+    "ValueNeeded",
     "check",
     "completed",
     "elaborate",

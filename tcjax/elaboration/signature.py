@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from ..diagnostics import Span
+
 
 @dataclass(frozen=True, slots=True)
 class Argument:
@@ -30,3 +32,12 @@ class CellFunction(Protocol):
     def results(self, arguments: tuple[tuple[tuple[int, ...], str], ...]) -> tuple[tuple[tuple[int, ...], str], ...]:
         """The shape and type of every result, applied to cells of these shapes and types."""
         ...
+
+
+class ValueNeeded(Exception):
+    """The value of a parameter decides a shape: it has to be known while the program is elaborated."""
+
+    def __init__(self, name: str, span: Span) -> None:
+        super().__init__(name)
+        self.name = name
+        self.span = span

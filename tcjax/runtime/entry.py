@@ -8,7 +8,7 @@ from typing import Any, Unpack, overload
 from ..diagnostics import Code, CompileError, Span
 from ..syntax import ast, tc
 from .foreign import means_builtin
-from .fronts import Comprehensions, Definition, Front
+from .fronts import Definition, Front
 from .kernel import Kernel
 from .options import KernelOptions, Options, check_options
 
@@ -42,7 +42,9 @@ def load(source: str | Path, /, **options: Unpack[KernelOptions]) -> "Library":
     text, name = _text_of(source)
     kernels: dict[str, Kernel] = {}
     if _is_sac(text, checked):
-        for front in _comprehensions(text, name, checked):
+        from .comprehensions import read_all
+
+        for front in read_all(text, name, checked):
             kernels.setdefault(front.name, Kernel(front))
         return Library(kernels)
     program = tc.read(text, name)
@@ -56,21 +58,11 @@ def _is_sac(text: str, options: Options) -> bool:
     """Whether a text is in SaC's notation: said by the option, else shown by the text."""
     if options.dialect is not None:
         return options.dialect == "sac"
+    if text.lstrip().startswith("def "):
+        return False
     from ..syntax import sac
 
     return sac.is_sac(text)
-
-
-def _comprehensions(text: str, name: str, options: Options) -> Iterator[Comprehensions]:
-    """Every function of a text as a kernel, and its expression."""
-    from ..elaboration import sac as elaboration
-    from ..syntax import sac
-
-    program = sac.read(text, name)
-    for function in program.functions:
-        yield Comprehensions(program, elaboration.entry_of(program, options.fns, function.name), options)
-    if program.result is not None:
-        yield Comprehensions(program, elaboration.entry_of(program, options.fns), options)
 
 
 def _text_of(source: str | Path) -> tuple[str, str]:
@@ -133,11 +125,10 @@ def _from_text(text: str, options: Options) -> Kernel:
 def _front(text: str, name: str, first_line: int, options: Options) -> Front:
     """What a text is for."""
     if _is_sac(text, options):
-        from ..elaboration import sac as elaboration
-        from ..syntax import sac
+        # Only who writes SaC needs it: `import tcjax` stays light.
+        from .comprehensions import read
 
-        comprehensions = sac.read(text, name, first_line)
-        return Comprehensions(comprehensions, elaboration.entry_of(comprehensions, options.fns), options)
+        return read(text, name, first_line, options)
     program = tc.read(text, name, first_line)
     return Definition(program, _entry(program), options)
 
@@ -188,13 +179,12 @@ def _from_function(function: Any, options: Options) -> Kernel:
         assert reading.text is not None
         name = getattr(function, "__name__", "kernel")
         front = _front(reading.text, reading.source.name, reading.source.first_line, options)
-        if isinstance(front, Comprehensions):
+        if not isinstance(front, Definition):
             own = front.entry.names
             if front.entry.function is None and set(own) == set(reading.parameters):
                 return Kernel(front.with_parameters(reading.parameters, name))
             _check_parameters(own, reading.parameters, name, front.span)
             return Kernel(front.with_parameters(own, name))
-        assert isinstance(front, Definition)
         program = front.program
         definition = _with_parameters(_entry(program), reading.parameters, name)
         return Kernel(Definition(ast.Program((definition, *program.definitions, *others)), definition, options))

@@ -199,7 +199,8 @@ class Kernel:
         """The program in another notation: "tc", "sac" or "python".
 
         What a SaC program is in index notation depends on the ranks of its arguments: pass arguments (arrays or
-        `jax.ShapeDtypeStruct`) where the text alone does not tell. Raises `CompileError` (TC0109) for what the other
+        `jax.ShapeDtypeStruct`) where the text alone does not tell. An output that accumulates without ``!`` begins from
+        the identity in SaC. Raises `CompileError` (TC0109) for what the other
         notation cannot say.
         """
         if dialect not in DIALECTS:

@@ -1,6 +1,6 @@
 """SaC: array expressions to typed index notation, for the ranks, shapes and values of one call."""
 
-from .draft import ValueNeeded
+from ..signature import ValueNeeded
 from .elaborate import Argument, Entry, elaborate, entry_of
 from .guess import guess
 

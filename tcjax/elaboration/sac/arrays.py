@@ -56,6 +56,7 @@ class Array:
     tensor: ir.Tensor | None = None
     keep: str | None = None
     stored: "Array | None" = field(default=None, repr=False)
+    computed: bool | None = None
 
     @property
     def rank(self) -> int:

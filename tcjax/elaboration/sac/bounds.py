@@ -7,14 +7,19 @@ from typing import Final
 from ...diagnostics import Code, CompileError
 from ...symbolic import Affine, Size, SizeVar
 from ...syntax.sac import tree
+from ..signature import ValueNeeded
 from .arrays import Array
 from .boxes import Grid
-from .draft import Draft, IndexNeeded, ValueNeeded
+from .draft import Draft, IndexNeeded
 from .scope import LengthUnknown, Scope
 from .statics import static_vector
 
 # The lengths of index vectors are looked for inside each other, so many deep.
 _DEEPEST: Final = 5
+
+# The free names of nodes, which are asked for again and again; each with its node, so that its `id` stays its own.
+_FREE: Final[dict[int, tuple[tree.Expr, dict[str, None]]]] = {}
+_MOST_REMEMBERED: Final = 10_000
 
 Evaluate = Callable[[tree.Expr, Scope], Array]
 
@@ -387,20 +392,31 @@ def generator_parts(partition: tree.Partition) -> Iterator[tree.Expr]:
 
 def mentions(node: tree.Expr, names: frozenset[str]) -> bool:
     """Whether a name of the set occurs free in the expression."""
-    match node:
-        case tree.Name(name):
-            return name in names
-        case tree.Comprehension(partitions):
-            for partition in partitions:
-                if any(mentions(part, names) for part in generator_parts(partition)):
-                    return True
-                index = partition.index
-                own = {index.name} if isinstance(index, tree.IndexVector) else set(index.names)
-                if mentions(partition.body, names - own):
-                    return True
-            return False
-        case _:
-            return any(mentions(child, names) for child in children(node))
+    return not names.isdisjoint(free_names(node))
+
+
+def free_names(node: tree.Expr) -> dict[str, None]:
+    """The names that the expression does not bind itself, as they appear."""
+    known = _FREE.get(id(node))
+    if known is None or known[0] is not node:
+        found: dict[str, None] = {}
+        match node:
+            case tree.Name(name):
+                found[name] = None
+            case tree.Comprehension(partitions):
+                for partition in partitions:
+                    own = _own_names(partition.index)
+                    # In the order of the text: the body stands before the generator.
+                    found.update((name, None) for name in free_names(partition.body) if name not in own)
+                    for part in generator_parts(partition):
+                        found.update(free_names(part))
+            case _:
+                for child in children(node):
+                    found.update(free_names(child))
+        if len(_FREE) > _MOST_REMEMBERED:
+            _FREE.clear()
+        known = _FREE[id(node)] = (node, found)
+    return known[1]
 
 
 def _bound_abstractly(partition: tree.Partition, scope: Scope, evaluate: Evaluate) -> Scope:

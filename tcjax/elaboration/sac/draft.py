@@ -18,15 +18,6 @@ Number = bool | int | float | complex
 Known = Mapping[str, Callable[[tuple[int, ...]], Number]]
 
 
-class ValueNeeded(Exception):
-    """The value of a parameter decides a shape: it has to be known while the program is elaborated."""
-
-    def __init__(self, name: str, span: Span) -> None:
-        super().__init__(name)
-        self.name = name
-        self.span = span
-
-
 class IndexNeeded(Exception):
     """A value that must be known depends on an index."""
 
@@ -57,6 +48,8 @@ class Draft:
     ranges: dict[IndexVar, tuple[int, int]] = field(default_factory=dict)
     number_of_statement: int = 0
     depth: int = 0
+    calls: list[str] = field(default_factory=list)
+    memory: dict[tuple[int, ...], tuple[tuple[object, ...], Array]] = field(default_factory=dict)
     # How many comprehensions, and branches that data or an index decides, are around what is elaborated.
     instances: int = 0
     # How many conditions are around the element that is read, and how many of them data decides.
@@ -65,6 +58,11 @@ class Draft:
     _tags: dict[str, int] = field(default_factory=dict)
     _abstract: int = 0
     _counted: int = 0
+
+    @property
+    def recurs(self) -> bool:
+        """Whether a function is being written out inside itself, and again."""
+        return bool(self.calls) and self.calls.count(self.calls[-1]) > 2
 
     def number(self, size: Size) -> int:
         """A size as a number."""

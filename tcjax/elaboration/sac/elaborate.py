@@ -11,7 +11,7 @@ from ..outputs import local_shape
 from ..signature import CellFunction
 from ..spelling import did_you_mean
 from .arrays import Array
-from .bounds import children, generator_parts, mentions
+from .bounds import children, free_names, generator_parts, mentions
 from .draft import Draft, Known
 from .expressions import LIBRARY, expression
 from .functions import results_of, with_lets
@@ -51,7 +51,7 @@ def entry_of(program: tree.Program, functions: Mapping[str, object], name: str |
         function = next(f for f in program.functions if f.name == name)
         return Entry(name, function.parameters, function, function.span)
     if program.result is not None:
-        return Entry("kernel", tuple(free_names(program)), None, program.span)
+        return Entry("kernel", tuple(_parameters_of(program)), None, program.span)
     called = {call for f in program.functions for node in _parts(f) for call in _calls(node) if call != f.name}
     entries = [function for function in program.functions if function.name not in called]
     if len(entries) != 1 and len(program.functions) != 1:
@@ -67,8 +67,15 @@ def entry_of(program: tree.Program, functions: Mapping[str, object], name: str |
 
 def check(program: tree.Program, functions: Mapping[str, object]) -> None:
     """Raises what is wrong whatever the arguments: unknown functions, and an own index in an own bound."""
-    defined = {function.name: function for function in program.functions}
+    defined: dict[str, tree.Function] = {}
     for function in program.functions:
+        if function.name in defined:
+            raise _twice("functions", function.name, function.span)
+        defined[function.name] = function
+    for function in program.functions:
+        for number, parameter in enumerate(function.parameters):
+            if any(parameter.name == other.name for other in function.parameters[:number]):
+                raise _twice("parameters", parameter.name, parameter.span)
         names = {parameter.name for parameter in function.parameters}
         names |= {name for parameter in function.parameters for name in _pattern_names(parameter.type)}
         for node in function.guards:
@@ -82,15 +89,14 @@ def check(program: tree.Program, functions: Mapping[str, object]) -> None:
         _check_names(node, None, (), defined, functions)
 
 
-def free_names(program: tree.Program) -> Iterator[str]:
+def _parameters_of(program: tree.Program) -> Iterator[str]:
     """The names that the lets and the expression of a program read and do not define, as they appear."""
     assert program.result is not None
     found: dict[str, None] = {}
     defined: set[str] = set()
-    for let in program.lets:
-        _collect(let.value, frozenset(defined), found)
-        defined |= set(let.names)
-    _collect(program.result, frozenset(defined), found)
+    for node, names in (*((let.value, let.names) for let in program.lets), (program.result, ())):
+        found.update((name, None) for name in free_names(node) if name not in defined)
+        defined |= set(names)
     return iter(found)
 
 
@@ -220,26 +226,8 @@ def _reads(statement: ir.Define | ir.Accumulate) -> Iterator[str]:
 # ---------------------------------------------------------------- names
 
 
-def _collect(node: tree.Expr, bound: frozenset[str], found: dict[str, None]) -> None:
-    match node:
-        case tree.Name(name):
-            if name not in bound:
-                found.setdefault(name)
-        case tree.Comprehension(partitions):
-            for partition in partitions:
-                own = _own_names(partition)
-                # In the order of the text: the body stands before the generator.
-                _collect(partition.body, bound | own, found)
-                for part in generator_parts(partition):
-                    _collect(part, bound, found)
-        case tree.Select(array, index):
-            _collect(array, bound, found)
-            for part in index:
-                if not isinstance(part, tree.Dot):
-                    _collect(part, bound, found)
-        case _:
-            for child in children(node):
-                _collect(child, bound, found)
+def _twice(what: str, name: str, span: Span) -> CompileError:
+    return CompileError(Code.ALREADY_DEFINED, f"there are two {what} `{name}`", span, help="name one of them otherwise")
 
 
 def _check_names(

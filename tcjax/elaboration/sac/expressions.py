@@ -11,11 +11,13 @@ from ...symbolic import Size
 from ...syntax.sac import tree
 from ..literals import Literal, literal
 from ..operators import convert_to
+from ..signature import ValueNeeded
 from ..spelling import counted, did_you_mean
 from . import structure
 from .arrays import Array, Ragged, agreed_kind, joined_kind, literal_vector, scalar, show_kind
+from .bounds import free_names
 from .comprehensions import comprehension, ragged
-from .draft import Draft, IndexNeeded, ValueNeeded
+from .draft import Draft, IndexNeeded
 from .elementwise import binary, builtin, cast, choose, extremum, modulo, no_fold, part, unary, where
 from .folds import FOLDS, fold, fold_leading
 from .functions import apply_python, call_function
@@ -75,7 +77,7 @@ def expression(node: tree.Expr, scope: Scope) -> Array:
             parts = [one if isinstance(one, tree.Dot) else expression(one, scope) for one in index]
             return select(whole, parts, [one.span for one in index], node.span, scope.draft)
         case tree.Comprehension():
-            return comprehension(node, scope, expression)
+            return remembered(node, scope)
         case tree.Unary() | tree.Binary() | tree.Call():
             found = for_fold(node, scope, expression)
             if isinstance(found, Ragged):
@@ -83,6 +85,17 @@ def expression(node: tree.Expr, scope: Scope) -> Array:
             return found
         case _:
             assert_never(node)
+
+
+def remembered(node: tree.Comprehension, scope: Scope) -> Array:
+    """The array of a comprehension, elaborated once for the same values of the names in it."""
+    memory = scope.draft.memory
+    values = tuple(scope.names.get(name) for name in free_names(node))
+    key = (id(node), *map(id, values))
+    if key not in memory:
+        # The values are kept, so that no other one gets their `id`.
+        memory[key] = (node, *values), comprehension(node, scope, expression)
+    return memory[key][1]
 
 
 def for_fold(node: tree.Expr, scope: Scope, inner_value: Operand | None = None) -> Array | Ragged:
@@ -123,7 +136,7 @@ def for_fold(node: tree.Expr, scope: Scope, inner_value: Operand | None = None) 
             raise unknown_function(node, scope)
         case tree.Comprehension() if inner_value is None:
             try:
-                return comprehension(node, scope, expression)
+                return remembered(node, scope)
             except CompileError as error:
                 if error.diagnosis is not Code.SHAPE_NEEDS_INDEX:
                     raise
@@ -222,6 +235,8 @@ def _conditional(node: tree.Conditional, scope: Scope) -> Array:
         )
     require_scalar(condition, "the condition of `? :`", node.condition.span)
     known = static_bool(condition, draft)
+    if known is None and draft.recurs:
+        known = _required(condition, node, draft)
     if known is not None:
         return expression(node.then if known else node.otherwise, scope)
     with draft.instance():
@@ -233,6 +248,16 @@ def _conditional(node: tree.Conditional, scope: Scope) -> Array:
     if "bool" in (then.kind, otherwise.kind) and then.kind != otherwise.kind:
         raise structure.unequal_kinds("the two branches of `? :`", then, otherwise, node.span)
     return choose(condition, then, otherwise, kind, node.span, draft)
+
+
+def _required(condition: Array, node: tree.Conditional, draft: Draft) -> bool | None:
+    """The value of a condition on which a recursion ends; None where an index decides it."""
+    try:
+        return bool(evaluate(element(condition, (), draft), draft))
+    except IndexNeeded:
+        return None
+    except ValueNeeded as needed:
+        raise ValueNeeded(needed.name, node.condition.span) from None
 
 
 def _decided(condition: Array, then: Array, otherwise: Array, node: tree.Conditional, draft: Draft) -> bool:

@@ -41,10 +41,12 @@ def call_function(
             help="end a recursion by a condition on shapes: `dim(a) == 0 ? a : ...`",
         )
     draft.depth += 1
+    draft.calls.append(function.name)
     try:
         return results_of(function, arguments, span, draft, evaluate)
     finally:
         draft.depth -= 1
+        draft.calls.pop()
 
 
 def results_of(
@@ -115,7 +117,15 @@ def _several(let: tree.Let, scope: Scope, evaluate: Evaluate) -> tuple[Array, ..
             def one(number: int) -> Array:
                 def part(node: tree.Expr, inner: Scope) -> Array:
                     if any(node is partition.body for partition in partitions):
-                        return _several(tree.Let(let.names, node, span=node.span), inner, evaluate)[number]
+                        found = _several(tree.Let(let.names, node, span=node.span), inner, evaluate)
+                        if len(found) != len(let.names):
+                            raise CompileError(
+                                Code.WRONG_ARGUMENT_COUNT,
+                                f"this body gives {len(found)} arrays, on the left stand {len(let.names)}",
+                                node.span,
+                                help="call a function that returns as many, or name one result",
+                            )
+                        return found[number]
                     return evaluate(node, inner)
 
                 from .comprehensions import comprehension

@@ -43,6 +43,12 @@ def stored(array: Array, draft: Draft) -> Array:
 
 def is_computed(array: Array, draft: Draft) -> bool:
     """Whether the elements are more than reads, numbers and indices."""
+    if array.computed is None:
+        array.computed = _is_computed(array, draft)
+    return array.computed
+
+
+def _is_computed(array: Array, draft: Draft) -> bool:
     if array.cells is not None:
         return any(is_computed(cell, draft) for cell in array.cells)
     if array.pieces is not None:
@@ -83,7 +89,9 @@ def _access(tensor: ir.Tensor, array: Array, place: Place, draft: Draft, span: S
     if draft.uncertain and not is_inside(array.shape, place, draft):
         if 0 in draft.numbers(array.shape):
             return zero(array.kind)
-        place = clamped(array.shape, place, data_only=False)
+        # Where data decides a subscript, the access itself is clamped.
+        certain = clamped(array.shape, place, data_only=False)
+        place = tuple(index if index.is_data else moved for index, moved in zip(place, certain, strict=True))
     elif not draft.conditions:
         _refuse_computed(tensor.name, array, place, draft, span)
     return ir.Access(tensor, place, span=span)

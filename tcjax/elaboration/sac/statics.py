@@ -11,8 +11,9 @@ from ...diagnostics import Code, CompileError, Span
 from ...ir import types
 from ...symbolic import Affine, IndexVar, Size
 from ..literals import Choice, Literal, Value, fold_call, settled
+from ..signature import ValueNeeded
 from .arrays import Array, is_int, show_kind
-from .draft import Draft, IndexNeeded, ValueNeeded
+from .draft import Draft, IndexNeeded
 
 Static = Size | bool | float
 Point = Mapping[IndexVar, int]

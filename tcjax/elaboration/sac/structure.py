@@ -9,9 +9,10 @@ from ...diagnostics import NOWHERE, Code, CompileError, Span
 from ...symbolic import Affine, IndexVar, Size
 from .. import operators
 from ..literals import Literal, Value, settled
+from ..signature import ValueNeeded
 from ..subscripts import affine
 from .arrays import Array, Piece, Place, Run, agreed_kind, conformed, is_int, literal_vector, scalar, show_kind
-from .draft import Draft, IndexNeeded, ValueNeeded
+from .draft import Draft, IndexNeeded
 from .elementwise import part
 from .reading import element, pieces_of, whole, zero
 from .statics import evaluate, require_int, require_scalar, static_int, static_vector

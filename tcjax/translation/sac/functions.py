@@ -30,7 +30,8 @@ def to_sac(function: ir.Function) -> tree.Program:
     """The program that computes what the function computes.
 
     A function whose parameters have declared types becomes a function with type patterns, one whose parameters have
-    any type an expression, where their order is that of their first appearance. Raises `CompileError` (TC0109) that
+    any type an expression, where their order is that of their first appearance. An output that accumulates without
+    restarting begins from the identity: no caller passes its initial value. Raises `CompileError` (TC0109) that
     names what SaC cannot say.
     """
     try:
@@ -58,9 +59,6 @@ class _Program:
         """The lets of a function; what it calls is added before."""
         if not function.returns:
             raise refuse("SaC", "a function without a result", function.span, help="return what it computes")
-        for tensor in function.initial:
-            help = f"make `{tensor.name}` start from the identity with `!`, or add a parameter to the result"
-            raise refuse("SaC", f"that a call may pass an initial value for `{tensor.name}`", tensor.span, help=help)
         for size in function.free_sizes:
             help = f"declare a parameter that has `{size}` as an extent"
             raise refuse("SaC", f"the size `{size}`, which only a result has", function.span, help=help)

@@ -1,0 +1,130 @@
+"""A SaC program behind a kernel; only who writes one imports what it needs."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .. import ir
+from ..diagnostics import CompileError, Span
+from ..elaboration import ValueNeeded
+from ..elaboration import sac as elaboration
+from ..syntax import sac
+from ..syntax.sac import tree
+from .foreign import PythonFunction, wrap
+from .fronts import Call, Parameter, Shape, warn_about_64_bits
+from .options import Options
+
+# Extents begin here when nothing but the text is known: what holds for both is a formula of the sizes.
+_PROBES = (11, 23)
+
+
+def read(text: str, name: str, first_line: int, options: Options) -> "Comprehensions":
+    """What a text is for. Raises `CompileError` for a mistake that no argument mends."""
+    program = sac.read(text, name, first_line)
+    return Comprehensions(program, elaboration.entry_of(program, options.fns), options)
+
+
+def read_all(text: str, name: str, options: Options) -> "Iterator[Comprehensions]":
+    """Every function of a text, and its expression."""
+    program = sac.read(text, name)
+    for function in program.functions:
+        yield Comprehensions(program, elaboration.entry_of(program, options.fns, function.name), options)
+    if program.result is not None:
+        yield Comprehensions(program, elaboration.entry_of(program, options.fns), options)
+
+
+@dataclass(eq=False)
+class Comprehensions:
+    """A SaC program: elaborated for the types, the shapes, and the values that decide shapes."""
+
+    program: tree.Program
+    entry: elaboration.Entry
+    options: Options
+    _functions: dict[Call, ir.Function] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.entry.name
+
+    @property
+    def span(self) -> Span:
+        return self.entry.span
+
+    @cached_property
+    def foreign(self) -> Mapping[str, PythonFunction]:
+        return wrap(self.options.fns)
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return tuple(
+            Parameter(p, None, self.entry.span) if isinstance(p, str) else Parameter(p.name, p.type.scalar, p.span)
+            for p in self.entry.parameters
+        )
+
+    def text(self) -> str:
+        return sac.write(self.program).rstrip("\n")
+
+    def function(self, call: Call) -> ir.Function:
+        if call not in self._functions:
+            arguments = {
+                parameter.name: elaboration.Argument(dtype, shape)
+                for parameter, dtype, shape in zip(self.parameters, call.dtypes, call.shapes, strict=True)
+            }
+            known = {name: _elements(dtype, shape, data) for name, dtype, shape, data in call.values}
+            function = elaboration.elaborate(
+                self.program,
+                self.entry,
+                arguments,
+                known,
+                self.foreign,
+                self.options.accumulate,
+                strict=self.options.strict,
+            )
+            warn_about_64_bits(function)
+            self._functions[call] = function
+        return self._functions[call]
+
+    @cached_property
+    def likely(self) -> ir.Function | None:
+        """The program for likely shapes, where it means one formula of sizes whatever the shapes; else None."""
+        found: list[ir.Function | None] = []
+        for extent in _PROBES:
+            arguments = elaboration.guess(self.program, self.entry, extent)
+            if arguments is None:
+                return None
+            found.append(self._for(arguments))
+            for parameter in self.entry.parameters:
+                if isinstance(parameter, str):
+                    # What has a meaning for another rank too has no one meaning.
+                    dtype, shape = arguments[parameter].dtype, arguments[parameter].shape
+                    higher = elaboration.Argument(dtype, (*shape, extent))
+                    if self._for({**arguments, parameter: higher}) is not None:
+                        return None
+        return found[0] if all(function == found[0] for function in found) else None
+
+    def _for(self, arguments: Mapping[str, elaboration.Argument]) -> ir.Function | None:
+        try:
+            return elaboration.elaborate(self.program, self.entry, arguments, {}, self.foreign)
+        except (CompileError, ValueNeeded):
+            return None
+
+    def explained(self, error: CompileError) -> CompileError:
+        """A mistake that range inference found, in SaC's words."""
+        help = re.sub(r"`where (\w+) in (.+?):(.+?)`", r"a generator: `| [\2] <= [\1] < [\3]`", error.help)
+        help = help.replace(", or give it larger extents in the return annotation", "")
+        return CompileError(error.diagnosis, error.message, error.span, help=help)
+
+    def with_parameters(self, names: tuple[str, ...], name: str) -> "Comprehensions":
+        """The same program under another name, its parameters in another order."""
+        by_name = dict(zip(self.entry.names, self.entry.parameters, strict=True))
+        entry = replace(self.entry, name=name, parameters=tuple(by_name[n] for n in names))
+        return Comprehensions(self.program, entry, self.options)
+
+
+def _elements(dtype: str, shape: Shape, data: bytes) -> Callable[[tuple[int, ...]], Any]:
+    array = np.frombuffer(data, np.dtype(dtype)).reshape(shape)
+    return lambda place: array[place].item()
