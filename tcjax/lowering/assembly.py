@@ -7,7 +7,10 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..planning.assembly import Interleave, Join, Pad, Part, Whole, Zeros
+from ..planning.assembly import Interleave, Join, Overlay, Pad, Part, Whole, Zeros
+
+# XLA:CPU removes `optimization_barrier` before it fuses in JAX 0.10.
+_BARRIERS_HOLD = jax.__version_info__ >= (0, 11)
 
 
 def assemble(whole: Whole, values: Sequence[jax.Array]) -> jax.Array:
@@ -21,6 +24,12 @@ def assemble(whole: Whole, values: Sequence[jax.Array]) -> jax.Array:
             return lax.concatenate([assemble(part, values) for part in parts], axis)
         case Pad(Part(stage), widths):
             return lax.pad(values[stage], jnp.zeros((), values[stage].dtype), widths)
+        case Overlay(Part(base), Part(part), widths, apart):
+            if apart and not _BARRIERS_HOLD:
+                return lax.dynamic_update_slice(values[base], values[part], [before for before, _, _ in widths])
+            over = lax.pad(values[part], jnp.zeros((), values[part].dtype), widths)
+            found = jnp.where(_inside(over.shape, widths), over, values[base])
+            return lax.optimization_barrier(found) if apart else found
         case Interleave(axis, extent, parts):
             stacked = jnp.stack([assemble(part, values) for part in parts], axis + 1)
             shape = stacked.shape
@@ -28,3 +37,15 @@ def assemble(whole: Whole, values: Sequence[jax.Array]) -> jax.Array:
             return lax.slice_in_dim(joined, 0, extent, axis=axis)
         case _:
             assert_never(whole)
+
+
+def _inside(shape: tuple[int, ...], widths: Sequence[tuple[int, int, int]]) -> jax.Array:
+    """Where a part lies that has so much before and after it."""
+    inside = jnp.ones((), bool)
+    for axis, (extent, (before, after, _)) in enumerate(zip(shape, widths, strict=True)):
+        place = lax.broadcasted_iota(jnp.int32, shape, axis)
+        if before:
+            inside = inside & (place >= before)
+        if after:
+            inside = inside & (place < extent - after)
+    return inside

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import prod
 from typing import TYPE_CHECKING, Final
 
 from .nodes import Lookup, Node, Read, operands
@@ -53,7 +54,20 @@ class Pad:
     widths: tuple[tuple[int, int, int], ...]
 
 
-Whole = Part | Zeros | Join | Interleave | Pad
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """A part over a whole array: (before, after, between) for each axis say where.
+
+    `apart`: later stages read the array at several places, and must not compute it again at each.
+    """
+
+    base: Part
+    part: Part
+    widths: tuple[tuple[int, int, int], ...]
+    apart: bool
+
+
+Whole = Part | Zeros | Join | Interleave | Pad | Overlay
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +100,7 @@ def assemblies(stages: Sequence["Stage"]) -> dict[int, Assembly]:
     number = 0
     while number < len(stages):
         group = list(_group(stages, number))
-        whole = _whole(group) if group else None
+        whole = _overlaid(group, stages[number + 2 :]) or _whole(group) if group else None
         if whole is not None:
             found[number] = Assembly(len(group), whole)
             number += len(group)
@@ -113,6 +127,31 @@ def _group(stages: Sequence["Stage"], first: int) -> Iterator["Compute"]:
         if _box(stage) is None or _reads(stage.value, stage.target):
             return
         yield stage
+
+
+def _overlaid(group: Sequence["Compute"], later: Sequence["Stage"]) -> Overlay | None:
+    """A whole array, and then a large part of it again: chosen element by element in one loop.
+
+    An update in place would copy the array first; where the part reads the same array as the whole, XLA stores every
+    shifted slice of it too.
+    """
+    if len(group) != 2:
+        return None
+    shape, (base, box) = group[0].shape, (_box(stage) for stage in group)
+    if base is None or box is None or not _is_inside(box, shape):
+        return None
+    if any(run != _Run(0, extent, 1) for run, extent in zip(base, shape, strict=True)):
+        return None
+    if any(run.stride != 1 for run in box) or 2 * prod(run.count for run in box) < prod(shape):
+        return None
+    widths = tuple((run.lo, extent - run.hi, 0) for run, extent in zip(box, shape, strict=True))
+    return Overlay(Part(0), Part(1), widths, any(_reads_any(stage, group[0].target) for stage in later))
+
+
+def _reads_any(stage: "Stage", target: str) -> bool:
+    from .plan import Compute
+
+    return isinstance(stage, Compute) and _reads(stage.value, target)
 
 
 def _whole(group: Sequence["Compute"]) -> Whole | None:
@@ -232,5 +271,7 @@ def describe(whole: Whole) -> str:
             return f"interleaved along dimension {axis}"
         case Pad():
             return "padded with zeros"
+        case Overlay():
+            return "chosen element by element"
         case Part() | Zeros():
             return "as it is"

@@ -90,20 +90,13 @@ class Comprehensions:
 
     @cached_property
     def likely(self) -> ir.Function | None:
-        """The program for likely shapes, where it means one formula of sizes whatever the shapes; else None."""
+        """The program for the smallest ranks that its selections show; None where they, or the sizes, leave it open."""
         found: list[ir.Function | None] = []
         for extent in _PROBES:
             arguments = elaboration.guess(self.program, self.entry, extent)
             if arguments is None:
                 return None
             found.append(self._for(arguments))
-            for parameter in self.entry.parameters:
-                if isinstance(parameter, str):
-                    # What has a meaning for another rank too has no one meaning.
-                    dtype, shape = arguments[parameter].dtype, arguments[parameter].shape
-                    higher = elaboration.Argument(dtype, (*shape, extent))
-                    if self._for({**arguments, parameter: higher}) is not None:
-                        return None
         return found[0] if all(function == found[0] for function in found) else None
 
     def _for(self, arguments: Mapping[str, elaboration.Argument]) -> ir.Function | None:
@@ -114,9 +107,16 @@ class Comprehensions:
 
     def explained(self, error: CompileError) -> CompileError:
         """A mistake that range inference found, in SaC's words."""
-        help = re.sub(r"`where (\w+) in (.+?):(.+?)`", r"a generator: `| [\2] <= [\1] < [\3]`", error.help)
+        help = re.sub(r"`where (\w+) in (.+?):(.+?)`", self._generator, error.help)
         help = help.replace(", or give it larger extents in the return annotation", "")
         return CompileError(error.diagnosis, error.message, error.span, help=help)
+
+    def _generator(self, found: re.Match[str]) -> str:
+        index, lo, hi = found.groups()
+        vector = index.rstrip("0123456789")
+        if vector != index and re.search(rf"(?<!\w){vector}\s*->", self.text()):
+            return f"a generator that keeps component {index[len(vector) :]} of `{vector}` from {lo} to below {hi}"
+        return f"a generator: `| [{lo}] <= [{index}] < [{hi}]`"
 
     def with_parameters(self, names: tuple[str, ...], name: str) -> "Comprehensions":
         """The same program under another name, its parameters in another order."""

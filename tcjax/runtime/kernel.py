@@ -198,9 +198,9 @@ class Kernel:
     def to(self, dialect: str, /, *args: Any, **kwargs: Any) -> str:
         """The program in another notation: "tc", "sac" or "python".
 
-        What a SaC program is in index notation depends on the ranks of its arguments: pass arguments (arrays or
-        `jax.ShapeDtypeStruct`) where the text alone does not tell. An output that accumulates without ``!`` begins from
-        the identity in SaC. Raises `CompileError` (TC0109) for what the other
+        What a SaC program is in index notation depends on the ranks of its arguments: they are the smallest that its
+        selections show, unless arguments (arrays or `jax.ShapeDtypeStruct`) are passed to tell. An output that
+        accumulates without ``!`` begins from the identity in SaC. Raises `CompileError` (TC0109) for what the other
         notation cannot say.
         """
         if dialect not in DIALECTS:

@@ -172,7 +172,12 @@ class Affine:
             return (-self).quotient(-known)
         if known == 1:
             return self
-        return Affine((), self.base // divisor) if not self.terms else Affine.of(Quotient(self, divisor))
+        if not self.terms:
+            return Affine((), self.base // divisor)
+        whole, rest = self._multiples(known)
+        if not whole.terms:
+            return Affine.of(Quotient(self, divisor))
+        return whole + (Affine.of(Quotient(rest, divisor)) if rest.terms else Affine((), rest.base // divisor))
 
     def remainder(self, divisor: SizeLike) -> "Affine":
         """``self % divisor``, of the divisor's sign; a known divisor ends up positive.
@@ -187,7 +192,19 @@ class Affine:
             return -((-self).remainder(-known))
         if known == 1:
             return Affine.of(0)
-        return Affine((), self.base % divisor) if not self.terms else Affine.of(Remainder(self, divisor))
+        whole, rest = self._multiples(known) if self.terms else (Affine.of(0), self)
+        if rest.terms:
+            return Affine.of(Remainder(rest if whole.terms else self, divisor))
+        return Affine((), rest.base % divisor)
+
+    def _multiples(self, divisor: int | None) -> "tuple[Affine, Affine]":
+        """``(w, r)`` with ``self == divisor*w + r``, where `w` takes the terms that the divisor divides."""
+        if divisor is None:
+            return Affine.of(0), self
+        weights = [(atom, weight, weight.constant) for atom, weight in self.terms]
+        divided = tuple((a, Size.of(c // divisor)) for a, _, c in weights if c is not None and c % divisor == 0)
+        rest = tuple((a, weight) for a, weight, c in weights if c is None or c % divisor)
+        return Affine(divided, ZERO), Affine(rest, self.base)
 
     def rewrite(self, atom: "Callable[[Atom], AffineLike]", size: Callable[[Size], Size] = lambda s: s) -> "Affine":
         """The expression with each outermost atom replaced by ``atom(it)`` and each size by ``size(it)``.

@@ -69,7 +69,7 @@ class Array:
 
     def called(self, name: str) -> "Array":
         """The same array as the value of a let."""
-        return self if self.tensor is not None else replace(self, keep=name)
+        return self if self.tensor is not None or self.keep is not None else replace(self, keep=name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

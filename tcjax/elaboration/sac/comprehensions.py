@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ... import ir
 from ...diagnostics import Code, CompileError, Span
-from ...symbolic import Affine, IndexVar, Size
+from ...symbolic import Affine, Clamp, IndexVar, Size
 from ...syntax.sac import tree
 from .. import operators
 from ..literals import Value, settled
@@ -366,7 +366,7 @@ def _points(
     indices, ranges, guards, empty = [], [], [], False
     for number, name in enumerate(names):
         lo, hi = starts[number], highs[number]
-        limit = limits[number]
+        limit = _smaller(limits[number], _end(hi, draft))
         if hi.is_data or lo.is_data:
             if limit is None and hi.is_data:
                 raise CompileError(
@@ -523,6 +523,26 @@ def _component_names(partition: tree.Partition, scope: Scope, evaluate: Evaluate
             return tuple(f"{index.name}{number}" for number in range(scope.draft.number(array.shape[0])))
     found = observed(partition, scope, evaluate)
     return tuple(f"{index.name}{number}" for number in range(len(found.vector or ())))
+
+
+def _end(bound: Affine, draft: Draft) -> int | None:
+    """What a bound that data decides does not exceed: one of ``min(n, a[i])`` is enough."""
+    match bound.terms:
+        case ((Clamp("min", arguments), weight),) if weight.constant == 1:
+            known = [found[1] for argument in arguments if (found := _values(argument, draft)) is not None]
+            return min(known) + draft.number(bound.base) if known else None
+        case _:
+            return None
+
+
+def _values(argument: Affine, draft: Draft) -> tuple[int, int] | None:
+    here = draft.number(argument.base) if not argument.terms else 0
+    return draft.interval(argument) if argument.terms else (here, here)
+
+
+def _smaller(first: int | None, second: int | None) -> int | None:
+    known = [number for number in (first, second) if number is not None]
+    return max(0, min(known)) if known else None
 
 
 def _lowest(value: Affine, draft: Draft) -> int:

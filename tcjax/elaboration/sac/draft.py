@@ -41,6 +41,7 @@ class Draft:
     definitions: Mapping[str, tree.Function]
     accumulate: str | None
     strict: bool
+    parameters: frozenset[str]
     taken: set[str]
     statements: list[ir.Statement] = field(default_factory=list)
     declared: list[ir.Tensor] = field(default_factory=list)

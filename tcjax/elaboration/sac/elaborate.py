@@ -116,7 +116,9 @@ def elaborate(
     cells. With `strict`, what SaC itself refuses is refused. Raises `CompileError`, and `ValueNeeded` where the value
     of another argument decides a shape.
     """
-    draft = Draft({}, known, functions, {f.name: f for f in program.functions}, accumulate, strict, set())
+    definitions = {function.name: function for function in program.functions}
+    names = frozenset(entry.names)
+    draft = Draft({}, known, functions, definitions, accumulate, strict, names, set(names))
     try:
         parameters, arrays = _parameters(entry, arguments, draft)
         if entry.function is None:
@@ -142,7 +144,6 @@ def _parameters(
     entry: Entry, arguments: Mapping[str, Argument], draft: Draft
 ) -> tuple[tuple[ir.Tensor, ...], list[Array]]:
     tensors: list[ir.Tensor] = []
-    draft.taken |= set(entry.names)
     for parameter in entry.parameters:
         name = parameter if isinstance(parameter, str) else parameter.name
         argument = arguments[name]

@@ -26,6 +26,7 @@ from .arrays import (
     joined_kind,
     show_kind,
 )
+from .boxes import uncovered
 from .draft import Draft
 from .reading import element, whole, zero
 from .statics import require_scalar
@@ -146,7 +147,11 @@ def elementwise(
         return replace(result, cells=tuple(cell for cell in cells if isinstance(cell, Array)))
     cased = [array for array in shaped if array.pieces is not None and array.keep is None]
     if len(cased) == 1:
-        return replace(result, pieces=lambda: _over_pieces(cased[0], arrays, combine, draft))
+        return replace(
+            result,
+            pieces=lambda: _over_pieces(cased[0], arrays, combine, draft),
+            layers=lambda: _over_layers(cased[0], arrays, combine, draft),
+        )
     return result
 
 
@@ -298,18 +303,26 @@ def _ragged(kind: Kind, arguments: Sequence[Array | Ragged], combine: Combine, s
 def _over_pieces(cased: Array, arrays: Sequence[Array], combine: Combine, draft: Draft) -> tuple[Piece, ...]:
     """The pieces of a result of which one argument is read by cases, the zeros between its pieces included."""
     assert cased.pieces is not None
-
-    def combined(read: Callable[[Place], Value]) -> Callable[[Place], Value]:
-        def at(place: Place) -> Value:
-            return combine(*[read(place) if array is cased else _at(array, place, draft) for array in arrays])
-
-        return at
-
-    from .boxes import uncovered
-
     pieces = cased.pieces()
     rest = uncovered(whole(cased.shape), [piece.box for piece in pieces], draft)
     if rest is None:
         return (Piece(whole(cased.shape), lambda place: combine(*[_at(array, place, draft) for array in arrays])),)
-    parts = [Piece(piece.box, combined(piece.read)) for piece in pieces]
-    return (*parts, *(Piece(box, combined(lambda _: zero(cased.kind))) for box in rest))
+    blank = [Piece(box, lambda _: zero(cased.kind)) for box in rest]
+    return tuple(_combined(piece, cased, arrays, combine, draft) for piece in (*pieces, *blank))
+
+
+def _over_layers(
+    cased: Array, arrays: Sequence[Array], combine: Combine, draft: Draft
+) -> tuple[tuple[Piece, ...], ...]:
+    """The same as layers: what is between the pieces first, everywhere, and the pieces over it."""
+    assert cased.pieces is not None
+    blank = Piece(whole(cased.shape), lambda _: zero(cased.kind))
+    layers = ((blank,), cased.pieces()) if cased.layers is None else cased.layers()
+    return tuple(tuple(_combined(piece, cased, arrays, combine, draft) for piece in layer) for layer in layers)
+
+
+def _combined(piece: Piece, cased: Array, arrays: Sequence[Array], combine: Combine, draft: Draft) -> Piece:
+    def read(place: Place) -> Value:
+        return combine(*[piece.read(place) if array is cased else _at(array, place, draft) for array in arrays])
+
+    return Piece(piece.box, read)

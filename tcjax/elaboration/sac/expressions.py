@@ -31,7 +31,7 @@ Operand = Callable[[tree.Expr, Scope], Array | Ragged]
 _CASTS: Final = {"toi": "int32", "tof": "float32", "tod": "float64", "tob": "bool", **types.SPELLINGS}
 
 # Functions that move elements, and how many arguments they take.
-_STRUCTURE: Final = {
+STRUCTURE: Final = {
     "shape": (1,),
     "dim": (1,),
     "sel": (2,),
@@ -55,7 +55,7 @@ _STRUCTURE: Final = {
     "max": (2,),
     "mod": (2,),
 }
-LIBRARY: Final = frozenset((*_STRUCTURE, *_CASTS, *FOLDS, *BUILTINS))
+LIBRARY: Final = frozenset((*STRUCTURE, *_CASTS, *FOLDS, *BUILTINS))
 
 
 def expression(node: tree.Expr, scope: Scope) -> Array:
@@ -128,8 +128,8 @@ def for_fold(node: tree.Expr, scope: Scope, inner_value: Operand | None = None) 
             if name in BUILTINS:
                 _check_count(node, (BUILTINS[name].arity,))
                 return builtin(name, [operand(a, scope) for a in arguments], node.span, draft)
-            if name in _STRUCTURE:
-                _check_count(node, _STRUCTURE[name])
+            if name in STRUCTURE:
+                _check_count(node, STRUCTURE[name])
                 if name in ("min", "max"):
                     return extremum(name, [operand(a, scope) for a in arguments], node.span, draft)
                 return _structural(node, [expression(argument, scope) for argument in arguments], draft)

@@ -10,7 +10,7 @@ from ...symbolic import Affine, IndexVar, Size
 from ...syntax.sac import tree
 from ..literals import Value, settled
 from .arrays import Array, Kind, Place, conformed, dtype_of_kind, is_float, is_int, literal_vector, scalar, show_kind
-from .draft import Draft
+from .draft import Draft, IndexNeeded
 from .reading import element, stored
 from .scope import Scope
 from .statics import evaluate as evaluate_static
@@ -306,6 +306,9 @@ def apply_python(name: str, arguments: Sequence[Array], span: Span, draft: Draft
     def targets() -> tuple[tuple[ir.Tensor, ...], tuple[IndexVar, ...]]:
         # Which indices of the statement the cells depend on, only a reading shows.
         frame = _frame(arguments, draft) if free else ()
+        unknown = [index for index in frame if index not in draft.ranges]
+        if unknown:
+            raise IndexNeeded(unknown[0])
         key = (draft.number_of_statement if frame else 0, frame)
         if key not in memory:
             memory[key] = _apply(name, arguments, found, frame, span, draft)

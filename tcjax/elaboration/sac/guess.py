@@ -1,10 +1,16 @@
 """Likely arguments of a program, from its text alone."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from ...syntax.sac import tree
 from .bounds import children
 from .elaborate import Argument, Entry
+from .expressions import STRUCTURE
+from .folds import FOLDS
+
+# Functions of arrays, which nobody writes for numbers.
+_OF_CELLS: Final = frozenset((*FOLDS, *STRUCTURE)) - {"min", "max", "mod", "where"}
 
 
 def guess(program: tree.Program, entry: Entry, extent: int) -> dict[str, Argument] | None:
@@ -77,6 +83,12 @@ class _Uses:
             case tree.Comprehension(partitions):
                 for partition in partitions:
                     self._inside(partition)
+            case tree.Call(name, arguments) if name in _OF_CELLS:
+                # `sum(a[i])` is of rows more likely than of numbers.
+                for argument in arguments:
+                    if isinstance(argument, tree.Select) and isinstance(argument.array, tree.Name):
+                        self.whole.add(argument.array.id)
+                    self.visit(argument, selecting=selecting)
             case _:
                 for child in children(node):
                     self.visit(child, selecting=selecting)

@@ -22,7 +22,7 @@ def element(array: Array, place: Place, draft: Draft, span: Span = NOWHERE) -> V
         _refuse_outside(array, place, draft, span)
         if array.closed and array.rank:
             return element(stored(array, draft), place, draft, span)
-        place = clamped(array.shape, place, data_only=not draft.uncertain)
+        place = clamped(array.shape, place, draft, data_too=True)
     if array.cells is not None:
         return _cell(array, array.cells, place, draft)
     if array.pieces is not None:
@@ -90,8 +90,7 @@ def _access(tensor: ir.Tensor, array: Array, place: Place, draft: Draft, span: S
         if 0 in draft.numbers(array.shape):
             return zero(array.kind)
         # Where data decides a subscript, the access itself is clamped.
-        certain = clamped(array.shape, place, data_only=False)
-        place = tuple(index if index.is_data else moved for index, moved in zip(place, certain, strict=True))
+        place = clamped(array.shape, place, draft, data_too=False)
     elif not draft.conditions:
         _refuse_computed(tensor.name, array, place, draft, span)
     return ir.Access(tensor, place, span=span)
@@ -126,14 +125,18 @@ def _refuse_outside(array: Array, place: Place, draft: Draft, span: Span) -> Non
             raise outside(array.keep or "the array", draft.number(size), draft.number(extent), span)
 
 
-def clamped(shape: tuple[Size, ...], place: Place, *, data_only: bool) -> Place:
-    """The place, brought into an array of a shape; only where data decides it, if asked."""
-    return tuple(
-        clamp("max", (Affine.of(0), clamp("min", (index, Affine.of(extent - 1)))))
-        if index.is_data or not data_only
-        else index
-        for index, extent in zip(place, shape, strict=True)
-    )
+def clamped(shape: tuple[Size, ...], place: Place, draft: Draft, *, data_too: bool) -> Place:
+    """The place, brought into an array of a shape: where data decides it, and where data decides whether it is read."""
+
+    def one(index: Affine, extent: Size) -> Affine:
+        wanted = (data_too or not index.is_data) if draft.uncertain else index.is_data
+        if not wanted:
+            return index
+        if not index.is_data and is_inside((extent,), (index,), draft):
+            return index
+        return clamp("max", (Affine.of(0), clamp("min", (index, Affine.of(extent - 1)))))
+
+    return tuple(map(one, place, shape))
 
 
 def _cell(array: Array, cells: tuple[Array, ...], place: Place, draft: Draft) -> Value:

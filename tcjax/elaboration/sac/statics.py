@@ -170,6 +170,8 @@ def _known(access: ir.Access, draft: Draft, point: Point) -> Static:
     source = draft.sources.get(name)
     if source is not None:
         return evaluate(settled(source.read(tuple(map(Affine.of, place)))), draft, point)
+    if name not in draft.parameters:
+        raise _undecidable(f"the Python function behind `{name}`", access.span)
     if name not in draft.known:
         raise ValueNeeded(name, access.span)
     number = draft.known[name](place)

@@ -329,14 +329,23 @@ def modarray(array: Array, index: Array, cell: Array, span: Span, draft: Draft) 
         raise unequal_kinds("the array and the new cell of `modarray`", array, cell, span)
     offsets = _components(index, count, "the index of `modarray`", span, draft)
     fixed = [_known_number(offset, draft) for offset in offsets]
-    if all(place is not None for place in fixed):
-        for place, extent in zip(fixed, array.shape, strict=False):
-            if place is not None and not 0 <= place < draft.number(extent):
-                raise _beyond("names element", place, draft.number(extent), span)
-        if array.cells is not None and count == 1 and fixed[0] is not None:
-            cells = list(array.cells)
-            cells[fixed[0]] = cell
-            return replace(literal_vector(tuple(cells), kind), shape=array.shape, free=array.free | cell.free)
+    beyond = [
+        _beyond("names element", place, draft.number(extent), span)
+        for place, extent in zip(fixed, array.shape, strict=False)
+        if place is not None and not 0 <= place < draft.number(extent)
+    ]
+    if beyond:
+        if not draft.instances:
+            raise beyond[0]
+
+        def refused(_: Place) -> Value:
+            raise beyond[0]
+
+        return replace(_view(array, array.shape, refused, free=cell.free | index.free), kind=kind)
+    if array.cells is not None and count == 1 and fixed[0] is not None:
+        cells = list(array.cells)
+        cells[fixed[0]] = cell
+        return replace(literal_vector(tuple(cells), kind), shape=array.shape, free=array.free | cell.free)
 
     def read(place: Place) -> Value:
         test: Value = settled(Literal(True, NOWHERE))
@@ -480,7 +489,7 @@ def _static_or_none(amount: Array, draft: Draft) -> Size | None:
 
     try:
         found = evaluate(element(amount, (), draft), draft)
-    except (IndexNeeded, ValueNeeded):
+    except (CompileError, IndexNeeded, ValueNeeded):
         return None
     return found if isinstance(found, Size) else None
 
