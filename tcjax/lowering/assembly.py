@@ -24,10 +24,12 @@ def assemble(whole: Whole, values: Sequence[jax.Array]) -> jax.Array:
             return lax.concatenate([assemble(part, values) for part in parts], axis)
         case Pad(Part(stage), widths):
             return lax.pad(values[stage], jnp.zeros((), values[stage].dtype), widths)
-        case Overlay(Part(base), Part(part), widths, apart):
-            if apart and not _BARRIERS_HOLD:
-                return lax.dynamic_update_slice(values[base], values[part], [before for before, _, _ in widths])
-            over = lax.pad(values[part], jnp.zeros((), values[part].dtype), widths)
+        case Overlay(Part(base), Part(part), widths, apart, everywhere):
+            over = values[part]
+            if apart and not _BARRIERS_HOLD and not everywhere:
+                return lax.dynamic_update_slice(values[base], over, [before for before, _, _ in widths])
+            if not everywhere:
+                over = lax.pad(over, jnp.zeros((), over.dtype), widths)
             found = jnp.where(_inside(over.shape, widths), over, values[base])
             return lax.optimization_barrier(found) if apart else found
         case Interleave(axis, extent, parts):

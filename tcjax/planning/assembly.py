@@ -58,13 +58,15 @@ class Pad:
 class Overlay:
     """A part over a whole array: (before, after, between) for each axis say where.
 
-    `apart`: later stages read the array at several places, and must not compute it again at each.
+    `apart`: later stages read the array at several places, and must not compute it again at each. `everywhere`: the
+    part is computed along the whole axes, and counts in its place.
     """
 
     base: Part
     part: Part
     widths: tuple[tuple[int, int, int], ...]
     apart: bool
+    everywhere: bool = False
 
 
 Whole = Part | Zeros | Join | Interleave | Pad | Overlay

@@ -7,10 +7,10 @@ from typing import TypeVar
 from .. import ir, ranges, transforms
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
-from .assembly import Assembly, assemblies
+from .assembly import Assembly, Overlay, assemblies
 from .factors import masked
 from .folds import plan_fold
-from .nodes import Lookup, Node, Strip
+from .nodes import Apply, Fill, Iota, Lookup, Node, Read, Strip, operands
 from .reads import as_strip, plan_integer
 from .reductions import plan_reduce
 from .scope import POSITIONS, RESTARTING, Scope, fill, identity
@@ -124,7 +124,42 @@ def make_plan(bound: ranges.Bound) -> Plan:
                 defined.update(_names(targets))
     initial = {tensor.name: tensor.dtype for tensor in function.initial}
     names = _names(function.parameters), _names(function.returns)
-    return Plan(function.name, *names, initial, tuple(stages), bound, assemblies(stages))
+    groups = assemblies(stages)
+    for number, assembly in groups.items():
+        if isinstance(assembly.whole, Overlay):
+            wide = _widened(number + 1, bound)
+            if wide is not None:
+                stages[number + 1] = wide
+                whole = replace(assembly.whole, everywhere=True)
+                groups[number] = replace(assembly, whole=whole)
+    return Plan(function.name, *names, initial, tuple(stages), bound, groups)
+
+
+def _widened(number: int, bound: ranges.Bound) -> Compute | None:
+    """A statement that writes a box, computed along the whole axes of its target; None where that is not as safe.
+
+    It is where every read stays inside its tensor, and nothing that is computed has infinite derivatives.
+    """
+    statement = bound.function.statements[number]
+    assert isinstance(statement, (ir.Define, ir.Accumulate))
+    box = dict(bound.boxes[number])
+    for index, extent in zip(statement.indices, bound.shapes[statement.target.name], strict=True):
+        if index.bare is None:
+            return None
+        box[index.bare] = (0, extent)
+    wide = _compute(statement, bound, box, True)
+    pending = [wide.value]
+    while pending:
+        node = pending.pop()
+        match node:
+            case Read(dimensions=dimensions):
+                if any(not isinstance(d, Strip) or d.low or d.high for d in dimensions):
+                    return None
+            case Apply("+" | "-" | "*" | "neg" | "min" | "max" | "cast") | Fill() | Iota():
+                pending.extend(operands(node))
+            case _:
+                return None
+    return wide
 
 
 def _names(tensors: Iterable[ir.Tensor]) -> tuple[str, ...]:

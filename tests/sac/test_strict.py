@@ -136,7 +136,7 @@ def check(case: Case) -> None:
     except tcjax.CompileError as error:
         found = error.kind
 
-    if expected == "index" and any(array.size == 0 for array in case.arguments.values()):
+    if isinstance(expected, str) and expected == "index" and any(array.size == 0 for array in case.arguments.values()):
         # A selection whose cell has no elements reads nothing, so a kernel need not see that it is outside.
         return
     if isinstance(expected, str) or isinstance(found, str):

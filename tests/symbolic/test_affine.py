@@ -106,3 +106,14 @@ def test_a_clamp_of_arguments_that_differ_by_a_number_is_decided() -> None:
 def test_only_a_variable_alone_is_bare() -> None:
     assert i.bare == I
     assert [affine.bare for affine in (i + 1, i.scale(2), i + j, i.quotient(2), Affine.of(3))] == [None] * 5
+
+
+def test_a_floor_of_multiples_is_a_floor_no_more() -> None:
+    i, j = IndexVar("i"), IndexVar("j")
+
+    index = Affine.of(i).scale(4) + Affine.of(j) + 2
+
+    assert (index - Affine.of(j)).quotient(4) == Affine.of(i)
+    assert index.quotient(4) == Affine.of(i) + (Affine.of(j) + 2).quotient(4)
+    assert index.remainder(4) == (Affine.of(j) + 2).remainder(4)
+    assert (Affine.of(i).scale(6) + 9).remainder(3) == Affine.of(0)

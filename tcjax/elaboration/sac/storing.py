@@ -69,7 +69,10 @@ def _parts(array: Array, draft: Draft) -> tuple[Piece, ...]:
         return tuple(_cells(array.cells, draft))
     if array.tensor is None and array.layers is not None:
         layers = array.layers()
-        if len(layers) > 1 and all(_is_harmless(piece, draft) for layer in layers[:-1] for piece in layer):
+        boxes = [piece.box for layer in layers for piece in layer]
+        # What is written at regular distances is interleaved with what is between, so nothing needs doing twice.
+        plain = all(run.stride == 1 for box in boxes for run in box)
+        if len(layers) > 1 and plain and all(_is_harmless(piece, draft) for layer in layers[:-1] for piece in layer):
             return tuple(piece for layer in layers for piece in layer)
     return pieces_of(array, draft) or (nothing,)
 

@@ -1,0 +1,94 @@
+"""Statements that fill one tensor part by part: which of them become one array, and that it is the right one."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tcjax
+from tcjax.planning import Plan
+from tcjax.planning.assembly import Interleave, Join, Overlay, Pad
+
+
+def plan_of(text: str, *arrays: np.ndarray) -> Plan:
+    return tcjax.kernel(text).plan(*arrays)
+
+
+def numbers(*shape: int) -> np.ndarray:
+    return np.arange(1, 1 + int(np.prod(shape)), dtype="float32").reshape(shape)
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes", "kind"),
+    [
+        ("a ++ b", [(3, 2), (4, 2)], Join),
+        ("a ++^ b", [(3, 2), (3, 4)], Join),
+        ("rotate([2], a)", [(5, 3)], Join),
+        ("take_apl([7], a)", [(4, 3)], Pad),
+        ("{ [i] -> a[i] | [0] <= [i] < shape(a) step [2]; [i] -> b[i] }", [(6,), (6,)], Interleave),
+        ("{ iv -> a[iv] + 1 | 0*shape(a)+1 <= iv < shape(a)-1; iv -> a[iv] }", [(16, 17)], Overlay),
+    ],
+    ids=["++", "++^", "rotate", "take_apl", "step", "interior"],
+)
+def test_parts_are_put_together_by_one_operation(
+    text: str, shapes: list[tuple[int, ...]], kind: type[object]
+) -> None:
+    arrays = [numbers(*shape) for shape in shapes]
+
+    plan = plan_of(text, *arrays)
+
+    assert [type(assembly.whole) for assembly in plan.assemblies.values()] == [kind]
+
+
+def test_a_part_that_reads_what_is_written_before_it_comes_after_it() -> None:
+    text = "def f(float(N) a) -> (o) { o(i) = a(i) where i in 0:N  o(i) = o(i-1) + 1 where i in 1:N }"
+    a = numbers(5)
+
+    plan, result = plan_of(text, a), tcjax.kernel(text)(a)
+
+    assert not plan.assemblies
+    np.testing.assert_array_equal(result, np.concatenate([a[:1], a[:-1] + 1]))
+
+
+def test_a_masked_part_is_not_joined() -> None:
+    text = "def f(float(N) a) -> (float(N) o) { o(i) = a(i) where i in 0:3  o(i) = 2*a(i) where i in 3:N, a(i) > 4 }"
+    a = numbers(6)
+
+    plan, result = plan_of(text, a), tcjax.kernel(text)(a)
+
+    assert [assembly.stages for assembly in plan.assemblies.values()] == [1]
+    np.testing.assert_array_equal(result, [1, 2, 3, 0, 10, 12])
+
+
+@st.composite
+def fillings(draw: st.DrawFn) -> tuple[str, tuple[int, int], np.ndarray]:
+    """Partitions of boxes and strides over a matrix of zeros, in SaC, and what they give."""
+    rows, columns = draw(st.integers(1, 7)), draw(st.integers(1, 7))
+    expected = np.zeros((rows, columns), "float32")
+    written = np.zeros((rows, columns), bool)
+    parts: list[str] = []
+    for number in range(draw(st.integers(1, 5))):
+        lo = [draw(st.integers(0, extent)) for extent in (rows, columns)]
+        hi = [draw(st.integers(start, extent)) for start, extent in zip(lo, (rows, columns), strict=True)]
+        step = [draw(st.integers(1, 3)) for _ in range(2)]
+        width = [draw(st.integers(1, own)) for own in step]
+        i, j = np.indices((rows, columns))
+        inside = (i >= lo[0]) & (i < hi[0]) & (j >= lo[1]) & (j < hi[1])
+        inside &= ((i - lo[0]) % step[0] < width[0]) & ((j - lo[1]) % step[1] < width[1])
+        # The first partition that names an element counts.
+        expected[inside & ~written] = (10 * i + j + 100 * (number + 1))[inside & ~written]
+        written |= inside
+        generator = f"{lo} <= [i,j] < {hi} step {step} width {width}"
+        parts.append(f"[i,j] -> tof(10 * i + j + {100 * (number + 1)}) | {generator}")
+    parts.append(f"iv -> 0.0f | iv < [{rows}, {columns}]")
+    return "{ " + "; ".join(parts) + " }", (rows, columns), expected
+
+
+@given(fillings())
+def test_any_filling_is_what_its_partitions_say(filling: tuple[str, tuple[int, int], np.ndarray]) -> None:
+    text, _, expected = filling
+
+    kernel = tcjax.kernel(text)
+
+    np.testing.assert_array_equal(kernel(), expected)
+    np.testing.assert_array_equal(kernel.interpret(), expected)
