@@ -30,9 +30,7 @@ def numbers(*shape: int) -> np.ndarray:
     ],
     ids=["++", "++^", "rotate", "take_apl", "step", "interior"],
 )
-def test_parts_are_put_together_by_one_operation(
-    text: str, shapes: list[tuple[int, ...]], kind: type[object]
-) -> None:
+def test_parts_are_put_together_by_one_operation(text: str, shapes: list[tuple[int, ...]], kind: type[object]) -> None:
     arrays = [numbers(*shape) for shape in shapes]
 
     plan = plan_of(text, *arrays)

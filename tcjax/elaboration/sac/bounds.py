@@ -1,27 +1,17 @@
 """How far the index of a partition runs: what its generator says, and what its selections show."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
 
 from ...diagnostics import Code, CompileError
-from ...symbolic import Affine, Size, SizeVar
+from ...symbolic import Size, SizeVar
 from ...syntax.sac import tree
-from ..signature import ValueNeeded
-from .arrays import Array
 from .boxes import Grid
-from .draft import Draft, IndexNeeded
-from .scope import LengthUnknown, Scope
+from .draft import Draft
+from .evidence import Evaluate, Observed, observed
+from .scope import Scope
 from .statics import static_vector
-
-# The lengths of index vectors are looked for inside each other, so many deep.
-_DEEPEST: Final = 5
-
-# The free names of nodes, which are asked for again and again; each with its node, so that its `id` stays its own.
-_FREE: Final[dict[int, tuple[tree.Expr, dict[str, None]]]] = {}
-_MOST_REMEMBERED: Final = 10_000
-
-Evaluate = Callable[[tree.Expr, Scope], Array]
+from .walks import children, mentions, own_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,262 +183,11 @@ def _explicit(node: tree.Expr, what: str, scope: Scope, evaluate: Evaluate) -> t
     return static_vector(array, what, node.span, scope.draft)
 
 
-# ---------------------------------------------------------------- what selections show
-
-
-@dataclass(slots=True)
-class Observed:
-    """Upper bounds that selections show: of an index vector, or of each component by name; `seen` in words."""
-
-    vector: tuple[Size, ...] | None
-    scalars: dict[str, Size]
-    names: tuple[str, ...]
-    seen: list[str]
-    failed: CompileError | None = None
-
-    def complete(self, count: int, prefix: bool) -> bool:
-        """Whether every component has a bound; with `prefix` the first `count` of a longer vector are enough."""
-        if self.names:
-            return all(name in self.scalars for name in self.names)
-        if self.vector is None:
-            return count == 0
-        return len(self.vector) >= count if prefix else len(self.vector) == count
-
-    def sizes(self, count: int) -> tuple[Size, ...]:
-        if self.names:
-            return tuple(self.scalars[name] for name in self.names)
-        return (self.vector or ())[:count]
-
-
-def observed(partition: tree.Partition, scope: Scope, evaluate: Evaluate) -> Observed:
-    """What the selections of a body show of the bounds of its index."""
-    index = partition.index
-    names = index.names if isinstance(index, tree.IndexPattern) else ()
-    found = Observed(None, {}, names, [])
-    own = frozenset(names or ([index.name] if isinstance(index, tree.IndexVector) else []))
-    if not own:
-        return found
-    _Walk(found, own, evaluate, scope.draft).walk(partition.body, _bound_abstractly(partition, scope, evaluate), own)
-    return found
-
-
-class _Walk:
-    def __init__(self, found: Observed, own: frozenset[str], evaluate: Evaluate, draft: Draft) -> None:
-        self.found = found
-        self.own = own
-        self.evaluate = evaluate
-        self.draft = draft
-
-    def walk(self, node: tree.Expr, scope: Scope, visible: frozenset[str]) -> None:
-        """Adds what the node shows; `visible` are the partition's variables that nothing inside hides."""
-        if not visible:
-            return
-        match node:
-            case tree.Select(array, index):
-                self.walk(array, scope, visible)
-                for part in index:
-                    if not isinstance(part, tree.Dot):
-                        self.walk(part, scope, visible)
-                self.select(array, index, scope, visible)
-            case tree.Call("sel", (index, array)):
-                self.walk(array, scope, visible)
-                self.walk(index, scope, visible)
-                self.select(array, (index,), scope, visible)
-            case tree.Comprehension(partitions):
-                for partition in partitions:
-                    self.inside(partition, scope, visible)
-            case _:
-                for child in children(node):
-                    self.walk(child, scope, visible)
-
-    def inside(self, partition: tree.Partition, scope: Scope, visible: frozenset[str]) -> None:
-        generator = partition.generator
-        if generator is not None:
-            for bound in (generator.lower, generator.upper):
-                if bound is not None and not isinstance(bound.value, tree.Dot):
-                    self.walk(bound.value, scope, visible)
-            for part in (generator.step, generator.width):
-                if part is not None:
-                    self.walk(part, scope, visible)
-        index = partition.index
-        hidden = {index.name} if isinstance(index, tree.IndexVector) else set(index.names)
-        self.walk(partition.body, _bound_abstractly(partition, scope, self.evaluate), visible - hidden)
-
-    def select(
-        self, array: tree.Expr, index: tuple[tree.Expr | tree.Dot, ...], scope: Scope, visible: frozenset[str]
-    ) -> None:
-        spelt = len(index) == 1 and isinstance(index[0], tree.Vector)
-        if len(index) == 1 and isinstance(index[0], tree.Vector):
-            index = index[0].elements
-        vector = len(index) == 1 and not spelt and not self.found.names
-        if not vector and not self.found.names:
-            self.refuse_vectors(index, visible)
-        places = self.vector_place(index, visible) if vector else self.scalar_places(index, visible)
-        if not places or (self.draft.strict and mentions(array, self.own)):
-            return
-        try:
-            shape = self.evaluate(array, scope).shape
-        except LengthUnknown:
-            return
-        except CompileError as error:
-            self.found.failed = self.found.failed or error
-            return
-        for name, position, count, behind in places:
-            if not name:
-                self.take_vector(shape)
-            else:
-                axis = len(shape) - (count - position) if behind else position
-                if 0 <= axis < len(shape):
-                    self.take(name, shape[axis])
-
-    def refuse_vectors(self, index: tuple[tree.Expr | tree.Dot, ...], visible: frozenset[str]) -> None:
-        """Raises `CompileError` (TC0301) for an index vector as one of several components."""
-        for part in index:
-            if isinstance(part, tree.Name) and part.id in visible:
-                raise CompileError(
-                    Code.WRONG_TYPE,
-                    f"an index vector in a scalar context: `{part.id}` is one component of this index",
-                    part.span,
-                    help=f"select with the vector alone, `a[{part.id}]`, or join vectors first: `a[[0] ++ {part.id}]`",
-                )
-
-    def vector_place(
-        self, index: tuple[tree.Expr | tree.Dot, ...], visible: frozenset[str]
-    ) -> list[tuple[str, int, int, bool]]:
-        match index:
-            case (tree.Name(name),) if name in visible:
-                return [("", 0, 1, False)]
-            case _:
-                return []
-
-    def scalar_places(
-        self, index: tuple[tree.Expr | tree.Dot, ...], visible: frozenset[str]
-    ) -> list[tuple[str, int, int, bool]]:
-        places, behind = [], False
-        for position, part in enumerate(index):
-            if isinstance(part, tree.Dot):
-                behind = behind or part.many
-            elif isinstance(part, tree.Name) and part.id in visible and part.id in self.found.names:
-                places.append((part.id, position, len(index), behind))
-        return places
-
-    def take(self, name: str, extent: Size) -> None:
-        before = self.found.scalars.get(name)
-        self.found.scalars[name] = extent if before is None else self.smaller(before, extent)
-
-    def take_vector(self, shape: tuple[Size, ...]) -> None:
-        before = self.found.vector
-        if before is None:
-            self.found.vector = shape
-        else:
-            # A vector that selects from arrays of several ranks runs over the axes that all have.
-            self.found.vector = tuple(map(self.smaller, before, shape))
-
-    def smaller(self, first: Size, second: Size) -> Size:
-        return first if self.draft.number(first) <= self.draft.number(second) else second
-
-
-def children(node: tree.Expr) -> Iterator[tree.Expr]:
-    """The direct sub-expressions, those of partitions included."""
-    match node:
-        case tree.Number() | tree.Name():
-            return
-        case tree.Unary(_, operand):
-            yield operand
-        case tree.Binary(_, left, right):
-            yield left
-            yield right
-        case tree.Conditional(condition, then, otherwise):
-            yield condition
-            yield then
-            yield otherwise
-        case tree.Call(_, arguments):
-            yield from arguments
-        case tree.Vector(elements):
-            yield from elements
-        case tree.Select(array, index):
-            yield array
-            for part in index:
-                if not isinstance(part, tree.Dot):
-                    yield part
-        case tree.Comprehension(partitions):
-            for partition in partitions:
-                yield from generator_parts(partition)
-                yield partition.body
-
-
-def generator_parts(partition: tree.Partition) -> Iterator[tree.Expr]:
-    """The expressions of a generator."""
-    generator = partition.generator
-    if generator is None:
-        return
-    for bound in (generator.lower, generator.upper):
-        if bound is not None and not isinstance(bound.value, tree.Dot):
-            yield bound.value
-    for part in (generator.step, generator.width):
-        if part is not None:
-            yield part
-
-
-def mentions(node: tree.Expr, names: frozenset[str]) -> bool:
-    """Whether a name of the set occurs free in the expression."""
-    return not names.isdisjoint(free_names(node))
-
-
-def free_names(node: tree.Expr) -> dict[str, None]:
-    """The names that the expression does not bind itself, as they appear."""
-    known = _FREE.get(id(node))
-    if known is None or known[0] is not node:
-        found: dict[str, None] = {}
-        match node:
-            case tree.Name(name):
-                found[name] = None
-            case tree.Comprehension(partitions):
-                for partition in partitions:
-                    own = _own_names(partition.index)
-                    # In the order of the text: the body stands before the generator.
-                    found.update((name, None) for name in free_names(partition.body) if name not in own)
-                    for part in generator_parts(partition):
-                        found.update(free_names(part))
-            case _:
-                for child in children(node):
-                    found.update(free_names(child))
-        if len(_FREE) > _MOST_REMEMBERED:
-            _FREE.clear()
-        known = _FREE[id(node)] = (node, found)
-    return known[1]
-
-
-def _bound_abstractly(partition: tree.Partition, scope: Scope, evaluate: Evaluate) -> Scope:
-    """The scope of a body with an index of which only the number of components is known."""
-    index, draft = partition.index, scope.draft
-    if isinstance(index, tree.IndexPattern):
-        return scope.at(index, [Affine.of(draft.abstract(name)) for name in index.names])
-    for part in generator_parts(partition):
-        try:
-            shape = evaluate(part, scope).shape
-        except (CompileError, LengthUnknown, IndexNeeded, ValueNeeded):
-            continue
-        if len(shape) == 1:
-            return scope.at(index, [Affine.of(draft.abstract(index.name)) for _ in range(draft.number(shape[0]))])
-    hidden = scope.child({index.name: None})
-    if draft.depth >= _DEEPEST:
-        return hidden
-    draft.depth += 1
-    found = Observed(None, {}, (), [])
-    own = frozenset((index.name,))
-    _Walk(found, own, evaluate, draft).walk(partition.body, hidden, own)
-    draft.depth -= 1
-    if found.vector is None:
-        return hidden
-    return scope.at(index, [Affine.of(draft.abstract(index.name)) for _ in found.vector])
-
-
 def _no_upper_bound(partition: tree.Partition, found: Observed, count: int) -> CompileError:
     if found.failed is not None:
         return found.failed
     index = partition.index
-    selections = [_selection(node) for node in _selects(partition.body) if mentions(node, frozenset(_own_names(index)))]
+    selections = [_selection(node) for node in _selects(partition.body) if mentions(node, frozenset(own_names(index)))]
     seen = f"; selections seen: {', '.join(dict.fromkeys(selections))}" if selections else "; nothing is selected by it"
     if isinstance(index, tree.IndexVector):
         return CompileError(
@@ -492,10 +231,6 @@ def _selection(node: tree.Select) -> str:
 
     text = write_expr(node)
     return text if len(text) <= 40 else f"{text[:37]}..."
-
-
-def _own_names(index: tree.IndexVector | tree.IndexPattern) -> tuple[str, ...]:
-    return (index.name,) if isinstance(index, tree.IndexVector) else index.names
 
 
 def _shown(partition: tree.Partition) -> str:

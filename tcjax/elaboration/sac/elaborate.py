@@ -11,12 +11,12 @@ from ..outputs import local_shape
 from ..signature import CellFunction
 from ..spelling import did_you_mean
 from .arrays import Array
-from .bounds import children, free_names, generator_parts, mentions
 from .draft import Draft, Known
 from .expressions import LIBRARY, expression
 from .functions import results_of, with_lets
 from .reading import element, stored
 from .scope import Scope
+from .walks import children, free_names, generator_parts, mentions
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,18 +13,20 @@ from ..literals import Literal, literal
 from ..operators import convert_to
 from ..signature import ValueNeeded
 from ..spelling import counted, did_you_mean
-from . import structure
+from . import structure, windows
 from .arrays import Array, Ragged, agreed_kind, joined_kind, literal_vector, scalar, show_kind
-from .bounds import free_names
-from .comprehensions import comprehension, ragged
+from .cells import apply_python
+from .comprehensions import comprehension
 from .draft import Draft, IndexNeeded
 from .elementwise import binary, builtin, cast, choose, extremum, modulo, no_fold, part, unary, where
 from .folds import FOLDS, fold, fold_leading
-from .functions import apply_python, call_function
+from .functions import call_function
+from .ragged import ragged
 from .reading import element
 from .scope import Scope
 from .selections import select
 from .statics import evaluate, require_int, require_scalar, static_bool, static_int
+from .walks import free_names
 
 Operand = Callable[[tree.Expr, Scope], Array | Ragged]
 
@@ -171,17 +173,17 @@ def _structural(node: tree.Call, arguments: Sequence[Array], draft: Draft) -> Ar
         case ("sel", index, array):
             return select(array, [index], [span], span, draft)
         case ("take", amount, array):
-            return structure.take(amount, array, span, draft)
+            return windows.take(amount, array, span, draft)
         case ("drop", amount, array):
-            return structure.drop(amount, array, span, draft)
+            return windows.drop(amount, array, span, draft)
         case ("tile", shape, offset, array):
-            return structure.tile(shape, offset, array, span, draft)
+            return windows.tile(shape, offset, array, span, draft)
         case ("take_apl", amount, array):
-            return structure.take_apl(amount, array, span, draft)
+            return windows.take_apl(amount, array, span, draft)
         case ("drop_apl", amount, array):
-            return structure.drop_apl(amount, array, span, draft)
+            return windows.drop_apl(amount, array, span, draft)
         case ("tile_apl", shape, offset, array):
-            return structure.tile_apl(shape, offset, array, span, draft)
+            return windows.tile_apl(shape, offset, array, span, draft)
         case ("reverse", array):
             _need_axis(array, span)
             return structure.reverse(0, array, span, draft)

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...syntax.sac import tree
-from .bounds import children
 from .elaborate import Argument, Entry
 from .expressions import STRUCTURE
 from .folds import FOLDS
+from .walks import children
 
 # Functions of arrays, which nobody writes for numbers.
 _OF_CELLS: Final = frozenset((*FOLDS, *STRUCTURE)) - {"min", "max", "mod", "where"}

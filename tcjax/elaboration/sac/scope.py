@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 from ... import ir
 from ...diagnostics import Code, CompileError, Span
-from ...symbolic import Affine
+from ...symbolic import Affine, IndexVar
 from ...syntax.sac import tree
 from ..spelling import did_you_mean
 from .arrays import Array, scalar, vector
 from .draft import Draft
+from .walks import mentions
 
 
 class LengthUnknown(Exception):
@@ -49,3 +50,14 @@ class Scope:
             return self.child({index.name: vector([value for value, _ in values], free)})
         scalars = {name: scalar(value, used) for name, (value, used) in zip(index.names, values, strict=True)}
         return self.child(scalars)
+
+
+def free_indices(node: tree.Expr, scope: Scope) -> frozenset[IndexVar]:
+    """The indices around a comprehension on which its elements depend."""
+    return frozenset().union(
+        *(
+            value.free
+            for name, value in scope.names.items()
+            if value is not None and value.free and mentions(node, frozenset((name,)))
+        )
+    )

@@ -26,97 +26,6 @@ def shape_of(array: Array) -> Array:
     return literal_vector(tuple(_extent(size) for size in array.shape), "int32")
 
 
-def take(amount: Array, array: Array, span: Span, draft: Draft) -> Array:
-    """``take(v, a)``: so many of each leading axis, from the end where negative. Raises TC0706 beyond the array."""
-    counts = static_vector(amount, "the first argument of `take`", span, draft)
-    _check_length(counts, array, "take", span)
-    lows, shape = [], []
-    for count, extent in zip(counts, array.shape, strict=False):
-        number, available = draft.number(count), draft.number(extent)
-        if abs(number) > available:
-            raise _beyond("takes", abs(number), available, span)
-        lows.append(extent + count if number < 0 else Size.of(0))
-        shape.append(-count if number < 0 else count)
-    return _window(array, lows, (*shape, *array.shape[len(counts) :]), draft)
-
-
-def drop(amount: Array, array: Array, span: Span, draft: Draft) -> Array:
-    """``drop(v, a)``: without so many of each leading axis. Raises TC0706 beyond the array."""
-    counts = static_vector(amount, "the first argument of `drop`", span, draft)
-    _check_length(counts, array, "drop", span)
-    lows, shape = [], []
-    for count, extent in zip(counts, array.shape, strict=False):
-        number, available = draft.number(count), draft.number(extent)
-        if abs(number) > available:
-            raise _beyond("drops", abs(number), available, span)
-        lows.append(Size.of(0) if number < 0 else count)
-        shape.append(extent + count if number < 0 else extent - count)
-    return _window(array, lows, (*shape, *array.shape[len(counts) :]), draft)
-
-
-def tile(shape: Array, offset: Array, array: Array, span: Span, draft: Draft) -> Array:
-    """``tile(shp, off, a)``: the block of shape `shp` at `off`. Raises TC0706 beyond the array."""
-    counts = static_vector(shape, "the first argument of `tile`", span, draft)
-    _check_length(counts, array, "tile", span)
-    _check_nonnegative(counts, span, draft)
-    offsets = _components(offset, len(counts), "the second argument of `tile`", span, draft)
-
-    def check() -> None:
-        for index, count, extent in zip(offsets, counts, array.shape, strict=False):
-            start = _known_number(index, draft)
-            if start is not None and not 0 <= start <= start + draft.number(count) <= draft.number(extent):
-                raise _beyond("covers", start + draft.number(count), draft.number(extent), span)
-
-    if not draft.instances:
-        check()
-
-    def read(place: Place) -> Value:
-        check()
-        moved = tuple(p + o() for p, o in zip(place, offsets, strict=False))
-        return element(array, (*moved, *place[len(counts) :]), draft, span)
-
-    return Array(array.kind, (*counts, *array.shape[len(counts) :]), read, array.free | offset.free, names=array.names)
-
-
-def take_apl(amount: Array, array: Array, span: Span, draft: Draft) -> Array:
-    """``take_apl(v, a)``: as `take`, zeros beyond the array."""
-    counts = static_vector(amount, "the first argument of `take_apl`", span, draft)
-    _check_length(counts, array, "take_apl", span)
-    lows, shape = [], []
-    for count, extent in zip(counts, array.shape, strict=False):
-        negative = draft.number(count) < 0
-        lows.append(extent + count if negative else Size.of(0))
-        shape.append(-count if negative else count)
-    return _padded_window(array, lows, (*shape, *array.shape[len(counts) :]), draft)
-
-
-def drop_apl(amount: Array, array: Array, span: Span, draft: Draft) -> Array:
-    """``drop_apl(v, a)``: as `drop`, nothing where more is dropped than there is."""
-    counts = static_vector(amount, "the first argument of `drop_apl`", span, draft)
-    _check_length(counts, array, "drop_apl", span)
-    lows, shape = [], []
-    for count, extent in zip(counts, array.shape, strict=False):
-        number, available = draft.number(count), draft.number(extent)
-        if abs(number) >= available:
-            lows.append(Size.of(0))
-            shape.append(Size.of(0))
-        else:
-            lows.append(Size.of(0) if number < 0 else count)
-            shape.append(extent + count if number < 0 else extent - count)
-    return _window(array, lows, (*shape, *array.shape[len(counts) :]), draft)
-
-
-def tile_apl(shape: Array, offset: Array, array: Array, span: Span, draft: Draft) -> Array:
-    """``tile_apl(shp, off, a)``: as `tile`, zeros beyond the array."""
-    counts = static_vector(shape, "the first argument of `tile_apl`", span, draft)
-    _check_length(counts, array, "tile_apl", span)
-    _check_nonnegative(counts, span, draft)
-    offsets = static_vector(offset, "the second argument of `tile_apl`", span, draft)
-    if len(offsets) != len(counts):
-        raise _wrong_length("the second argument of `tile_apl`", len(offsets), len(counts), span)
-    return _padded_window(array, list(offsets), (*counts, *array.shape[len(counts) :]), draft)
-
-
 def concatenate(left: Array, right: Array, axis: int, span: Span, draft: Draft) -> Array:
     """``a ++ b`` along the first axis (0), ``a ++^ b`` along the last (-1). Raises TC0510, TC0605, TC0301."""
     if not left.rank or not right.rank:
@@ -172,7 +81,7 @@ def reverse(axis: int, array: Array, span: Span, draft: Draft) -> Array:
     def read(place: Place) -> Value:
         return element(array, (*place[:axis], last - place[axis], *place[axis + 1 :]), draft, span)
 
-    return _view(array, array.shape, read, names=array.names)
+    return view(array, array.shape, read, names=array.names)
 
 
 def rotate(axis: int, amount: Array, array: Array, span: Span, draft: Draft) -> Array:
@@ -188,7 +97,7 @@ def rotate(axis: int, amount: Array, array: Array, span: Span, draft: Draft) -> 
             moved = (place[axis] - _affine(amount, draft)).remainder(extent)
             return element(array, (*place[:axis], moved, *place[axis + 1 :]), draft, span)
 
-        return _view(array, array.shape, wrapped, free=amount.free, names=array.names)
+        return view(array, array.shape, wrapped, free=amount.free, names=array.names)
     by = draft.number(count) % number
     if by == 0:
         return array
@@ -203,7 +112,7 @@ def rotate(axis: int, amount: Array, array: Array, span: Span, draft: Draft) -> 
         return element(array, (*place[:axis], place[axis] - split, *place[axis + 1 :]), draft, span)
 
     return cased(
-        _view(array, array.shape, lambda place: zero(array.kind), names=array.names),
+        view(array, array.shape, lambda place: zero(array.kind), names=array.names),
         lambda: (
             Piece(_box(array.shape, axis, Size.of(0), split), front),
             Piece(_box(array.shape, axis, split, extent), back),
@@ -221,7 +130,7 @@ def shift(axis: int, amount: Array, fill: Array, array: Array, span: Span, draft
     extent = array.shape[axis]
     number = draft.number(extent)
     count = _static_or_none(amount, draft)
-    base = replace(_view(array, array.shape, lambda place: zero(kind), free=fill.free | amount.free), kind=kind)
+    base = replace(view(array, array.shape, lambda place: zero(kind), free=fill.free | amount.free), kind=kind)
 
     def filled(_: Place) -> Value:
         return element(fill, (), draft)
@@ -254,7 +163,7 @@ def shift(axis: int, amount: Array, fill: Array, array: Array, span: Span, draft
 
 def transpose(array: Array, span: Span, draft: Draft) -> Array:
     """``transpose(a)``: all axes reversed."""
-    return _view(
+    return view(
         array,
         array.shape[::-1],
         lambda place: element(array, place[::-1], draft, span),
@@ -265,7 +174,7 @@ def transpose(array: Array, span: Span, draft: Draft) -> Array:
 def reshape(shape: Array, array: Array, span: Span, draft: Draft) -> Array:
     """``reshape(shp, a)``: the elements in their order. Raises TC0605 unless there are as many."""
     extents = static_vector(shape, "the first argument of `reshape`", span, draft)
-    _check_nonnegative(extents, span, draft)
+    check_nonnegative(extents, span, draft)
     wanted, given = _product(draft.numbers(extents)), _product(draft.numbers(array.shape))
     if wanted != given:
         raise CompileError(
@@ -278,25 +187,25 @@ def reshape(shape: Array, array: Array, span: Span, draft: Draft) -> Array:
     def read(place: Place) -> Value:
         return element(array, _unravelled(_ravelled(place, extents), array.shape, draft), draft, span)
 
-    return _view(array, extents, read)
+    return view(array, extents, read)
 
 
 def genarray(shape: Array, cell: Array, span: Span, draft: Draft) -> Array:
     """``genarray(shp, x)``: `x` at every index."""
     extents = static_vector(shape, "the first argument of `genarray`", span, draft)
-    _check_nonnegative(extents, span, draft)
+    check_nonnegative(extents, span, draft)
     count = len(extents)
-    return _view(cell, (*extents, *cell.shape), lambda place: element(cell, place[count:], draft))
+    return view(cell, (*extents, *cell.shape), lambda place: element(cell, place[count:], draft))
 
 
 def iota(shape: Array, span: Span, draft: Draft) -> Array:
     """``iota(n)`` counts from 0; ``iota(shp)`` has at each index that index, as a vector."""
     if shape.rank == 0:
         extent = static_int(shape, "the argument of `iota`", span, draft)
-        _check_nonnegative((extent,), span, draft)
+        check_nonnegative((extent,), span, draft)
         return Array("int32", (extent,), lambda place: ir.integer(place[0]))
     extents = static_vector(shape, "the argument of `iota`", span, draft)
-    _check_nonnegative(extents, span, draft)
+    check_nonnegative(extents, span, draft)
 
     def read(place: Place) -> Value:
         index = literal_vector(tuple(scalar(ir.integer(p), p.variables) for p in place[:-1]), "int32")
@@ -327,21 +236,21 @@ def modarray(array: Array, index: Array, cell: Array, span: Span, draft: Draft) 
     kind = agreed_kind(array.kind, cell.kind)
     if kind is None:
         raise unequal_kinds("the array and the new cell of `modarray`", array, cell, span)
-    offsets = _components(index, count, "the index of `modarray`", span, draft)
-    fixed = [_known_number(offset, draft) for offset in offsets]
-    beyond = [
-        _beyond("names element", place, draft.number(extent), span)
+    offsets = components(index, count, "the index of `modarray`", span, draft)
+    fixed = [known_number(offset, draft) for offset in offsets]
+    outside = [
+        beyond("names element", place, draft.number(extent), span)
         for place, extent in zip(fixed, array.shape, strict=False)
         if place is not None and not 0 <= place < draft.number(extent)
     ]
-    if beyond:
+    if outside:
         if not draft.instances:
-            raise beyond[0]
+            raise outside[0]
 
         def refused(_: Place) -> Value:
-            raise beyond[0]
+            raise outside[0]
 
-        return replace(_view(array, array.shape, refused, free=cell.free | index.free), kind=kind)
+        return replace(view(array, array.shape, refused, free=cell.free | index.free), kind=kind)
     if array.cells is not None and count == 1 and fixed[0] is not None:
         cells = list(array.cells)
         cells[fixed[0]] = cell
@@ -356,7 +265,7 @@ def modarray(array: Array, index: Array, cell: Array, span: Span, draft: Draft) 
         old = conformed(element(array, place, draft, span), kind)
         return new if not count else operators.conditional(test, new, old, span)
 
-    base = replace(_view(array, array.shape, read, free=cell.free | index.free, names=array.names), kind=kind)
+    base = replace(view(array, array.shape, read, free=cell.free | index.free, names=array.names), kind=kind)
     if not all(place is not None for place in fixed):
         return base
     box = (*(Run(Size.of(p or 0), Size.of((p or 0) + 1)) for p in fixed), *whole(array.shape[count:]))
@@ -391,7 +300,7 @@ def unequal_kinds(what: str, first: Array, second: Array, span: Span) -> Compile
     )
 
 
-def _view(
+def view(
     array: Array,
     shape: Sequence[Size],
     read: Callable[[Place], Value],
@@ -400,39 +309,6 @@ def _view(
     names: tuple[str | None, ...] = (),
 ) -> Array:
     return Array(array.kind, tuple(shape), read, array.free | free, names=names)
-
-
-def _window(array: Array, lows: Sequence[Size], shape: tuple[Size, ...], draft: Draft) -> Array:
-    """The block of an array that begins at `lows` and has a shape."""
-    if array.cells is not None and len(lows) >= 1:
-        first, count = draft.number(lows[0]), draft.number(shape[0])
-        cells = array.cells[first : first + count]
-        if len(lows) > 1:
-            cells = tuple(_window(cell, lows[1:], shape[1:], draft) for cell in cells)
-        return replace(literal_vector(cells, array.kind), shape=shape, free=array.free)
-
-    def read(place: Place) -> Value:
-        moved = tuple(p + lo for p, lo in zip(place, lows, strict=False))
-        return element(array, (*moved, *place[len(lows) :]), draft)
-
-    return _view(array, shape, read, names=array.names)
-
-
-def _padded_window(array: Array, lows: Sequence[Size], shape: tuple[Size, ...], draft: Draft) -> Array:
-    """The same of an array in a sea of zeros."""
-    count = len(lows)
-    box: list[Run] = []
-    for low, extent, own in zip(lows, shape, array.shape, strict=False):
-        first = max(0, -draft.number(low))
-        last = min(draft.number(extent), draft.number(own) - draft.number(low))
-        box.append(Run(Size.of(first), Size.of(max(first, last))))
-
-    def read(place: Place) -> Value:
-        moved = tuple(p + lo for p, lo in zip(place, lows, strict=False))
-        return element(array, (*moved, *place[count:]), draft)
-
-    blank = _view(array, shape, lambda _: zero(array.kind), names=array.names)
-    return cased(blank, lambda: (Piece((*box, *whole(shape[count:])), read),), draft)
 
 
 def _ravelled(place: Place, shape: Sequence[Size]) -> Affine:
@@ -494,31 +370,21 @@ def _static_or_none(amount: Array, draft: Draft) -> Size | None:
     return found if isinstance(found, Size) else None
 
 
-def _components(array: Array, count: int, what: str, span: Span, draft: Draft) -> list[Callable[[], Affine]]:
+def components(array: Array, count: int, what: str, span: Span, draft: Draft) -> list[Callable[[], Affine]]:
     require_int(array, what, span)
     if array.rank > 1 or (array.rank == 1 and draft.number(array.shape[0]) != count):
         found = draft.number(array.shape[0]) if array.rank == 1 else array.rank
-        raise _wrong_length(what, found, count, span)
+        raise wrong_length(what, found, count, span)
     parts = [array] if not array.rank else [part(array, number, draft) for number in range(count)]
     return [lambda one=one: _affine(one, draft) for one in parts]
 
 
-def _known_number(offset: Callable[[], Affine], draft: Draft) -> int | None:
+def known_number(offset: Callable[[], Affine], draft: Draft) -> int | None:
     found = offset()
     return None if found.terms else draft.number(found.base)
 
 
-def _check_length(counts: Sequence[Size], array: Array, name: str, span: Span) -> None:
-    if len(counts) > array.rank:
-        raise CompileError(
-            Code.INDEX_TOO_LONG,
-            f"`{name}` names {len(counts)} axes, the array has {array.rank}",
-            span,
-            help="give at most one number for each axis",
-        )
-
-
-def _check_nonnegative(extents: Sequence[Size], span: Span, draft: Draft) -> None:
+def check_nonnegative(extents: Sequence[Size], span: Span, draft: Draft) -> None:
     for extent in draft.numbers(tuple(extents)):
         if extent < 0:
             raise CompileError(
@@ -529,7 +395,7 @@ def _check_nonnegative(extents: Sequence[Size], span: Span, draft: Draft) -> Non
             )
 
 
-def _wrong_length(what: str, found: int, wanted: int, span: Span) -> CompileError:
+def wrong_length(what: str, found: int, wanted: int, span: Span) -> CompileError:
     return CompileError(
         Code.BOUND_LENGTH,
         f"{what} has {found} components, here it needs {wanted}",
@@ -538,7 +404,7 @@ def _wrong_length(what: str, found: int, wanted: int, span: Span) -> CompileErro
     )
 
 
-def _beyond(what: str, number: int, available: int, span: Span) -> CompileError:
+def beyond(what: str, number: int, available: int, span: Span) -> CompileError:
     return CompileError(
         Code.OUT_OF_RANGE_SELECTION,
         f"this {what} {number} where the array has {available} elements",
