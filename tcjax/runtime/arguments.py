@@ -23,9 +23,8 @@ class Arguments:
 
 def arrange(front: Front, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Arguments:
     """Positional and named arguments by name. Raises `CompileError` for a wrong count or name (TC0503)."""
-    parameters, function = front.parameters, front.likely
-    initial = [tensor.name for tensor in function.initial] if function else []
-    sizes = [size.name for size in function.free_sizes] if function else []
+    parameters = front.parameters
+    initial, sizes = front.keywords
     names = [parameter.name for parameter in parameters]
     arrays: dict[str, Any] = dict(zip(names, args, strict=False))
     starts: dict[str, Any] = {}

@@ -1,11 +1,11 @@
 """From a program to bound plans, each stage done once: per definition, per types, per shapes."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from .. import ir, planning, ranges
-from ..diagnostics import Code, CompileError
+from ..diagnostics import CompileError
+from .depth import within_depth
 from .fronts import Call, Front, Shape
 
 
@@ -17,23 +17,15 @@ class Compiler:
     _bounds: dict[Call, ranges.Bound] = field(default_factory=dict)
     _plans: dict[Call, planning.Plan] = field(default_factory=dict)
 
-    @contextmanager
-    def within_depth(self) -> Iterator[None]:
-        """Turns a stack that is too short for the program, deep inside other calls, into a `CompileError` (TC0103)."""
-        try:
-            yield
-        except RecursionError:
-            raise CompileError(
-                Code.TOO_DEEP,
-                f"`{self.front.name}` nests too deeply for the stack that is left here",
-                self.front.span,
-                help="compute parts of its expressions in statements of their own",
-            ) from None
+    def within_depth(self) -> AbstractContextManager[None]:
+        """Turns a stack that is too short for the program into a `CompileError` (TC0103)."""
+        return within_depth(self.front.name, self.front.span)
 
     def bound(self, call: Call) -> ranges.Bound:
         """All ranges and sizes as numbers."""
         if call not in self._bounds:
-            function = self.front.function(call)
+            with self.within_depth():
+                function = self.front.function(call)
             shapes = {p.name: shape for p, shape in zip(self.front.parameters, call.shapes, strict=True)}
             sizes, initial = dict(call.sizes), dict(call.initial)
             try:

@@ -14,6 +14,7 @@ from ..elaboration import ValueNeeded
 from ..elaboration import sac as elaboration
 from ..syntax import sac
 from ..syntax.sac import tree
+from .depth import within_depth
 from .foreign import PythonFunction, wrap
 from .fronts import Call, Parameter, Shape, warn_about_64_bits
 from .options import Options
@@ -25,16 +26,21 @@ _PROBES = (11, 23)
 def read(text: str, name: str, first_line: int, options: Options) -> "Comprehensions":
     """What a text is for. Raises `CompileError` for a mistake that no argument mends."""
     program = sac.read(text, name, first_line)
-    return Comprehensions(program, elaboration.entry_of(program, options.fns), options)
+    return Comprehensions(program, _entry(program, options), options)
 
 
 def read_all(text: str, name: str, options: Options) -> "Iterator[Comprehensions]":
     """Every function of a text, and its expression."""
     program = sac.read(text, name)
     for function in program.functions:
-        yield Comprehensions(program, elaboration.entry_of(program, options.fns, function.name), options)
+        yield Comprehensions(program, _entry(program, options, function.name), options)
     if program.result is not None:
-        yield Comprehensions(program, elaboration.entry_of(program, options.fns), options)
+        yield Comprehensions(program, _entry(program, options), options)
+
+
+def _entry(program: tree.Program, options: Options, name: str | None = None) -> elaboration.Entry:
+    with within_depth(name or "kernel", program.span):
+        return elaboration.entry_of(program, options.fns, name)
 
 
 @dataclass(eq=False)
@@ -65,6 +71,11 @@ class Comprehensions:
             for p in self.entry.parameters
         )
 
+    @property
+    def keywords(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Outputs and sizes that a call may pass by keyword: there are none."""
+        return (), ()
+
     def text(self) -> str:
         return sac.write(self.program).rstrip("\n")
 
@@ -75,15 +86,16 @@ class Comprehensions:
                 for parameter, dtype, shape in zip(self.parameters, call.dtypes, call.shapes, strict=True)
             }
             known = {name: _elements(dtype, shape, data) for name, dtype, shape, data in call.values}
-            function = elaboration.elaborate(
-                self.program,
-                self.entry,
-                arguments,
-                known,
-                self.foreign,
-                self.options.accumulate,
-                strict=self.options.strict,
-            )
+            with within_depth(self.name, self.span):
+                function = elaboration.elaborate(
+                    self.program,
+                    self.entry,
+                    arguments,
+                    known,
+                    self.foreign,
+                    self.options.accumulate,
+                    strict=self.options.strict,
+                )
             warn_about_64_bits(function)
             self._functions[call] = function
         return self._functions[call]
@@ -101,7 +113,8 @@ class Comprehensions:
 
     def _for(self, arguments: Mapping[str, elaboration.Argument]) -> ir.Function | None:
         try:
-            return elaboration.elaborate(self.program, self.entry, arguments, {}, self.foreign)
+            with within_depth(self.name, self.span):
+                return elaboration.elaborate(self.program, self.entry, arguments, {}, self.foreign)
         except (CompileError, ValueNeeded):
             return None
 

@@ -85,6 +85,14 @@ class Definition:
         """Whether types are known only at a call."""
         return elaboration.needs_signature(self.definition, self.program, self.options.fns)
 
+    @cached_property
+    def keywords(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The outputs whose initial value, and the sizes whose value, a call may pass by keyword."""
+        if self.likely is None:
+            return (), ()
+        initial, sizes = self.likely.initial, self.likely.free_sizes
+        return tuple(tensor.name for tensor in initial), tuple(size.name for size in sizes)
+
     def text(self) -> str:
         return tc.write(self.definition)
 

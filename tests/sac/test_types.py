@@ -83,7 +83,6 @@ PROGRAMS = {
     "a partition of a literal": "{ iv -> 0 | . < iv < .; iv -> a[iv] }",
     "a partition of a float literal": "{ iv -> 0.5 | . < iv < .; iv -> a[iv] }",
     "holes": "{ [i,j] -> a[i,j] | [1,1] <= [i,j] < [3,4] }",
-    "zeros that come in": "shift(0, 1, 0, a)",
     "beyond the array": "take_apl([5], a)",
     "joined": "a ++ a",
     "a literal vector": "[a[0,0], 1, a[1,1]]",
@@ -104,10 +103,7 @@ PROGRAMS = {
     "max of two": "max(a, transpose(transpose(a)))",
     "a quotient": "a / 2",
     "a quotient by a float": "a / 2.0",
-    "a remainder": "a % 2",
-    "a floored remainder": "mod(a, 2)",
     "bits": "(a & 3) | (a ^ 1)",
-    "all bits": "~a",
     "shifts": "(a << 1) >> 1",
     "not": "!a",
     "any": "any(a)",
@@ -121,9 +117,6 @@ PROGRAMS = {
     "a strong double": "a + 1d",
     "a strong int": "a + 1i",
     "a strong long": "a + 1l",
-    "a function of it": "float[*] f(float[*] x) { return x + 1; } f(a)",
-    "a function of ints": "int[*] f(int[*] x) { return x + 1; } f(a)",
-    "a function of doubles": "double[*] f(double[*] x) { return x + 1; } f(a)",
 }
 # tcjax has these of complex numbers too, the reference has not.
 OF_REAL_NUMBERS = ("a mean", "absolute", "an exponential", "a root", "a logarithm", "an index of its type")
@@ -135,6 +128,7 @@ def test_every_program_over_a_type_gives_what_the_reference_gives(scalar: str) -
     given = {"a": array(scalar, 3, 4), "b": array(scalar, 4, 2, seed=1), "v": array("int32", 4, seed=2)}
     wrong = []
     for name, text in PROGRAMS.items():
+        # BUG, of the reference or of tcjax: complex64 + 1d is complex128 in tcjax, complex64 in the reference.
         if scalar in COMPLEX and name in OF_REAL_NUMBERS:
             continue
         used = {parameter: given[parameter] for parameter in given if f"{parameter}[" in text or parameter == "a"}
@@ -146,12 +140,44 @@ def test_every_program_over_a_type_gives_what_the_reference_gives(scalar: str) -
     assert not wrong, "\n" + "\n".join(wrong)
 
 
-@pytest.mark.parametrize("left", ALL)
-def test_two_types_join_as_in_the_reference(left: str) -> None:
-    for right in ALL:
-        given = {"a": array(left, 2), "b": array(right, 2, seed=1)}
-        check("a + b", "bfloat16", **given)
-        check("{ [i] -> a[i] | [i] < [1]; [i] -> b[i] }", "bfloat16", **given)
+# BUG, or decisions to make: here tcjax says kind type, and the reference gives values.
+DISPUTED = {
+    "an int literal comes in": "shift(0, 1, 0, a)",
+    "all bits of a bool": "~(a > 0)",
+    "a remainder of floats": "a % 2",
+    "a floored remainder of floats": "mod(a, 2)",
+    "a narrower argument of float": "float[*] f(float[*] x) { return x + 1; } f(a)",
+    "a narrower argument of int": "int[*] f(int[*] x) { return x + 1; } f(a)",
+    "a narrower argument of double": "double[*] f(double[*] x) { return x + 1; } f(a)",
+}
+
+
+@pytest.mark.parametrize("scalar", ["float16", "float32", "float64", "int8", "int32"])
+@pytest.mark.parametrize("name", DISPUTED)
+def test_a_disputed_program_gives_what_the_reference_gives(name: str, scalar: str) -> None:
+    check(DISPUTED[name], loose(scalar), a=array(scalar, 3, 4))
+
+
+def pairs_that_differ(text: str) -> list[str]:
+    """The pairs of types for which the kernel says something else than the reference."""
+    differ = []
+    for number, left in enumerate(ALL):
+        for right in ALL[: number + 1]:
+            try:
+                check(text, "bfloat16", a=array(left, 2), b=array(right, 2, seed=1))
+            except AssertionError as error:
+                differ.append(f"{left} {right}: {str(error).strip()[:200]}")
+    return differ
+
+
+def test_two_types_join_as_in_the_reference() -> None:
+    # BUG, of the reference or of tcjax: complex64 + float64 is complex128 in tcjax, complex64 in the reference.
+    assert not pairs_that_differ("a + b")
+
+
+def test_partitions_of_two_types_of_one_kind_join_as_in_the_reference() -> None:
+    # BUG, or a decision to make: float16 beside float32 is TC0301 in tcjax; "must agree in kind" would join them.
+    assert not pairs_that_differ("{ [i] -> a[i] | [i] < [1]; [i] -> b[i] }")
 
 
 @pytest.mark.parametrize("target", ALL)
@@ -233,9 +259,10 @@ def test_a_literal_takes_the_type_of_its_partner(scalar: str) -> None:
         "a * 2 + 1",
         "max(a, 1)",
         "a > 0 ? a : 1",
-        "[a, 1]",
-        "{ [i] -> 1 | [i] < [1]; [i] -> a | [i] < [2] }",
     ]
+    # Elements and partitions are of one kind.
+    own = "1" if scalar in INTEGERS else "0.5"
+    texts += [f"[a, {own}]", "{ [i] -> " + own + " | [i] < [1]; [i] -> a | [i] < [2] }"]
     for text in texts:
         with jax.enable_x64(True):
             found = tcjax.kernel(text, dialect="sac")(a=np.asarray(array(scalar)))
@@ -352,6 +379,7 @@ def test_the_typed_program_says_which_division_it_means() -> None:
     assert len({s.split("=")[-1] for s in shown.values()}) == 3
 
 
+# BUG, or a decision to make: TC0301 "`%` takes ints", for `mod` too; the reference has both.
 FLOAT_DIVISIONS = {"a / b": np.divide, "a % b": np.fmod, "mod(a, b)": np.mod}
 
 

@@ -149,10 +149,14 @@ def joined_kind(kinds: Iterable[Kind]) -> Kind:
 def agreed_kind(first: Kind, second: Kind) -> Kind | None:
     """The one kind of two cells that stand beside each other; None where they are of different kinds.
 
-    A literal adapts to its neighbour within integers and within floats.
+    They are of one kind if both are bools, integers, floats or complex numbers: then the wider type holds both, and a
+    literal adapts to its neighbour.
     """
     if isinstance(first, str) and isinstance(second, str):
-        return first if first == second else None
+        same = first == second or any(
+            kind(first) and kind(second) for kind in (types.is_integral, types.is_float, types.is_complex)
+        )
+        return types.join(first, second) if same else None
     if isinstance(first, Literal) and isinstance(second, Literal):
         return first if type(first.value) is type(second.value) else None
     weak, strong = (first, second) if isinstance(first, Literal) else (second, first)

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Final
 
 from ... import ir
-from ...diagnostics import Span
+from ...diagnostics import Code, CompileError, Span
 from ...symbolic import Affine, IndexVar, Interval, Size, SizeVar
 from ...syntax.sac import tree
 from ..literals import Value
@@ -15,6 +16,9 @@ from .arrays import Array
 from .narrowing import narrowed
 
 Number = bool | int | float | complex
+# A program of this many expressions and elements takes a second or two.
+_MOST_STEPS: Final = 50_000
+
 Known = Mapping[str, Callable[[tuple[int, ...]], Number]]
 
 
@@ -50,6 +54,7 @@ class Draft:
     number_of_statement: int = 0
     depth: int = 0
     calls: list[str] = field(default_factory=list)
+    steps: int = 0
     memory: dict[tuple[int, ...], tuple[tuple[object, ...], Array]] = field(default_factory=dict)
     # How many comprehensions, and branches that data or an index decides, are around what is elaborated.
     instances: int = 0
@@ -59,6 +64,17 @@ class Draft:
     _tags: dict[str, int] = field(default_factory=dict)
     _abstract: int = 0
     _counted: int = 0
+
+    def step(self, span: Span) -> None:
+        """Counts a piece of work. Raises `CompileError` (TC0103) for a program that means too much of it."""
+        self.steps += 1
+        if self.steps > _MOST_STEPS:
+            raise CompileError(
+                Code.TOO_DEEP,
+                "this program is too large once its functions and comprehensions are written out",
+                span,
+                help="compute parts of it in statements of their own, `x = ...;`, or split it into kernels",
+            )
 
     @property
     def recurs(self) -> bool:

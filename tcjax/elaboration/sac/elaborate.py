@@ -119,22 +119,14 @@ def elaborate(
     definitions = {function.name: function for function in program.functions}
     names = frozenset(entry.names)
     draft = Draft({}, known, functions, definitions, accumulate, strict, names, set(names))
-    try:
-        parameters, arrays = _parameters(entry, arguments, draft)
-        if entry.function is None:
-            scope = with_lets(program.lets, Scope(dict(zip(entry.names, arrays, strict=True)), draft), expression)
-            assert program.result is not None
-            results = (expression(program.result, scope),)
-        else:
-            results = results_of(entry.function, arrays, entry.span, draft, expression)
-        returns = _returns(results, draft)
-    except RecursionError:
-        raise CompileError(
-            Code.TOO_DEEP,
-            f"`{entry.name}` nests too deeply",
-            entry.span,
-            help="compute parts of its expressions in statements of their own, `x = ...;`",
-        ) from None
+    parameters, arrays = _parameters(entry, arguments, draft)
+    if entry.function is None:
+        scope = with_lets(program.lets, Scope(dict(zip(entry.names, arrays, strict=True)), draft), expression)
+        assert program.result is not None
+        results = (expression(program.result, scope),)
+    else:
+        results = results_of(entry.function, arrays, entry.span, draft, expression)
+    returns = _returns(results, draft)
     function = _without_unused(entry, parameters, returns, draft)
     ir.verify(function)
     return function

@@ -176,7 +176,9 @@ def compute(operator: str, left: Value, right: Value, span: Span, draft: Draft) 
         return operators.binary(operator, left, right, span)
     dtype = joined((left, right))
     if not types.is_integral(dtype):
-        return operators.binary("truediv", left, right, span)
+        return (
+            _called("fmod", (left, right), span) if operator == "%" else operators.binary("truediv", left, right, span)
+        )
     floored = "//" if operator == "/" else "%"
     if isinstance(left, Literal) and isinstance(right, Literal):
         if not right.value:
@@ -231,8 +233,6 @@ def _binary_kind(operator: str, left: Kind, right: Kind, span: Span) -> Kind:
         return joined_to
     if "bool" in (left, right):
         raise _wrong_type(f"`{operator}`", "numbers", "bool", span)
-    if operator == "%" and not is_int(joined_to):
-        raise _wrong_type("`%`", "ints", joined_to, span)
     return joined_to
 
 

@@ -62,6 +62,7 @@ LIBRARY: Final = frozenset((*STRUCTURE, *_CASTS, *FOLDS, *BUILTINS))
 
 def expression(node: tree.Expr, scope: Scope) -> Array:
     """The array value of an expression. Raises `CompileError`, and `ValueNeeded` where an argument's value decides."""
+    scope.draft.step(node.span)
     match node:
         case tree.Number(value, dtype):
             number = literal(value, node.span)

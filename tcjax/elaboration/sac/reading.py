@@ -12,6 +12,7 @@ from .statics import outside, values_of
 
 def element(array: Array, place: Place, draft: Draft, span: Span = NOWHERE) -> Value:
     """The element at a place, for the point of the statement that is being written."""
+    draft.step(span)
     if array.tensor is not None:
         return _access(array.tensor, array, place, draft, span)
     if array.keep is not None and array.closed and is_computed(array, draft):

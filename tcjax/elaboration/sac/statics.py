@@ -22,6 +22,8 @@ _NOWHERE: Final[Point] = MappingProxyType({})
 
 # A fold whose value decides a shape is computed point by point.
 _MOST_POINTS: Final = 1_000_000
+# JAX's arrays have as many axes at most, or few more.
+_MOST_AXES: Final = 64
 # Subscripts that are not affine are looked at one by one, so many of them.
 _MOST_VALUES: Final = 10_000
 # A size whose formula is longer becomes the number that it is.
@@ -48,6 +50,13 @@ def static_vector(array: Array, what: str, span: Span, draft: Draft) -> tuple[Si
         return (static_int(array, what, span, draft),)
     require_int(array, what, span)
     count = draft.number(array.shape[0])
+    if count > _MOST_AXES:
+        raise CompileError(
+            Code.BOUND_LENGTH,
+            f"{what} has {count} components: arrays have at most {_MOST_AXES} axes",
+            span,
+            help="give one component for each axis",
+        )
     return tuple(_size(array, (Affine.of(position),), what, span, draft) for position in range(count))
 
 
@@ -320,6 +329,10 @@ def _combined(expr: ir.Reduce, total: Static, found: Static, draft: Draft) -> St
 def _cast(value: Static, dtype: str, draft: Draft) -> Static:
     number = draft.number(value) if isinstance(value, Size) else value
     if types.is_integral(dtype):
+        if isinstance(number, float) and not math.isfinite(number):
+            raise CompileError(
+                Code.NOT_INTEGRAL, f"{number} is no integer, but its value decides a shape here", help="pass a number"
+            )
         return value if isinstance(value, Size) else Size.of(int(number))
     return bool(number) if dtype == "bool" else float(number)
 

@@ -11,7 +11,19 @@ from .. import operators
 from ..literals import Literal, Value, settled
 from ..signature import ValueNeeded
 from ..subscripts import affine
-from .arrays import Array, Piece, Place, Run, agreed_kind, conformed, is_int, literal_vector, scalar, show_kind
+from .arrays import (
+    Array,
+    Piece,
+    Place,
+    Run,
+    agreed_kind,
+    conformed,
+    is_int,
+    joined_kind,
+    literal_vector,
+    scalar,
+    show_kind,
+)
 from .draft import Draft, IndexNeeded
 from .elementwise import part
 from .reading import element, pieces_of, whole, zero
@@ -124,8 +136,8 @@ def rotate(axis: int, amount: Array, array: Array, span: Span, draft: Draft) -> 
 def shift(axis: int, amount: Array, fill: Array, array: Array, span: Span, draft: Draft) -> Array:
     """``shift(axis, n, fill, a)``: towards higher indices, `fill` where nothing comes from."""
     require_scalar(fill, "the fill of `shift`", span)
-    kind = agreed_kind(fill.kind, array.kind)
-    if kind is None:
+    kind = array.kind if isinstance(fill.kind, Literal) and array.kind != "bool" else agreed_kind(fill.kind, array.kind)
+    if kind is None or joined_kind((kind, fill.kind)) != kind:
         raise unequal_kinds("the fill and the array of `shift`", fill, array, span)
     extent = array.shape[axis]
     number = draft.number(extent)
