@@ -67,7 +67,6 @@ PROGRAMS: dict[str, tuple[str, dict[str, Any]]] = {
     "a result that is selected from": ("{ [i] -> soft(a[i])[1] }", {"a": A}),
     "a result that is selected from by an index": ("{ [i,j] -> soft(a[i])[j] | [i,j] < shape(a) }", {"a": A}),
     "a result that says how far an index runs": ("{ [i] -> { [j] -> widen(a[i])[j] } }", {"a": A}),
-    # BUG: KeyError in elaboration/sac/functions.py.
     "a result that decides a choice": ("{ [i] -> positive(a[i,0]) ? a[i] : -a[i] }", {"a": A}),
     "a result that is an index": ("{ [i] -> b[largest(a[i])] }", {"a": A, "b": B}),
     "under a fold": ("sum({ [i] -> norm(a[i]) })", {"a": A}),
@@ -191,7 +190,6 @@ PAIRS = "float[*], float[*] f(float[n,m] a) { p, s = { [i] -> pair(a[i]) }; retu
 
 
 def test_the_last_expression_may_have_several_results() -> None:
-    # BUG, or a decision to make: TC0503 "here one is needed"; the reference gives both.
     text = "float, float f(float x) { return (x, 2.0 * x); } f(b[0])"
     expected = evaluate(sac.read(text), {"b": B})
 
@@ -311,7 +309,6 @@ WRONG: dict[str, tuple[Callable[..., Any], str, tuple[str, ...]]] = {
     "it does not converge": (lambda x: growing(x), "{ [i] -> f(a[i]) }", ("name", "type")),
     "it calls itself without end": (lambda x: WRONG["it calls itself without end"][0](x), "f(a)", ("name", "type")),
     "it gives another thing than it said": (failing, "f(a)", ("name", "type")),
-    # BUG: a KeyError in Kernel._call, since `f` is no argument.
     "its result decides a length": (
         lambda x: jnp.argmax(x),
         "{ [i] -> i | [i] < [f(a)] }",

@@ -48,7 +48,9 @@ def join(left: str, right: str) -> str:
     """The type of an operation on two types: the higher kind, in the same kind the wider type."""
     kinds = [KINDS.index(kind_of(scalar)) for scalar in (left, right)]
     if kinds[0] != kinds[1]:
-        return left if kinds[0] > kinds[1] else right
+        higher, lower = (left, right) if kinds[0] > kinds[1] else (right, left)
+        # A complex number has two of the other's: of doubles, where the other is one.
+        return "complex128" if kind_of(higher) == "complex" and lower == "float64" else higher
     widths = [dtype_of(scalar).itemsize for scalar in (left, right)]
     if widths[0] != widths[1]:
         wide = left if widths[0] > widths[1] else right

@@ -13,7 +13,7 @@ from ..spelling import did_you_mean
 from .arrays import Array
 from .draft import Draft, Known
 from .expressions import LIBRARY, expression
-from .functions import results_of, with_lets
+from .functions import results_in, results_of, with_lets
 from .reading import element, stored
 from .scope import Scope
 from .walks import children, free_names, generator_parts, mentions
@@ -123,7 +123,7 @@ def elaborate(
     if entry.function is None:
         scope = with_lets(program.lets, Scope(dict(zip(entry.names, arrays, strict=True)), draft), expression)
         assert program.result is not None
-        results = (expression(program.result, scope),)
+        results = results_in(program.result, scope, expression)
     else:
         results = results_of(entry.function, arrays, entry.span, draft, expression)
     returns = _returns(results, draft)

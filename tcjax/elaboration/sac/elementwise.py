@@ -47,9 +47,9 @@ def binary(operator: str, left: Array | Ragged, right: Array | Ragged, span: Spa
 def unary(operator: str, operand: Array | Ragged, span: Span, draft: Draft) -> Array | Ragged:
     """``-x +x !x ~x``."""
     kind = operand.kind
-    fits = {"!": kind == "bool", "~": is_int(kind)}.get(operator, kind != "bool")
+    fits = {"!": kind == "bool", "~": is_int(kind) or kind == "bool"}.get(operator, kind != "bool")
     if not fits:
-        wanted = {"!": "bools", "~": "ints"}.get(operator, "numbers")
+        wanted = {"!": "bools", "~": "ints or bools"}.get(operator, "numbers")
         raise _wrong_type(f"`{operator}`", wanted, kind, span)
     if operator == "+":
         return operand

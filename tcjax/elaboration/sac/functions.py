@@ -1,15 +1,17 @@
 """Functions of the text: matched by type patterns, and written out where they are called."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final
 
 from ...diagnostics import Code, CompileError, Span
 from ...syntax.sac import tree
+from ..signature import ValueNeeded
 from .arrays import Array
 from .cells import apply_python
-from .draft import Draft
+from .draft import Draft, IndexNeeded
 from .patterns import match_all, typed
-from .reading import element
+from .reading import element, is_computed
 from .scope import Scope
 from .statics import evaluate as evaluate_static
 from .statics import static_bool
@@ -33,9 +35,9 @@ def call_function(
     if draft.depth > _DEEPEST:
         raise CompileError(
             Code.TOO_DEEP,
-            f"`{function.name}` calls itself without an end",
+            f"`{function.name}` is written out inside itself more than {_DEEPEST} times",
             span,
-            help="end a recursion by a condition on shapes: `dim(a) == 0 ? a : ...`",
+            help="end a recursion early, by a condition on shapes such as `dim(a) == 0 ? a : ...`, or repeat in Python",
         )
     draft.depth += 1
     draft.calls.append(function.name)
@@ -82,7 +84,9 @@ def with_lets(lets: Sequence[tree.Let], scope: Scope, evaluate: Evaluate) -> Sco
     """The scope behind some lets."""
     for let in lets:
         if len(let.names) == 1:
-            scope = scope.child({let.names[0]: evaluate(let.value, scope).called(let.names[0])})
+            value = evaluate(let.value, scope).called(let.names[0])
+            _prepare(value, scope.draft)
+            scope = scope.child({let.names[0]: value})
             continue
         found = _several(let, scope, evaluate)
         if len(found) != len(let.names):
@@ -96,14 +100,28 @@ def with_lets(lets: Sequence[tree.Let], scope: Scope, evaluate: Evaluate) -> Sco
     return scope
 
 
+def _prepare(value: Array, draft: Draft) -> None:
+    """Looks at a let before it is read, so that what it reads is stored one let after the other, however many."""
+    if value.closed and value.keep is not None:
+        with suppress(CompileError, IndexNeeded, ValueNeeded):
+            is_computed(value, draft)
+
+
+def results_in(node: tree.Expr, scope: Scope, evaluate: Evaluate) -> tuple[Array, ...]:
+    """What an expression gives: the results of a call, of anything else one array."""
+    match node:
+        case tree.Call(name, arguments) if name in scope.draft.definitions:
+            given = [evaluate(argument, scope) for argument in arguments]
+            return call_function(scope.draft.definitions[name], given, node.span, scope.draft, evaluate)
+        case tree.Call(name, arguments) if name in scope.draft.functions:
+            return apply_python(name, [evaluate(a, scope) for a in arguments], node.span, scope.draft)
+        case _:
+            return (evaluate(node, scope),)
+
+
 def _several(let: tree.Let, scope: Scope, evaluate: Evaluate) -> tuple[Array, ...]:
     """The results of a call, or of a comprehension each of whose bodies is one."""
     match let.value:
-        case tree.Call(name, arguments) if name in scope.draft.definitions:
-            given = [evaluate(argument, scope) for argument in arguments]
-            return call_function(scope.draft.definitions[name], given, let.value.span, scope.draft, evaluate)
-        case tree.Call(name, arguments) if name in scope.draft.functions:
-            return apply_python(name, [evaluate(a, scope) for a in arguments], let.value.span, scope.draft)
         case tree.Comprehension(partitions):
 
             def one(number: int) -> Array:
@@ -127,7 +145,7 @@ def _several(let: tree.Let, scope: Scope, evaluate: Evaluate) -> tuple[Array, ..
 
             return tuple(one(number) for number in range(len(let.names)))
         case _:
-            return (evaluate(let.value, scope),)
+            return results_in(let.value, scope, evaluate)
 
 
 def _check_guard(guard: tree.Expr, function: tree.Function, scope: Scope, span: Span, evaluate: Evaluate) -> None:

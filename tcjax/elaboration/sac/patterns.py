@@ -5,9 +5,10 @@ from dataclasses import replace
 
 from ... import ir
 from ...diagnostics import Code, CompileError, Span
+from ...ir import types
 from ...symbolic import Size
 from ...syntax.sac import tree
-from .arrays import Array, Kind, agreed_kind, conformed, is_float, is_int, literal_vector, scalar, show_kind
+from .arrays import Array, Kind, conformed, is_float, is_int, literal_vector, scalar, show_kind
 from .draft import Draft
 from .reading import element
 from .statics import evaluate
@@ -15,12 +16,12 @@ from .structure import shape_of
 
 
 def typed(pattern: tree.TypePattern, array: Array, what: str, span: Span) -> Array:
-    """The array as one of the pattern's element type: a wider type of the same kind takes it."""
+    """The array as one of the pattern's element type, if that holds all of its own."""
     wanted = pattern.scalar
     if array.kind == wanted:
         return array
     if isinstance(array.kind, str):
-        fits = agreed_kind(array.kind, wanted) == wanted
+        fits = (array.kind == "bool") == (wanted == "bool") and types.join(array.kind, wanted) == wanted
     else:
         fits = (is_int(array.kind) and wanted != "bool") or (is_float(array.kind) and is_float(wanted))
     if not fits:
