@@ -16,8 +16,8 @@ from .arrays import Array
 from .narrowing import narrowed
 
 Number = bool | int | float | complex
-# A program of this many expressions and elements takes a second or two.
-_MOST_STEPS: Final = 50_000
+# A program of this many expressions and elements takes two or three seconds.
+_MOST_STEPS: Final = 120_000
 
 Known = Mapping[str, Callable[[tuple[int, ...]], Number]]
 
