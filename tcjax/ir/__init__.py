@@ -2,6 +2,7 @@
 
 from . import builtins, types
 from .expressions import (
+    JOINS,
     Access,
     Binary,
     Call,
@@ -26,6 +27,7 @@ from .traversal import accesses, children, data_atoms, free_indices, rebuild, wa
 from .verifier import verify
 
 __all__ = [
+    "JOINS",
     "Access",
     "Accumulate",
     "ApplyForeign",

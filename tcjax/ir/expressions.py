@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Final
 
 from ..diagnostics import NOWHERE, Span
 from ..symbolic import Affine, IndexVar, Size
@@ -48,6 +49,17 @@ class Reducer(Enum):
     MAXK = "maxk"
     ARGMINK = "argmink"
     ARGMAXK = "argmaxk"
+
+
+# The operator that joins the results of a reduction over parts.
+JOINS: Final = {
+    Reducer.SUM: "+",
+    Reducer.PRODUCT: "*",
+    Reducer.MIN: "min",
+    Reducer.MAX: "max",
+    Reducer.ANY: "||",
+    Reducer.ALL: "&&",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,7 @@ from ..elaboration import sac as elaboration
 from ..syntax import sac
 from ..syntax.sac import tree
 from .depth import within_depth
-from .foreign import PythonFunction, wrap
-from .fronts import Call, Parameter, Shape, warn_about_64_bits
+from .fronts import Call, Caller, Parameter, Shape, warn_about_64_bits
 from .options import Options
 
 # Extents begin here when nothing but the text is known: what holds for both is a formula of the sizes.
@@ -44,7 +43,7 @@ def _entry(program: tree.Program, options: Options, name: str | None = None) -> 
 
 
 @dataclass(eq=False)
-class Comprehensions:
+class Comprehensions(Caller):
     """A SaC program: elaborated for the types, the shapes, and the values that decide shapes."""
 
     program: tree.Program
@@ -59,10 +58,6 @@ class Comprehensions:
     @property
     def span(self) -> Span:
         return self.entry.span
-
-    @cached_property
-    def foreign(self) -> Mapping[str, PythonFunction]:
-        return wrap(self.options.fns)
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -45,8 +45,19 @@ class Parameter:
     span: Span
 
 
+class Caller:
+    """A program that may call Python functions."""
+
+    options: Options
+
+    @cached_property
+    def foreign(self) -> Mapping[str, PythonFunction]:
+        """The functions from ``fns``, as elaboration sees them."""
+        return wrap(self.options.fns)
+
+
 @dataclass(eq=False)
-class Definition:
+class Definition(Caller):
     """A definition of index notation: typed once for the types and ranks of its arguments."""
 
     program: ast.Program
@@ -68,10 +79,6 @@ class Definition:
     @property
     def span(self) -> Span:
         return self.definition.span
-
-    @cached_property
-    def foreign(self) -> Mapping[str, PythonFunction]:
-        return wrap(self.options.fns)
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -14,14 +14,6 @@ from ..symbolic.affine import Atom
 from .guards import guard_ranges
 from .specialize import specialize
 
-_CONTINUED = {
-    Reducer.SUM: "+",
-    Reducer.PRODUCT: "*",
-    Reducer.MIN: "min",
-    Reducer.MAX: "max",
-    Reducer.ANY: "||",
-    Reducer.ALL: "&&",
-}
 # What operators of numbers mean for truth values.
 _OF_BOOL = {"+": "!=", "-": "!=", "^": "!=", "*": "&&", "&": "&&", "min": "&&", "|": "||", "max": "||"}
 
@@ -119,9 +111,9 @@ class _Canonical:
             value = ir.Select(guard, value, neutral, dtype)
         if value.dtype != statement.target.dtype:
             value = ir.Cast(value, statement.target.dtype)
-        if not statement.restart and not is_new and reducer in _CONTINUED:
+        if not statement.restart and not is_new and reducer in ir.JOINS:
             before = ir.Access(statement.target, statement.indices)
-            value = ir.Binary(_CONTINUED[reducer], before, value, value.dtype)
+            value = ir.Binary(ir.JOINS[reducer], before, value, value.dtype)
         return ir.Define(statement.target, statement.indices, value)
 
     def covers(self, statement: ir.Define | ir.Accumulate, box: Box) -> bool:

@@ -180,9 +180,9 @@ def _structural(node: tree.Call, arguments: Sequence[Array], draft: Draft) -> Ar
         case ("tile", shape, offset, array):
             return windows.tile(shape, offset, array, span, draft)
         case ("take_apl", amount, array):
-            return windows.take_apl(amount, array, span, draft)
+            return windows.take(amount, array, span, draft, fills=True)
         case ("drop_apl", amount, array):
-            return windows.drop_apl(amount, array, span, draft)
+            return windows.drop(amount, array, span, draft, fills=True)
         case ("tile_apl", shape, offset, array):
             return windows.tile_apl(shape, offset, array, span, draft)
         case ("reverse", array):

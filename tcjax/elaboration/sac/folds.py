@@ -29,15 +29,6 @@ FOLDS: Final = {
     "argmax": Reducer.ARGMAX,
 }
 
-# How the folds of parts join to the fold of all of them.
-_JOINS: Final = {
-    Reducer.SUM: "+",
-    Reducer.PRODUCT: "*",
-    Reducer.MIN: "min",
-    Reducer.MAX: "max",
-    Reducer.ANY: "||",
-    Reducer.ALL: "&&",
-}
 # Zeros that no partition covers change nothing.
 _SKIPS_ZERO: Final = frozenset((Reducer.SUM, Reducer.ANY))
 _MOST_PARTS: Final = 4
@@ -85,7 +76,7 @@ def _fold(reducer: Reducer, array: Array, span: Span, draft: Draft) -> Value:
         if reducer in POSITIONS:
             return literal(0, span)
         return reduced_value(reducer, value)
-    join = _JOINS.get(reducer)
+    join = ir.JOINS.get(reducer)
     if array.cells is not None and array.rank == 1 and join is not None and array.cells:
         total = element(array.cells[0], (), draft)
         for cell in array.cells[1:]:

@@ -13,29 +13,36 @@ from .statics import static_vector
 from .structure import beyond, cased, check_nonnegative, components, known_number, view, wrong_length
 
 
-def take(amount: Array, array: Array, span: Span, draft: Draft) -> Array:
-    """``take(v, a)``: so many of each leading axis, from the end where negative. Raises TC0706 beyond the array."""
-    counts = static_vector(amount, "the first argument of `take`", span, draft)
-    _check_length(counts, array, "take", span)
+def take(amount: Array, array: Array, span: Span, draft: Draft, *, fills: bool = False) -> Array:
+    """``take(v, a)``: so many of each leading axis, from the end where negative.
+
+    Raises TC0706 beyond the array; with `fills`, ``take_apl``, there are zeros instead.
+    """
+    counts = _counts(amount, "take_apl" if fills else "take", array, span, draft)
     lows, shape = [], []
     for count, extent in zip(counts, array.shape, strict=False):
         number, available = draft.number(count), draft.number(extent)
-        if abs(number) > available:
+        if abs(number) > available and not fills:
             raise beyond("takes", abs(number), available, span)
         lows.append(extent + count if number < 0 else Size.of(0))
         shape.append(-count if number < 0 else count)
-    return _window(array, lows, (*shape, *array.shape[len(counts) :]), draft)
+    window = _padded_window if fills else _window
+    return window(array, lows, (*shape, *array.shape[len(counts) :]), draft)
 
 
-def drop(amount: Array, array: Array, span: Span, draft: Draft) -> Array:
-    """``drop(v, a)``: without so many of each leading axis. Raises TC0706 beyond the array."""
-    counts = static_vector(amount, "the first argument of `drop`", span, draft)
-    _check_length(counts, array, "drop", span)
+def drop(amount: Array, array: Array, span: Span, draft: Draft, *, fills: bool = False) -> Array:
+    """``drop(v, a)``: without so many of each leading axis.
+
+    Raises TC0706 beyond the array; with `fills`, ``drop_apl``, nothing is left instead.
+    """
+    counts = _counts(amount, "drop_apl" if fills else "drop", array, span, draft)
     lows, shape = [], []
     for count, extent in zip(counts, array.shape, strict=False):
         number, available = draft.number(count), draft.number(extent)
         if abs(number) > available:
-            raise beyond("drops", abs(number), available, span)
+            if not fills:
+                raise beyond("drops", abs(number), available, span)
+            count, extent, number = Size.of(0), Size.of(0), 0
         lows.append(Size.of(0) if number < 0 else count)
         shape.append(extent + count if number < 0 else extent - count)
     return _window(array, lows, (*shape, *array.shape[len(counts) :]), draft)
@@ -43,8 +50,7 @@ def drop(amount: Array, array: Array, span: Span, draft: Draft) -> Array:
 
 def tile(shape: Array, offset: Array, array: Array, span: Span, draft: Draft) -> Array:
     """``tile(shp, off, a)``: the block of shape `shp` at `off`. Raises TC0706 beyond the array."""
-    counts = static_vector(shape, "the first argument of `tile`", span, draft)
-    _check_length(counts, array, "tile", span)
+    counts = _counts(shape, "tile", array, span, draft)
     check_nonnegative(counts, span, draft)
     offsets = components(offset, len(counts), "the second argument of `tile`", span, draft)
 
@@ -65,38 +71,9 @@ def tile(shape: Array, offset: Array, array: Array, span: Span, draft: Draft) ->
     return Array(array.kind, (*counts, *array.shape[len(counts) :]), read, array.free | offset.free, names=array.names)
 
 
-def take_apl(amount: Array, array: Array, span: Span, draft: Draft) -> Array:
-    """``take_apl(v, a)``: as `take`, zeros beyond the array."""
-    counts = static_vector(amount, "the first argument of `take_apl`", span, draft)
-    _check_length(counts, array, "take_apl", span)
-    lows, shape = [], []
-    for count, extent in zip(counts, array.shape, strict=False):
-        negative = draft.number(count) < 0
-        lows.append(extent + count if negative else Size.of(0))
-        shape.append(-count if negative else count)
-    return _padded_window(array, lows, (*shape, *array.shape[len(counts) :]), draft)
-
-
-def drop_apl(amount: Array, array: Array, span: Span, draft: Draft) -> Array:
-    """``drop_apl(v, a)``: as `drop`, nothing where more is dropped than there is."""
-    counts = static_vector(amount, "the first argument of `drop_apl`", span, draft)
-    _check_length(counts, array, "drop_apl", span)
-    lows, shape = [], []
-    for count, extent in zip(counts, array.shape, strict=False):
-        number, available = draft.number(count), draft.number(extent)
-        if abs(number) >= available:
-            lows.append(Size.of(0))
-            shape.append(Size.of(0))
-        else:
-            lows.append(Size.of(0) if number < 0 else count)
-            shape.append(extent + count if number < 0 else extent - count)
-    return _window(array, lows, (*shape, *array.shape[len(counts) :]), draft)
-
-
 def tile_apl(shape: Array, offset: Array, array: Array, span: Span, draft: Draft) -> Array:
     """``tile_apl(shp, off, a)``: as `tile`, zeros beyond the array."""
-    counts = static_vector(shape, "the first argument of `tile_apl`", span, draft)
-    _check_length(counts, array, "tile_apl", span)
+    counts = _counts(shape, "tile_apl", array, span, draft)
     check_nonnegative(counts, span, draft)
     offsets = static_vector(offset, "the second argument of `tile_apl`", span, draft)
     if len(offsets) != len(counts):
@@ -137,7 +114,9 @@ def _padded_window(array: Array, lows: Sequence[Size], shape: tuple[Size, ...], 
     return cased(blank, lambda: (Piece((*box, *whole(shape[count:])), read),), draft)
 
 
-def _check_length(counts: Sequence[Size], array: Array, name: str, span: Span) -> None:
+def _counts(amount: Array, name: str, array: Array, span: Span, draft: Draft) -> tuple[Size, ...]:
+    """The first argument of a window, at most one number for each axis."""
+    counts = static_vector(amount, f"the first argument of `{name}`", span, draft)
     if len(counts) > array.rank:
         raise CompileError(
             Code.INDEX_TOO_LONG,
@@ -145,3 +124,4 @@ def _check_length(counts: Sequence[Size], array: Array, name: str, span: Span) -
             span,
             help="give at most one number for each axis",
         )
+    return counts

@@ -20,14 +20,6 @@ from .generators import comprehension, interval_of
 _ONE = Size.of(1)
 
 _FROM_WIDE = (Reducer.SUM, Reducer.PRODUCT, Reducer.MEAN, Reducer.LOGSUMEXP)
-_CONTINUED: Mapping[Reducer, str] = {
-    Reducer.SUM: "+",
-    Reducer.PRODUCT: "*",
-    Reducer.MIN: "min",
-    Reducer.MAX: "max",
-    Reducer.ANY: "||",
-    Reducer.ALL: "&&",
-}
 
 
 class Body:
@@ -264,10 +256,10 @@ def _single(statement: ir.Accumulate, value: ir.Expr, dtype: str, guard: ir.Expr
 def _continued(statement: ir.Accumulate, before: tree.Expr, value: tree.Expr) -> tree.Expr:
     """What the element held, combined with the reduction."""
     reducer = statement.reducer
-    if reducer not in _CONTINUED:
+    if reducer not in ir.JOINS:
         help = f"compute the whole in one statement, with `{reducer.value}=!`"
         raise refuse("SaC", f"a `{reducer.value}` that goes on from what is there", statement.span, help=help)
-    operator = _CONTINUED[reducer]
+    operator = ir.JOINS[reducer]
     if statement.target.dtype == "bool":
         operator = {"+": "!=", "*": "&&", "min": "&&", "max": "||"}.get(operator, operator)
     if operator in ("min", "max"):
