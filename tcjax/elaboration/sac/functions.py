@@ -11,7 +11,7 @@ from .arrays import Array
 from .cells import apply_python
 from .draft import Draft, IndexNeeded
 from .patterns import match_all, typed
-from .reading import element, is_computed
+from .reading import element, is_computed, stored
 from .scope import Scope
 from .statics import evaluate as evaluate_static
 from .statics import static_bool
@@ -101,10 +101,14 @@ def with_lets(lets: Sequence[tree.Let], scope: Scope, evaluate: Evaluate) -> Sco
 
 
 def _prepare(value: Array, draft: Draft) -> None:
-    """Looks at a let before it is read, so that what it reads is stored one let after the other, however many."""
+    """Stores a let that is computed where it stands, before anything reads it: in order, and however many there are.
+
+    A mistake in it is one only if it is read.
+    """
     if value.closed and value.keep is not None:
         with suppress(CompileError, IndexNeeded, ValueNeeded):
-            is_computed(value, draft)
+            if is_computed(value, draft):
+                stored(value, draft)
 
 
 def results_in(node: tree.Expr, scope: Scope, evaluate: Evaluate) -> tuple[Array, ...]:
