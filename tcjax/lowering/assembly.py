@@ -25,13 +25,10 @@ def assemble(whole: Whole, values: Sequence[jax.Array]) -> jax.Array:
         case Pad(Part(stage), widths):
             return lax.pad(values[stage], jnp.zeros((), values[stage].dtype), widths)
         case Overlay(Part(base), Part(part), widths, apart, everywhere):
-            over = values[part]
-            if apart and not _BARRIERS_HOLD and not everywhere:
-                return lax.dynamic_update_slice(values[base], over, [before for before, _, _ in widths])
-            if not everywhere:
-                over = lax.pad(over, jnp.zeros((), over.dtype), widths)
+            over = values[part] if everywhere else lax.pad(values[part], jnp.zeros((), values[part].dtype), widths)
             found = jnp.where(_inside(over.shape, widths), over, values[base])
-            return lax.optimization_barrier(found) if apart else found
+            corner = values[base] if any(before for before, _, _ in widths) else values[part]
+            return _apart(found, corner) if apart else found
         case Interleave(axis, extent, parts):
             stacked = jnp.stack([assemble(part, values) for part in parts], axis + 1)
             shape = stacked.shape
@@ -39,6 +36,15 @@ def assemble(whole: Whole, values: Sequence[jax.Array]) -> jax.Array:
             return lax.slice_in_dim(joined, 0, extent, axis=axis)
         case _:
             assert_never(whole)
+
+
+def _apart(array: jax.Array, corner: jax.Array) -> jax.Array:
+    """The array, which nothing that reads it computes again; its first element is that of `corner`."""
+    if _BARRIERS_HOLD:
+        return lax.optimization_barrier(array)
+    # An update is not fused with what follows: here one of an element by itself, taken from where it came from.
+    first = lax.slice(corner, [0] * array.ndim, [1] * array.ndim)
+    return lax.dynamic_update_slice(array, first, [0] * array.ndim)
 
 
 def _inside(shape: tuple[int, ...], widths: Sequence[tuple[int, int, int]]) -> jax.Array:

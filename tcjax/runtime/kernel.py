@@ -239,12 +239,24 @@ def _call(
     values: tuple[Value, ...] = (),
 ) -> Call:
     return Call(
-        tuple(tuple(array.shape) for array in arrays),
+        tuple(_known_shape(array) for array in arrays),
         tuple(str(jax.dtypes.canonicalize_dtype(array.dtype)) for array in arrays),
-        tuple((name, tuple(array.shape)) for name, array in initial.items()),
+        tuple((name, _known_shape(array)) for name, array in initial.items()),
         sizes,
         values,
     )
+
+
+def _known_shape(array: Any) -> tuple[int, ...]:
+    """The shape. Raises `CompileError` (TC0901) for the symbolic sizes of `jax.export.symbolic_shape`."""
+    shape = tuple(array.shape)
+    if not all(isinstance(extent, int) for extent in shape):
+        raise CompileError(
+            Code.NOT_STATIC,
+            f"the sizes ({', '.join(map(str, shape))}) are not all numbers, and a kernel is planned for one shape",
+            help="export it for the shapes that will be passed, one `jax.ShapeDtypeStruct` of numbers each",
+        )
+    return shape
 
 
 def _intervals(found: ranges.SymbolicRanges) -> list[dict[str, Interval | None]]:

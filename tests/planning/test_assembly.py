@@ -1,5 +1,9 @@
 """Statements that fill one tensor part by part: which of them become one array, and that it is the right one."""
 
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given
@@ -90,3 +94,29 @@ def test_any_filling_is_what_its_partitions_say(filling: tuple[str, tuple[int, i
 
     np.testing.assert_array_equal(kernel(), expected)
     np.testing.assert_array_equal(kernel.interpret(), expected)
+
+
+TWICE = """
+b = { [i,j] -> (a[i-1,j] + a[i+1,j] + a[i,j-1] + a[i,j+1]) / 4.0 | [1,1] <= [i,j] < shape(a) - 1; iv -> a[iv] };
+{ [i,j] -> b[i-1,j] * b[i+1,j] | [1,1] <= [i,j] < shape(b) - 1; iv -> b[iv] }
+"""
+
+
+def test_a_part_over_a_whole_has_the_derivatives_of_an_update() -> None:
+    a = jnp.asarray(np.random.default_rng(0).normal(size=(12, 12)).astype("float32"))
+
+    def updated(a: jax.Array) -> jax.Array:
+        b = a.at[1:-1, 1:-1].set((a[:-2, 1:-1] + a[2:, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:]) / 4)
+        return b.at[1:-1, 1:-1].set(b[:-2, 1:-1] * b[2:, 1:-1])
+
+    def gradient(function: Callable[[jax.Array], jax.Array]) -> Callable[[jax.Array], jax.Array]:
+        return jax.grad(lambda a: jnp.sum(function(a) ** 2))
+
+    kernel = tcjax.kernel(TWICE)
+
+    assert [type(assembly.whole) for assembly in kernel.plan(a).assemblies.values()] == [Overlay, Overlay]
+    np.testing.assert_allclose(kernel(a), updated(a), rtol=1e-5)
+    np.testing.assert_allclose(jax.vmap(kernel)(jnp.stack([a, -a]))[1], updated(-a), rtol=1e-5)
+    np.testing.assert_allclose(gradient(kernel)(a), gradient(updated)(a), rtol=1e-4, atol=1e-5)
+    second = [jax.jvp(gradient(function), (a,), (a,))[1] for function in (kernel, updated)]
+    np.testing.assert_allclose(second[0], second[1], rtol=1e-3, atol=1e-4)

@@ -3,6 +3,7 @@
 import warnings
 
 import jax
+import jax.export
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -323,3 +324,14 @@ def test_a_stack_too_short_for_a_program_is_a_compile_error() -> None:
         kernel(*arrays((3,)))
 
     assert caught.value.code == "TC0103"
+
+
+@pytest.mark.parametrize("text", ["C(i) +=! A(i,j)", "{ [i] -> sum(A[i]) }"])
+def test_a_symbolic_size_is_refused_as_not_static(text: str) -> None:
+    kernel = tcjax.kernel(text)
+    shape = jax.export.symbolic_shape("n, 3")
+
+    with pytest.raises(tcjax.CompileError) as caught:
+        jax.export.export(jax.jit(kernel))(jax.ShapeDtypeStruct(shape, "float32"))
+
+    assert caught.value.code == "TC0901"
