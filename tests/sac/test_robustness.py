@@ -390,3 +390,14 @@ def test_a_program_that_was_too_deep_is_computed_where_there_is_room() -> None:
     attempt(lambda: at_depth(depth, lambda: kernel.plan(a=A)))
 
     np.testing.assert_allclose(kernel(A), np.abs(A).sum(1), rtol=1e-6)
+
+
+def test_deep_in_a_recursion_selections_show_the_same_bounds() -> None:
+    body = "{ [i] -> sum({ jv -> c[jv] * m[jv][i] }) }"
+    function = f"float[*] f(int k, float[*] c, float[*] m) {{ return k == 0 ? {body} : f(k - 1, c, m); }}"
+    c, m = np.arange(3, dtype="float32"), np.arange(12, dtype="float32").reshape(3, 4)
+
+    results = [tcjax.kernel(f"{function} f({depth}, c, m)")(c, m) for depth in (0, 7, 30)]
+
+    for result in results:
+        np.testing.assert_allclose(result, c @ m)

@@ -8,13 +8,13 @@ from ...diagnostics import Code, CompileError, Span
 from ...symbolic import Affine, IndexVar, Size
 from ...syntax.sac import tree
 from .. import operators
+from ..expressions import conjunction
 from ..literals import Value
 from .arrays import Array, Kind, Piece, Place, agreed_kind, conformed, show_kind
 from .bounds import Result, grids
 from .boxes import Grid, boxes_of, effective, is_empty
 from .draft import Draft
 from .evidence import Evaluate
-from .ragged import all_of
 from .reading import element, whole, zero
 from .scope import Scope, free_indices
 
@@ -170,7 +170,7 @@ def _contains(where: tuple[Grid, ...], place: Place, draft: Draft) -> "ir.Expr |
         if grid.step != 1:
             phase = ir.integer((index - draft.number(grid.lo)).remainder(grid.step))
             tests.append(ir.Binary("<", phase, ir.Const(grid.width, "int32"), "bool"))
-    return all_of(tests) or True
+    return conjunction(tests) or True
 
 
 def _check_inside(part: Part, where: tuple[Grid, ...], shape: tuple[Size, ...], draft: Draft) -> None:

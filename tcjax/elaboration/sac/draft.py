@@ -52,7 +52,8 @@ class Draft:
     sources: dict[str, Array] = field(default_factory=dict)
     ranges: dict[IndexVar, tuple[int, int]] = field(default_factory=dict)
     number_of_statement: int = 0
-    depth: int = 0
+    # How deep the lengths of index vectors are looked for inside each other.
+    searches: int = 0
     calls: list[str] = field(default_factory=list)
     steps: int = 0
     memory: dict[tuple[int, ...], tuple[tuple[object, ...], Array]] = field(default_factory=dict)

@@ -184,13 +184,15 @@ def _bound_abstractly(partition: tree.Partition, scope: Scope, evaluate: Evaluat
         if len(shape) == 1:
             return scope.at(index, [Affine.of(draft.abstract(index.name)) for _ in range(draft.number(shape[0]))])
     hidden = scope.child({index.name: None})
-    if draft.depth >= _DEEPEST:
+    if draft.searches >= _DEEPEST:
         return hidden
-    draft.depth += 1
     found = Observed(None, {}, (), [])
     own = frozenset((index.name,))
-    _Walk(found, own, evaluate, draft).walk(partition.body, hidden, own)
-    draft.depth -= 1
+    draft.searches += 1
+    try:
+        _Walk(found, own, evaluate, draft).walk(partition.body, hidden, own)
+    finally:
+        draft.searches -= 1
     if found.vector is None:
         return hidden
     return scope.at(index, [Affine.of(draft.abstract(index.name)) for _ in found.vector])

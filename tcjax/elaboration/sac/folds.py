@@ -6,7 +6,7 @@ from typing import Final
 from ... import ir
 from ...diagnostics import Code, CompileError, Span
 from ...ir import Reducer
-from ...symbolic import Affine, IndexVar, Size
+from ...symbolic import Affine, IndexVar
 from .. import operators
 from ..expressions import POSITIONS, accumulation_type, reduced_value
 from ..literals import Value, dtype_of, literal, settled
@@ -14,7 +14,7 @@ from .arrays import Array, Kind, Piece, Ragged, conformed, dtype_of_kind, show_k
 from .boxes import uncovered
 from .draft import Draft
 from .reading import element, pieces_of, stored, whole, zero
-from .storing import axis_name, given_ranges
+from .storing import along, axis_name, given_ranges
 
 FOLDS: Final = {
     "sum": Reducer.SUM,
@@ -104,28 +104,17 @@ def _fold(reducer: Reducer, array: Array, span: Span, draft: Draft) -> Value:
 
 
 def _reduce(reducer: Reducer, piece: Piece, array: Array, span: Span, draft: Draft) -> ir.Expr:
-    indices, runs, place = [], [], []
-    for axis, run in enumerate(piece.box):
-        name = axis_name(array.names, axis)
-        lo, hi = draft.number(run.lo), draft.number(run.hi)
-        if run.stride == 1:
-            index = draft.fresh(name, lo, max(lo, hi))
-            runs.append((index, run.lo, run.hi))
-            place.append(Affine.of(index))
-        else:
-            count = max(0, -((lo - hi) // run.stride))
-            index = draft.fresh(name, 0, count)
-            runs.append((index, Size.of(0), Size.of(count)))
-            place.append(Affine.of(index).scale(run.stride) + run.lo)
-        indices.append(index)
+    found = [along(run, axis_name(array.names, axis), draft) for axis, run in enumerate(piece.box)]
+    runs, place = [given for given, _ in found], tuple(position for _, position in found)
+    indices = tuple(index for index, _, _ in runs)
     if any(draft.number(lo) >= draft.number(hi) for _, lo, hi in runs):
         # Nothing is read: an empty array may have elements that nothing can compute.
         value: Value = zero(array.kind)
     else:
-        value = conformed(piece.read(tuple(place)), array.kind)
+        value = conformed(piece.read(place), array.kind)
     body = settled(reduced_value(reducer, value))
     ranges = given_ranges(runs, [body], draft)
-    return _reduction(reducer, tuple(indices), ranges, None, body, span, draft)
+    return _reduction(reducer, indices, ranges, None, body, span, draft)
 
 
 def _reduction(

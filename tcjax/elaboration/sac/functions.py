@@ -32,19 +32,17 @@ def call_function(
             span,
             help=f"give it {', '.join(parameter.name for parameter in function.parameters) or 'nothing'}",
         )
-    if draft.depth > _DEEPEST:
+    if len(draft.calls) > _DEEPEST:
         raise CompileError(
             Code.TOO_DEEP,
             f"`{function.name}` is written out inside itself more than {_DEEPEST} times",
             span,
             help="end a recursion early, by a condition on shapes such as `dim(a) == 0 ? a : ...`, or repeat in Python",
         )
-    draft.depth += 1
     draft.calls.append(function.name)
     try:
         return results_of(function, arguments, span, draft, evaluate)
     finally:
-        draft.depth -= 1
         draft.calls.pop()
 
 

@@ -1,12 +1,11 @@
 """Comprehensions whose bounds depend on indices around them, or on data: what a fold runs over."""
 
-from collections.abc import Sequence
-
 from ... import ir
 from ...diagnostics import Code, CompileError
 from ...symbolic import Affine, Clamp, Size
 from ...syntax.sac import tree
 from .. import operators
+from ..expressions import conjunction
 from ..literals import Value, settled
 from ..subscripts import affine
 from .arrays import Kind, Points, Ragged, agreed_kind, conformed
@@ -111,9 +110,9 @@ def _points(
             )
             for test in _moving_tests(where, lo, hi, step, width, partition is last)
         ]
-        condition = all_of(tests)
+        condition = conjunction(tests)
         value = found if condition is None else operators.conditional(condition, found, value, partition.span)
-    return Points(tuple(indices), tuple(ranges), all_of(guards), value)
+    return Points(tuple(indices), tuple(ranges), conjunction(guards), value)
 
 
 def _moving_tests(where: Affine, lo: Affine, hi: Affine, step: int, width: int, is_last: bool) -> list[ir.Expr]:
@@ -258,11 +257,3 @@ def _hull(value: Affine, draft: Draft) -> tuple[int, int]:
         here = 0 if value.terms else draft.number(value.base)
         return here, here
     return found
-
-
-def all_of(tests: Sequence[ir.Expr]) -> ir.Expr | None:
-    """The conditions joined by ``&&``; None for none."""
-    joined: ir.Expr | None = None
-    for test in tests:
-        joined = test if joined is None else ir.Binary("&&", joined, test, "bool")
-    return joined

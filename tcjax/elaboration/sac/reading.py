@@ -4,6 +4,7 @@ from ... import ir
 from ...diagnostics import NOWHERE, Span
 from ...symbolic import Affine, Size, clamp
 from .. import operators
+from ..expressions import conjunction
 from ..literals import Literal, Value, settled
 from .arrays import Array, Kind, Piece, Place, Run, conformed
 from .draft import Draft
@@ -193,12 +194,7 @@ def _membership(box: tuple[Run, ...], place: Place, draft: Draft) -> "ir.Expr | 
                 tests.append(ir.Binary("==", ir.integer(phase), ir.Const(0, "int32"), "bool"))
             elif phase.constant:
                 return False
-    if not tests:
-        return True
-    joined = tests[0]
-    for test in tests[1:]:
-        joined = ir.Binary("&&", joined, test, "bool")
-    return joined
+    return conjunction(tests) or True
 
 
 def _integer(size: Size) -> ir.Expr:

@@ -10,7 +10,7 @@ from ...symbolic import Affine, IndexVar, Size
 from ..literals import Value, settle, settled
 from .arrays import Array, Piece, Place, Run, conformed, dtype_of_kind
 from .draft import Draft
-from .reading import element, pieces_of, whole, zero
+from .reading import element, is_inside, pieces_of, whole, zero
 
 # What an axis' index is called where the text gives no name.
 _NAMES: Final = "ijklmnpqrs"
@@ -130,20 +130,24 @@ def _point(
     runs: list[tuple[IndexVar, Size, Size]] = []
     place: list[Affine] = []
     for axis, run in enumerate(box):
-        lo, hi = draft.number(run.lo), draft.number(run.hi)
-        name = axis_name(names, axis)
-        if run.stride != 1:
-            count = max(0, -((lo - hi) // run.stride))
-            index = draft.fresh(name, 0, count)
-            runs.append((index, Size.of(0), Size.of(count)))
-            place.append(Affine.of(index).scale(run.stride) + run.lo)
-        elif hi - lo == 1 and draft.number(target.shape[axis]) != 1:
+        if draft.number(run.hi) - draft.number(run.lo) == 1 and draft.number(target.shape[axis]) != 1:
             place.append(Affine.of(run.lo))
         else:
-            index = draft.fresh(name, lo, hi)
-            runs.append((index, run.lo, run.hi))
-            place.append(Affine.of(index))
+            given, position = along(run, axis_name(names, axis), draft)
+            runs.append(given)
+            place.append(position)
     return runs, tuple(place)
+
+
+def along(run: Run, name: str, draft: Draft) -> tuple[tuple[IndexVar, Size, Size], Affine]:
+    """A new index that runs over a run, with its range, and the places that it names."""
+    lo, hi = draft.number(run.lo), draft.number(run.hi)
+    if run.stride == 1:
+        index = draft.fresh(name, lo, max(lo, hi))
+        return (index, run.lo, run.hi), Affine.of(index)
+    count = max(0, -((lo - hi) // run.stride))
+    index = draft.fresh(name, 0, count)
+    return (index, Size.of(0), Size.of(count)), Affine.of(index).scale(run.stride) + run.lo
 
 
 def axis_name(names: tuple[str | None, ...], axis: int) -> str:
@@ -155,13 +159,9 @@ def axis_name(names: tuple[str | None, ...], axis: int) -> str:
 def _is_harmless(piece: Piece, draft: Draft) -> bool:
     """Whether the part may be computed at places where another one counts."""
     with draft.statement():
-        place: list[Affine] = []
-        for run in piece.box:
-            lo, hi = draft.number(run.lo), draft.number(run.hi)
-            count = max(0, -((lo - hi) // run.stride))
-            place.append(Affine.of(draft.fresh("_", 0, count)).scale(run.stride) + run.lo)
+        place = tuple(along(run, "_", draft)[1] for run in piece.box)
         try:
-            value = settled(piece.read(tuple(place)))
+            value = settled(piece.read(place))
         except CompileError:
             return False
         return all(map(lambda node: _harmless(node, draft), ir.walk(value)))
@@ -174,10 +174,6 @@ def _harmless(node: ir.Expr, draft: Draft) -> bool:
         case ir.Binary(operator):
             return operator in _HARMLESS
         case ir.Access(tensor, indices):
-            for index, extent in zip(indices, tensor.shape, strict=True):
-                found = draft.interval(index)
-                if found is None or found[0] < 0 or found[1] >= draft.number(extent):
-                    return False
-            return True
+            return is_inside(tensor.shape, indices, draft)
         case _:
             return False
