@@ -2,8 +2,9 @@
 
 from . import nodes
 from .cost import Cost, cost_of
-from .plan import Call, CallForeign, Compute, Plan, Stage, Store, make_plan
+from .plan import make_plan
 from .printer import name_of, reason_of, show_node, show_plan
+from .stages import Call, CallForeign, Compute, Plan, Stage, Store
 
 __all__ = [
     "Call",

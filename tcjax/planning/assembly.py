@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from .nodes import Lookup, Node, Read, operands
 
 if TYPE_CHECKING:
-    from .plan import Compute, Stage
+    from .stages import Compute, Stage
 
 # More parts than this are written one after the other.
 MOST_PARTS: Final = 64
@@ -113,7 +113,7 @@ def assemblies(stages: Sequence["Stage"]) -> dict[int, Assembly]:
 
 def _group(stages: Sequence["Stage"], first: int) -> Iterator["Compute"]:
     """The stages from `first` on that write disjoint boxes of one new tensor, which none of them reads."""
-    from .plan import Compute
+    from .stages import Compute
 
     for number in range(first, len(stages)):
         stage = stages[number]
@@ -151,7 +151,7 @@ def _overlaid(group: Sequence["Compute"], later: Sequence["Stage"]) -> Overlay |
 
 
 def _reads_any(stage: "Stage", target: str) -> bool:
-    from .plan import Compute
+    from .stages import Compute
 
     return isinstance(stage, Compute) and _reads(stage.value, target)
 

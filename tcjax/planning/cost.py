@@ -25,7 +25,7 @@ from .nodes import (
     Window,
     operands,
 )
-from .plan import Call, CallForeign, Compute, Plan
+from .stages import Call, CallForeign, Compute, Plan
 
 # A transcendental function costs about this many multiply-adds.
 BUILTIN_FLOPS = 10

@@ -21,7 +21,7 @@ from .nodes import (
     Unroll,
     operands,
 )
-from .plan import Call, CallForeign, Compute, Plan
+from .stages import Call, CallForeign, Compute, Plan
 
 
 def show_plan(plan: Plan) -> str:

@@ -8,6 +8,8 @@ from ..symbolic import Affine, IndexVar, Interval
 from .nodes import Apply, Axes, Fill, Node
 
 Box = Mapping[IndexVar, tuple[int, int]]
+# The logical index of the first element in each dimension: of what a loop computes piece by piece, it moves.
+Origins = Mapping[str, tuple[int | Affine, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +21,7 @@ class Scope:
 
     box: Box
     shapes: Mapping[str, tuple[int, ...]]
-    origins: Mapping[str, tuple[int, ...]]
+    origins: Origins
     order: Mapping[IndexVar, int]
     unrolled: frozenset[IndexVar] = frozenset()
     live: Node | None = None

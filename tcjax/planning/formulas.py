@@ -1,0 +1,185 @@
+"""One statement as a computation and where its values go."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from .. import ir, ranges, transforms
+from ..ir import Reducer
+from ..symbolic import Affine, IndexVar
+from .factors import masked
+from .folds import plan_fold
+from .nodes import Lookup, Node, Strip
+from .reads import as_strip, plan_integer
+from .reductions import plan_reduce
+from .scope import POSITIONS, RESTARTING, Origins, Scope, fill, identity
+from .stages import Compute, Store
+from .values import branch, plan_value
+from .widening import widened
+
+Formula = TypeVar("Formula", bound="ir.Define | ir.Accumulate")
+
+
+def plan_formula(
+    statement: ir.Define | ir.Accumulate,
+    box: ranges.Box,
+    shapes: Mapping[str, tuple[int, ...]],
+    origins: Origins,
+    *,
+    defined: bool,
+    loops: frozenset[IndexVar] = frozenset(),
+) -> Compute:
+    """One statement whose sizes are numbers and whose given ranges are guards.
+
+    `defined` says that its target may have content; `loops` are indices of enclosing loops, whose ranges are in the
+    box, and which origins may use.
+    """
+    target = statement.target
+    statement, box = _split(_without_empty(statement, box), box)
+    scope = Scope(box, shapes, origins, _order(statement, box), loops)
+    store = replace(_store(statement.indices, scope, target.name), keeps=defined)
+    if isinstance(statement, ir.Define):
+        accumulate = target.dtype
+        value, mask = _defined(statement, scope)
+        store = replace(store, mask=mask)
+    else:
+        accumulate = statement.accumulate
+        value, store = _accumulated(statement, store, scope)
+    return Compute(target.name, target.dtype, shapes[target.name], accumulate, value, store, statement, box)
+
+
+def _without_empty(statement: Formula, box: ranges.Box) -> Formula:
+    """The statement with what is evaluated at no point as constants.
+
+    Those are inline reductions over nothing, which change with no index, and the whole right side where a left index
+    has no values: JAX cannot differentiate all of its operations on empty arrays.
+    """
+
+    def empty(indices: Iterable[IndexVar]) -> bool:
+        return any(box[index][1] <= box[index][0] for index in indices)
+
+    def visit(expr: ir.Expr) -> ir.Expr:
+        if isinstance(expr, ir.Reduce) and empty(expr.indices):
+            return _constant(identity(expr.reducer, expr.dtype), expr)
+        return ir.rebuild(expr, visit)
+
+    if empty(index for subscript in statement.indices for index in subscript.variables):
+        unguarded = replace(statement.domain, guard=None)
+        return replace(statement, value=_constant(0, statement.value), domain=unguarded)
+    guard = statement.domain.guard
+    domain = replace(statement.domain, guard=None if guard is None else visit(guard))
+    return replace(statement, value=visit(statement.value), domain=domain)
+
+
+def _constant(value: bool | int | float, of: ir.Expr) -> ir.Const:
+    """A constant in the place and of the type of an expression."""
+    dtype = of.dtype
+    kind = complex if ir.types.is_complex(dtype) else float if ir.types.is_float(dtype) else type(value)
+    return ir.Const(bool(value) if dtype == "bool" else kind(value), dtype, span=of.span)
+
+
+def _split(statement: Formula, box: ranges.Box) -> tuple[Formula, ranges.Box]:
+    """The statement without floors; an index of the left side of which only a quotient is left there, is reduced.
+
+    ``O(i / 2) +=! A(i)`` is ``O(i1) +=! A(2*i1 + i0)``.
+    """
+    if isinstance(statement, ir.Accumulate) and statement.reducer in POSITIONS:
+        # A position counts the points of the reduction alone.
+        return statement, box
+    split, parts = transforms.split_floors(statement, box)
+    if isinstance(split, ir.Accumulate):
+        left = frozenset[IndexVar]().union(*(index.variables for index in split.indices))
+        before = frozenset[IndexVar]().union(*(index.variables for index in statement.indices))
+        inside = {index for node in ir.walk(split.value) if isinstance(node, ir.Reduce) for index in node.indices}
+        lost = (before | (parts.keys() - box.keys())) & parts.keys() - left - inside - set(split.reduction)
+        split = replace(split, reduction=(*sorted(lost, key=str), *split.reduction))
+    return split, parts
+
+
+def _defined(statement: ir.Define, scope: Scope) -> tuple[Node, Node | None]:
+    """The values and where they count."""
+    guard = statement.domain.guard
+    if guard is None:
+        return plan_value(statement.value, scope), None
+    mask = plan_value(guard, scope)
+    return plan_value(statement.value, branch(statement.value, mask, scope)), mask
+
+
+def _accumulated(statement: ir.Accumulate, store: Store, scope: Scope) -> tuple[Node, Store]:
+    """The values and how they are stored."""
+    reducer, guard = statement.reducer, statement.domain.guard
+    meets = any(isinstance(dimension, Lookup) for dimension in store.dimensions)
+
+    def reduced(by: Reducer, body: ir.Expr, accumulate: str, dtype: str) -> Node:
+        reduce = ir.Reduce(by, statement.reduction, (), guard, body, None, accumulate, dtype)
+        return plan_reduce(reduce, scope) if statement.reduction else _unreduced(reduce, scope)
+
+    body, accumulate = statement.value, statement.accumulate
+    mask = weight = None
+    if reducer in RESTARTING and (meets or not statement.restart):
+        mask = _takes_part(statement, scope)
+    if reducer is Reducer.MEAN and meets:
+        value = reduced(Reducer.SUM, body, accumulate, accumulate)
+        weight = reduced(Reducer.SUM, ir.Const(1, "int32"), "int32", "int32")
+    elif reducer in RESTARTING and meets:
+        value = reduced(reducer, body, body.dtype, "int32")
+        extremum = Reducer.MIN if reducer is Reducer.ARGMIN else Reducer.MAX
+        weight = reduced(extremum, body, body.dtype, body.dtype)
+    else:
+        value = reduced(reducer, body, accumulate, "int32" if reducer in POSITIONS else accumulate)
+    blank = identity(reducer, accumulate)
+    store = replace(store, combine=reducer, restart=statement.restart, blank=blank, mask=mask, weight=weight)
+    return value, store
+
+
+def _takes_part(statement: ir.Accumulate, scope: Scope) -> Node | None:
+    """Whether any point of an element takes part; None where all do."""
+    if scope.points(statement.reduction) == 0:
+        return fill(False, "bool")
+    if statement.domain.guard is None:
+        return None
+    return plan_fold(Reducer.ANY, statement.reduction, statement.domain.guard, None, "bool", scope)
+
+
+def _unreduced(reduce: ir.Reduce, scope: Scope) -> Node:
+    """An accumulation without a reduction index: the value itself, or the identity where the guard is false."""
+    if reduce.reducer in POSITIONS:
+        return fill(0, "int32")
+    body = widened(reduce.body, reduce.accumulate)
+    body = masked(reduce.guard, body, identity(reduce.reducer, body.dtype))
+    return scope.cast(plan_value(body, scope), reduce.accumulate)
+
+
+def _order(statement: ir.Define | ir.Accumulate, box: ranges.Box) -> dict[IndexVar, int]:
+    """Left-side indices first, as they lie in memory, then the reduction's, then those of inline reductions."""
+    order: dict[IndexVar, int] = {}
+    for subscript in statement.indices:
+        linear = [(atom, weight) for atom, weight in subscript.terms if isinstance(atom, IndexVar)]
+        for atom, _ in sorted(linear, key=lambda term: -abs(term[1].constant or 0)):
+            order.setdefault(atom, len(order))
+        for atom in sorted(subscript.variables, key=str):
+            order.setdefault(atom, len(order))
+    for index in (*(statement.reduction if isinstance(statement, ir.Accumulate) else ()), *box):
+        order.setdefault(index, len(order))
+    return order
+
+
+def _store(indices: tuple[Affine, ...], scope: Scope, target: str) -> Store:
+    shape, origins = scope.shapes[target], scope.origins[target]
+    dimensions: list[Strip | Lookup] = []
+    taken: set[IndexVar] = set()
+    for subscript, origin, extent in zip(indices, origins, shape, strict=True):
+        moved = subscript - origin
+        strip = as_strip(moved, extent, scope)
+        axes = {axis for axis, _, _ in strip.factors} if strip is not None else set()
+        if strip is None or strip.low or strip.high or axes & taken:
+            dimensions.append(Lookup(plan_integer(moved, scope), clamp=False))
+        else:
+            dimensions.append(strip)
+        taken |= moved.variables
+    shared = [a for d in dimensions if isinstance(d, Lookup) for a in d.positions.axes]
+    for number, dimension in enumerate(dimensions):
+        # Once one dimension is looked up by an axis, all that use the axis are.
+        if isinstance(dimension, Strip) and any(axis in shared for axis, _, _ in dimension.factors):
+            dimensions[number] = Lookup(plan_integer(indices[number] - origins[number], scope), clamp=False)
+    return Store(tuple(dimensions), tuple(number for number, index in enumerate(indices) if index.is_data))

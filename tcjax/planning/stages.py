@@ -1,0 +1,101 @@
+"""What a plan consists of: one stage for each statement, in order."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from .. import ir, ranges
+from ..ir import Reducer
+from .assembly import Assembly
+from .nodes import Lookup, Node, Strip
+
+if TYPE_CHECKING:
+    from .assembly import Assembly
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Where a statement's values go.
+
+    `dimensions` address the target like a read does; those numbered in `open` are decided by data. The value is
+    combined with what is there by `combine` (None: it takes its place). With `restart`, and in a target that is
+    new, what the left side names first becomes `blank` (of the accumulating type), whatever the data of open
+    dimensions. A new target is zero elsewhere; `keeps` says that it may not be new. Where `mask` is false
+    nothing is written. Where several points may meet in one element, `weight` is what a mean or a position
+    needs beside its value: the number of points, the extremum.
+    """
+
+    dimensions: tuple[Strip | Lookup, ...]
+    open: tuple[int, ...] = ()
+    combine: Reducer | None = None
+    keeps: bool = False
+    restart: bool = False
+    blank: bool | int | float = 0
+    mask: Node | None = None
+    weight: Node | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """One statement: a computation and where it goes. `accumulate` is the type in which it is combined."""
+
+    target: str
+    dtype: str
+    shape: tuple[int, ...]
+    accumulate: str
+    value: Node
+    store: Store
+    statement: ir.Define | ir.Accumulate = field(compare=False)
+    box: ranges.Box = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Another definition, on whole tensors."""
+
+    targets: tuple[str, ...]
+    plan: "Plan"
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CallForeign:
+    """A Python function, on whole tensors; `results` are the types and shapes it must return.
+
+    `frame` counts the leading dimensions of the results that it is mapped over, with those arguments that are
+    `varying`.
+    """
+
+    targets: tuple[str, ...]
+    function: str
+    arguments: tuple[str, ...]
+    results: tuple[tuple[str, tuple[int, ...]], ...]
+    frame: int = 0
+    varying: tuple[bool, ...] = ()
+
+
+Stage = Compute | Call | CallForeign
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The stages of a function in order; `parameters` and `returns` by name.
+
+    `initial` gives the types of the outputs that may start from a caller's array, `assemblies` the runs of stages
+    whose values are put together into one array, by the number of the first stage. `scheduled` are the stages as a
+    schedule arranges them; derivatives are those of `stages`.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    returns: tuple[str, ...]
+    initial: Mapping[str, str]
+    stages: tuple[Stage, ...]
+    bound: ranges.Bound = field(repr=False, compare=False)
+    assemblies: Mapping[int, Assembly] = field(default_factory=dict)
+    scheduled: "tuple[ScheduledStage, ...] | None" = None
+
+    def __str__(self) -> str:
+        from .printer import show_plan
+
+        return show_plan(self)
