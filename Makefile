@@ -18,9 +18,10 @@ INSTALLED := $(VENV)/installed
 help:  ## these lines
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 16
 
-demo: $(INSTALLED)  ## learn digits, filter a photograph, take noise out, solve Poisson's equation; pictures go to out/
+demo: $(INSTALLED)  ## learn digits, filter photographs, take noise out, solve Poisson's equation; pictures go to out/
 	$(BIN)/python examples/digits.py
 	$(BIN)/python examples/photo.py
+	$(BIN)/python examples/blur.py
 	$(BIN)/python examples/stencil.py
 	$(BIN)/python examples/multigrid.py
 
@@ -37,9 +38,12 @@ format: $(INSTALLED)  ## rewrite the sources in the project's style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-fuzz: $(INSTALLED)  ## feed the readers of TC and SaC garbage for a minute
+fuzz: $(INSTALLED)  ## garbage for the readers, random questions for the facts, random schedules: three minutes
 	$(BIN)/python -m tests.fuzz.fuzz_tc_text --seconds 30
 	$(BIN)/python -m tests.fuzz.fuzz_sac_text --seconds 30
+	$(BIN)/python -m tests.fuzz.fuzz_facts --seconds 60
+	$(BIN)/python -m tests.fuzz.fuzz_schedules --seconds 30
+	$(BIN)/python -m tests.fuzz.fuzz_scheduled_runs --seconds 30
 
 deep: $(INSTALLED)  ## the property tests again, with many more and random examples
 	$(BIN)/python -m pytest --hypothesis-profile=deep

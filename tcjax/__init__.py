@@ -3,9 +3,34 @@
 `kernel` turns a tensor comprehension into a function of arrays, `load` all definitions of a text or file.
 """
 
+from typing import TYPE_CHECKING
+
 from .diagnostics import CompileError, CompileWarning
 from .runtime import Explanation, Kernel, Library, indices, kernel, load
 
+if TYPE_CHECKING:
+    from .planning.schedule import Region, Schedule
+
 __version__ = "0.1.0"
 
-__all__ = ["CompileError", "CompileWarning", "Explanation", "Kernel", "Library", "indices", "kernel", "load"]
+__all__ = [
+    "CompileError",
+    "CompileWarning",
+    "Explanation",
+    "Kernel",
+    "Library",
+    "Region",
+    "Schedule",
+    "indices",
+    "kernel",
+    "load",
+]
+
+
+def __getattr__(name: str) -> object:
+    # Schedules and the prover behind them are imported by who uses them.
+    if name in ("Region", "Schedule"):
+        from .planning import schedule
+
+        return getattr(schedule, name)
+    raise AttributeError(f"module 'tcjax' has no attribute {name!r}")

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from . import comprehensions, contractions, convolutions, layers, lookups, statistics, windows
+from . import comprehensions, contractions, convolutions, layers, lookups, schedules, statistics, subscripts, windows
 from .case import Case
 
-FAMILIES = (contractions, convolutions, lookups, layers, statistics, windows, comprehensions)
+FAMILIES = (contractions, convolutions, lookups, layers, statistics, windows, subscripts, schedules, comprehensions)
 SIZES = ("tiny", "small", "full")
 
 

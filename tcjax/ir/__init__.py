@@ -1,6 +1,7 @@
 """Typed index notation: no ranges, no arrays."""
 
 from . import builtins, types
+from .conditions import affine_of, condition_of
 from .expressions import (
     JOINS,
     Access,
@@ -52,8 +53,10 @@ __all__ = [
     "Tensor",
     "Unary",
     "accesses",
+    "affine_of",
     "builtins",
     "children",
+    "condition_of",
     "data_atoms",
     "free_indices",
     "integer",

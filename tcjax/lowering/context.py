@@ -7,24 +7,39 @@ import jax
 from jax import lax
 
 from ..planning.nodes import Axes, Node
+from ..planning.views import View
 from ..symbolic import IndexVar
+from .views import viewed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
-    """`arrays` by tensor name, `steps` of the enclosing unrolled loops, `foreign` functions by name.
+    """`arrays` by tensor name, `steps` of the enclosing loops, `foreign` functions by name.
 
-    `done` keeps what was computed, by node identity, so that a node that occurs twice is computed once.
+    The steps of unrolled loops are numbers, those of loops at run time are traced. `padded` holds tensors with the
+    zeros already around them that any read asks for, and the number of those in front, by dimension. `done` keeps
+    what was computed, by node identity, so that a node that occurs twice is computed once, and `views` the views of
+    tensors.
     """
 
     arrays: Mapping[str, jax.Array]
     foreign: Mapping[str, Callable[..., object]]
-    steps: Mapping[IndexVar, int] = field(default_factory=dict)
+    steps: Mapping[IndexVar, int | jax.Array] = field(default_factory=dict)
+    padded: Mapping[str, tuple[jax.Array, tuple[int, ...]]] = field(default_factory=dict)
     done: dict[int, jax.Array] = field(default_factory=dict)
+    views: dict[tuple[str, tuple[View, ...]], jax.Array] = field(default_factory=dict)
 
-    def at(self, steps: Mapping[IndexVar, int]) -> "Context":
-        """The same arrays at one step of an unrolled loop."""
-        return Context(self.arrays, self.foreign, {**self.steps, **steps})
+    def at(self, steps: Mapping[IndexVar, int | jax.Array]) -> "Context":
+        """The same arrays at one step of a loop."""
+        return Context(self.arrays, self.foreign, {**self.steps, **steps}, self.padded, views=self.views)
+
+    def viewed(self, tensor: str, views: tuple[View, ...]) -> jax.Array:
+        """A tensor after its views, made once for all steps."""
+        if not views:
+            return self.arrays[tensor]
+        if (tensor, views) not in self.views:
+            self.views[tensor, views] = viewed(self.arrays[tensor], views)
+        return self.views[tensor, views]
 
 
 def transpose(array: jax.Array, axes: Axes, wanted: Axes) -> jax.Array:

@@ -1,7 +1,7 @@
 """A plan as a JAX function."""
 
-from collections.abc import Callable, Mapping
-from typing import assert_never
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, assert_never
 
 import jax
 import jax.numpy as jnp
@@ -37,6 +37,7 @@ from .reductions import (
     lower_unroll,
 )
 from .stores import boxed, lower_store
+from .tiles import lower_tiled
 
 Foreign = Mapping[str, Callable[..., object]]
 
@@ -47,14 +48,35 @@ def lower(
     """The plan's results for these arguments; traceable by every JAX transformation."""
     # An initial value that is not passed is missing here: the first statement then begins from the identity.
     known = {**arrays, **{name: convert(jnp.asarray(array), plan.initial[name]) for name, array in initial.items()}}
+    if plan.scheduled is None:
+        return _run(plan, plan.stages, known, foreign)
+    scheduled = plan.scheduled
+
+    @jax.custom_jvp
+    def run(arguments: dict[str, jax.Array]) -> tuple[jax.Array, ...]:
+        return _run(plan, scheduled, arguments, foreign)
+
+    # The derivative of loops would store what every iteration carries.
+    @run.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        return jax.jvp(lambda arguments: _run(plan, plan.stages, arguments, foreign), primals, tangents)
+
+    return run(known)
+
+
+def _run(
+    plan: planning.Plan, stages: Sequence[planning.ScheduledStage], arrays: Mapping[str, jax.Array], foreign: Foreign
+) -> tuple[jax.Array, ...]:
+    known = dict(arrays)
+    assemblies = plan.assemblies if stages is plan.stages else {}
     done = 0
-    for number, stage in enumerate(plan.stages):
+    for number, stage in enumerate(stages):
         if number < done:
             continue
-        if number in plan.assemblies:
-            assembly = plan.assemblies[number]
+        if number in assemblies:
+            assembly = assemblies[number]
             done = number + assembly.stages
-            group = [s for s in plan.stages[number:done] if isinstance(s, planning.Compute)]
+            group = [s for s in stages[number:done] if isinstance(s, planning.Compute)]
             values = [boxed(s, lower_node(s.value, Context(known, foreign))) for s in group]
             known[group[0].target] = assemble(assembly.whole, values)
             continue
@@ -64,6 +86,8 @@ def lower(
                 value = lower_node(stage.value, context)
                 old = known.get(target) if stage.store.keeps else None
                 known[target] = lower_store(stage, value, old, context, lower_node)
+            case planning.Tiled(target=target):
+                known[target] = lower_tiled(stage, known, foreign, lower_node)
             case planning.Call(targets, inner, arguments):
                 passed = {name: known[argument] for name, argument in zip(inner.parameters, arguments, strict=True)}
                 known.update(zip(targets, lower(inner, passed, {}, foreign), strict=True))

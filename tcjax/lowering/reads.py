@@ -1,5 +1,7 @@
 """Tensor reads: slices, reshapes, diagonals and gathers."""
 
+from collections.abc import Sequence
+
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -7,12 +9,12 @@ from jax import lax
 from ..planning.nodes import Axes, Lookup, Read, Strip
 from ..symbolic import Affine, IndexVar
 from .context import Context, Lower, align, transpose
+from .positions import Start, cut, position
 
 
 def lower_read(node: Read, context: Context, lower: Lower) -> jax.Array:
-    array = context.arrays[node.tensor]
-    array = _pad(array, node.dimensions)
-    array = _cut(array, node.dimensions, context)
+    array, moved = _pad(node, context)
+    array = _cut(array, node.dimensions, moved, context)
     looked_up = [n for n, dimension in enumerate(node.dimensions) if isinstance(dimension, Lookup)]
     if looked_up:
         array, axes = _gather(array, node, looked_up, context, lower)
@@ -22,44 +24,46 @@ def lower_read(node: Read, context: Context, lower: Lower) -> jax.Array:
     return transpose(array, axes, node.axes)
 
 
-def _pad(array: jax.Array, dimensions: tuple[Strip | Lookup, ...]) -> jax.Array:
-    widths = [(d.low, d.high, 0) if isinstance(d, Strip) else (0, 0, 0) for d in dimensions]
-    if not any(low or high for low, high, _ in widths):
+def _pad(node: Read, context: Context) -> tuple[jax.Array, list[int]]:
+    """The tensor with zeros around it, and how many there are in front of those that each strip asked for."""
+    lows = [d.low if isinstance(d, Strip) else 0 for d in node.dimensions]
+    sliced = all(isinstance(dimension, Strip) for dimension in node.dimensions)
+    if sliced and not node.views and node.tensor in context.padded:
+        array, before = context.padded[node.tensor]
+        return array, [given - low for given, low in zip(before, lows, strict=True)]
+    array = context.viewed(node.tensor, node.views)
+    highs = [d.high if isinstance(d, Strip) else 0 for d in node.dimensions]
+    return pad(array, lows, highs), [0] * array.ndim
+
+
+def pad(array: jax.Array, lows: Sequence[int], highs: Sequence[int]) -> jax.Array:
+    """The array with zeros laid around it."""
+    if not any(lows) and not any(highs):
         return array
+    widths = [(low, high, 0) for low, high in zip(lows, highs, strict=True)]
     return lax.pad(array, jnp.zeros((), array.dtype), widths)
 
 
-def _cut(array: jax.Array, dimensions: tuple[Strip | Lookup, ...], context: Context) -> jax.Array:
+def _cut(array: jax.Array, dimensions: tuple[Strip | Lookup, ...], moved: list[int], context: Context) -> jax.Array:
     """Each strip's elements, in order."""
-    starts, limits, strides, backwards = [], [], [], []
+    starts: list[Start] = []
+    counts, strides, backwards = [], [], []
     for number, dimension in enumerate(dimensions):
         match dimension:
             case Lookup():
                 starts.append(0)
-                limits.append(array.shape[number])
+                counts.append(array.shape[number])
                 strides.append(1)
             case Strip(start, stride, count):
-                first = position(start, context)
-                last = first + stride * (count - 1)
+                first = position(start, context) + moved[number]
                 if stride < 0 and count > 1:
-                    first, last = last, first
+                    first = first + stride * (count - 1)
                     backwards.append(number)
                 starts.append(first if count else 0)
-                limits.append(last + 1 if count else 0)
+                counts.append(count)
                 strides.append(abs(stride) if count > 1 else 1)
-    if starts != [0] * array.ndim or limits != list(array.shape) or any(s != 1 for s in strides):
-        array = lax.slice(array, starts, limits, strides)
+    array = cut(array, starts, counts, strides)
     return lax.rev(array, backwards) if backwards else array
-
-
-def position(affine: Affine, context: Context) -> int:
-    """A subscript's value at the current step of the unrolled loops."""
-
-    def step(atom: object) -> int:
-        assert isinstance(atom, IndexVar)
-        return context.steps[atom]
-
-    return affine.evaluate(step, {})
 
 
 def _split(array: jax.Array, strips: list[Strip]) -> tuple[jax.Array, Axes]:

@@ -1,5 +1,6 @@
 """Where a statement's values go: the whole target, a region of it, or a scatter."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import jax
@@ -12,7 +13,7 @@ from ..planning.nodes import Axes, Fill, Lookup, Strip
 from ..planning.scope import RESTARTING
 from .context import Context, Lower, align, numeric
 from .elementwise import convert, lower_fill
-from .reads import position
+from .positions import Start, cut, numbers, position, put
 from .reductions import combine
 from .scatters import scatter
 
@@ -30,14 +31,15 @@ def lower_store(stage: Compute, value: jax.Array, old: jax.Array | None, context
     if any(isinstance(dimension, Lookup) for dimension in store.dimensions) or len(set(axes)) < len(axes):
         return _scatter(stage, value, old, context, lower)
     strips = [dimension for dimension in store.dimensions if isinstance(dimension, Strip)]
-    if any(_gaps(strip) for strip in strips):
+    starts = tuple(position(strip.start, context) for strip in strips)
+    apart = any(abs(strip.stride) > 1 and strip.count > 1 for strip in strips)
+    if any(_gaps(strip) for strip in strips) or (apart and numbers(starts) is None):
         return _scatter(stage, value, old, context, lower)
     counts = tuple(strip.count for strip in strips)
     value = _shaped(value, stage, axes, strips, counts)
     mask = store.mask
     if mask is not None:
         mask = _shaped(lower(mask, context), stage, axes, strips, counts, mask.axes)
-    starts = tuple(position(strip.start, context) for strip in strips)
     backwards = [number for number, strip in enumerate(strips) if strip.stride < 0]
     if backwards:
         starts = tuple(
@@ -46,20 +48,22 @@ def lower_store(stage: Compute, value: jax.Array, old: jax.Array | None, context
         strips = [replace(strip, stride=abs(strip.stride)) for strip in strips]
         value = lax.rev(value, backwards)
         mask = None if mask is None else lax.rev(mask, backwards)
-    if any(strip.stride > 1 and strip.count > 1 for strip in strips):
-        return _apart(stage, value, mask, old, starts, strips)
+    if apart:
+        known = numbers(starts)
+        assert known is not None
+        return _apart(stage, value, mask, old, known, strips)
     whole = counts == stage.shape
     target = _zeros(stage) if old is None else old
     if _begins(stage, old):
         here = jnp.full(counts, _blank(stage), target.dtype)
     else:
-        here = target if whole else lax.slice(target, starts, [s + c for s, c in zip(starts, counts, strict=True)])
+        here = target if whole else cut(target, starts, counts, [1] * len(counts))
         if store.combine not in (None, *RESTARTING):
             value = combine(store.combine)(convert(here, stage.accumulate), value)
     value = convert(value, stage.dtype)
     if mask is not None:
         value = jnp.where(mask, value, here)
-    return value if whole else lax.dynamic_update_slice(target, value, starts)
+    return value if whole else put(target, value, starts)
 
 
 def _apart(
@@ -67,7 +71,7 @@ def _apart(
     value: jax.Array,
     mask: jax.Array | None,
     old: jax.Array | None,
-    starts: tuple[int, ...],
+    starts: Sequence[int],
     strips: list[Strip],
 ) -> jax.Array:
     """The target with values at regular distances: spread over it, and chosen where they count.
@@ -187,7 +191,7 @@ def _restarted(stage: Compute, target: jax.Array, columns: list[tuple[jax.Array,
     return target.at[place].set(_blank(stage), mode="drop")
 
 
-def _positions(start: int, stride: int, factors: tuple[tuple[object, int, int], ...]) -> tuple[jax.Array, Axes]:
+def _positions(start: Start, stride: int, factors: tuple[tuple[object, int, int], ...]) -> tuple[jax.Array, Axes]:
     total = jnp.int32(start)
     for _, extent, unit in factors:
         total = total[..., None] + lax.iota(jnp.int32, extent) * (stride * unit)

@@ -116,8 +116,9 @@ def is_padding(mask: ir.Expr, reads: Iterable[ir.Access], scope: Scope, *, slide
     for read in reads:
         origins, shape = scope.origins[read.tensor.name], scope.shapes[read.tensor.name]
         dimensions = plan_read(read, scope).dimensions
-        for subscript, origin, extent, dimension in zip(read.indices, origins, shape, dimensions, strict=True):
-            if slides or isinstance(dimension, Strip):
+        sliced = slides or all(isinstance(dimension, Strip) for dimension in dimensions)
+        for number, (subscript, origin, extent) in enumerate(zip(read.indices, origins, shape, strict=True)):
+            if sliced or isinstance(dimensions[number], Strip):
                 inside.add(subscript - origin)
                 inside.add(origin + extent - 1 - subscript)
     return all(non_negative(condition) in inside for condition in conjuncts(mask))

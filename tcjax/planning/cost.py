@@ -26,6 +26,8 @@ from .nodes import (
     operands,
 )
 from .stages import Call, CallForeign, Compute, Plan
+from .tiled import Begin, Loop, Round, Tiled, TiledStep
+from .views import extends
 
 # A transcendental function costs about this many multiply-adds.
 BUILTIN_FLOPS = 10
@@ -43,7 +45,7 @@ class Cost:
 
 def cost_of(stage: Compute) -> Cost:
     """The cost of one statement."""
-    extents = {index: max(0, hi - lo) for index, (lo, hi) in stage.box.items()}
+    extents = {index: max(0, hi - lo) for index, (lo, hi) in stage.box.items() if index not in stage.loops}
     meter = _Meter(extents)
     flops = meter.flops(stage.value)
     read = sum(meter.reads(stage.value).values())
@@ -58,10 +60,10 @@ def plan_cost(plan: Plan) -> Cost:
     flops = moved = peak = 0
     held = 0
     seen: set[str] = set()
-    for stage in plan.stages:
+    for stage in plan.stages if plan.scheduled is None else plan.scheduled:
         match stage:
-            case Compute():
-                cost = cost_of(stage)
+            case Compute() | Tiled():
+                cost = cost_of(stage) if isinstance(stage, Compute) else tiled_cost(stage)
                 flops += cost.flops
                 moved += cost.bytes
                 peak = max(peak, held + cost.temporary)
@@ -74,6 +76,33 @@ def plan_cost(plan: Plan) -> Cost:
             case CallForeign():
                 continue
     return Cost(flops, moved, max(peak, held))
+
+
+def tiled_cost(stage: Tiled) -> Cost:
+    """The cost of all iterations; of the temporaries only those of one iteration exist at a time."""
+    flops, moved, temporary = _steps_cost(stage.steps, {stage.target})
+    if stage.padded != stage.shape:
+        temporary += prod(stage.padded) * _width(stage.dtype)
+    return Cost(flops, moved, temporary)
+
+
+def _steps_cost(steps: Iterable[TiledStep], known: set[str]) -> tuple[int, int, int]:
+    flops = moved = peak = held = 0
+    known = set(known)
+    for step in steps:
+        match step:
+            case Loop(extent=extent, body=body):
+                inner = _steps_cost(body, known)
+                flops, moved, peak = flops + extent * inner[0], moved + extent * inner[1], max(peak, held + inner[2])
+            case Begin(compute=compute) | (Compute() as compute):
+                cost = cost_of(compute)
+                flops, moved, peak = flops + cost.flops, moved + cost.bytes, max(peak, held + cost.temporary)
+                if compute.target not in known:
+                    known.add(compute.target)
+                    held += prod(compute.shape) * _width(compute.dtype)
+            case Round():
+                continue
+    return flops, moved, max(peak, held)
 
 
 def _width(dtype: str) -> int:
@@ -133,6 +162,7 @@ class _Meter:
                 return 0
             case Read():
                 padded = any(not isinstance(d, Lookup) and (d.low or d.high) for d in node.dimensions)
+                padded = padded or any(map(extends, node.views))
                 return self.size(node) if padded and not root else 0
             case Apply() | CallBuiltin():
                 return sum(self.temporaries(operand, root=False) for operand in operands(node))

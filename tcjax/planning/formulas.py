@@ -1,6 +1,6 @@
 """One statement as a computation and where its values go."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -34,9 +34,16 @@ def plan_formula(
     `defined` says that its target may have content; `loops` are indices of enclosing loops, whose ranges are in the
     box, and which origins may use.
     """
+    # Only who plans waits for what knows of views.
+    from .straightening import straighten
+
     target = statement.target
-    statement, box = _split(_without_empty(statement, box), box)
-    scope = Scope(box, shapes, origins, _order(statement, box), loops)
+    statement, decided = transforms.decide(_without_empty(statement, box), box)
+    whole = box
+    statement, box = _split(statement, box, loops)
+    decided = (*decided, *_splits(whole, box))
+    statement, straight = straighten(statement, box, shapes, origins, loops)
+    scope = Scope(box, straight.shapes, straight.origins, _order(statement, box), loops, views=straight.views)
     store = replace(_store(statement.indices, scope, target.name), keeps=defined)
     if isinstance(statement, ir.Define):
         accumulate = target.dtype
@@ -45,7 +52,8 @@ def plan_formula(
     else:
         accumulate = statement.accumulate
         value, store = _accumulated(statement, store, scope)
-    return Compute(target.name, target.dtype, shapes[target.name], accumulate, value, store, statement, box)
+    shape = shapes[target.name]
+    return Compute(target.name, target.dtype, shape, accumulate, value, store, statement, box, loops, decided)
 
 
 def _without_empty(statement: Formula, box: ranges.Box) -> Formula:
@@ -78,7 +86,7 @@ def _constant(value: bool | int | float, of: ir.Expr) -> ir.Const:
     return ir.Const(bool(value) if dtype == "bool" else kind(value), dtype, span=of.span)
 
 
-def _split(statement: Formula, box: ranges.Box) -> tuple[Formula, ranges.Box]:
+def _split(statement: Formula, box: ranges.Box, loops: frozenset[IndexVar]) -> tuple[Formula, ranges.Box]:
     """The statement without floors; an index of the left side of which only a quotient is left there, is reduced.
 
     ``O(i / 2) +=! A(i)`` is ``O(i1) +=! A(2*i1 + i0)``.
@@ -86,14 +94,24 @@ def _split(statement: Formula, box: ranges.Box) -> tuple[Formula, ranges.Box]:
     if isinstance(statement, ir.Accumulate) and statement.reducer in POSITIONS:
         # A position counts the points of the reduction alone.
         return statement, box
-    split, parts = transforms.split_floors(statement, box)
+    statement, box = transforms.turn(statement, box, loops)
+    split, parts = transforms.split_floors(statement, box, loops)
     if isinstance(split, ir.Accumulate):
         left = frozenset[IndexVar]().union(*(index.variables for index in split.indices))
         before = frozenset[IndexVar]().union(*(index.variables for index in statement.indices))
         inside = {index for node in ir.walk(split.value) if isinstance(node, ir.Reduce) for index in node.indices}
-        lost = (before | (parts.keys() - box.keys())) & parts.keys() - left - inside - set(split.reduction)
+        lost = (before | (parts.keys() - box.keys())) & parts.keys() - left - inside - loops - set(split.reduction)
         split = replace(split, reduction=(*sorted(lost, key=str), *split.reduction))
     return split, parts
+
+
+def _splits(whole: ranges.Box, parts: ranges.Box) -> Iterator[str]:
+    """In words, the indices that became two."""
+    for inner in sorted(parts.keys() - whole.keys(), key=str):
+        index = IndexVar(inner.name.removesuffix("%"), inner.tag)
+        if index != inner and index in whole:
+            by = parts[inner][1]
+            yield f"`{index}` runs over whole rows of {by}: `{index} / {by}` and `{index} % {by}` count on their own"
 
 
 def _defined(statement: ir.Define, scope: Scope) -> tuple[Node, Node | None]:

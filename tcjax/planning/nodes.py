@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
+from .views import View
 
 Axes = tuple[IndexVar, ...]
 
@@ -70,10 +71,13 @@ class Lookup:
 
 @dataclass(frozen=True, slots=True)
 class Read(Computation):
-    """A tensor by slices, with an axis that several slices share taken along its diagonal, and by lookups."""
+    """A tensor, after its `views`, by slices, with an axis that several slices share taken along its diagonal, and by
+    lookups.
+    """
 
     tensor: str
     dimensions: tuple[Strip | Lookup, ...]
+    views: tuple[View, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

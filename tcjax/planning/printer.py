@@ -22,26 +22,47 @@ from .nodes import (
     operands,
 )
 from .stages import Call, CallForeign, Compute, Plan
+from .tiled import Begin, Loop, Round, Tiled, TiledStep
+from .views import describe_view
 
 
 def show_plan(plan: Plan) -> str:
     """The stages in order, each computation as an indented tree."""
     lines = [f"plan {plan.name}({', '.join(plan.parameters)}) -> ({', '.join(plan.returns)})"]
-    for number, stage in enumerate(plan.stages):
-        if number in plan.assemblies:
+    for number, stage in enumerate(plan.stages if plan.scheduled is None else plan.scheduled):
+        if plan.scheduled is None and number in plan.assemblies:
             assembly = plan.assemblies[number]
             lines.append(f"  the next {assembly.stages} {assembly_of(assembly.whole)}:")
         match stage:
-            case Compute(target, dtype, shape, _, value, store):
-                how = "" if store.combine is None or not store.keeps or store.restart else f" {store.combine.value}="
-                lines.append(f"  {target}: {dtype}{list(shape)}{how}")
-                lines += [f"    {line}" for line in show_node(value)]
+            case Compute():
+                lines += [f"  {line}" for line in _show_compute(stage)]
+            case Tiled(target=target, dtype=dtype, shape=shape, steps=steps):
+                lines.append(f"  {target}: {dtype}{list(shape)} in tiles")
+                lines += [f"    {line}" for step in steps for line in _show_step(step)]
             case Call(targets, inner, arguments):
                 lines.append(f"  {', '.join(targets)} = {inner.name}({', '.join(arguments)})")
                 lines += [f"    {line}" for line in show_plan(inner).splitlines()]
             case CallForeign(targets, function, arguments, _):
                 lines.append(f"  {', '.join(targets)} = python {function}({', '.join(arguments)})")
     return "\n".join(lines)
+
+
+def _show_compute(stage: Compute) -> list[str]:
+    store = stage.store
+    how = "" if store.combine is None or not store.keeps or store.restart else f" {store.combine.value}="
+    return [f"{stage.target}: {stage.dtype}{list(stage.shape)}{how}", *(f"  {line}" for line in show_node(stage.value))]
+
+
+def _show_step(step: TiledStep) -> list[str]:
+    match step:
+        case Begin(compute):
+            return [f"{compute.target} begins as {' '.join(show_node(compute.value))}"]
+        case Loop(index, extent, body):
+            return [f"for {index} in 0:{extent}", *(f"  {line}" for inner in body for line in _show_step(inner))]
+        case Round(target, dtype):
+            return [f"{target} as {dtype}"]
+        case _:
+            return _show_compute(step)
 
 
 def show_node(node: Node) -> list[str]:
@@ -62,8 +83,9 @@ def describe(node: Node) -> str:
             return f"{index} = {start}..{start + extent - 1}"
         case Step(index):
             return f"step {index}"
-        case Read(tensor, dimensions):
-            return f"read {tensor}[{', '.join(map(_dimension, dimensions))}]"
+        case Read(tensor, dimensions, views):
+            viewed = f" ({', '.join(map(describe_view, views))})" if views else ""
+            return f"read {tensor}{viewed}[{', '.join(map(_dimension, dimensions))}]"
         case Apply(operator) | CallBuiltin(operator):
             return operator
         case Contract():
@@ -163,6 +185,18 @@ def _shifts(node: Node) -> bool:
     if isinstance(node, Read):
         return any(isinstance(d, Strip) and bool(d.start.terms) and bool(d.factors) for d in node.dimensions)
     return any(map(_shifts, operands(node)))
+
+
+def facts_of(stage: Compute) -> tuple[str, ...]:
+    """What is known of subscripts and guards that the computation rests on."""
+    reasons = list(stage.decided)
+    pending: list[Node] = [stage.value]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Read) and node.why:
+            reasons.append(node.why)
+        pending.extend(reversed(operands(node)))
+    return tuple(dict.fromkeys(reasons))
 
 
 def reason_of(node: Node) -> str:

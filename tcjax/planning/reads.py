@@ -6,8 +6,11 @@ from dataclasses import replace
 from .. import ir
 from ..symbolic import Affine, IndexVar
 from ..symbolic.affine import Atom, Clamp, Quotient, Remainder
+from .divisions import divide
 from .nodes import Apply, Iota, Lookup, Node, Read, Step, Strip
+from .overlaps import as_overlap
 from .scope import Scope, fill
+from .views import View, Viewed
 
 
 def plan_read(access: ir.Access, scope: Scope) -> Read:
@@ -27,12 +30,39 @@ def plan_read(access: ir.Access, scope: Scope) -> Read:
         if again == strips:
             break
         strips = again
-    dimensions = tuple(
-        strip if strip is not None else _lookup(subscript, extent, scope)
-        for strip, subscript, extent in zip(strips, subscripts, shape, strict=True)
-    )
     axes = scope.sorted(axis for subscript in subscripts for axis in _axes(subscript, scope))
-    return Read(name, dimensions, dtype=access.dtype, axes=axes)
+    viewed = scope.views.get(name, Viewed(name, (), ""))
+    views, dimensions, why = _overlapping(subscripts, strips, shape, scope)
+    if dimensions is None:
+        views = ()
+        dimensions = [
+            strip if strip is not None else _lookup(subscript, extent, scope)
+            for strip, subscript, extent in zip(strips, subscripts, shape, strict=True)
+        ]
+    reason = "; ".join(part for part in (viewed.why, why) if part)
+    views = (*viewed.views, *views)
+    return Read(viewed.tensor, tuple(dimensions), views, dtype=access.dtype, axes=axes, why=reason)
+
+
+def _overlapping(
+    subscripts: list[Affine], strips: list[Strip | None], shape: tuple[int, ...], scope: Scope
+) -> tuple[tuple[View, ...], list[Strip | Lookup] | None, str]:
+    """The read with overlapping rows in the place of what is looked up; no dimensions where a lookup would be left."""
+    views: list[View] = []
+    dimensions: list[Strip | Lookup] = []
+    reasons: list[str] = []
+    for number, (strip, subscript, extent) in enumerate(zip(strips, subscripts, shape, strict=True)):
+        if strip is not None:
+            dimensions.append(strip)
+            continue
+        others = (s for n, s in enumerate(subscripts) if n != number)
+        overlap = as_overlap(subscript, extent, len(dimensions), scope)
+        if overlap is None or any(_axes(other, scope) & _axes(subscript, scope) for other in others):
+            return (), None, ""
+        views.extend(overlap.views)
+        dimensions.extend(overlap.strips)
+        reasons.append(f"`{subscript}` runs over {len(overlap.strips)} indices whose elements overlap")
+    return tuple(views), dimensions, "; ".join(reasons)
 
 
 def as_stored(node: Node) -> Node:
@@ -160,7 +190,7 @@ def _plan_atom(atom: Atom, scope: Scope) -> Node:
 
 def _divide(operator: str, argument: Affine, divisor: int | None, scope: Scope) -> Apply:
     assert divisor is not None
-    return scope.apply(operator, (plan_integer(argument, scope), fill(divisor, "int32")), "int32")
+    return divide(operator, argument, plan_integer(argument, scope), divisor, scope)
 
 
 def plan_index(index: IndexVar, scope: Scope) -> Node:

@@ -1,11 +1,12 @@
 """What the planner knows while it looks at one statement."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from .. import ir
-from ..symbolic import Affine, IndexVar, Interval
+from ..symbolic import Affine, Facts, IndexVar
 from .nodes import Apply, Axes, Fill, Node
+from .views import Viewed
 
 Box = Mapping[IndexVar, tuple[int, int]]
 # The logical index of the first element in each dimension: of what a loop computes piece by piece, it moves.
@@ -16,7 +17,8 @@ Origins = Mapping[str, tuple[int | Affine, ...]]
 class Scope:
     """Ranges of the indices, extents and origins of the tensors, the order of axes, and which indices are unrolled.
 
-    `live` is true where an enclosing ternary or guard lets the expression count (None: everywhere).
+    `live` is true where an enclosing ternary or guard lets the expression count (None: everywhere). `views` are the
+    tensors that are views of others. `facts` hold at every point that is computed, whether it counts or not.
     """
 
     box: Box
@@ -25,6 +27,12 @@ class Scope:
     order: Mapping[IndexVar, int]
     unrolled: frozenset[IndexVar] = frozenset()
     live: Node | None = None
+    views: Mapping[str, Viewed] = field(default_factory=dict)
+    facts: Facts = field(default_factory=Facts)
+
+    def __post_init__(self) -> None:
+        if self.facts.ranges is not self.box:
+            object.__setattr__(self, "facts", Facts.over(self.box))
 
     def extent(self, index: IndexVar) -> int:
         lo, hi = self.box[index]
@@ -43,12 +51,7 @@ class Scope:
 
     def bounds(self, affine: Affine) -> tuple[int, int] | None:
         """The least and the greatest value of a subscript over the box; None when data decides it."""
-        interval = affine.bounds({v: Interval.of(*self.box[v]) for v in affine.variables})
-        if interval is None:
-            return None
-        lo, hi = interval.lo.constant, interval.hi.constant
-        assert lo is not None and hi is not None
-        return lo, hi - 1
+        return self.facts.values(affine)
 
     def unrolling(self, indices: Iterable[IndexVar]) -> "Scope":
         return replace(self, unrolled=self.unrolled | frozenset(indices))
@@ -61,7 +64,8 @@ class Scope:
     def with_index(self, index: IndexVar, lo: int, hi: int, beside: IndexVar) -> "Scope":
         """The scope with one more index, which takes the place of `beside` in the order of axes."""
         order = {**self.order, index: self.order.get(beside, len(self.order))}
-        return replace(self, box={**self.box, index: (lo, hi)}, order=order)
+        facts = self.facts.with_ranges({index: (lo, hi)})
+        return replace(self, box=facts.ranges, order=order, facts=facts)
 
     def apply(self, operator: str, arguments: tuple[Node, ...], dtype: str) -> Apply:
         axes = self.sorted(axis for argument in arguments for axis in argument.axes)

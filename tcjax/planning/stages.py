@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from .. import ir, ranges
 from ..ir import Reducer
+from ..symbolic import IndexVar
 from .assembly import Assembly
 from .nodes import Lookup, Node, Strip
 
 if TYPE_CHECKING:
-    from .assembly import Assembly
+    from .tiled import ScheduledStage
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,10 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """One statement: a computation and where it goes. `accumulate` is the type in which it is combined."""
+    """One statement: a computation and where it goes.
+
+    `accumulate` is the type in which it is combined; `decided` says which conditions went, and why.
+    """
 
     target: str
     dtype: str
@@ -47,6 +51,14 @@ class Compute:
     store: Store
     statement: ir.Define | ir.Accumulate = field(compare=False)
     box: ranges.Box = field(compare=False)
+    loops: frozenset[IndexVar] = field(default=frozenset(), compare=False)
+    decided: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def piece(self) -> tuple[int, ...]:
+        """The extents of what it writes, as far as they are slices."""
+        strips = zip(self.store.dimensions, self.shape, strict=True)
+        return tuple(strip.count if isinstance(strip, Strip) else extent for strip, extent in strips)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +95,8 @@ class Plan:
 
     `initial` gives the types of the outputs that may start from a caller's array, `assemblies` the runs of stages
     whose values are put together into one array, by the number of the first stage. `scheduled` are the stages as a
-    schedule arranges them; derivatives are those of `stages`.
+    schedule arranges them, and `whole` says, by number, why one is not in the tiles that it asks for; derivatives are
+    those of `stages`.
     """
 
     name: str
@@ -94,6 +107,7 @@ class Plan:
     bound: ranges.Bound = field(repr=False, compare=False)
     assemblies: Mapping[int, Assembly] = field(default_factory=dict)
     scheduled: "tuple[ScheduledStage, ...] | None" = None
+    whole: Mapping[int, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         from .printer import show_plan

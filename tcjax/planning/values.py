@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from .. import ir
+from .divisions import divide
 from .nodes import CallBuiltin, Fold, Node
 from .reads import plan_index, plan_read
 from .scope import Scope, fill
@@ -25,6 +26,8 @@ def plan_value(expr: ir.Expr, scope: Scope) -> Node:
         case ir.Binary("/" | "**" as operator, left, right, dtype):
             arguments = (plan_value(left, scope), _shield(plan_value(right, scope), 1, scope))
             return scope.apply(operator, arguments, dtype)
+        case ir.Binary("//" | "%" as operator, left, ir.Const(int() as by), "int32") if by:
+            return divide(operator, ir.affine_of(left), plan_value(left, scope), int(by), scope)
         case ir.Binary(operator, left, right, dtype):
             return scope.apply(operator, (plan_value(left, scope), plan_value(right, scope)), dtype)
         case ir.Call(function, arguments, dtype):

@@ -1,5 +1,6 @@
 """Ranges of index variables: TC's inference with symbols and with numbers, and the check of every access."""
 
+from .assumptions import Assumption, assumed, read_assumption, settled, size_names, unknown_size
 from .bind import ForeignShapes, Shape, bind
 from .bound import Bound, Box
 from .guards import effective_guard
@@ -7,14 +8,20 @@ from .infer import StatementRanges, SymbolicRanges, infer_ranges
 from .sizes import bind_sizes
 
 __all__ = [
+    "Assumption",
     "Bound",
     "Box",
     "ForeignShapes",
     "Shape",
     "StatementRanges",
     "SymbolicRanges",
+    "assumed",
     "bind",
     "bind_sizes",
     "effective_guard",
     "infer_ranges",
+    "read_assumption",
+    "settled",
+    "size_names",
+    "unknown_size",
 ]

@@ -1,12 +1,14 @@
 """Range inference with numbers: every size, range and extent of a call, and a check of every access."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from .. import ir
 from ..diagnostics import Code, CompileError
-from ..symbolic import IndexVar, Interval, Size, SizeVar
+from ..symbolic import Facts, IndexVar, Interval, Size, SizeVar
 from . import mistakes
+from .assumptions import Assumption, check_assumptions
 from .bound import Bound, Box
 from .checks import check_accesses, check_targets
 from .rounds import Place, Solution, left_constraints, solve_statement
@@ -27,18 +29,21 @@ def bind(
     sizes: Mapping[str, int] | None = None,
     initial: Mapping[str, Shape] | None = None,
     foreign: ForeignShapes | None = None,
+    assumptions: Sequence[Assumption] = (),
 ) -> Bound:
     """Everything range inference knows of a call with arguments of these `shapes` (by parameter name).
 
     `sizes` are given by keyword, `initial` are the shapes of the initial values passed for `function.initial`.
     `foreign` tells the result shapes of a Python function: it takes its name, the argument tensors and
-    their shapes; only functions with an `ir.ApplyForeign` need it.
+    their shapes; only functions with an `ir.ApplyForeign` need it. `assumptions` about the sizes are checked.
     Raises `CompileError` for every mistake of section 4 to 7 (TC04xx, TC05xx, TC06xx, TC07xx).
     """
-    binder = _Binder(function, bind_sizes(function, shapes, sizes), initial or {}, foreign)
+    binder = _Binder(function, bind_sizes(function, shapes, sizes, assumptions), initial or {}, foreign)
     for number, statement in enumerate(function.statements):
         binder.step(number, statement)
-    return binder.finish()
+    bound = binder.finish()
+    check_assumptions(function, assumptions, bound.sizes)
+    return replace(bound, assumptions=tuple(map(str, assumptions))) if assumptions else bound
 
 
 class _Binder:
@@ -136,7 +141,7 @@ class _Binder:
         return box, solution.reasons
 
     def solve(self, statement: Comprehension) -> Solution:
-        solution = solve_statement(statement, self.places, self.sizes)
+        solution = solve_statement(statement, self.places, self.sizes, Facts())
         if solution.unsolved:
             raise mistakes.unbound_index(self.function, statement, solution)
         return solution

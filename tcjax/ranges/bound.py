@@ -18,6 +18,7 @@ class Bound:
     * `origins` and `shapes`: for every tensor by name, the logical index of its first element and its extent
       per dimension. Element ``C(i, j)`` is stored at ``[i - origin[0], j - origin[1]]``; parameters start at 0.
     * `calls`: the bound callee of each `Invoke`, by statement number.
+    * `assumptions`: what the user said of the sizes, and holds.
     * `reasons`: for each statement, in words, what fixed the range of each index (a read, or a given range).
     """
 
@@ -28,3 +29,4 @@ class Bound:
     shapes: Mapping[str, tuple[int, ...]]
     calls: Mapping[int, "Bound"] = field(default_factory=dict)
     reasons: tuple[Mapping[IndexVar, str], ...] = ()
+    assumptions: tuple[str, ...] = ()

@@ -11,20 +11,19 @@ from ..symbolic import (
     AnyOf,
     AtLeastZero,
     Condition,
+    Facts,
     IndexVar,
     Interval,
     Search,
-    Size,
     SizeVar,
     all_of,
     any_of,
     compare,
-    find_point,
 )
 from . import mistakes
 from .bound import Box
 from .conditions import test_condition
-from .rounds import Constraint, Ranges, Solution, is_solvable, solve
+from .rounds import Constraint, Solution, is_solvable, solve
 from .survey import Test
 
 
@@ -64,7 +63,7 @@ def check_targets(statement: ir.Define, solution: Solution, box: Box, sizes: Map
     for width in (SMALL_CORNER, None):
         corner = {index: (lo, hi if width is None else min(hi, lo + width)) for index, (lo, hi) in box.items()}
         if found.empty:
-            found = find_point({name: corner[i] for i in indices for name in (i, twins[i])}, condition)
+            found = Facts.over({name: corner[i] for i in indices for name in (i, twins[i])}).find(condition)
     if not found.empty:
         raise mistakes.shared_target(statement, indices, twins, found.point, sizes)
 
@@ -90,7 +89,7 @@ class _Checker:
         self.solution = solution
         self.box = box
         self.sizes = sizes
-        self.ranges = {index: interval for index, interval in solution.ranges.items() if interval is not None}
+        self.facts = Facts.over(box)
         self.conditions: dict[int, Condition] = {}
 
     def check(self, constraint: Constraint, *, writes: bool) -> None:
@@ -101,10 +100,10 @@ class _Checker:
             if region.extent.constant == 0:
                 self.search(constraint, region, all_of(()), domain, writes=writes)
             return
-        values = constraint.subscript.bounds(self.ranges)
+        subscript = constraint.subscript
+        values = self.facts.values(subscript, quickly=True)
         if values is not None and _within(values, region):
             return
-        subscript = constraint.subscript
         outside = any_of([compare("<", subscript, region.lo), compare(">=", subscript, region.hi)])
         self.search(constraint, region, outside, domain, writes=writes)
 
@@ -112,7 +111,7 @@ class _Checker:
         self, constraint: Constraint, region: Interval, outside: Condition, domain: Box, *, writes: bool
     ) -> None:
         """Raises the mistake unless the guarded domain has no point outside."""
-        found = find_point(domain, all_of([self.condition(constraint.read.path), outside]))
+        found = Facts.over(domain, self.condition(constraint.read.path)).find(outside)
         if not found.empty:
             raise self.mistake(constraint, found.point, writes=writes)
 
@@ -135,18 +134,15 @@ class _Checker:
         subscript, region = constraint.subscript, constraint.region
         for index in self.solution.ranges:
             if region is not None and is_solvable(subscript, index):
-                others: Ranges = {other: range_ for other, range_ in self.ranges.items() if other != index}
+                others = Facts.over({other: range_ for other, range_ in self.box.items() if other != index})
                 interval = solve(subscript, index, region, others)
                 if interval is not None:
-                    interval = interval.intersect(self.ranges[index])
+                    interval = interval.intersect(Interval.of(*self.box[index]))
                     if (interval.extent.constant or 0) > 0:
                         yield index, interval
 
 
-def _within(values: Interval, region: Interval) -> bool:
-    return _number(region.lo) <= _number(values.lo) and _number(values.hi) <= _number(region.hi)
-
-
-def _number(size: Size) -> int:
-    assert size.constant is not None, size
-    return size.constant
+def _within(values: tuple[int, int], region: Interval) -> bool:
+    lo, hi = region.lo.constant, region.hi.constant
+    assert lo is not None and hi is not None, region
+    return lo <= values[0] and values[1] < hi

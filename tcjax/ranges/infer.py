@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from .. import ir
-from ..symbolic import IndexVar, Interval, Size, SizeVar
+from ..symbolic import Facts, IndexVar, Interval, Size, SizeVar
 from . import mistakes
-from .rounds import Place, solve_statement
+from .rounds import Place, Solution, solve_statement
 from .sizes import as_variable
 from .survey import Comprehension
 from .targets import declared_place, found_place
@@ -36,13 +36,15 @@ class SymbolicRanges:
     """A function's ranges as formulas of its sizes.
 
     `statements` in order; `locals` has, for each tensor that is written, the logical indices of its elements
-    per dimension; `calls` the callees' ranges in their own sizes, by statement number.
+    per dimension; `calls` the callees' ranges in their own sizes, by statement number. Every call is legal only
+    where none of `needs` is negative: extents of ranges, and how far accesses without a guard stay inside.
     """
 
     function: ir.Function
     statements: tuple[StatementRanges, ...]
     locals: Mapping[str, tuple[Interval | None, ...]]
     calls: Mapping[int, "SymbolicRanges"] = field(default_factory=dict)
+    needs: tuple[Size, ...] = ()
 
     def extents(self, name: str) -> tuple[Size | None, ...]:
         """The extents of a tensor that is written, None where they depend on sizes."""
@@ -53,16 +55,17 @@ class SymbolicRanges:
         return "\n".join([*map(str, self.statements), *tensors])
 
 
-def infer_ranges(function: ir.Function) -> SymbolicRanges:
+def infer_ranges(function: ir.Function, facts: Facts | None = None) -> SymbolicRanges:
     """The range of every index of every statement, as formulas of the parameters' sizes.
 
-    Raises `CompileError` (TC0401) where no size could help.
+    `facts` about the sizes make shorter ones. Raises `CompileError` (TC0401) where no size could help.
     """
-    inference = _Inference(function)
+    inference = _Inference(function, facts or Facts())
     for number, statement in enumerate(function.statements):
         inference.step(number, statement)
     written = {name: place.intervals for name, place in inference.places.items() if name in inference.written}
-    return SymbolicRanges(function, tuple(inference.statements), written, inference.calls)
+    needs = tuple(size for size in inference.needs if not inference.facts.at_least_zero(size))
+    return SymbolicRanges(function, tuple(inference.statements), written, inference.calls, needs)
 
 
 # Longer extents keep their own name (``B.0``) in the formulas of later statements.
@@ -72,12 +75,14 @@ NAMED_EXTENT_LIMIT: Final = 100
 class _Inference:
     """What is known of the tensors between two statements."""
 
-    def __init__(self, function: ir.Function) -> None:
+    def __init__(self, function: ir.Function, facts: Facts) -> None:
         self.function = function
+        self.facts = facts
         self.sizes: dict[SizeVar, Size] = {}
         self.written: set[str] = set()
         self.statements: list[StatementRanges] = []
         self.calls: dict[int, SymbolicRanges] = {}
+        self.needs: dict[Size, None] = {}
         self.declared = {tensor.name for tensor in function.declared}
         # An initial value may be passed: then it has the extents ``C.0``.
         self.places = {tensor.name: declared_place(tensor, {}) for tensor in (*function.initial, *function.declared)}
@@ -91,6 +96,9 @@ class _Inference:
             case ir.Invoke(targets, function, arguments):
                 callee = self.calls[number] = infer_ranges(function)
                 sizes = self.callee_sizes(function, arguments)
+                self.needs.update(
+                    dict.fromkeys(need.substitute(sizes) for need in callee.needs if need.variables() <= sizes.keys())
+                )
                 for target, result in zip(targets, function.returns, strict=True):
                     intervals = callee.locals.get(result.name) or declared_place(result, {}).intervals
                     self.write(target, Place(tuple(_from_zero(interval, sizes) for interval in intervals)))
@@ -100,11 +108,25 @@ class _Inference:
         self.statements.append(StatementRanges({}, {}))
 
     def comprehend(self, statement: Comprehension) -> StatementRanges:
-        solution = solve_statement(statement, self.places, self.sizes)
+        solution = solve_statement(statement, self.places, self.sizes, self.facts)
         if solution.unsolved:
             raise mistakes.unbound_index(self.function, statement, solution)
+        self.need(solution)
         self.write(statement.target, found_place(statement, solution, self.sizes))
         return StatementRanges(solution.ranges, solution.reasons)
+
+    def need(self, solution: Solution) -> None:
+        """Notes what must not be negative for the statement to be legal, where its formulas tell."""
+        for interval in solution.ranges.values():
+            if interval is not None:
+                self.needs[interval.extent] = None
+        for constraint in solution.reads:
+            if constraint.region is None or constraint.read.path is not None:
+                continue
+            values = None if constraint.subscript.is_data else solution.facts.interval(constraint.subscript)
+            if values is not None:
+                self.needs[values.lo - constraint.region.lo] = None
+                self.needs[constraint.region.hi - values.hi] = None
 
     def write(self, target: ir.Tensor, found: Place) -> None:
         """The first statement decides where a tensor is, unless a declaration does."""

@@ -214,8 +214,7 @@ def _remedy(
 
 def _inside(subscript: Affine, region: Interval, solution: Solution) -> str:
     """The condition that keeps the subscript in the region: the sides on which it can leave."""
-    known = {index: interval for index, interval in solution.ranges.items() if interval is not None}
-    values = subscript.bounds(known)
+    values = solution.facts.interval(subscript)
     sides: list[str] = []
     if values is None or values.lo != maximum(values.lo, region.lo):
         sides.append(f"{subscript} >= {region.lo}")

@@ -6,7 +6,7 @@ from functools import cached_property, reduce
 from typing import Final
 
 from .. import ir
-from ..symbolic import Affine, Clamp, IndexVar, Interval, Quotient, SizeLike, SizeVar, maximum
+from ..symbolic import Affine, Clamp, Facts, IndexVar, Interval, Quotient, SizeLike, SizeVar
 from ..symbolic.affine import Atom
 from .survey import Comprehension, Read, Survey, Test, survey
 
@@ -61,7 +61,8 @@ class Constraint:
 class Solution:
     """The range of each index of a statement (None: depends on sizes), and in words what fixed it.
 
-    `reads` has a constraint for each dimension of each read that is evaluated, `unsolved` the indices left over.
+    `reads` has a constraint for each dimension of each read that is evaluated, `unsolved` the indices left over;
+    `facts` hold at every point of the statement.
     """
 
     survey: Survey
@@ -69,24 +70,25 @@ class Solution:
     reasons: Mapping[IndexVar, str]
     reads: tuple[Constraint, ...]
     unsolved: tuple[IndexVar, ...]
+    facts: Facts
 
 
 def solve_statement(
-    statement: Comprehension, places: Mapping[str, Place], sizes: Mapping[SizeVar, SizeLike]
+    statement: Comprehension, places: Mapping[str, Place], sizes: Mapping[SizeVar, SizeLike], facts: Facts
 ) -> Solution:
     """Solves for every index: given ranges first, then rounds over the subscripts with one open index.
 
     All solutions of a round are simultaneous. The left side takes part: a bare index of a tensor that an earlier
     statement wrote from the start; of a tensor that is only declared or passed in, and computed subscripts,
     when nothing else helps. So does a compound subscript under a condition that cannot keep it inside. After
-    section 2.1 of TC's inference; `where` replaces, it never intersects.
+    section 2.1 of TC's inference; `where` replaces, it never intersects. `facts` are those about sizes.
     """
     surveyed = survey(statement)
     imagined = read_constraints(surveyed.hypothetical, places, sizes)
     reads = tuple(read_constraints(surveyed.reads, places, sizes))
     firm, weak = _split_left(statement, places.get(statement.target.name), surveyed, sizes)
     wanted = (*surveyed.indices, *surveyed.inline, *surveyed.auxiliary)
-    rounds = _Rounds(surveyed.ranges, sizes, wanted, [*firm, *imagined, *reads])
+    rounds = _Rounds(surveyed.ranges, sizes, wanted, [*firm, *imagined, *reads], facts)
     rounds.run()
     for helpful in (_unprotected(reads, rounds.open), weak):
         if rounds.open:
@@ -99,6 +101,7 @@ def solve_statement(
         reasons={index: reason for index, reason in rounds.reasons.items() if index not in hidden},
         reads=reads,
         unsolved=tuple(index for index in rounds.open if index not in hidden),
+        facts=rounds.facts,
     )
 
 
@@ -178,6 +181,7 @@ class _Rounds:
         sizes: Mapping[SizeVar, SizeLike],
         wanted: tuple[IndexVar, ...],
         constraints: list[Constraint],
+        facts: Facts,
     ) -> None:
         self.given = {index: _substituted(range_, sizes) for index, range_ in given.items()}
         self.written = {index: f"`{index} in {range_.lo}:{range_.hi}`" for index, range_ in given.items()}
@@ -185,6 +189,7 @@ class _Rounds:
         self.constraints = constraints
         self.solved: Ranges = {}
         self.reasons: dict[IndexVar, str] = {}
+        self.facts = facts
 
     def run(self) -> None:
         """Rounds until nothing more can be solved."""
@@ -197,14 +202,14 @@ class _Rounds:
                     index = self.only_open_index(subscript)
                     if index is not None and is_solvable(subscript, index):
                         region = constraint.region
-                        interval = None if region is None else solve(subscript, index, region, self.solved)
+                        interval = None if region is None else solve(subscript, index, region, self.facts)
                         found.setdefault(index, []).append((constraint, interval))
             if not found:
                 return
             for index, solutions in found.items():
                 intervals = [interval for _, interval in solutions if interval is not None]
                 known = len(intervals) == len(solutions)
-                self.settle(index, reduce(Interval.intersect, intervals) if known else None, solutions)
+                self.settle(index, reduce(self.facts.intersection, intervals) if known else None, solutions)
 
     def resolve_given(self) -> bool:
         """Resolves the given ranges whose ends are known; whether there was one."""
@@ -215,16 +220,14 @@ class _Rounds:
         ]
         for index in ready:
             given = self.given[index]
-            lo, hi = given.lo.bounds(_known(self.solved)), given.hi.bounds(_known(self.solved))
+            lo, hi = self.facts.interval(given.lo), self.facts.interval(given.hi)
             if lo is None or hi is None:
                 interval = None
             else:
                 # A moving range may be empty at every point: that is no mistake.
                 last = hi.hi - 1
-                interval = Interval(lo.lo, maximum(lo.lo, last) if _ends(given) else last)
-            self.solved[index] = _readable(interval)
-            self.reasons[index] = self.written[index]
-            del self.open[index]
+                interval = Interval(lo.lo, self.facts.maximum(lo.lo, last) if _ends(given) else last)
+            self.close(index, interval, self.written[index])
         return bool(ready)
 
     def only_open_index(self, subscript: Affine) -> IndexVar | None:
@@ -237,9 +240,15 @@ class _Rounds:
     def settle(
         self, index: IndexVar, interval: Interval | None, solutions: list[tuple[Constraint, Interval | None]]
     ) -> None:
-        self.solved[index] = _readable(interval)
-        self.reasons[index] = " and ".join(dict.fromkeys(map(str, _decisive(interval, solutions))))
+        self.close(index, interval, " and ".join(dict.fromkeys(map(str, _decisive(interval, solutions)))))
+
+    def close(self, index: IndexVar, interval: Interval | None, reason: str) -> None:
+        """An index is solved."""
+        found = self.solved[index] = None if interval is None else _readable(self.facts.shortened(interval))
+        self.reasons[index] = reason
         del self.open[index]
+        if found is not None:
+            self.facts = self.facts.with_ranges({index: found})
 
 
 def is_solvable(subscript: Affine, index: IndexVar) -> bool:
@@ -257,28 +266,27 @@ def is_solvable(subscript: Affine, index: IndexVar) -> bool:
                 return False
 
 
-def solve(subscript: Affine, index: IndexVar, region: Interval, ranges: Ranges) -> Interval | None:
+def solve(subscript: Affine, index: IndexVar, region: Interval, facts: Facts) -> Interval | None:
     """The widest interval of `index` with ``subscript in region`` at every resolved point; None: sizes decide.
 
     With ``subscript = w*index + rest`` and ``w > 0``: from ``ceil((lo - min rest) / w)`` up to and including
     ``floor((hi - 1 - max rest) / w)``, in elements; a floor ``u // c`` in ``[lo, hi)`` is ``u`` in ``[c*lo, c*hi)``.
     """
-    known = _known(ranges)
     while True:
         atom, weight = next((a, w) for a, w in subscript.terms if _occurs(index, a))
-        rest = (subscript - Affine.of(atom).scale(weight)).bounds(known)
+        rest = facts.interval(subscript - Affine.of(atom).scale(weight))
         if rest is None:
             return None
         lo, last = region.lo - rest.lo, region.hi - rest.hi
-        if weight.is_nonnegative:
+        if facts.at_least_zero(weight):
             inner = Interval(lo.ceildiv(weight), last // weight + 1)
-        elif (-weight).is_nonnegative:
+        elif facts.at_least_zero(-weight):
             inner = Interval((-last).ceildiv(-weight), (-lo) // -weight + 1)
         else:
             return None
         match atom:
             case Quotient(argument, divisor):
-                if not divisor.is_nonnegative:
+                if not facts.at_least_zero(divisor):
                     return None
                 subscript, region = argument, Interval(inner.lo * divisor, inner.hi * divisor)
             case _:
@@ -310,19 +318,13 @@ def _substituted(given: ir.Range, sizes: Mapping[SizeVar, SizeLike]) -> ir.Range
     return ir.Range(given.index, given.lo.substitute_sizes(sizes), given.hi.substitute_sizes(sizes), span=given.span)
 
 
-def _readable(interval: Interval | None) -> Interval | None:
+def _readable(interval: Interval) -> Interval | None:
     """The interval, unless its formulas are too long."""
-    if interval is None or interval.is_constant or len(str(interval)) <= FORMULA_LIMIT:
-        return interval
-    return None
+    return interval if interval.is_constant or len(str(interval)) <= FORMULA_LIMIT else None
 
 
 def _ends(given: ir.Range) -> frozenset[IndexVar]:
     return given.lo.variables | given.hi.variables
-
-
-def _known(ranges: Ranges) -> dict[IndexVar, Interval]:
-    return {index: interval for index, interval in ranges.items() if interval is not None}
 
 
 def _occurs(index: IndexVar, atom: Atom) -> bool:

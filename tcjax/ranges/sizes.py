@@ -6,15 +6,20 @@ from difflib import get_close_matches
 from .. import ir
 from ..diagnostics import Code, CompileError
 from ..symbolic import Size, SizeVar
+from .assumptions import Assumption, check_assumptions
 
 
 def bind_sizes(
-    function: ir.Function, shapes: Mapping[str, tuple[int, ...]], sizes: Mapping[str, int] | None = None
+    function: ir.Function,
+    shapes: Mapping[str, tuple[int, ...]],
+    sizes: Mapping[str, int] | None = None,
+    assumptions: Iterable[Assumption] = (),
 ) -> dict[SizeVar, int]:
     """Every size that the parameters' shapes or a keyword (`sizes`) give, in elements.
 
     `shapes` has a shape for each parameter. Raises `CompileError`: TC0502 for a wrong rank, TC0601 where two
-    arguments or a constant disagree, TC0404 for a keyword that names no size.
+    arguments or a constant disagree, TC0404 for a keyword that names no size, TC0607 where sizes that are known by now
+    violate one of the `assumptions`.
     """
     bound: dict[SizeVar, int] = {}
     origins: dict[SizeVar, str] = {}
@@ -32,6 +37,7 @@ def bind_sizes(
     _check_formulas(function, shapes, bound)
     for name, value in (sizes or {}).items():
         _bind_keyword(function, bound, origins, name, value)
+    check_assumptions(function, assumptions, bound, partly=True)
     return bound
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from .. import ir
-from ..symbolic import IndexVar, Interval, Size, SizeLike, SizeVar, maximum
+from ..symbolic import Interval, Size, SizeLike, SizeVar
 from . import mistakes
 from .rounds import Place, Solution
 from .survey import Comprehension
@@ -19,12 +19,11 @@ def found_place(statement: Comprehension, solution: Solution, sizes: Mapping[Siz
 
     None for a dimension whose subscript the data decides, or whose range depends on sizes.
     """
-    known: dict[IndexVar, Interval] = {index: r for index, r in solution.ranges.items() if r is not None}
     intervals: list[Interval | None] = []
     for index in statement.indices:
-        values = index.substitute_sizes(sizes).bounds(known)
+        values = solution.facts.interval(index.substitute_sizes(sizes))
         if values is not None and index.bare is None:
-            values = Interval(values.lo, maximum(values.lo, values.hi))
+            values = Interval(values.lo, solution.facts.maximum(values.lo, values.hi))
         intervals.append(values)
     return Place(tuple(intervals))
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from .. import ir, planning, ranges
 from ..diagnostics import CompileError
+from .assumptions import assumptions_of
 from .depth import within_depth
 from .fronts import Call, Front, Shape
 
@@ -30,7 +31,10 @@ class Compiler:
             sizes, initial = dict(call.sizes), dict(call.initial)
             try:
                 with self.within_depth():
-                    self._bounds[call] = ranges.bind(function, shapes, sizes, initial, self._foreign_shapes)
+                    assumptions = assumptions_of(self.front, function)
+                    self._bounds[call] = ranges.bind(
+                        function, shapes, sizes, initial, self._foreign_shapes, assumptions
+                    )
             except CompileError as error:
                 raise self.front.explained(error) from None
         return self._bounds[call]
@@ -39,8 +43,18 @@ class Compiler:
         """How every statement is computed."""
         if call not in self._plans:
             with self.within_depth():
-                self._plans[call] = planning.make_plan(self.bound(call))
+                self._plans[call] = self._scheduled(planning.make_plan(self.bound(call)))
         return self._plans[call]
+
+    def _scheduled(self, plan: planning.Plan) -> planning.Plan:
+        schedule = self.front.options.schedule
+        if schedule is None:
+            return plan
+        # Only who writes a schedule imports what it needs.
+        from ..planning.schedule import nest
+        from ..planning.tiling import tile
+
+        return tile(plan, nest(schedule, plan.bound))
 
     def _foreign_shapes(
         self, name: str, tensors: tuple[ir.Tensor, ...], shapes: tuple[Shape, ...]

@@ -7,6 +7,7 @@ from typing import Any, Unpack, overload
 
 from ..diagnostics import Code, CompileError, Span
 from ..syntax import ast, tc
+from .assumptions import shared_out
 from .foreign import means_builtin
 from .fronts import Definition, Front
 from .kernel import Kernel
@@ -23,7 +24,8 @@ def kernel(source: str | Callable[..., Any] | None = None, /, **options: Unpack[
     `source` is the text of one definition (or of one statement), or a Python function in index notation, or one
     whose docstring is the text; without it, a decorator that takes the options. `fns` gives Python functions that
     the program calls by name, `accumulate` the type in which sums run. Raises `CompileError` for whatever is wrong
-    with the text.
+    with the text. `assume` states facts about sizes, ``["N % 8 == 0", "K <= N"]``: they are checked when shapes are
+    known, and used before.
     """
     checked = check_options(options)
     if source is None:
@@ -40,18 +42,21 @@ def load(source: str | Path, /, **options: Unpack[KernelOptions]) -> "Library":
     """
     checked = check_options(options)
     text, name = _text_of(source)
-    kernels: dict[str, Kernel] = {}
     if _is_sac(text, checked):
         from .comprehensions import read_all
 
+        fronts: dict[str, Front] = {}
         for front in read_all(text, name, checked):
-            kernels.setdefault(front.name, Kernel(front))
-        return Library(kernels)
-    program = tc.read(text, name)
-    for definition in program.definitions:
-        if definition.name not in kernels:
-            kernels[definition.name] = Kernel(Definition(program, definition, checked))
-    return Library(kernels)
+            fronts.setdefault(front.name, front)
+    else:
+        program = tc.read(text, name)
+        firsts = {definition.name: definition for definition in reversed(program.definitions)}
+        fronts = {
+            definition.name: Definition(program, definition, checked)
+            for definition in program.definitions
+            if firsts[definition.name] is definition
+        }
+    return Library({front.name: Kernel(front) for front in shared_out(list(fronts.values()))})
 
 
 def _is_sac(text: str, options: Options) -> bool:

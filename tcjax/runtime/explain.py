@@ -1,6 +1,7 @@
 """What the compiler did, told to its user."""
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from .. import planning, ranges
@@ -26,6 +27,8 @@ class Explanation:
 
     def __str__(self) -> str:
         lines = [self.data["program"], ""]
+        if self.data["facts"]:
+            lines += [f"facts: {', '.join(self.data['facts'])}, as assumed", ""]
         for statement in self.data["statements"]:
             lines += _statement_lines(statement)
         total = self.data
@@ -40,10 +43,16 @@ class Explanation:
 
 def _describe(plan: planning.Plan) -> dict[str, Any]:
     statements = []
-    for number, stage in enumerate(plan.stages):
+    numbers = {stage.target: number for number, stage in enumerate(plan.stages) if isinstance(stage, planning.Compute)}
+    for number, stage in enumerate(plan.stages if plan.scheduled is None else plan.scheduled):
         match stage:
             case planning.Compute():
-                statements.append(_compute(stage, plan.bound, number))
+                at = number if plan.scheduled is None else plan.stages.index(stage)
+                statements.append({**_compute(stage, plan.bound, at), **_left_whole(plan, at)})
+            case planning.Tiled(number=at):
+                for compute, loops in stage.computes():
+                    own = at if compute.target == stage.target else numbers[compute.target]
+                    statements.append(_tile(compute, loops, plan.bound, own))
             case planning.Call(targets, inner, _):
                 described = _describe(inner)
                 statements += [{**inside, "inside": inner.name} for inside in described["statements"]]
@@ -65,6 +74,7 @@ def _describe(plan: planning.Plan) -> dict[str, Any]:
     cost = plan_cost(plan)
     return {
         "statements": statements,
+        "facts": list(plan.bound.assumptions),
         "flops": cost.flops,
         "bytes": cost.bytes,
         "temporary_bytes": cost.temporary,
@@ -86,10 +96,27 @@ def _compute(stage: planning.Compute, bound: ranges.Bound, number: int) -> dict[
         },
         "operation": planning.name_of(stage.value),
         "reason": planning.reason_of(stage.value),
+        "facts": list(planning.facts_of(stage)),
         "flops": cost.flops,
         "bytes": cost.bytes,
         "temporary_bytes": cost.temporary,
     }
+
+
+def _tile(
+    stage: planning.Compute, loops: tuple[planning.Loop, ...], bound: ranges.Bound, number: int
+) -> dict[str, Any]:
+    """A statement that is computed tile by tile; its costs are those of all tiles together."""
+    described = _compute(stage, bound, number)
+    count = prod(loop.extent for loop in loops)
+    steps = [{"loop": str(loop.index), "extent": loop.extent} for loop in loops]
+    described |= {name: count * described[name] for name in ("flops", "bytes")}
+    described["result"] = f"{stage.dtype}{list(bound.shapes[stage.target])}"
+    return {**described, "tiles": {"loops": steps, "shape": list(stage.piece)}}
+
+
+def _left_whole(plan: planning.Plan, number: int) -> dict[str, Any]:
+    return {"whole": plan.whole[number]} if number in plan.whole else {}
 
 
 def _shown(bound: ranges.Bound, number: int) -> str:
@@ -104,8 +131,14 @@ def _statement_lines(statement: dict[str, Any]) -> list[str]:
     for name, given in statement["ranges"].items():
         why = f"  {given['fixed_by']}" if given["fixed_by"] else ""
         lines.append(f"  {name:<10} {given['lo']}:{given['hi']}{why}")
+    if "tiles" in statement:
+        loops = ", ".join(f"{step['loop']} in 0:{step['extent']}" for step in statement["tiles"]["loops"])
+        lines.append(f"  tiles      {loops}; {statement['tiles']['shape']} at a time")
+    if "whole" in statement:
+        lines.append(f"  tiles      none: {statement['whole']}")
     lines.append(f"  operation  {statement['operation']}")
     lines.append(f"  because    {statement['reason']}")
+    lines += [f"  known      {fact}" for fact in statement.get("facts", ()) if fact != statement["reason"]]
     lines.append(
         f"  cost       {_count(statement['flops'])} operations, {_bytes(statement['bytes'])} moved, "
         f"{_bytes(statement['temporary_bytes'])} temporary"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -10,14 +10,20 @@ import numpy as np
 
 from .. import ir, planning, ranges
 from ..diagnostics import Code, CompileError
+from ..ranges import Bound
 from ..symbolic import Interval
 from .arguments import Arguments, arrange, as_array
+from .assumptions import checked_assumptions, facts_of
 from .compiler import Compiler
 from .explain import Explanation
 from .fronts import Call, Front, Value
-from .options import DIALECTS
+from .options import DIALECTS, check_schedule
 from .values import ValueNeeded, value_of
 from .writing import written
+
+if TYPE_CHECKING:
+    from ..planning.schedule import Schedule
+    from ..ranges import Bound
 
 _Variant = tuple[tuple[str, ...], tuple[tuple[str, int], ...], tuple[Value, ...]]
 
@@ -35,7 +41,11 @@ class Kernel:
     """
 
     def __init__(self, front: Front) -> None:
+        checked_assumptions(front)
         self._front = front
+        schedule = front.options.schedule
+        if schedule is not None and front.likely is not None:
+            schedule.on(front.likely).checked()
         self._compiler = Compiler(front)
         self._arity = len(front.parameters)
         self._compiled: dict[_Variant, Callable[..., Any]] = {}
@@ -165,7 +175,19 @@ class Kernel:
         return _boxes(self._compiler.bound(call))
 
     def _symbolic_ranges(self) -> list[dict[str, Interval | None]]:
-        return _intervals(ranges.infer_ranges(self._likely()))
+        function = self._likely()
+        return _intervals(ranges.infer_ranges(function, facts_of(self._front, function)))
+
+    def constraints(self) -> tuple[str, ...]:
+        """What must hold for the sizes, as texts for ``jax.export.symbolic_shape(..., constraints=...)``.
+
+        These are the assumptions of ``assume``, then what the program itself needs: that no range ends before it
+        begins and that reads and writes stay inside their arrays, as far as sizes alone decide it. A dimension
+        without a name, ``A.0``, is called ``A_0``. Conditions that JAX cannot state (``!=``, ``or``) are left out.
+        """
+        from .constraints import constraints_of
+
+        return constraints_of(self._likely(), self._front)
 
     def _likely(self) -> ir.Function:
         function = self._front.likely
@@ -194,6 +216,32 @@ class Kernel:
         """Ranges and what fixed them, the operation chosen for each statement and why, and what it costs."""
         call, _ = self._call(args, kwargs)
         return Explanation.of(self._front.text(), self._compiler.plan(call))
+
+    def schedule(self, /, *args: Any, **kwargs: Any) -> "Schedule":
+        """A schedule without commands: every statement is computed whole, in the order of the program.
+
+        The statements of a SaC program depend on the ranks of its arguments: they are the smallest that its selections
+        show, unless arguments (arrays or `jax.ShapeDtypeStruct`) are passed to tell. Where nothing tells, names of
+        stages and loops are looked up when the schedule is used.
+        """
+        from ..planning.schedule import Schedule
+
+        function = self.ir(*args, **kwargs) if args or kwargs or not self._arity else self._front.likely
+        return Schedule(self._front.name, function, bind=self._bound)
+
+    def _bound(self, /, *args: Any, **kwargs: Any) -> Bound:
+        call, _ = self._call(args, kwargs)
+        return self._compiler.bound(call)
+
+    def with_schedule(self, schedule: "Schedule | None") -> "Kernel":
+        """The same kernel, its statements computed in the loops of a schedule: the numbers do not change.
+
+        Loops around tiles, and loops in which other statements are computed, run one after the other; derivatives
+        are those of the kernel without a schedule. Raises `CompileError` of kind ``schedule`` where a stage is read
+        outside of the loop that it is computed in, or where the schedule names what the kernel does not have.
+        """
+        options = check_schedule(self._front.options, schedule)
+        return Kernel(replace(self._front, options=options))
 
     def to(self, dialect: str, /, *args: Any, **kwargs: Any) -> str:
         """The program in another notation: "tc", "sac" or "python".

@@ -1,17 +1,19 @@
 """The options of a kernel, checked once."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from .. import ir
 from ..diagnostics import Code, CompileError
+from ..ranges import Assumption, read_assumption
+
+if TYPE_CHECKING:
+    from ..planning.schedule import Schedule
 
 # What an option is when it is left out, for those that this version only knows by name.
 _UNBUILT = {
     "memory_limit": None,
-    "schedule": None,
-    "assume": (),
     "checked": False,
     "deterministic": False,
     "sharding": None,
@@ -29,6 +31,8 @@ class Options:
     backend: str = "auto"
     strict: bool = False
     dialect: str | None = None
+    schedule: "Schedule | None" = None
+    assume: tuple[Assumption, ...] = ()
 
 
 class KernelOptions(TypedDict, total=False):
@@ -37,7 +41,7 @@ class KernelOptions(TypedDict, total=False):
     dialect: str | None
     fns: Mapping[str, Callable[..., Any]] | None
     memory_limit: str | int | None
-    schedule: Any
+    schedule: "Schedule | None"
     accumulate: str | None
     backend: str
     assume: Sequence[str]
@@ -83,7 +87,32 @@ def check_options(given: KernelOptions) -> Options:
             Code.BAD_OPTION, "there is no Pallas back end in this version of tcjax", help='write backend="auto"'
         )
     kind = None if accumulate is None else ir.types.SPELLINGS[str(accumulate)]
-    return Options(dict(fns or {}), kind, str(backend), strict, dialect)  # type: ignore[call-overload]
+    checked = Options(dict(fns or {}), kind, str(backend), strict, dialect)  # type: ignore[call-overload]
+    checked = replace(checked, assume=_assumptions(options.get("assume")))
+    schedule = options.get("schedule")
+    return checked if schedule is None else check_schedule(checked, schedule)
+
+
+def _assumptions(given: object) -> tuple[Assumption, ...]:
+    if given is None:
+        return ()
+    wanted = 'a list of texts about sizes, such as assume=["N % 8 == 0", "K <= N"]'
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        raise _bad("assume", given, wanted)
+    texts = list(given)
+    if not all(isinstance(text, str) for text in texts):
+        raise _bad("assume", given, wanted)
+    return tuple(map(read_assumption, texts))
+
+
+def check_schedule(options: Options, schedule: object) -> Options:
+    """The options with another schedule. Raises `CompileError` (TC0308) for what is none."""
+    # Only who writes a schedule imports what it needs.
+    from ..planning.schedule import Schedule
+
+    if schedule is not None and not isinstance(schedule, Schedule):
+        raise _bad("schedule", schedule, "what `k.schedule()` gives and its methods change, or None")
+    return replace(options, schedule=schedule)
 
 
 def _bad(name: str, value: object, wanted: str) -> CompileError:

@@ -1,9 +1,13 @@
 """Index variables, sizes and what is known about them; knows no tensors."""
 
+from typing import TYPE_CHECKING
+
 from .affine import Affine, AffineLike, Atom, Clamp, IndexVar, Opaque, Quotient, Remainder, clamp
-from .conditions import FALSE, TRUE, AllOf, AnyOf, AtLeastZero, Condition, all_of, any_of, compare
+from .audits import Given, auditing, dropping
+from .conditions import FALSE, TRUE, AllOf, AnyOf, AtLeastZero, Condition, all_of, any_of, compare, negation, with_sizes
 from .domain import Search, find_point
 from .interval import Interval
+from .known import Facts
 from .size import Extremum, Floor, Size, SizeLike, SizeVar, maximum, minimum
 
 __all__ = [
@@ -17,8 +21,11 @@ __all__ = [
     "Atom",
     "Clamp",
     "Condition",
+    "Expr",
     "Extremum",
+    "Facts",
     "Floor",
+    "Given",
     "IndexVar",
     "Interval",
     "Opaque",
@@ -30,9 +37,25 @@ __all__ = [
     "SizeVar",
     "all_of",
     "any_of",
+    "auditing",
     "clamp",
     "compare",
+    "dropping",
     "find_point",
     "maximum",
     "minimum",
+    "negation",
+    "with_sizes",
 ]
+
+if TYPE_CHECKING:
+    from .facts.expressions import Expr
+
+
+def __getattr__(name: str) -> object:
+    # The prover comes with the first question that needs it: `import tcjax` stays light.
+    if name == "Expr":
+        from .facts.expressions import Expr
+
+        return Expr
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

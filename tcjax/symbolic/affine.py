@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, runtime_checkable
 
-from .interval import Interval
 from .size import ZERO, Size, SizeLike, SizeVar
 
 
@@ -142,6 +141,8 @@ class Affine:
 
     def __add__(self, other: "AffineLike") -> "Affine":
         other = Affine.of(other)
+        if not (self.terms and other.terms):
+            return Affine(self.terms or other.terms, self.base + other.base)
         return _collect((*self.terms, *other.terms), self.base + other.base)
 
     __radd__ = __add__
@@ -232,27 +233,6 @@ class Affine:
         if not self.has_sizes:
             return self
         return self.rewrite(lambda atom: Affine.of(atom), lambda s: s.substitute(sizes))
-
-    def bounds(self, ranges: Mapping[IndexVar, Interval]) -> Interval | None:
-        """The half-open hull of the values over non-empty `ranges`; None when data decides it or a range is missing.
-
-        Exact for linear expressions. For an empty range the ends follow the sign of the weight, so that
-        ``h + k`` with ``k in 0:0`` still has the ends that make a convolution's extent ``H - KH + 1``.
-        """
-        lo = last = self.base
-        for atom, weight in self.terms:
-            inner = _atom_bounds(atom, ranges)
-            if inner is None:
-                return None
-            first, final = inner.lo, inner.hi - 1
-            if not weight.is_nonnegative:
-                # A difference of sizes has no known sign.
-                if not (-weight).is_nonnegative:
-                    return None
-                first, final = final, first
-            lo = lo + weight * first
-            last = last + weight * final
-        return Interval(lo, last + 1)
 
     def evaluate(self, value: Callable[[Atom], int], sizes: Mapping[SizeVar, int]) -> int:
         """The value at a point; `value` gives index variables and opaque atoms."""
@@ -351,33 +331,6 @@ def _rewrite_atom(inner: Atom, atom: Callable[[Atom], AffineLike], size: Callabl
             return clamp(kind, [argument.rewrite(atom, size) for argument in arguments])
         case _:
             return Affine.of(atom(inner))
-
-
-def _atom_bounds(atom: Atom, ranges: Mapping[IndexVar, Interval]) -> Interval | None:
-    match atom:
-        case IndexVar():
-            return ranges.get(atom)
-        case Quotient(argument, divisor):
-            inner = argument.bounds(ranges)
-            if inner is None or not divisor.is_nonnegative:
-                return None
-            return Interval(inner.lo // divisor, (inner.hi - 1) // divisor + 1)
-        case Remainder(argument, divisor):
-            inner = argument.bounds(ranges)
-            if inner is None or not divisor.is_nonnegative:
-                return None
-            if inner.lo // divisor == (inner.hi - 1) // divisor:
-                whole = inner.lo // divisor * divisor
-                return Interval(inner.lo - whole, inner.hi - whole)
-            return Interval(ZERO, divisor)
-        case Clamp(kind, arguments):
-            inners = [argument.bounds(ranges) for argument in arguments]
-            known = [inner for inner in inners if inner is not None]
-            if len(known) < len(inners):
-                return None
-            return Interval.extremum(kind, known)
-        case _:
-            return None
 
 
 def _evaluate_atom(atom: Atom, value: Callable[[Atom], int], sizes: Mapping[SizeVar, int]) -> int:

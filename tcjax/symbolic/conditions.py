@@ -1,9 +1,10 @@
 """Conditions on index variables: affine inequalities, all of them or any of them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from .affine import Affine, AffineLike
+from .size import SizeLike, SizeVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,3 +80,36 @@ def compare(operator: str, left: AffineLike, right: AffineLike) -> Condition:
         case _:
             assert operator == "!=", operator
             return AnyOf((AtLeastZero(difference - 1), AtLeastZero(-difference - 1)))
+
+
+def with_sizes(condition: Condition, sizes: Mapping[SizeVar, SizeLike]) -> Condition:
+    """The condition with size variables replaced."""
+    match condition:
+        case AtLeastZero(affine):
+            return AtLeastZero(affine.substitute_sizes(sizes)) if affine.has_sizes else condition
+        case AllOf(parts):
+            return AllOf(tuple(with_sizes(part, sizes) for part in parts))
+        case AnyOf(parts):
+            return AnyOf(tuple(with_sizes(part, sizes) for part in parts))
+
+
+def negation(condition: Condition) -> Condition:
+    """That the condition does not hold; what depends on data may not hold either."""
+    match condition:
+        case AtLeastZero(affine):
+            return AtLeastZero(-affine - 1)
+        case AllOf(parts):
+            return any_of(map(negation, parts))
+        case AnyOf(parts):
+            return all_of(map(negation, parts))
+
+
+def unconditional(condition: Condition, *, outcome: bool = True) -> Condition:
+    """The condition with `outcome` for what depends on data."""
+    match condition:
+        case AtLeastZero(affine):
+            return (TRUE if outcome else FALSE) if affine.is_data else condition
+        case AllOf(parts):
+            return all_of(unconditional(part, outcome=outcome) for part in parts)
+        case AnyOf(parts):
+            return any_of(unconditional(part, outcome=outcome) for part in parts)

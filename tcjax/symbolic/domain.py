@@ -20,7 +20,7 @@ class Search:
     point: Mapping[IndexVar, int] | None = None
 
 
-def find_point(box: Mapping[IndexVar, tuple[int, int]], condition: Condition) -> Search:
+def find_point(box: Mapping[IndexVar, tuple[int, int]], condition: Condition, part_limit: int = PART_LIMIT) -> Search:
     """A point of the box (half-open ranges) where the condition holds, if there is one.
 
     Every size must be a number. What depends on data may hold: a point is then one where the rest holds.
@@ -32,7 +32,7 @@ def find_point(box: Mapping[IndexVar, tuple[int, int]], condition: Condition) ->
     system = _System(box)
     root = system.compile(condition)
     rules = (root, *system.definitions)
-    return _search(system, rules)
+    return _search(system, rules, part_limit)
 
 
 # ---------------------------------------------------------------- conditions as linear inequalities
@@ -243,11 +243,11 @@ class _Part:
         return not self.choices and all(extremes(i, self.lows, self.highs)[0] >= 0 for i in self.inequalities)
 
 
-def _search(system: _System, rules: tuple[_Rule, ...]) -> Search:
+def _search(system: _System, rules: tuple[_Rule, ...], part_limit: int) -> Search:
     whole = _Part(system.lows[:], system.highs[:], [], [])
     whole.take(_All(rules))
     pending = [whole]
-    for _ in range(PART_LIMIT):
+    for _ in range(part_limit):
         if not pending:
             return Search(empty=True)
         part = pending.pop()

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +50,24 @@ class Size:
 
     def __post_init__(self) -> None:
         # What is built inside out is asked inside out: no later question goes deeper than one level.
-        if any(not isinstance(atom, SizeVar) for monomial, _ in self.terms for atom in monomial):
-            _ = self._hash, self._variables, self._text, self.is_nonnegative
+        for monomial, _ in self.terms:
+            if any(not isinstance(atom, SizeVar) for atom in monomial):
+                break
+        else:
+            return
+        _ = self._hash, self._variables, self._text, self.is_nonnegative
 
     @staticmethod
     def of(value: "SizeLike") -> "Size":
         if isinstance(value, Size):
             return value
         if isinstance(value, int):
-            return Size((((), value),)) if value else ZERO
+            known = _SMALL.get(value)
+            if known is None:
+                known = Size((((), int(value)),)) if value else ZERO
+                if abs(value) <= _LARGEST_SMALL:
+                    _SMALL[value] = known
+            return known
         return Size((((value,), 1),))
 
     @cached_property
@@ -94,6 +104,8 @@ class Size:
     __radd__ = __add__
 
     def __neg__(self) -> "Size":
+        if self.constant is not None:
+            return Size.of(-self.constant)
         return Size(tuple((monomial, -weight) for monomial, weight in self.terms))
 
     def __sub__(self, other: "SizeLike") -> "Size":
@@ -197,6 +209,10 @@ SizeLike = Size | SizeVar | Floor | Extremum | int
 
 ZERO = Size(())
 ONE = Size((((), 1),))
+
+# Most sizes of a call are small numbers: each is made once.
+_SMALL: Final[dict[int, Size]] = {}
+_LARGEST_SMALL: Final = 256
 
 
 def minimum(*sizes: SizeLike) -> Size:

@@ -1,8 +1,26 @@
 """Programs to programs: ir in, ir out."""
 
 from .canonical import canonical
+from .decisions import decide
 from .guards import guard_ranges
 from .specialize import specialize, specialize_expr
 from .split import split_floors
+from .subscripts import Known, curves, simplify
+from .substitution import substitute, substitute_affine, substitute_expr
+from .turns import turn
 
-__all__ = ["canonical", "guard_ranges", "specialize", "specialize_expr", "split_floors"]
+__all__ = [
+    "Known",
+    "canonical",
+    "curves",
+    "decide",
+    "guard_ranges",
+    "simplify",
+    "specialize",
+    "specialize_expr",
+    "split_floors",
+    "substitute",
+    "substitute_affine",
+    "substitute_expr",
+    "turn",
+]

@@ -1,12 +1,13 @@
 """Floors and remainders of an index as two indices: with ``i = 4*i1 + i0``, ``A(i / 4, i % 4)`` is ``A(i1, i0)``."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
 from .. import ir
-from ..symbolic import Affine, AffineLike, IndexVar, Interval, Size
+from ..symbolic import Affine, AffineLike, IndexVar, Size
 from ..symbolic.affine import Atom, Clamp, Quotient, Remainder
+from .subscripts import Known
 
 Box = Mapping[IndexVar, tuple[int, int]]
 Formula = TypeVar("Formula", bound="ir.Define | ir.Accumulate")
@@ -15,30 +16,29 @@ Formula = TypeVar("Formula", bound="ir.Define | ir.Accumulate")
 MOST_SPLITS = 8
 
 
-def split_floors(statement: Formula, box: Box) -> tuple[Formula, Box]:
+def split_floors(statement: Formula, box: Box, fixed: frozenset[IndexVar] = frozenset()) -> tuple[Formula, Box]:
     """The statement with indices split until no floor is left that a split removes, and the ranges of its indices.
 
     Sizes must be numbers. An index is split by ``c`` where every floor and remainder of it is by a multiple of `c`
-    and `c` divides its range.
+    and `c` divides its range. Those that are `fixed` stay.
     """
     for _ in range(MOST_SPLITS):
-        found = _candidate(statement, box)
+        found = _candidate(statement, box, fixed)
         if found is None:
             break
         statement, box = _split(statement, box, *found)
     return statement, box
 
 
-def _candidate(statement: ir.Define | ir.Accumulate, box: Box) -> tuple[IndexVar, int, int] | None:
+def _candidate(
+    statement: ir.Define | ir.Accumulate, box: Box, fixed: frozenset[IndexVar]
+) -> tuple[IndexVar, int, int] | None:
     """An index, the shift before its division, and the divisor."""
-    divisions: dict[IndexVar, set[tuple[int, int]]] = {}
-    for affine in _subscripts(statement):
-        for argument, divisor in _divisions(affine):
-            index = (argument - argument.base).bare
-            shift, by = argument.base.constant, divisor.constant
-            if index is not None and shift is not None and by is not None and by > 1:
-                divisions.setdefault(index, set()).add((shift, by))
+    # What the left side divides is split for its sake: a read that divides in another way becomes a view.
+    divisions = {**_divisors(_reads(statement)), **_divisors(statement.indices)}
     for index, found in divisions.items():
+        if index in fixed:
+            continue
         shift, by = min(found, key=lambda pair: pair[1])
         lo, hi = box.get(index, (0, 0))
         whole = hi > lo and (lo + shift) % by == 0 and (hi - lo) % by == 0
@@ -55,9 +55,10 @@ def _split(statement: Formula, box: Box, index: IndexVar, shift: int, by: int) -
     box = {k: v for k, v in box.items() if k != index}
     box |= {outer: ((lo + shift) // by, (hi + shift) // by), inner: (0, by)}
     value = Affine.of(outer).scale(by) + inner - shift
+    known = Known.over(box)
 
     def affine(subscript: Affine) -> Affine:
-        return simplify(subscript.rewrite(atom), box)
+        return known.simplify(subscript.rewrite(atom))
 
     def atom(inside: Atom) -> AffineLike:
         if inside == index:
@@ -93,8 +94,19 @@ def _split(statement: Formula, box: Box, index: IndexVar, shift: int, by: int) -
     return replace(statement, **rest), box
 
 
-def _subscripts(statement: ir.Define | ir.Accumulate) -> Iterator[Affine]:
-    yield from statement.indices
+def _divisors(subscripts: Iterable[Affine]) -> dict[IndexVar, set[tuple[int, int]]]:
+    """For each index that is divided by itself: the shifts before that, and the divisors."""
+    found: dict[IndexVar, set[tuple[int, int]]] = {}
+    for affine in subscripts:
+        for argument, divisor in _divisions(affine):
+            index = (argument - argument.base).bare
+            shift, by = argument.base.constant, divisor.constant
+            if index is not None and shift is not None and by is not None and by > 1:
+                found.setdefault(index, set()).add((shift, by))
+    return found
+
+
+def _reads(statement: ir.Define | ir.Accumulate) -> Iterator[Affine]:
     for root in (statement.value, statement.domain.guard):
         if root is not None:
             for access in ir.accesses(root):
@@ -112,62 +124,3 @@ def _divisions(affine: Affine) -> Iterator[tuple[Affine, Size]]:
                     yield from _divisions(argument)
             case _:
                 continue
-
-
-def simplify(affine: Affine, box: Box) -> Affine:
-    """The subscript with floors and remainders resolved that the ranges of their indices decide."""
-    total = Affine((), affine.base)
-    for atom, weight in affine.terms:
-        match atom:
-            case Quotient(argument, divisor):
-                new = _quotient(simplify(argument, box), divisor, box)
-            case Remainder(argument, divisor):
-                inner = simplify(argument, box)
-                quotient = _quotient(inner, divisor, box)
-                resolved = not any(isinstance(a, Quotient) for a, _ in quotient.terms)
-                new = inner - quotient.scale(divisor) if resolved else inner.remainder(divisor)
-            case _:
-                new = Affine.of(atom)
-        total = total + new.scale(weight)
-    return total
-
-
-def _quotient(argument: Affine, divisor: Size, box: Box) -> Affine:
-    by = divisor.constant
-    if by is None or by <= 0 or not argument.is_linear:
-        return argument.quotient(divisor)
-    outside, inside = Affine.of(0), Affine((), argument.base % by)
-    outside = outside + argument.base // by
-    for atom, weight in argument.terms:
-        step = weight.constant
-        if step is None:
-            return argument.quotient(divisor)
-        if step % by == 0:
-            outside = outside + Affine.of(atom).scale(step // by)
-        else:
-            inside = inside + Affine.of(atom).scale(step)
-    if not inside.terms:
-        return outside
-    spans = inside.bounds({v: Interval.of(*box[v]) for v in inside.variables if v in box})
-    if spans is not None:
-        lo, hi = spans.lo.constant, spans.hi.constant
-        if lo is not None and hi is not None and lo // by == (hi - 1) // by:
-            return outside + lo // by
-    # (c*x + r) // (c*m) = x // m where 0 <= r < c: terms below one cell of c cannot carry.
-    for common in sorted({abs(w.constant or 0) for _, w in inside.terms} - {0}, reverse=True):
-        if by % common == 0 and common > 1:
-            coarse = Affine((), inside.base - inside.base % common)
-            fine = Affine((), inside.base % common)
-            for atom, weight in inside.terms:
-                step = weight.constant or 0
-                if step % common == 0:
-                    coarse = coarse + Affine.of(atom).scale(step)
-                else:
-                    fine = fine + Affine.of(atom).scale(step)
-            spans = fine.bounds({v: Interval.of(*box[v]) for v in fine.variables if v in box})
-            lo = None if spans is None else spans.lo.constant
-            hi = None if spans is None else spans.hi.constant
-            if lo is not None and hi is not None and lo >= 0 and hi <= common:
-                reduced = Affine(tuple((a, w // common) for a, w in coarse.terms), coarse.base // common)
-                return outside + reduced.quotient(by // common)
-    return outside + inside.quotient(by)

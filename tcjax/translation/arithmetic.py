@@ -5,10 +5,13 @@ from functools import reduce
 from typing import Protocol, TypeVar, assert_never
 
 from .. import ir
-from ..symbolic import Affine, Clamp, Extremum, Floor, IndexVar, Quotient, Remainder, Size, SizeVar
+from ..symbolic import Affine, Clamp, Extremum, Facts, Floor, IndexVar, Quotient, Remainder, Size, SizeVar
 from ..symbolic.affine import Atom
 
 Tree = TypeVar("Tree")
+
+# What is known of sizes wherever they stand.
+_SIZES = Facts()
 
 
 class Arithmetic(Protocol[Tree]):
@@ -81,7 +84,7 @@ def _write_atom(atom: Atom, notation: Arithmetic[Tree]) -> Tree:
         case IndexVar():
             return notation.index(atom)
         case Quotient(argument, divisor):
-            is_nonnegative = notation.is_nonnegative(argument) and divisor.is_nonnegative
+            is_nonnegative = notation.is_nonnegative(argument) and _SIZES.at_least_zero(divisor)
             return notation.floor(write_affine(argument, notation), write_size(divisor, notation), is_nonnegative)
         case Remainder(argument, divisor):
             return notation.remainder(write_affine(argument, notation), write_size(divisor, notation))
@@ -98,7 +101,7 @@ def _write_size_atom(atom: SizeVar | Floor | Extremum, notation: Arithmetic[Tree
         case SizeVar():
             return notation.size(atom)
         case Floor(numerator, divisor):
-            is_nonnegative = numerator.is_nonnegative and divisor.is_nonnegative
+            is_nonnegative = _SIZES.at_least_zero(numerator) and _SIZES.at_least_zero(divisor)
             return notation.floor(write_size(numerator, notation), write_size(divisor, notation), is_nonnegative)
         case Extremum(kind, arguments):
             return notation.extremum(kind, [write_size(argument, notation) for argument in arguments])

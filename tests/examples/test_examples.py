@@ -62,6 +62,42 @@ def test_the_photograph_is_saved_side_by_side(tmp_path: Path) -> None:
     assert size_of(saved) == (3 * 644, 2 * (427 + 22))
 
 
+@pytest.mark.parametrize("size", [(16, 24), (7, 50)])
+def test_the_edges_in_tiles_are_what_scipy_makes_of_the_photograph(size: tuple[int, int]) -> None:
+    blur = example("blur")
+    crop = np.random.default_rng(0).uniform(size=(54, 70, 3)).astype(np.float32)
+
+    found = blur.edges.with_schedule(blur.tiled(*size))(crop, *blur.WEIGHTS)
+
+    gray = ndimage.correlate1d(ndimage.correlate1d(crop @ blur.LUMA, blur.GAUSSIAN, 0), blur.GAUSSIAN, 1)
+    slopes = [ndimage.sobel(gray, axis) / 8 for axis in (0, 1)]
+    np.testing.assert_allclose(found, np.hypot(*slopes)[11:-11, 11:-11], atol=1e-5)
+
+
+def test_a_tile_of_edges_follows_from_the_box_that_the_schedule_names() -> None:
+    blur = example("blur")
+    crop = np.random.default_rng(0).uniform(size=(54, 70, 3)).astype(np.float32)
+    whole = blur.edges(crop, *blur.WEIGHTS)
+    regions = blur.tiled(16, 24).infer_bounds(crop, *blur.WEIGHTS)
+
+    boxes = blur.boxes(regions, {"ty": 1, "tx": 1}, (16, 24))
+
+    top, left, tall, wide = boxes["gray"]
+    part = blur.edges(crop[top : top + tall, left : left + wide], *blur.WEIGHTS)
+    np.testing.assert_allclose(part, whole[16:32, 24:48], atol=1e-6)
+    assert boxes["edge"] == [16 + 11, 24 + 11, 16, 24]
+
+
+def test_tiles_of_edges_need_less_memory_than_whole_pictures(tmp_path: Path) -> None:
+    needed = example("blur").main(tmp_path)
+
+    whole = needed.pop("whole")
+    assert whole > 4 * 405 * 618
+    assert all(tiles < whole / 3 for tiles in needed.values())
+    assert needed["in tiles of 81 x 103"] < whole / 15
+    assert size_of(tmp_path / "blur.png") == (640, 2 * 427 + 18)
+
+
 def bilateral(values: np.ndarray, contrast: float) -> float:
     """The filtered middle of a window, its values in row-major order."""
     rank = round(np.log(len(values)) / np.log(3))

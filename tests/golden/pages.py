@@ -23,8 +23,8 @@ def page_names() -> list[str]:
 
 
 def pages() -> list[Path]:
-    """All pages, those of other notations in folders of their own."""
-    return sorted(HERE.rglob("*.md"))
+    """All pages, those of other notations in folders of their own; `schedules` has a test of its own."""
+    return sorted(path for path in HERE.rglob("*.md") if path.parent.name != "schedules")
 
 
 def render(page: str) -> str:

@@ -80,6 +80,33 @@ def subscripts(draw: st.DrawFn, box: Box) -> Subscript:
             inner = affine([(1, i)], box).plus(draw(st.integers(-1, 1)))
             lo, hi = draw(st.integers(0, 1)), draw(st.integers(1, 4))
             return Subscript(f"min(max({inner.text}, {lo}), {hi})", lo, hi)
+        case "rotation":
+            lo, hi = box[i]
+            by = max(1, hi - lo + draw(st.sampled_from((0, 0, 0, 1))))
+            turned = affine([(draw(st.sampled_from((1, -1))), i)], box).plus(draw(st.integers(-9, 9)))
+            return Subscript(f"({turned.text}) % {by}", 0, by - 1)
+        case "circle":
+            by = draw(st.sampled_from((3, 4, 5)))
+            return Subscript(f"({affine([(1, i), (draw(st.sampled_from((1, -1))), j)], box).text}) % {by}", 0, by - 1)
+        case "digit":
+            inner = affine([(draw(st.sampled_from((1, 1, 2))), i)], box).plus(draw(st.integers(0, 2)))
+            low, by = draw(st.sampled_from((2, 3))), draw(st.sampled_from((2, 3)))
+            return Subscript(f"({inner.text}) / {low} % {by}", 0, by - 1)
+        case "row":
+            width, by = draw(st.sampled_from((4, 6))), draw(st.sampled_from((2, 3, 4)))
+            whole = affine([(width, i), (1, j)], box)
+            if draw(st.booleans()):
+                return Subscript(f"({whole.text}) % {by}", 0, by - 1)
+            return Subscript(f"({whole.text}) / {by}", whole.lo // by, whole.hi // by)
+        case "edge":
+            inner = affine([(1, i), (1, j)], box).plus(draw(st.integers(-2, 1)))
+            hi = draw(st.integers(0, 4))
+            return Subscript(f"max(min({inner.text}, {hi}), 0)", 0, hi)
+        case "block":
+            by = draw(st.sampled_from((2, 3)))
+            inner = affine([(1, i)], box)
+            whole = inner.lo // by * by, inner.hi // by * by + by - 1
+            return Subscript(f"{i} / {by} * {by} + ({i} + {draw(st.integers(0, 2))}) % {by}", *whole)
         case _:
             return _constant(draw(st.integers(0, 3)))
 
@@ -92,8 +119,9 @@ FORMS = (
     *("window",) * 3,
     *("strided window",) * 2,
     *("difference", "radix", "radix", "floor", "remainder", "clamp", "constant"),
+    *("rotation", "circle", "digit", "row", "edge", "block"),
 )
-TWO = ("window", "strided window", "difference", "radix")
+TWO = ("window", "strided window", "difference", "radix", "circle", "row", "edge")
 
 
 def _constant(value: int) -> Subscript:

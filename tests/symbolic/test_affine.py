@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tcjax.symbolic import Affine, IndexVar, Interval, Size, SizeVar, clamp
+from tcjax.symbolic import Affine, Facts, IndexVar, Interval, Size, SizeVar, clamp
 
 from .strategies import INDICES, Box, I, J, Sum, boxes, linear_sums, points, sums, value
 
@@ -29,7 +29,7 @@ def test_the_bounds_of_a_linear_expression_are_exact(given_sum: Sum, box: Box) -
     affine, expected = given_sum
     values = [expected(point) for point in points(box)]
 
-    bounds = affine.bounds({index: Interval.of(*ends) for index, ends in box.items()})
+    bounds = Facts.over({index: Interval.of(*ends) for index, ends in box.items()}).interval(affine)
 
     assert bounds == Interval.of(min(values), max(values) + 1)
 
@@ -39,7 +39,7 @@ def test_the_bounds_of_any_expression_cover_its_values(given_sum: Sum, box: Box)
     affine, expected = given_sum
     values = [expected(point) for point in points(box)]
 
-    bounds = affine.bounds({index: Interval.of(*ends) for index, ends in box.items()})
+    bounds = Facts.over({index: Interval.of(*ends) for index, ends in box.items()}).interval(affine)
 
     assert bounds is not None
     assert bounds.lo.evaluate({}) <= min(values)
@@ -63,7 +63,7 @@ def test_the_variables_of_a_sum_are_among_those_of_its_parts(left: Sum, right: S
 
 
 def test_an_empty_range_keeps_the_end_that_makes_a_convolutions_extent() -> None:
-    bounds = (i + j).bounds({I: Interval.of(0, 5), J: Interval.of(0, 0)})
+    bounds = Facts.over({I: Interval.of(0, 5), J: Interval.of(0, 0)}).interval(i + j)
 
     assert bounds == Interval.of(0, 4)
 
@@ -71,8 +71,8 @@ def test_an_empty_range_keeps_the_end_that_makes_a_convolutions_extent() -> None
 def test_a_size_that_may_be_negative_gives_no_bounds() -> None:
     difference = Size.of(N) - 3
 
-    assert i.scale(difference).bounds({I: Interval.of(0, 5)}) is None
-    assert i.scale(-Size.of(N)).bounds({I: Interval.of(0, 5)}) == Interval(-4 * Size.of(N), Size.of(1))
+    assert Facts.over({I: Interval.of(0, 5)}).interval(i.scale(difference)) is None
+    assert Facts.over({I: Interval.of(0, 5)}).interval(i.scale(-Size.of(N))) == Interval(-4 * Size.of(N), Size.of(1))
 
 
 def test_substituting_a_size_by_zero_makes_floors_and_remainders_zero() -> None:

@@ -7,13 +7,12 @@ from typing import Final
 
 from ... import ir
 from ...diagnostics import Code, CompileError, Span
-from ...symbolic import Affine, IndexVar, Interval, Size, SizeVar
+from ...symbolic import Affine, Condition, Facts, IndexVar, Size, SizeVar, with_sizes
 from ...syntax.sac import tree
 from ..literals import Value
 from ..outputs import local_shape
 from ..signature import CellFunction
 from .arrays import Array
-from .narrowing import narrowed
 
 Number = bool | int | float | complex
 # A program of this many expressions and elements takes two or three seconds.
@@ -36,7 +35,7 @@ class Draft:
 
     `sizes` are the numbers of this call, `known` the elements of parameters whose values are, `functions` the Python
     functions on cells, `definitions` those of the text. `ranges` holds the half-open ranges of the indices of the
-    statement that is being written.
+    statement that is being written, `guards` the conditions around the element that is read.
     """
 
     sizes: dict[SizeVar, int]
@@ -51,6 +50,7 @@ class Draft:
     declared: list[ir.Tensor] = field(default_factory=list)
     sources: dict[str, Array] = field(default_factory=dict)
     ranges: dict[IndexVar, tuple[int, int]] = field(default_factory=dict)
+    guards: tuple[Condition, ...] = ()
     number_of_statement: int = 0
     # How deep the lengths of index vectors are looked for inside each other.
     searches: int = 0
@@ -94,13 +94,14 @@ class Draft:
         """The smallest and the largest value, inclusive; None where an index has no range or data decides."""
         if affine.is_data or any(index not in self.ranges for index in affine.variables):
             return None
-        ranges = {index: Interval.of(*self.ranges[index]) for index in affine.variables}
         if any(hi <= lo for lo, hi in (self.ranges[index] for index in affine.variables)):
             return None
-        found = affine.substitute_sizes(self.sizes).bounds(ranges)
-        if found is None or found.lo.constant is None or found.hi.constant is None:
-            return None
-        return found.lo.constant, found.hi.constant - 1
+        return Facts(self.ranges).values(affine.substitute_sizes(self.sizes), quickly=True)
+
+    def proves(self, condition: Condition) -> bool:
+        """Whether a condition on indices holds wherever the element is read."""
+        facts = Facts.over(self.ranges, *self.guards)
+        return facts.prove(with_sizes(condition, self.sizes))
 
     def fresh(self, name: str, lo: int, hi: int) -> IndexVar:
         """A new index of the statement, running over ``[lo, hi)``."""
@@ -125,15 +126,16 @@ class Draft:
     @contextmanager
     def statement(self, *, inside: bool = False) -> Iterator[None]:
         """Indices of a statement of its own; one that goes on with those of the enclosing statement if `inside`."""
-        before = self.ranges, self._tags, self.number_of_statement
+        before = self.ranges, self.guards, self._tags, self.number_of_statement
         self.ranges = dict(self.ranges) if inside else {}
+        self.guards = self.guards if inside else ()
         self._tags = dict(self._tags) if inside else {}
         self._counted += 1
         self.number_of_statement = self._counted
         try:
             yield
         finally:
-            self.ranges, self._tags, self.number_of_statement = before
+            self.ranges, self.guards, self._tags, self.number_of_statement = before
 
     @contextmanager
     def instance(self) -> Iterator[None]:
@@ -147,17 +149,21 @@ class Draft:
     @contextmanager
     def under(self, test: Value, outcome: bool) -> Iterator[None]:
         """Elements that are read where a condition has an outcome: indices have narrower ranges there."""
-        before = self.ranges
+        before, guards = self.ranges, self.guards
         on_data = isinstance(test, ir.Expr) and any(isinstance(node, ir.Access) for node in ir.walk(test))
         if isinstance(test, ir.Expr):
-            self.ranges = narrowed(test, outcome, before, self.number)
+            guard = with_sizes(ir.condition_of(test, outcome), self.sizes)
+            self.guards = (*guards, guard)
+            narrowed = Facts(before).assume(guard).box
+            assert narrowed is not None, "the ranges of a statement are numbers"
+            self.ranges = narrowed
         self.conditions += 1
         self.uncertain += on_data
         try:
             yield
         finally:
             # Indices that were made inside stay known.
-            self.ranges = {**self.ranges, **before}
+            self.ranges, self.guards = {**self.ranges, **before}, guards
             self.conditions -= 1
             self.uncertain -= on_data
 

@@ -2,7 +2,7 @@
 
 from ... import ir
 from ...diagnostics import NOWHERE, Span
-from ...symbolic import Affine, Size, clamp
+from ...symbolic import Affine, Size, all_of, clamp, compare
 from .. import operators
 from ..expressions import conjunction
 from ..literals import Literal, Value, settled
@@ -112,8 +112,13 @@ def is_inside(shape: tuple[Size, ...], place: Place, draft: Draft) -> bool:
     """Whether a place is in an array of a shape wherever the statement reads it."""
     for index, extent in zip(place, shape, strict=True):
         found = draft.interval(index)
-        if found is None or found[0] < 0 or found[1] >= draft.number(extent):
+        if found is None:
             return False
+        if found[0] < 0 or found[1] >= draft.number(extent):
+            # Interval arithmetic does not see what several indices have to do with each other.
+            inside = all_of((compare(">=", index, 0), compare("<", index, extent)))
+            if (len(index.variables) == 1 and index.is_linear) or not draft.proves(inside):
+                return False
     return True
 
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final, assert_never
 
 from ... import ir
 from ...ir import types
-from ...symbolic import Affine, IndexVar, Interval, Size, SizeVar
+from ...symbolic import Affine, Facts, IndexVar, Interval, Size, SizeVar
 from ...symbolic.affine import Atom
 from ...syntax.sac import tree
 from ..arithmetic import write_affine, write_size
@@ -53,6 +54,11 @@ class Scope:
     intervals: Mapping[IndexVar, Interval | None] = field(default_factory=dict)
     indices: Mapping[IndexVar, str] = field(default_factory=dict)
     origins: Mapping[IndexVar, Affine] = field(default_factory=dict)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What is known of the indices."""
+        return Facts.over({index: interval for index, interval in self.intervals.items() if interval is not None})
 
     def within(self, reduce: ir.Reduce) -> "Scope":
         """What the body of an inline reduction sees."""
@@ -180,7 +186,7 @@ class Scope:
             case ir.Const(value):
                 return not isinstance(value, complex) and value >= 0
             case ir.Extent(size):
-                return size.is_nonnegative
+                return self.facts.at_least_zero(size)
             case ir.Index(variable):
                 return self.is_nonnegative(self.shifted(Affine.of(variable)))
             case ir.Binary("+" | "*" | "//" | "%", left, right):
@@ -252,10 +258,9 @@ class Scope:
 
     def is_nonnegative(self, affine: Affine) -> bool:
         least = self.least(affine)
-        return least is not None and least.is_nonnegative
+        return least is not None and self.facts.at_least_zero(least)
 
     def least(self, affine: Affine) -> Size | None:
         """The smallest value over the ranges of the indices, where that has a formula."""
-        known = {index: interval for index, interval in self.intervals.items() if interval is not None}
-        values = affine.bounds(known)
+        values = self.facts.interval(affine)
         return None if values is None else values.lo

@@ -1,0 +1,76 @@
+"""Boolean expressions as conditions on index variables."""
+
+from typing import Final
+
+from ..symbolic import FALSE, TRUE, Affine, Condition, all_of, any_of, clamp, compare
+from .expressions import Binary, Cast, Const, Data, Expr, Extent, Index, Select, Unary
+
+_NEGATED: Final = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+_EXACT: Final = ("int32", "int64")
+
+# A conditional inside a condition doubles it; further in, it may hold.
+_CONDITIONALS: Final = 6
+
+
+def condition_of(expr: Expr, outcome: bool = True, conditionals: int = _CONDITIONALS) -> Condition:
+    """That the expression has the outcome, as far as it depends on indices and sizes alone; else true."""
+    match expr:
+        case Const(bool() as value):
+            return TRUE if value == outcome else FALSE
+        case Unary("!", operand):
+            return condition_of(operand, not outcome, conditionals)
+        case Binary("&&" | "||" as operator, left, right):
+            parts = condition_of(left, outcome, conditionals), condition_of(right, outcome, conditionals)
+            return all_of(parts) if (operator == "&&") == outcome else any_of(parts)
+        case Binary(operator, left, right) if operator in _NEGATED:
+            if left.dtype not in _EXACT or right.dtype not in _EXACT:
+                return TRUE
+            return compare(operator if outcome else _NEGATED[operator], affine_of(left), affine_of(right))
+        case Select(condition, then, otherwise) if conditionals > 0:
+            fewer = conditionals - 1
+            chosen = all_of((condition_of(condition, True, fewer), condition_of(then, outcome, fewer)))
+            other = all_of((condition_of(condition, False, fewer), condition_of(otherwise, outcome, fewer)))
+            return any_of((chosen, other))
+        case _:
+            return TRUE
+
+
+def affine_of(expr: Expr) -> Affine:
+    """An integer expression as an affine one; what is not affine becomes a data atom."""
+    if expr.dtype in _EXACT:
+        match expr:
+            case Const(int() as value):
+                return Affine.of(int(value))
+            case Extent(size):
+                return Affine.of(size)
+            case Index(variable):
+                return Affine.of(variable)
+            case Cast(operand) if operand.dtype in _EXACT:
+                return affine_of(operand)
+            case Unary("-", operand):
+                return -affine_of(operand)
+            case Binary(operator, left, right):
+                return _combined(operator, affine_of(left), affine_of(right)) or Affine.of(Data(expr))
+            case _:
+                pass
+    return Affine.of(Data(expr))
+
+
+def _combined(operator: str, left: Affine, right: Affine) -> Affine | None:
+    match operator:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*" if not right.terms:
+            return left.scale(right.base)
+        case "*" if not left.terms:
+            return right.scale(left.base)
+        case "//" if not right.terms and right.base.constant != 0:
+            return left.quotient(right.base)
+        case "%" if not right.terms and right.base.constant != 0:
+            return left.remainder(right.base)
+        case "min" | "max":
+            return clamp(operator, (left, right))
+        case _:
+            return None

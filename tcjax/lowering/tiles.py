@@ -1,0 +1,121 @@
+"""Scheduled statements: loops over tiles, with what a tile needs of other statements computed inside."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import assert_never
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from .. import planning
+from ..planning.nodes import Node, Read, Strip, operands
+from ..planning.tiled import Begin, Loop, Round, Tiled, TiledStep
+from ..symbolic import IndexVar
+from .context import Context, Lower, numeric
+from .elementwise import convert
+from .reads import pad
+from .stores import lower_store
+
+Foreign = Mapping[str, Callable[..., object]]
+Arrays = dict[str, jax.Array]
+Steps = Mapping[IndexVar, int | jax.Array]
+
+
+def lower_tiled(stage: Tiled, arrays: Mapping[str, jax.Array], foreign: Foreign, lower: Lower) -> jax.Array:
+    """The target after all tiles."""
+    known = dict(arrays)
+    old = known.pop(stage.target, None) if stage.keeps else None
+    room = [wide - extent for wide, extent in zip(stage.padded, stage.shape, strict=True)]
+    if old is not None:
+        known[stage.target] = pad(old, [0] * len(room), room)
+    elif not isinstance(stage.steps[0], Begin):
+        known[stage.target] = jnp.zeros(stage.padded, numeric(stage.dtype))
+    run = _Run(foreign, lower, _padded(stage, arrays))
+    result = run.steps(stage.steps, known, {})[stage.target]
+    return lax.slice(result, [0] * result.ndim, stage.shape) if any(room) else result
+
+
+class _Run:
+    """The loops of one stage; `padded` are the tensors that tiles read beyond their ends, padded once for all."""
+
+    def __init__(self, foreign: Foreign, lower: Lower, padded: Mapping[str, tuple[jax.Array, tuple[int, ...]]]) -> None:
+        self.foreign = foreign
+        self.lower = lower
+        self.padded = padded
+
+    def steps(self, steps: tuple[TiledStep, ...], arrays: Arrays, at: Steps) -> Arrays:
+        """The arrays after the steps."""
+        arrays = dict(arrays)
+        for step in steps:
+            match step:
+                case Begin(compute, keeps):
+                    if keeps and compute.target in arrays:
+                        arrays[compute.target] = convert(arrays[compute.target], compute.dtype)
+                    else:
+                        arrays[compute.target] = self.computed(compute, arrays, at)
+                case Round(target, dtype):
+                    arrays[target] = convert(arrays[target], dtype)
+                case planning.Compute():
+                    arrays[step.target] = self.computed(step, arrays, at)
+                case Loop():
+                    arrays.update(self.loop(step, arrays, at))
+                case _:
+                    assert_never(step)
+        return arrays
+
+    def computed(self, stage: planning.Compute, arrays: Arrays, at: Steps) -> jax.Array:
+        context = Context(arrays, self.foreign, at, self.padded)
+        value = self.lower(stage.value, context)
+        return lower_store(stage, value, arrays.get(stage.target), context, self.lower)
+
+    def loop(self, loop: Loop, arrays: Arrays, at: Steps) -> Arrays:
+        """What the iterations leave in the arrays that were there before."""
+        carried = {name: arrays[name] for name in sorted(_written(loop.body)) if name in arrays}
+
+        def body(number: jax.Array | int, carry: Arrays) -> Arrays:
+            after = self.steps(loop.body, {**arrays, **carry}, {**at, loop.index: jnp.int32(number)})
+            return {name: after[name] for name in carry}
+
+        return body(0, carried) if loop.extent == 1 else lax.fori_loop(0, loop.extent, body, carried)
+
+
+def _written(steps: tuple[TiledStep, ...]) -> Iterator[str]:
+    for step in steps:
+        match step:
+            case Begin(compute):
+                yield compute.target
+            case Loop(body=body):
+                yield from _written(body)
+            case _:
+                yield step.target
+
+
+def _padded(stage: Tiled, arrays: Mapping[str, jax.Array]) -> dict[str, tuple[jax.Array, tuple[int, ...]]]:
+    """The tensors from outside that a tile reads beyond their ends, with zeros for all such reads."""
+    computed = {compute.target for compute, _ in stage.computes()}
+    widths: dict[str, tuple[list[int], list[int]]] = {}
+    for compute, _ in stage.computes():
+        roots = [compute.value, *(node for node in (compute.store.mask, compute.store.weight) if node is not None)]
+        for read in _reads(roots):
+            if read.tensor in computed or read.views:
+                continue
+            rank = len(read.dimensions)
+            lows, highs = widths.setdefault(read.tensor, ([0] * rank, [0] * rank))
+            for number, strip in enumerate(read.dimensions):
+                if isinstance(strip, Strip):
+                    lows[number] = max(lows[number], strip.low)
+                    highs[number] = max(highs[number], strip.high)
+    return {
+        name: (pad(arrays[name], lows, highs), tuple(lows))
+        for name, (lows, highs) in widths.items()
+        if any(lows) or any(highs)
+    }
+
+
+def _reads(nodes: list[Node]) -> Iterator[Read]:
+    pending = list(nodes)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Read):
+            yield node
+        pending.extend(operands(node))

@@ -1,0 +1,87 @@
+"""Arrays extended, repeated, merged and divided by slices, concatenations, reshapes and transposes: no gather."""
+
+from collections.abc import Iterable
+from typing import assert_never
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ..planning.views import Divide, Merge, Pieces, Repeat, Slide, Tile, View, Zeros
+from ..symbolic.runs import Run
+
+
+def viewed(array: jax.Array, views: Iterable[View]) -> jax.Array:
+    """The array after all views, one after the other."""
+    for view in views:
+        array = _viewed(array, view)
+    return array
+
+
+def _viewed(array: jax.Array, view: View) -> jax.Array:
+    shape = array.shape
+    match view:
+        case Pieces(d, runs):
+            parts = [_run(array, d, run) for run in runs]
+            return parts[0] if len(parts) == 1 else lax.concatenate(parts, d)
+        case Repeat(d, times):
+            return _spread(array, d + 1, times, d)
+        case Tile(d, times):
+            return _spread(array, d, times, d)
+        case Merge(first, second):
+            order = [number for number in range(array.ndim) if number != second]
+            order.insert(order.index(first) + 1, second)
+            array = lax.transpose(array, order)
+            place = order.index(first)
+            return _flattened(array, place)
+        case Divide(d, inner):
+            return lax.reshape(array, (*shape[:d], shape[d] // inner, inner, *shape[d + 1 :]))
+        case Slide():
+            return _slid(array, view)
+        case _:
+            assert_never(view)
+
+
+def _run(array: jax.Array, d: int, run: Run | Zeros) -> jax.Array:
+    if isinstance(run, Zeros):
+        return jnp.zeros((*array.shape[:d], run.count, *array.shape[d + 1 :]), array.dtype)
+    if run.stride == 0:
+        one = lax.slice_in_dim(array, run.start, run.start + 1, axis=d)
+        return (
+            one
+            if run.count == 1
+            else lax.broadcast_in_dim(
+                one, (*array.shape[:d], run.count, *array.shape[d + 1 :]), tuple(range(array.ndim))
+            )
+        )
+    lo, hi = min(run.start, run.last), max(run.start, run.last)
+    part = array
+    if (lo, hi + 1, abs(run.stride)) != (0, array.shape[d], 1):
+        part = lax.slice_in_dim(array, lo, hi + 1, stride=abs(run.stride), axis=d)
+    return lax.rev(part, (d,)) if run.stride < 0 else part
+
+
+def _spread(array: jax.Array, place: int, times: int, d: int) -> jax.Array:
+    """The array repeated along a new dimension at `place`, which is merged with the one beside it."""
+    shape = (*array.shape[:place], times, *array.shape[place:])
+    kept = tuple(number for number in range(array.ndim + 1) if number != place)
+    return _flattened(lax.broadcast_in_dim(array, shape, kept), d)
+
+
+def _flattened(array: jax.Array, d: int) -> jax.Array:
+    """Dimension `d` and the next as one."""
+    shape = array.shape
+    return lax.reshape(array, (*shape[:d], shape[d] * shape[d + 1], *shape[d + 2 :]))
+
+
+def _slid(array: jax.Array, view: Slide) -> jax.Array:
+    """The overlapping rows, or the columns where they are fewer, behind each other."""
+    d = view.dimension
+    by_row = view.rows <= view.columns
+    count, apart = (view.rows, view.row_step) if by_row else (view.columns, 1)
+    length, stride = (view.columns, 1) if by_row else (view.rows, view.row_step)
+    parts = [
+        lax.slice_in_dim(array, n * apart, n * apart + stride * (length - 1) + 1, stride=stride, axis=d)
+        for n in range(count)
+    ]
+    return jnp.stack(parts, d if by_row else d + 1)

@@ -1,0 +1,104 @@
+"""The loop nest of a scheduled function, for who executes it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ... import ranges
+from ...symbolic import IndexVar
+from ...symbolic.facts.expressions import Expr, Var
+from .regions import Placed, Region, place_stages, region_of
+from .roots import qualified
+from .schedule import Schedule
+from .stages import Fuse, Split, Stage, Stages, path_of, prefix_of
+
+
+@dataclass(frozen=True)
+class Nested:
+    """A stage in the nest.
+
+    `path` are the loops around it, ``(stage, loop)``, outermost first: it is computed in the last. `prefix`
+    are those of them that the region may depend on: the others share one copy. `loops` are the
+    names of its leaves in its own stage, and `leaves` their names in the nest, which are all different, with their
+    static extents. Over the latter stand `roots`, the value of each index of the statement (the start of the region
+    included), `guards`, which hold where a point belongs to the stage, and `origin`, the first index of the region per
+    axis. `tiles` are the leaves that step from tile to tile: the outer part of a split, or fused of such.
+    """
+
+    number: int
+    name: str
+    path: tuple[tuple[str, str], ...]
+    prefix: tuple[tuple[str, str], ...]
+    loops: tuple[str, ...]
+    leaves: tuple[tuple[str, int], ...]
+    tiles: frozenset[str]
+    roots: Mapping[IndexVar, Expr]
+    guards: tuple[Expr, ...]
+    origin: tuple[Expr, ...]
+    region: Region
+    scheduled: bool
+
+
+@dataclass(frozen=True)
+class Nest:
+    """The formulas of a function in order of computation; `names` gives each loop, ``(stage, loop)``, its name."""
+
+    stages: tuple[Nested, ...]
+    names: Mapping[tuple[str, str], str]
+
+
+def nest(schedule: Schedule, bound: ranges.Bound) -> Nest:
+    """The loops of a bound function after a schedule. Raises `CompileError` where the schedule is illegal."""
+    stages = schedule.on(bound.function).checked()
+    names = _names(stages)
+    renamed = {qualified(*place): Var(name) for place, name in names.items()}
+    placed = place_stages(stages, bound)
+    return Nest(
+        tuple(_nested(placed[name], stages, names, renamed) for name, stage in stages.items() if not stage.is_call),
+        names,
+    )
+
+
+def _nested(
+    placed: Placed, stages: Stages, names: Mapping[tuple[str, str], str], renamed: Mapping[str, Expr]
+) -> Nested:
+    stage = placed.stage
+    return Nested(
+        number=stage.number,
+        name=stage.name,
+        path=path_of(stage, stages),
+        prefix=prefix_of(stage, stages),
+        loops=stage.leaves,
+        leaves=tuple((names[stage.name, loop], placed.roots.extents[loop]) for loop in stage.leaves),
+        tiles=_tiles(stage),
+        roots={index: value.substitute(renamed) for index, value in placed.values.items()},
+        guards=tuple(guard.substitute(renamed) for guard in placed.guards),
+        origin=tuple(low.substitute(renamed) for low in placed.box.lows),
+        region=region_of(placed),
+        scheduled=_is_scheduled(stage, stages),
+    )
+
+
+def _names(stages: Stages) -> dict[tuple[str, str], str]:
+    """A name for each leaf: its own, unless a leaf of another stage has it too."""
+    places = [(stage.name, loop) for stage in stages.values() for loop in stage.leaves]
+    loops = [loop for _, loop in places]
+    return {(stage, loop): loop if loops.count(loop) == 1 else f"{stage}.{loop}" for stage, loop in places}
+
+
+def _tiles(stage: Stage) -> frozenset[str]:
+    outer: set[str] = set()
+    for relation in stage.relations:
+        match relation:
+            case Split(parent, name, inner):
+                outer.add(name)
+                if parent in outer:
+                    outer.add(inner)
+            case Fuse(first, second, fused):
+                if first in outer and second in outer:
+                    outer.add(fused)
+    return frozenset(outer & set(stage.leaves))
+
+
+def _is_scheduled(stage: Stage, stages: Stages) -> bool:
+    moved = stage.attach is not None or bool(stage.relations) or stage.leaves != tuple(stage.roots)
+    return moved or any(other.attach is not None and other.attach.consumer == stage.name for other in stages.values())

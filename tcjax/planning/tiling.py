@@ -1,0 +1,330 @@
+"""From a schedule's loop nests to stages: which loops run one after the other, and what each tile computes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from .. import ir, ranges, transforms
+from ..symbolic import Affine, IndexVar
+from ..symbolic.facts.affines import as_affine
+from ..symbolic.facts.expressions import And, Binary, Compare, Expr, Not, Or, Select
+from .formulas import plan_formula
+from .schedule import Nest, Nested
+from .scope import Origins, Scope, identity
+from .stages import Compute, Plan
+from .tiled import Begin, Loop, Round, ScheduledStage, Tiled, TiledStep
+
+Shapes = Mapping[str, tuple[int, ...]]
+
+
+def tile(plan: Plan, nest: Nest) -> Plan:
+    """The plan with its stages arranged as the loop nests say.
+
+    A statement whose reduction cannot go on from a part (a mean, a position) stays whole where the schedule would
+    part it, and what is computed inside of it then comes before.
+    """
+    builder = _Builder(plan.bound, nest)
+    parted = {stage.number: stage for stage in nest.stages if not stage.prefix and builder.parts(stage)}
+    inside = {inner.number for stage in parted.values() for inner in builder.all_inside(stage)}
+    defined = {tensor.name for tensor in plan.bound.function.initial}
+    stages: list[ScheduledStage] = []
+    for number, stage in enumerate(plan.stages):
+        if isinstance(stage, Compute) and number in parted:
+            stages.append(builder.outermost(stage, parted[number], stage.target in defined))
+        elif number not in inside:
+            stages.append(stage)
+        if isinstance(stage, Compute):
+            defined.add(stage.target)
+    whole = {stage.number: builder.hindrance(stage) for stage in nest.stages if not stage.prefix}
+    return replace(plan, scheduled=tuple(stages), whole={number: why for number, why in whole.items() if why})
+
+
+@dataclass(frozen=True, slots=True)
+class _Surroundings:
+    """Inside the loops that are open: their ranges, and the shapes and origins of all tensors."""
+
+    loops: ranges.Box
+    shapes: Shapes
+    origins: Origins
+
+    def within(self, loop: IndexVar, extent: int) -> "_Surroundings":
+        return replace(self, loops={**self.loops, loop: (0, extent)})
+
+    def holding(self, name: str, shape: tuple[int, ...], origin: tuple[int | Affine, ...]) -> "_Surroundings":
+        """With another tensor of this name."""
+        return replace(self, shapes={**self.shapes, name: shape}, origins={**self.origins, name: origin})
+
+
+@dataclass(frozen=True)
+class _Builder:
+    bound: ranges.Bound
+    nest: Nest
+    attached: dict[tuple[str, str], list[Nested]] = field(default_factory=dict)
+    variables: dict[str, IndexVar] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for stage in self.nest.stages:
+            if stage.prefix:
+                self.attached.setdefault(stage.prefix[-1], []).append(stage)
+        # A loop keeps its name: only the indices of inline reductions are in the program beside it.
+        taken = {i for stage in self.nest.stages for i in self.bound.boxes[stage.number] if i not in stage.roots}
+        for stage in self.nest.stages:
+            for loop, (name, _) in zip(stage.loops, stage.leaves, strict=True):
+                variable = IndexVar(loop)
+                while variable in taken:
+                    variable = IndexVar(loop, variable.tag + 1)
+                taken.add(variable)
+                self.variables[name] = variable
+
+    def inside(self, nested: Nested, loop: str) -> Sequence[Nested]:
+        """The statements that are computed in a loop of this one."""
+        return self.attached.get((nested.name, loop), ())
+
+    def all_inside(self, nested: Nested) -> Iterator[Nested]:
+        for loop in nested.loops:
+            for inner in self.inside(nested, loop):
+                yield inner
+                yield from self.all_inside(inner)
+
+    def formula(self, nested: Nested) -> ir.Define | ir.Accumulate:
+        statement = self.bound.function.statements[nested.number]
+        assert isinstance(statement, (ir.Define, ir.Accumulate))
+        return statement
+
+    # ------------------------------------------------------------ which loops run one after the other
+
+    def parts(self, nested: Nested) -> bool:
+        """Whether there are loops to run one after the other, and every statement in them bears it."""
+        return self.sequential(nested) > 0 and not self.hindrance(nested)
+
+    def hindrance(self, nested: Nested) -> str:
+        """Why a statement that is to be in tiles, or to have statements inside, stays whole; empty if it does not."""
+        family = (nested, *self.all_inside(nested))
+        if any(extent == 0 for stage in family for _, extent in stage.leaves):
+            return "there are no elements"
+        for stage in family:
+            statement = self.formula(stage)
+            if self.wanted(stage) > self.sequential(stage) and (not self.bears(stage) or not self.sequential(nested)):
+                if any(index.is_data for index in statement.indices):
+                    return f"data decides which elements of `{statement.target.name}` a tile writes"
+                assert isinstance(statement, ir.Accumulate)
+                return f"`{statement.reducer.value}` over a part of the points does not go on to the whole"
+        return ""
+
+    def bears(self, nested: Nested) -> bool:
+        """Whether all loops with statements inside may run one after the other."""
+        places = [place for place, loop in enumerate(nested.loops, 1) if self.inside(nested, loop)]
+        return self.sequential(nested) >= max(places, default=0)
+
+    def wanted(self, nested: Nested) -> int:
+        """How many of the outermost loops are those of tiles, or have statements inside, or are around such."""
+        wanted = [loop in nested.tiles or bool(self.inside(nested, loop)) for loop in nested.loops]
+        return max((place for place, is_wanted in enumerate(wanted, 1) if is_wanted), default=0)
+
+    def sequential(self, nested: Nested) -> int:
+        """How many of the outermost loops run one after the other: as wanted, as far as the statement bears it."""
+        statement, count = self.formula(nested), self.wanted(nested)
+        if any(index.is_data for index in statement.indices):
+            return 0
+        if isinstance(statement, ir.Define) or statement.reducer in ir.JOINS:
+            return count
+        if any(index.bare is None for index in statement.indices):
+            return 0
+        reduced = {name for index in statement.reduction for name in nested.roots[index].variables}
+        whole = next((place for place, (name, _) in enumerate(nested.leaves) if name in reduced), count)
+        return min(count, whole)
+
+    # ------------------------------------------------------------ loops
+
+    def outermost(self, stage: Compute, nested: Nested, defined: bool) -> Tiled:
+        """A statement that is inside no other."""
+        around = _Surroundings({}, self.bound.shapes, self.bound.origins)
+        padded = self.padded(nested, stage.shape, around.origins[stage.target])
+        around = around.holding(stage.target, padded, around.origins[stage.target])
+        return Tiled(
+            nested.number, stage.target, stage.dtype, stage.shape, padded, defined, tuple(self.steps(nested, around))
+        )
+
+    def within(self, nested: Nested, around: _Surroundings) -> tuple[_Surroundings, list[TiledStep]]:
+        """A statement computed inside of another: its piece of the tensor, and the steps that fill it."""
+        name = self.formula(nested).target.name
+        origin = tuple(self.affine(end) for end in nested.origin)
+        shape = self.padded(nested, nested.region.extent, origin)
+        around = around.holding(name, shape, origin)
+        return around, [*self.steps(nested, around)]
+
+    def steps(self, nested: Nested, around: _Surroundings) -> Iterator[TiledStep]:
+        count = self.sequential(nested)
+        statement = self.formula(nested)
+        shared = False
+        if isinstance(statement, ir.Accumulate) and count:
+            reduced = {name for index in statement.reduction for name in nested.roots[index].variables}
+            shared = not statement.restart or any(name in reduced for name, _ in nested.leaves[:count])
+            shared = shared or any(index.bare is None for index in statement.indices)
+        # What goes on from tile to tile keeps the type in which the statement adds up.
+        wide = statement.accumulate if isinstance(statement, ir.Accumulate) and shared else statement.target.dtype
+        if shared or (nested.prefix and count):
+            keeps = isinstance(statement, ir.Accumulate) and not statement.restart
+            yield Begin(self.blank(nested, around, wide), keeps)
+        yield from self.level(nested, 0, count, around, wide if shared else None)
+        if wide != statement.target.dtype:
+            yield Round(statement.target.name, statement.target.dtype)
+
+    def level(
+        self, nested: Nested, depth: int, count: int, around: _Surroundings, joined: str | None
+    ) -> list[TiledStep]:
+        """The loops from `depth` on: `count` that run one after the other, then the tile."""
+        if depth == count:
+            return [self.tile(nested, count, around, joined)]
+        name, extent = nested.leaves[depth]
+        around = around.within(self.variables[name], extent)
+        body: list[TiledStep] = []
+        for inner in self.inside(nested, nested.loops[depth]):
+            around, steps = self.within(inner, around)
+            body += steps
+        body += self.level(nested, depth + 1, count, around, joined)
+        return [Loop(self.variables[name], extent, tuple(body))]
+
+    # ------------------------------------------------------------ tiles
+
+    def tile(self, nested: Nested, count: int, around: _Surroundings, joined: str | None) -> Compute:
+        """The statement over the loops that are left; its values go on to the next tile in the type `joined`."""
+        statement = transforms.guard_ranges(self.formula(nested))
+        statement = transforms.specialize(statement, self.bound.sizes)
+        box = self.box(nested, count, around)
+        roots = {index: self.simplified(self.affine(root), box) for index, root in nested.roots.items()}
+        reduction: tuple[IndexVar, ...] = ()
+        if isinstance(statement, ir.Accumulate):
+            left = frozenset[IndexVar]().union(*(roots[i].variables for s in statement.indices for i in s.variables))
+            reduced = frozenset[IndexVar]().union(*(roots[index].variables for index in statement.reduction))
+            tiles = [self.variables[name] for name, _ in nested.leaves[count:]]
+            reduction = tuple(variable for variable in tiles if variable in reduced - left)
+            statement = replace(statement, restart=statement.restart and joined is None)
+        guards = [self.condition(guard) for guard in nested.guards if not self.lands_outside(nested, guard)]
+        placed = transforms.substitute(statement, roots, reduction, lambda affine: self.simplified(affine, box))
+        for guard in guards:
+            whole = guard if placed.domain.guard is None else ir.Binary("&&", guard, placed.domain.guard, "bool")
+            placed = replace(placed, domain=replace(placed.domain, guard=whole))
+        loops = frozenset(around.loops)
+        compute = plan_formula(placed, box, around.shapes, around.origins, defined=bool(count), loops=loops)
+        return compute if joined is None else replace(compute, dtype=joined)
+
+    def blank(self, nested: Nested, around: _Surroundings, dtype: str) -> Compute:
+        """The elements that the statement names, as they are before its first point: zero, or the identity."""
+        statement = self.formula(nested)
+        value: bool | int | float = 0
+        if isinstance(statement, ir.Accumulate):
+            value = identity(statement.reducer, statement.accumulate)
+        kind = complex if ir.types.is_complex(dtype) else float if ir.types.is_float(dtype) else type(value)
+        constant = ir.Const(bool(value) if dtype == "bool" else kind(value), dtype, span=statement.span)
+        if nested.prefix:
+            name = statement.target.name
+            axes = [IndexVar(f"{name}.{number}") for number in range(statement.target.rank)]
+            indices = tuple(Affine.of(axis) + start for axis, start in zip(axes, around.origins[name], strict=True))
+            box = {axis: (0, extent) for axis, extent in zip(axes, around.shapes[name], strict=True)}
+        else:
+            indices, box = transforms.specialize(statement, self.bound.sizes).indices, self.bound.boxes[nested.number]
+        filled = ir.Define(statement.target, indices, constant, span=statement.span)
+        box, loops = {**box, **around.loops}, frozenset(around.loops)
+        compute = plan_formula(filled, box, around.shapes, around.origins, defined=False, loops=loops)
+        return replace(compute, dtype=dtype)
+
+    def box(self, nested: Nested, count: int, around: _Surroundings) -> ranges.Box:
+        """The ranges of the loops that a tile runs over, of those around it, and of inline reductions."""
+        inline = {i: ends for i, ends in self.bound.boxes[nested.number].items() if i not in nested.roots}
+        tile = {self.variables[name]: (0, extent) for name, extent in nested.leaves[count:]}
+        return {**tile, **inline, **around.loops}
+
+    def padded(self, nested: Nested, shape: tuple[int, ...], origin: tuple[int | Affine, ...]) -> tuple[int, ...]:
+        """The shape with room for what the last tiles compute beyond its ends."""
+        every = _Surroundings({self.variables[name]: (0, extent) for name, extent in self.loops_of(nested)}, {}, {})
+        box = self.box(nested, 0, every)
+        scope = Scope(box, {}, {}, {})
+        roots = {index: self.affine(root) for index, root in nested.roots.items()}
+        room = list(shape)
+        for number, (index, start) in enumerate(zip(self.formula(nested).indices, origin, strict=True)):
+            if index.is_data:
+                continue
+            place = transforms.substitute_affine(index.substitute_sizes(self.bound.sizes), roots)
+            span = scope.bounds(self.simplified(place - start, box))
+            if span is not None:
+                room[number] = max(room[number], span[1] + 1)
+        return tuple(room)
+
+    def loops_of(self, nested: Nested) -> Iterator[tuple[str, int]]:
+        """The loops around a statement."""
+        extents = {(s.name, loop): leaf for s in self.nest.stages for loop, leaf in zip(s.loops, s.leaves, strict=True)}
+        return (extents[step] for step in nested.prefix)
+
+    def lands_outside(self, nested: Nested, guard: Expr) -> bool:
+        """Whether the points that the guard excludes lie in the room beyond the target's ends."""
+        statement = self.formula(nested)
+        for number, index in enumerate(statement.indices):
+            if index.bare is None:
+                return False
+            if not nested.prefix:
+                name = statement.target.name
+                end = self.bound.origins[name][number] + self.bound.shapes[name][number]
+                if self.bound.boxes[nested.number][index.bare][1] != end:
+                    return False
+        if isinstance(statement, ir.Define):
+            return True
+        # A point that is reached twice must be added once: only what the guard bounds by itself may go on.
+        match guard:
+            case Compare(op="<", left=left, right=right):
+                bounded, end = self.affine(left), self.affine(right)
+            case _:
+                return False
+        box = self.bound.boxes[nested.number]
+        for number, index in enumerate(statement.indices):
+            assert index.bare is not None
+            root = self.affine(nested.roots[index.bare])
+            if nested.prefix and bounded == root - self.affine(nested.origin[number]):
+                return True
+            if not nested.prefix and end - bounded == Affine.of(box[index.bare][1]) - root:
+                return True
+        return False
+
+    # ------------------------------------------------------------ expressions
+
+    def affine(self, expr: Expr) -> Affine:
+        affine = as_affine(expr, self.variables.__getitem__)
+        return Affine.of(ir.Data(self.value(expr))) if affine is None else affine
+
+    def value(self, expr: Expr) -> ir.Expr:
+        """An expression of loops that is no subscript, such as a table, as a value."""
+        affine = as_affine(expr, self.variables.__getitem__)
+        match expr:
+            case _ if affine is not None:
+                return ir.integer(affine)
+            case Select(condition=condition, then=then, otherwise=otherwise):
+                return ir.Select(self.condition(condition), self.value(then), self.value(otherwise), "int32")
+            case Binary(op="tdiv" | "tmod" as operator, left=left, right=right):
+                sign = "quot" if operator == "tdiv" else "rem"
+                return ir.Binary(sign, self.value(left), self.value(right), "int32")
+            case Binary(op=operator, left=left, right=right):
+                return ir.Binary(operator, self.value(left), self.value(right), "int32")
+            case _:
+                raise AssertionError(expr)
+
+    def simplified(self, affine: Affine, box: ranges.Box) -> Affine:
+        return transforms.simplify(affine, box)
+
+    def condition(self, expr: Expr) -> ir.Expr:
+        """A condition on loops as a value."""
+        match expr:
+            case Compare(op=operator, left=left, right=right):
+                return ir.Binary(operator, self.value(left), self.value(right), "bool")
+            case And(parts=parts):
+                return self.joined("&&", parts)
+            case Or(parts=parts):
+                return self.joined("||", parts)
+            case Not(operand=operand):
+                return ir.Unary("!", self.condition(operand), "bool")
+            case _:
+                raise AssertionError(expr)
+
+    def joined(self, operator: str, parts: Sequence[Expr]) -> ir.Expr:
+        first, *rest = map(self.condition, parts)
+        for part in rest:
+            first = ir.Binary(operator, first, part, "bool")
+        return first

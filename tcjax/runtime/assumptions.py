@@ -1,0 +1,60 @@
+"""What the user assumes of sizes, for one kernel: over the sizes that it has, as facts, and as constraints of JAX."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from .. import ir, ranges
+from ..diagnostics import Code, CompileError
+from ..symbolic import Facts
+from .fronts import Front
+
+
+def checked_assumptions(front: Front) -> None:
+    """Raises `CompileError` for an assumption about a size that the definition does not have, or that none can have."""
+    assumptions = front.options.assume
+    if not assumptions:
+        return
+    function = front.likely
+    # Where ranks are known only at a call, so are most names.
+    ranges.assumed(assumptions if function is None else ranges.settled(assumptions, function))
+
+
+def assumptions_of(front: Front, function: ir.Function) -> tuple[ranges.Assumption, ...]:
+    """The assumptions over the sizes of the typed program."""
+    return ranges.settled(front.options.assume, function) if front.options.assume else ()
+
+
+def facts_of(front: Front, function: ir.Function) -> Facts:
+    """What is known of the sizes of the typed program."""
+    return ranges.assumed(assumptions_of(front, function))
+
+
+def shared_out(fronts: Sequence[Front]) -> list[Front]:
+    """The definitions of one text, each with the assumptions about its own sizes.
+
+    Raises `CompileError` (TC0201) for an assumption that fits none of them.
+    """
+    if not fronts or not fronts[0].options.assume:
+        return list(fronts)
+    names = [None if front.likely is None else ranges.size_names(front.likely) for front in fronts]
+    for assumption in fronts[0].options.assume:
+        if not any(known is None or assumption.names <= known.keys() for known in names):
+            known = {name for each in names if each is not None for name in each}
+            missing = sorted(assumption.names - known)
+            if missing:
+                raise ranges.unknown_size(assumption, missing[0], sorted(known), "the text")
+            raise CompileError(
+                Code.UNDEFINED_NAME,
+                f"no definition of the text has all sizes of `{assumption}`",
+                assumption.place(min(assumption.names)),
+                help="write an assumption about the sizes of one definition, or load the definitions one by one",
+            )
+    return [
+        replace(
+            front,
+            options=replace(
+                front.options, assume=tuple(a for a in front.options.assume if known is None or a.names <= known.keys())
+            ),
+        )
+        for front, known in zip(fronts, names, strict=True)
+    ]

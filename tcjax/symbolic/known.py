@@ -1,0 +1,465 @@
+"""What is known of index variables, sizes and names, and every question that it answers: the one gateway.
+
+Three engines stand behind it. Interval arithmetic answers for boxes of numbers, the search of `domain` decides
+conditions on such boxes, and the prover of `facts` does the rest. It is imported when a question first needs it.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
+
+from ..diagnostics import Code, CompileError
+from . import audits, boxes, hull
+from .affine import Affine, IndexVar
+from .audits import Given, Why
+from .conditions import TRUE, AllOf, AnyOf, AtLeastZero, Condition, all_of, compare, negation, unconditional
+from .domain import Search, find_point
+from .hull import Range
+from .interval import Interval
+from .resolving import resolved
+from .size import Size, SizeVar, maximum, minimum
+
+if TYPE_CHECKING:
+    from .facts.affines import Names
+    from .facts.expressions import Expr
+    from .facts.facts import Fact, Prover
+
+Subscript: TypeAlias = "Affine | IndexVar | Size | SizeVar"
+Asked: TypeAlias = "Subscript | Condition | Expr | str | int"
+Name: TypeAlias = str | IndexVar | SizeVar
+
+# So many parts of a box are worth a look for an optional answer; what finds mistakes may take more.
+_SMALL_SEARCH: Final = 200
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Facts:
+    """An immutable set of facts: whatever adds to it returns a new one, and the scope of a fact is who holds it.
+
+    `ranges` are the half-open ranges of index variables, as far as guards narrow them, `given` the conditions that
+    hold beside those that were `defined`. Sizes of tensors are never negative. Every method takes text, expressions,
+    subscripts, sizes and conditions.
+    """
+
+    ranges: Mapping[IndexVar, Range] = field(default_factory=dict)
+    given: tuple[Given, ...] = ()
+    defined: Mapping[IndexVar, Range] = field(default_factory=dict)
+    # The facts before the last ones, and how the prover is told those.
+    _before: "Facts | None" = None
+    _tell: "Callable[[Facts, Prover], Prover] | None" = None
+    _last: Given | None = None
+    # Found at the first question that needs them: the prover, which sizes it knows of, the names.
+    _prover: "list[Prover]" = field(default_factory=list)
+    _established: set[str] = field(default_factory=set)
+    _shared: "list[Names]" = field(default_factory=list)
+
+    # ---------------------------------------------------------------- what is known
+
+    @staticmethod
+    def over(ranges: Mapping[IndexVar, Range], *guards: Condition) -> "Facts":
+        """That each index is in its half-open range, and that the guards hold."""
+        facts = Facts(ranges, defined=ranges)
+        for guard in guards:
+            facts = facts._given(guard, "guard")
+        return facts
+
+    def define(
+        self, name: Name, lo: "Asked | None" = None, hi: "Asked | None" = None, *, equals: "Asked | None" = None
+    ) -> "Facts":
+        """That a name is in ``[lo, hi]`` (None: unbounded), or equals an expression."""
+
+        def tell(facts: Facts, prover: "Prover") -> "Prover":
+            ends = {"lo": lo, "hi": hi, "equals": equals}
+            return prover.define(
+                facts._name(name), **{end: facts._expr(value) for end, value in ends.items() if value is not None}
+            )
+
+        return self._then(tell, eager=True)
+
+    def with_ranges(self, ranges: Mapping[IndexVar, Range]) -> "Facts":
+        """That more indices have half-open ranges."""
+
+        def tell(facts: Facts, prover: "Prover") -> "Prover":
+            for index, given in ranges.items():
+                prover = facts._told_range(prover, index, given)
+            return prover
+
+        facts = self._then(tell)
+        return replace(facts, ranges={**self.ranges, **ranges}, defined={**self.defined, **ranges})
+
+    def assume(self, *conditions: "Condition | Expr | str", why: Why = "guard") -> "Facts":
+        """That the conditions hold, because of a definition, a guard, the user, or what makes a program legal.
+
+        Comparisons of one index with numbers narrow its range; what depends on data says nothing. Raises
+        `CompileError` for a definition or an assumption of the user that contradicts what is known.
+        """
+        facts = self
+        for condition in conditions:
+            facts = facts._given(condition, why)
+        return facts
+
+    def without(self, dropped: "Collection[str] | Callable[[Any], bool]") -> "Facts":
+        """The facts less those of these reasons, or those of which the function of `condition` and `why` is true."""
+        reasons = (
+            frozenset[str]() if callable(dropped) else frozenset((dropped,) if isinstance(dropped, str) else dropped)
+        )
+        if not self.defined and all(_is_in_words(given) for given in self.given):
+            prover = self.prover.without(dropped)
+            words = tuple(Given(fact.condition, fact.why) for fact in prover.facts)
+            return Facts(given=words, _prover=[prover], _shared=self._shared)
+        links: list[Facts] = []
+        link: Facts | None = self
+        while link is not None:
+            links.append(link)
+            link = link._before
+        facts = links.pop()
+        for link in reversed(links):
+            given = link._last
+            if given is None:
+                facts = facts._retold(link)
+            elif not (dropped(given) if callable(dropped) else given.why in reasons):
+                facts = facts._then(link._tell, given)
+        return facts
+
+    def replace(self, name: Name, value: Asked, **definitions: tuple[int | None, int | None]) -> "Facts":
+        """The facts with a name replaced by an expression throughout, after the bounds of the names that it brings."""
+        facts = self._then(lambda facts, prover: prover.replace(facts._name(name), facts._expr(value), **definitions))
+        # What is left is over names: only the prover knows it.
+        return replace(facts, ranges={}, defined={}, given=())
+
+    @property
+    def box(self) -> dict[IndexVar, tuple[int, int]] | None:
+        """The ranges, as far as guards narrow them, in numbers; None where one depends on sizes."""
+        return boxes.box_of(self.ranges)
+
+    @property
+    def facts(self) -> "tuple[Fact, ...]":
+        """Everything that is known, as conditions on names, and why."""
+        return self.prover.facts
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """The names that some fact is about."""
+        return self.prover.variables
+
+    @property
+    def contradiction(self) -> str | None:
+        """None, or the words of facts that exclude one another."""
+        return self.prover.contradiction
+
+    # ---------------------------------------------------------------- questions about subscripts and sizes
+
+    def values(self, subscript: Subscript, *, quickly: bool = False) -> tuple[int, int] | None:
+        """The least and the greatest value (inclusive) where they are numbers; None where data or a size decides.
+
+        Exact for linear expressions without guards; `quickly` is content with interval arithmetic for the others.
+        With an empty range the second may be the smaller.
+        """
+        affine = Affine.of(subscript)
+        found = hull.numbers(affine, self.ranges)
+        if not quickly and found is not None and found[0] < found[1] and self._is_loose(affine):
+            low, high = self._knowing(expr := self._expr(affine)).bounds(expr)
+            found = found[0] if low is None else max(low, found[0]), found[1] if high is None else min(high, found[1])
+        if found is not None:
+            low, high = found
+            audits.claimed(self, lambda: all_of((compare(">=", affine, low), compare("<=", affine, high))))
+        return found
+
+    def interval(self, subscript: Subscript) -> Interval | None:
+        """The half-open hull of the values, by formulas of sizes; None where data decides or there is no formula.
+
+        For an empty range the ends follow the sign of the weight.
+        """
+        affine = Affine.of(subscript)
+        found = self.values(affine)
+        if found is not None:
+            return Interval.of(found[0], found[1] + 1)
+        known = {v: boxes.as_interval(self.ranges[v]) for v in affine.variables if v in self.ranges}
+        formulas = hull.formulas(affine, known, self.at_least_zero)
+        return None if formulas is None else self.shortened(formulas)
+
+    def at_least_zero(self, size: Size) -> bool:
+        """Whether the size is never negative."""
+        if size.is_nonnegative:
+            return True
+        if size.constant is not None or not self._is_told:
+            return False
+        return self.prove(AtLeastZero(Affine.of(size)))
+
+    def minimum(self, *sizes: Size) -> Size:
+        """The smallest of the sizes, without those that surely are not."""
+        return minimum(*self._decisive(sizes, lambda size, other: size - other))
+
+    def maximum(self, *sizes: Size) -> Size:
+        """The largest of the sizes, without those that surely are not."""
+        return maximum(*self._decisive(sizes, lambda size, other: other - size))
+
+    def intersection(self, one: Interval, other: Interval) -> Interval:
+        """What two intervals have in common."""
+        return Interval(self.maximum(one.lo, other.lo), self.minimum(one.hi, other.hi))
+
+    def shortened(self, interval: Interval) -> Interval:
+        """The interval with shorter formulas for its ends, where assumptions allow them."""
+        if not self._is_told or interval.is_constant:
+            return interval
+        return Interval(self._shorter(interval.lo), self._shorter(interval.hi))
+
+    def find(self, condition: Condition = TRUE) -> Search:
+        """A point of the box where the condition holds beside what is given, if there is one.
+
+        Every range and size must be a number. What depends on data may hold.
+        """
+        box = boxes.box_of(self.defined)
+        assert box is not None, "a search needs numbers"
+        return find_point(box, all_of([*self._conditions(dropped=True), condition]))
+
+    # ---------------------------------------------------------------- questions about all of them
+
+    def prove(self, condition: "Condition | Expr | str") -> bool:
+        """Whether the condition holds wherever the facts do; False says only that no proof was found."""
+        if isinstance(condition, (AtLeastZero, AllOf, AnyOf)):
+            verdict = self._decided(condition)
+            if verdict is None:
+                verdict = self._knowing(expr := self._expr(condition)).prove(expr)
+            if verdict:
+                audits.claimed(self, lambda: condition)
+            return verdict
+        return self._knowing(expr := self._expr(condition)).prove(expr)
+
+    def bounds(self, value: Asked) -> tuple[int | None, int | None]:
+        """The inclusive ends of the values, None for an end that no number bounds."""
+        if isinstance(value, (Affine, IndexVar)):
+            found = self.values(value)
+            if found is not None:
+                return found
+        return self._knowing(expr := self._expr(value)).bounds(expr)
+
+    @overload
+    def simplify(self, value: Affine) -> Affine: ...
+    @overload
+    def simplify(self, value: Size) -> Size: ...
+    @overload
+    def simplify(self, value: "Expr | Condition | str | int") -> "Expr": ...
+    def simplify(self, value: Asked) -> "Affine | Size | Expr":
+        """An equal expression that costs no more: of the same kind as the value, a condition as an expression."""
+        if isinstance(value, Affine):
+            return self._simplified(value)
+        simple = self._knowing(expr := self._expr(value)).simplify(expr)
+        if not isinstance(value, Size):
+            return simple
+        from .facts.affines import as_size
+
+        return as_size(simple, self._names.behind) or value
+
+    def _simplified(self, affine: Affine) -> Affine:
+        found = resolved(affine, self.ranges)
+        if not found.is_linear and self._is_loose(found):
+            from .facts.affines import as_affine
+
+            found = as_affine(self._knowing(expr := self._expr(found)).simplify(expr), self._names.behind) or found
+        if found is not affine:
+            audits.claimed(self, lambda: compare("==", affine, found))
+        return found
+
+    def modulus(self, value: Asked) -> tuple[int, int]:
+        """``(coefficient, base)``: the value is `base` modulo `coefficient`; coefficient 0 for a constant."""
+        return self._knowing(expr := self._expr(value)).modulus(expr)
+
+    def solve(
+        self, condition: "Condition | Expr | str", name: Name
+    ) -> "tuple[int | Expr | None, int | Expr | None] | Literal['empty']":
+        """The largest interval of a name on which the condition holds for every value of the others, or ``"empty"``."""
+        return self._knowing(expr := self._expr(condition)).solve(expr, self._name(name))
+
+    def linear(self, value: Asked, names: Iterable[Name]) -> "tuple[int | Expr, ...] | None":
+        """The weights of these names, then the rest; None for what is not linear in them."""
+        return self._knowing(expr := self._expr(value)).linear(expr, [self._name(name) for name in names])
+
+    def bijective(self, values: Iterable[Asked]) -> bool | None:
+        """Whether the map from the names to these values is one to one and onto its bounding box; None: unknown."""
+        exprs = [self._expr(value) for value in values]
+        return self._knowing(*exprs).bijective(exprs)
+
+    def compare(self, one: Asked, other: Asked) -> str | None:
+        """The strongest of ``== < > <= >= !=`` that always holds between two values; None where none does."""
+        left, right = self._expr(one), self._expr(other)
+        return self._knowing(left, right).compare(left, right)
+
+    def hull(self, value: Asked, eliminate: Iterable[Name]) -> "tuple[Expr, Expr] | None":
+        """The ends of a value over some names, as expressions over the others; None where no rule gives them."""
+        return self._knowing(expr := self._expr(value)).hull(expr, [self._name(name) for name in eliminate])
+
+    # ---------------------------------------------------------------- the prover
+
+    @property
+    def prover(self) -> "Prover":
+        """The same facts over names."""
+        if not self._prover:
+            links: list[Facts] = []
+            link: Facts | None = self
+            while link is not None and not link._prover:
+                links.append(link)
+                link = link._before
+            for link in reversed(links):
+                link._prover.append(link._told())
+        return self._prover[0]
+
+    def _told(self) -> "Prover":
+        if self._before is not None and self._tell is not None:
+            self._established.update(self._before._established)
+            return self._tell(self, self._before.prover)
+        from .facts.facts import Prover
+
+        prover = Prover()
+        for index, given in self.ranges.items():
+            prover = self._told_range(prover, index, given)
+        return prover
+
+    def _told_range(self, prover: "Prover", index: IndexVar, given: Range) -> "Prover":
+        # Not a definition: an empty range is no mistake.
+        interval, name = boxes.as_interval(given), Affine.of(index)
+        expr = self._expr(all_of([AtLeastZero(name - interval.lo), AtLeastZero(Affine.of(interval.hi) - 1 - name)]))
+        return self._establishing(prover, expr).assume(expr, why="guard")
+
+    def _knowing(self, *exprs: "Expr") -> "Prover":
+        """The prover, after it is told that the sizes in these expressions are never negative."""
+        self._prover[:] = [self._establishing(self.prover, *exprs)]
+        return self._prover[0]
+
+    def _establishing(self, prover: "Prover", *exprs: "Expr") -> "Prover":
+        for name in sorted(frozenset[str]().union(*(expr.variables for expr in exprs)) - self._established):
+            if self._names.is_size(name):
+                prover = prover.define(name, 0, None)
+            self._established.add(name)
+        return prover
+
+    @property
+    def _names(self) -> "Names":
+        if not self._shared:
+            from .facts.affines import Names
+
+            self._shared.append(Names(sorted(boxes.sizes_of(self.defined.values()), key=str)))
+        return self._shared[0]
+
+    def _name(self, name: Name) -> str:
+        match name:
+            case str():
+                return name
+            case IndexVar() | SizeVar():
+                return self._names.of(name).name
+            case _:
+                raise CompileError(Code.WRONG_TYPE, f"a {type(name).__name__} is no name", help="write one, as in `n`")
+
+    def _expr(self, value: Asked) -> "Expr":
+        from .facts import affines
+        from .facts.expressions import Expr
+
+        match value:
+            case Affine() | IndexVar():
+                return affines.affine_expression(Affine.of(value), self._names)
+            case Size() | SizeVar():
+                return affines.size_expression(Size.of(value), self._names)
+            case AtLeastZero() | AllOf() | AnyOf():
+                return affines.condition_expression(value, self._names)
+            case _:
+                return Expr.of(value)
+
+    # ---------------------------------------------------------------- inside
+
+    def __repr__(self) -> str:
+        return f"Facts({', '.join(str(fact.condition) for fact in self.facts)})"
+
+    def _then(
+        self, tell: "Callable[[Facts, Prover], Prover] | None", given: Given | None = None, *, eager: bool = False
+    ) -> "Facts":
+        ranges, known = self.ranges, self.given
+        if given is not None:
+            known = (*known, given)
+            if not given.dropped and isinstance(given.condition, (AtLeastZero, AllOf, AnyOf)):
+                ranges = boxes.narrowed(ranges, given.condition)
+        facts = Facts(ranges, known, self.defined, self, tell, given, _shared=self._shared)
+        if eager:
+            _ = facts.prover
+        return facts
+
+    def _retold(self, link: "Facts") -> "Facts":
+        """These facts and what a link of another chain adds besides conditions."""
+        assert link._before is not None
+        added = {index: given for index, given in link.defined.items() if index not in link._before.defined}
+        defined = {**self.defined, **added} if link.defined else {}
+        ranges = {**self.ranges, **added} if link.defined else {}
+        return replace(self._then(link._tell), ranges=ranges, defined=defined)
+
+    def _given(self, condition: "Condition | Expr | str", why: Why) -> "Facts":
+        given = audits.given(condition, why)
+        if given.dropped:
+            return self._then(lambda _, prover: prover, given)
+
+        def tell(facts: Facts, prover: "Prover") -> "Prover":
+            known = condition
+            if isinstance(known, (AtLeastZero, AllOf, AnyOf)):
+                known = unconditional(known)
+            expr = facts._expr(known)
+            return facts._establishing(prover, expr).assume(expr, why=why)
+
+        return self._then(tell, given, eager=not isinstance(condition, (AtLeastZero, AllOf, AnyOf)))
+
+    @property
+    def _is_told(self) -> bool:
+        """Whether anything is known beside ranges."""
+        return any(not given.dropped for given in self.given)
+
+    def _is_loose(self, affine: Affine) -> bool:
+        """Whether interval arithmetic may miss what the prover sees: variables that meet again, or are compared."""
+        if affine.is_linear:
+            shared = False
+        else:
+            seen = [atom.index_variables() for atom, _ in affine.terms]
+            shared = sum(map(len, seen)) > len(affine.variables)
+        return shared or any(not boxes.is_absorbed(condition) for condition in self._conditions())
+
+    def _conditions(self, *, dropped: bool = False) -> Iterator[Condition]:
+        """The conditions on indices, with those that are dropped if what asks finds mistakes."""
+        for given in self.given:
+            if isinstance(given.condition, (AtLeastZero, AllOf, AnyOf)) and (dropped or not given.dropped):
+                yield given.condition
+
+    def _decided(self, condition: Condition) -> bool | None:
+        """The answer of interval arithmetic and of a short search; None where neither has one."""
+        guards = [guard for guard in self._conditions() if not boxes.is_absorbed(guard)]
+        # Conditions in words are for the prover: a point that they exclude refutes nothing.
+        in_words = any(map(_is_in_words, self.given))
+        exactly = not guards and not in_words
+        verdict = boxes.verdict(condition, self.ranges, exactly=exactly)
+        if verdict is not None:
+            return verdict
+        wanted = frozenset[IndexVar]().union(*map(boxes.variables, (condition, *guards)))
+        if not boxes.is_numeric(condition) or not all(index in self.ranges for index in wanted):
+            return None
+        box = boxes.box_of({index: self.ranges[index] for index in wanted})
+        if box is None:
+            return None
+        condition = negation(unconditional(condition, outcome=False))
+        found = find_point(box, all_of([*guards, condition]) if guards else condition, _SMALL_SEARCH)
+        return True if found.empty else False if found.point is not None and not in_words else None
+
+    def _decisive(self, sizes: Iterable[Size], excess: Callable[[Size, Size], Size]) -> list[Size]:
+        kept: list[Size] = []
+        for size in sizes:
+            if self._is_told and any(self.at_least_zero(excess(size, other)) for other in kept):
+                continue
+            if self._is_told:
+                kept = [other for other in kept if not self.at_least_zero(excess(other, size))]
+            kept.append(size)
+        return kept
+
+    def _shorter(self, size: Size) -> Size:
+        if all(isinstance(atom, SizeVar) for monomial, _ in size.terms for atom in monomial):
+            return size
+        simple = self.simplify(size)
+        return simple if len(str(simple)) < len(str(size)) else size
+
+
+def _is_in_words(given: Given) -> bool:
+    """Whether a condition is known to the prover alone."""
+    return not isinstance(given.condition, (AtLeastZero, AllOf, AnyOf))
