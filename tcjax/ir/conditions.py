@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from ..symbolic import FALSE, TRUE, Affine, Condition, all_of, any_of, clamp, compare
+from ..symbolic import FALSE, TRUE, Affine, Condition, all_of, any_of, compare
+from ..symbolic.affine import combined
 from .expressions import Binary, Cast, Const, Data, Expr, Extent, Index, Select, Unary
 
 _NEGATED: Final = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
@@ -50,27 +51,7 @@ def affine_of(expr: Expr) -> Affine:
             case Unary("-", operand):
                 return -affine_of(operand)
             case Binary(operator, left, right):
-                return _combined(operator, affine_of(left), affine_of(right)) or Affine.of(Data(expr))
+                return combined(operator, affine_of(left), affine_of(right)) or Affine.of(Data(expr))
             case _:
                 pass
     return Affine.of(Data(expr))
-
-
-def _combined(operator: str, left: Affine, right: Affine) -> Affine | None:
-    match operator:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*" if not right.terms:
-            return left.scale(right.base)
-        case "*" if not left.terms:
-            return right.scale(left.base)
-        case "//" if not right.terms and right.base.constant != 0:
-            return left.quotient(right.base)
-        case "%" if not right.terms and right.base.constant != 0:
-            return left.remainder(right.base)
-        case "min" | "max":
-            return clamp(operator, (left, right))
-        case _:
-            return None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, runtime_checkable
 
-from .size import ZERO, Size, SizeLike, SizeVar
+from .size import ZERO, Size, SizeLike, SizeVar, maximum, minimum
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +285,29 @@ def clamp(kind: str, arguments: Iterable[AffineLike]) -> Affine:
         else:
             kept.append(argument)
     return kept[0] if len(kept) == 1 else Affine.of(Clamp(kind, tuple(sorted(kept, key=str))))
+
+
+def combined(operator: str, left: Affine, right: Affine) -> Affine | None:
+    """``left operator right`` for ``+ - * // % min max``; None where that is no subscript: ``i * j``."""
+    match operator:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*" if not right.terms:
+            return left.scale(right.base)
+        case "*" if not left.terms:
+            return right.scale(left.base)
+        case "//" if not right.terms and right.base.constant != 0:
+            return left.quotient(right.base)
+        case "%" if not right.terms and right.base.constant != 0:
+            return left.remainder(right.base)
+        case "min" | "max" if not left.terms and not right.terms:
+            return Affine.of((minimum if operator == "min" else maximum)(left.base, right.base))
+        case "min" | "max":
+            return clamp(operator, (left, right))
+        case _:
+            return None
 
 
 def _collect(terms: Iterable[tuple[Atom, Size]], base: Size) -> Affine:

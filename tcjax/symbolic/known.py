@@ -100,13 +100,11 @@ class Facts:
 
     def without(self, dropped: "Collection[str] | Callable[[Any], bool]") -> "Facts":
         """The facts less those of these reasons, or those of which the function of `condition` and `why` is true."""
-        reasons = (
-            frozenset[str]() if callable(dropped) else frozenset((dropped,) if isinstance(dropped, str) else dropped)
-        )
-        if not self.defined and all(_is_in_words(given) for given in self.given):
-            prover = self.prover.without(dropped)
-            words = tuple(Given(fact.condition, fact.why) for fact in prover.facts)
-            return Facts(given=words, _prover=[prover], _shared=self._shared)
+        from .facts.facts import listed
+
+        reasons = frozenset[str]() if callable(dropped) else frozenset[str](listed(dropped))
+        if self._is_in_words:
+            return _in_words(self.prover.without(dropped), self._shared)
         links: list[Facts] = []
         link: Facts | None = self
         while link is not None:
@@ -273,11 +271,13 @@ class Facts:
 
     def linear(self, value: Asked, names: Iterable[Name]) -> "tuple[int | Expr, ...] | None":
         """The weights of these names, then the rest; None for what is not linear in them."""
-        return self._knowing(expr := self._expr(value)).linear(expr, [self._name(name) for name in names])
+        return self._knowing(expr := self._expr(value)).linear(expr, self._names_of(names))
 
     def bijective(self, values: Iterable[Asked]) -> bool | None:
         """Whether the map from the names to these values is one to one and onto its bounding box; None: unknown."""
-        exprs = [self._expr(value) for value in values]
+        from .facts.facts import listed
+
+        exprs = [self._expr(value) for value in listed(values)]
         return self._knowing(*exprs).bijective(exprs)
 
     def compare(self, one: Asked, other: Asked) -> str | None:
@@ -287,7 +287,7 @@ class Facts:
 
     def hull(self, value: Asked, eliminate: Iterable[Name]) -> "tuple[Expr, Expr] | None":
         """The ends of a value over some names, as expressions over the others; None where no rule gives them."""
-        return self._knowing(expr := self._expr(value)).hull(expr, [self._name(name) for name in eliminate])
+        return self._knowing(expr := self._expr(value)).hull(expr, self._names_of(eliminate))
 
     # ---------------------------------------------------------------- the prover
 
@@ -350,6 +350,11 @@ class Facts:
             case _:
                 raise CompileError(Code.WRONG_TYPE, f"a {type(name).__name__} is no name", help="write one, as in `n`")
 
+    def _names_of(self, names: Iterable[Name]) -> list[str]:
+        from .facts.facts import listed
+
+        return [self._name(name) for name in listed(names)]
+
     def _expr(self, value: Asked) -> "Expr":
         from .facts import affines
         from .facts.expressions import Expr
@@ -368,6 +373,21 @@ class Facts:
 
     def __repr__(self) -> str:
         return f"Facts({', '.join(str(fact.condition) for fact in self.facts)})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # What was asked before is asked again.
+        return (_in_words, (self.prover,)) if self._is_in_words else (_over, (self.defined, self.given))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Facts) and self._stated == other._stated
+
+    def __hash__(self) -> int:
+        return hash(self._stated)
+
+    @property
+    def _stated(self) -> "tuple[Fact, ...]":
+        """What is known beside that sizes are not negative, which the prover is told when a question needs it."""
+        return tuple(fact for fact in self.facts if not self._names.is_size(str(fact.condition).removesuffix(" >= 0")))
 
     def _then(
         self, tell: "Callable[[Facts, Prover], Prover] | None", given: Given | None = None, *, eager: bool = False
@@ -403,6 +423,11 @@ class Facts:
             return facts._establishing(prover, expr).assume(expr, why=why)
 
         return self._then(tell, given, eager=not isinstance(condition, (AtLeastZero, AllOf, AnyOf)))
+
+    @property
+    def _is_in_words(self) -> bool:
+        """Whether the facts are about names alone."""
+        return not self.defined and all(map(_is_in_words, self.given))
 
     @property
     def _is_told(self) -> bool:
@@ -458,6 +483,19 @@ class Facts:
             return size
         simple = self.simplify(size)
         return simple if len(str(simple)) < len(str(size)) else size
+
+
+def _in_words(prover: "Prover", shared: "list[Names] | None" = None) -> Facts:
+    """The facts that a prover has."""
+    words = tuple(Given(fact.condition, fact.why) for fact in prover.facts)
+    return Facts(given=words, _prover=[prover], _shared=[] if shared is None else shared)
+
+
+def _over(ranges: Mapping[IndexVar, Range], given: Iterable[Given]) -> Facts:
+    facts = Facts.over(ranges)
+    for one in given:
+        facts = facts._given(one.condition, one.why)
+    return facts
 
 
 def _is_in_words(given: Given) -> bool:

@@ -52,7 +52,8 @@ def loosest_of(case: Case) -> str:
         return "bfloat16"
     if "float16" in names or "half(" in case.text:
         return "float16"
-    return "float32" if "float32" in names or "float" in case.text else "float64"
+    single = names & {"float32", "complex64"} or "float" in case.text or "complex64" in case.text
+    return "float32" if single else "float64"
 
 
 def values(case: Case) -> None:

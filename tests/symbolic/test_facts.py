@@ -1,5 +1,7 @@
 """Facts about names: every answer is compared with all points of a box, or with one worked out by hand."""
 
+import pickle
+from collections.abc import Callable
 from itertools import product
 
 import pytest
@@ -80,6 +82,66 @@ def test_a_definition_that_contradicts_names_both_facts_and_a_guard_only_says_so
         Prover().define("n", 3, 2)
     assert facts.contradiction is None
     assert "i <= 7" in str(facts.assume("i > 9").contradiction)
+
+
+def test_the_words_of_a_contradiction_leave_out_what_has_no_part_in_it() -> None:
+    facts = Prover().define("i", 0, 9).define("n", 1)
+
+    assert facts.replace("i", 15).contradiction == "`15 <= 9` never holds"
+    assert facts.assume("n > 4", "i > 20", "i < n").contradiction == "`i > 20` contradicts `i <= 9`"
+
+
+def test_a_range_of_expressions_may_be_empty_and_one_of_numbers_may_not() -> None:
+    empty = Prover().define("n", 0, 0).define("i", 0, "n - 1")
+
+    assert empty.contradiction is not None
+    assert empty.define("j", 0, 7).contradiction == empty.contradiction
+    with pytest.raises(CompileError, match="contradicts"):
+        Prover().define("n", 3, 5).define("n", equals=7)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda facts: facts.define("i", equals="j < 3"),
+        lambda facts: facts.define("i", 0, "j < 3"),
+        lambda facts: facts.replace("i", "j < 3"),
+        lambda facts: facts.replace("i", "j", j=3),
+        lambda facts: facts.linear("i", 3),
+        lambda facts: facts.linear("i", ["i", 3]),
+        lambda facts: facts.bijective(3),
+        lambda facts: facts.solve("i < 3", 3),
+        lambda facts: facts.hull("i", 3),
+    ],
+)
+def test_what_is_no_number_no_name_or_no_list_is_refused(ask: Callable[[Prover], object]) -> None:
+    with pytest.raises(CompileError) as refused:
+        ask(Prover().define("i", 0, 9))
+
+    assert refused.value.help
+
+
+def test_one_text_is_a_list_of_one() -> None:
+    facts = Prover().define("ij", 0, 9)
+
+    assert facts.linear("ij*2 + 1", "ij") == (2, 1)
+    assert facts.bijective("ij") is True
+
+
+def test_facts_are_copied_without_what_was_remembered() -> None:
+    facts = Prover().define("i", 0, 9).assume("i < n")
+    facts.simplify("min(i, n)")
+
+    copied = pickle.loads(pickle.dumps(facts))
+
+    assert copied == facts
+    assert copied.prove("i < n")
+
+
+def test_a_divisor_of_a_fact_is_not_zero() -> None:
+    assert Prover().assume("i // j == 3").prove("j != 0")
+    assert Prover().assume("k > 1 and i // j == 3").prove("j != 0")
+    assert not Prover().assume("k > 1 or i // j == 3").prove("j != 0")
 
 
 def test_a_contradiction_may_need_products() -> None:

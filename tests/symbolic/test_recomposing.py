@@ -61,6 +61,9 @@ def assert_equal_on_the_domain(facts: Prover, before: Expr, after: Expr) -> None
         ("x < 3 or x == 3", "x <= 3", ()),
         ("x == 1 and x != 2", "x == 1", ()),
         ("x//4 == y//4 and x%4 == y%4", "x == y", ()),
+        ("x < tdiv(x, 4)", "x < 0", ()),
+        ("y*y == 3", "false", ()),
+        ("x > select(x == -1, -1, x)", "false", ()),
     ],
 )
 def test_the_cheapest_form_is_found(before: str, cheapest: str, facts: tuple[str, ...]) -> None:
@@ -81,6 +84,26 @@ def test_a_guarded_division_stays_guarded(guarded: str) -> None:
     found = Prover().simplify(guarded)
 
     assert found.evaluate({"x": 3, "y": 0}) == Expr.of(guarded).evaluate({"x": 3, "y": 0})
+
+
+@pytest.mark.parametrize(
+    "guarded",
+    [
+        "i < 1 and (i != 0 and 3 % i >= tmod(i, 1))",
+        "i != 0 and 3 % i >= 0 and i >= 1",
+        "i != 0 and 3 % i >= 1 and j == i",
+        "i == 0 or 3 % i == 0 or i < 1",
+        "i == 0 or 3 % i == 0 or j != i",
+    ],
+)
+def test_what_a_later_condition_makes_simpler_still_guards_a_division(guarded: str) -> None:
+    found = Prover().simplify(guarded)
+
+    assert_equal_on_the_domain(Prover(), Expr.of(guarded), found)
+
+
+def test_a_number_is_preferred_to_a_name() -> None:
+    assert Prover().define("j", equals=3).simplify("j") == Expr.of(3)
 
 
 def test_the_answer_does_not_depend_on_earlier_questions() -> None:

@@ -85,3 +85,10 @@ def test_of_two_intervals_the_larger_is_taken() -> None:
     low, high = facts.solve("x < 3 or x >= 9", "x")
 
     assert (low, high) in {(9, None), (9, 20)}
+
+
+def test_a_value_for_which_the_condition_has_no_value_elsewhere_is_kept() -> None:
+    facts = Prover().define("i", 0, 1).define("j", 0, 2)
+
+    # With i = 0 the division has no value unless j = 0, and there the condition holds.
+    assert facts.solve("j == 0 or i < 2 % i", "i") == (0, 0)

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import Final
 
-from ..affine import Affine, Atom, Clamp, IndexVar, Quotient, Remainder, clamp
+from ..affine import Affine, Atom, Clamp, IndexVar, Quotient, Remainder, combined
 from ..conditions import AllOf, AnyOf, AtLeastZero, Condition
-from ..size import Extremum, Floor, Size, SizeVar, maximum, minimum
+from ..size import Extremum, Floor, Size, SizeVar
 from .expressions import And, Binary, Compare, Const, Expr, Or, Var, binary, spine
 
 # What nests deeper than this is a name of its own: nothing is known of its inside.
@@ -166,7 +166,7 @@ def as_affine(expr: Expr, behind: Behind) -> Affine | None:
             return total
         case Binary(op=operator, left=left, right=right):
             first, second = as_affine(left, behind), as_affine(right, behind)
-            return None if first is None or second is None else _combined(operator, first, second)
+            return None if first is None or second is None else combined(operator, first, second)
         case _:
             return None
 
@@ -175,24 +175,6 @@ def as_size(expr: Expr, behind: Behind) -> Size | None:
     """The expression as a size; None where it is none."""
     affine = as_affine(expr, behind)
     return affine.base if affine is not None and not affine.terms else None
-
-
-def _combined(operator: str, left: Affine, right: Affine) -> Affine | None:
-    match operator:
-        case "*" if not right.terms:
-            return left.scale(right.base)
-        case "*" if not left.terms:
-            return right.scale(left.base)
-        case "//" if not right.terms and right.base.constant != 0:
-            return left.quotient(right.base)
-        case "%" if not right.terms and right.base.constant != 0:
-            return left.remainder(right.base)
-        case "min" | "max" if not left.terms and not right.terms:
-            return Affine.of((minimum if operator == "min" else maximum)(left.base, right.base))
-        case "min" | "max":
-            return clamp(operator, (left, right))
-        case _:
-            return None
 
 
 __all__ = [

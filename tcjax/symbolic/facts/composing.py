@@ -29,6 +29,9 @@ _BUDGET: Final = 120
 # So many of them are one step of the budget that all rooms share.
 _SUMS_A_STEP: Final = 4
 
+# For every so many terms a sum counts once more.
+_LONG: Final = 4
+
 # A longer sum is written as it is.
 _TERM_LIMIT: Final = 24
 
@@ -79,10 +82,11 @@ class Composer:
     def _is_spent(self) -> bool:
         return self._spent > _BUDGET or self.facts.knowledge.ledger.is_spent
 
-    def _spend(self) -> None:
-        self._spent += 1
-        if self._spent % _SUMS_A_STEP == 0:
-            self.facts.knowledge.ledger.spend(1)
+    def _spend(self, poly: Poly) -> None:
+        """Counts a sum that is written: a long one is factored in many ways."""
+        before = self._spent
+        self._spent += 1 + len(poly.terms) // _LONG
+        self.facts.knowledge.ledger.spend(self._spent // _SUMS_A_STEP - before // _SUMS_A_STEP)
 
     def _sum(self, poly: Poly) -> Expr:
         return write_sum(poly, self.show)
@@ -101,7 +105,7 @@ class Composer:
                 for other in self._steps(sum_):
                     if other not in seen and not self._is_spent:
                         seen.add(other)
-                        self._spend()
+                        self._spend(other)
                         expr = finish(other)
                         found.append((cost(expr), other.key, other, expr))
             if not found:

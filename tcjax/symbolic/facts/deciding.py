@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from .composing import Composer
 from .costs import cost
-from .expressions import FALSE, OPPOSITE, TRUE, And, Binary, Compare, Const, Expr, Not, Or, walk
+from .expressions import FALSE, OPPOSITE, TRUE, And, Binary, Compare, Const, Expr, Not, Or, Var, walk
 from .factoring import Show, write_sum
 from .polynomials import (
     All,
@@ -23,6 +23,7 @@ from .polynomials import (
     negated,
 )
 from .rewriting import split
+from .thresholds import threshold
 
 if TYPE_CHECKING:
     from .facts import Prover
@@ -36,6 +37,9 @@ _DEAREST: Final = 800
 
 # Comparisons of longer sums are not solved.
 _TERM_LIMIT: Final = 8
+
+# No comparison that is neither true nor false costs less.
+_PLAINEST: Final = Compare("<", Var("x"), Const(0))
 
 
 def simplify_condition(facts: "Prover", condition: Expr) -> Expr:
@@ -118,7 +122,9 @@ def cheapest(candidates: Iterable[Expr]) -> Expr:
     """The first of the cheapest; of those that cost the same a number, else the one with the shorter text."""
     listed = list(candidates)
     least = min(map(cost, listed))
-    return min((expr for expr in listed if cost(expr) == least), key=lambda expr: (not isinstance(expr, Const), len(str(expr))))
+    return min(
+        (expr for expr in listed if cost(expr) == least), key=lambda expr: (not isinstance(expr, Const), len(str(expr)))
+    )
 
 
 # ---------------------------------------------------------------- comparisons
@@ -139,7 +145,12 @@ def _comparison(facts: "Prover", condition: Compare, *, parts: bool = True) -> E
             elif parts:
                 candidates.append(_several(facts, solved))
     plain = Compare(condition.op, facts.simplify(condition.left), facts.simplify(condition.right))
-    return cheapest([condition, plain, *candidates])
+    best = cheapest([condition, plain, *candidates])
+    if not isinstance(best, Compare) or cost(best) <= cost(_PLAINEST) or not facts.knowledge.ledger.spend(4):
+        return best
+    if best.left == best.right:
+        return TRUE if best.op in ("<=", ">=", "==") else FALSE
+    return threshold(facts, best) or best
 
 
 def _several(facts: "Prover", formula: Formula) -> Expr:

@@ -13,6 +13,9 @@ from .polynomials import Atom, Monomial, Poly
 # Beyond this many terms a sum is written term by term: the ways to factor it grow too fast.
 TERM_LIMIT: Final = 10
 
+# So many sums are factored on the way to one.
+_SUM_LIMIT: Final = 20
+
 Show = Callable[[Atom], Expr]
 
 
@@ -25,7 +28,7 @@ def _write(poly: Poly, show: Show, done: dict[Poly, Expr]) -> Expr:
     known = done.get(poly)
     if known is None:
         known = write_terms(poly, show)
-        if 1 < len(poly.terms) <= TERM_LIMIT:
+        if 1 < len(poly.terms) <= TERM_LIMIT and len(done) < _SUM_LIMIT:
             for factor in _factors(poly):
                 other = _factored(poly, factor, show, done)
                 if cost(other) < cost(known):

@@ -32,13 +32,14 @@ class Prover:
     A point where an evaluated part of an expression divides by zero is outside the domain of every question.
     """
 
-    __slots__ = ("_knowledge", "_memo", "_parent", "facts")
+    __slots__ = ("_knowledge", "_memo", "_parent", "_short", "facts")
 
     def __init__(self, facts: Iterable[Fact] = (), parent: "Prover | None" = None) -> None:
         self.facts: tuple[Fact, ...] = tuple(facts)
         self._parent = parent
         self._knowledge: Knowledge | None = None
         self._memo: dict[object, object] = {}
+        self._short: dict[object, object] = {}
 
     def define(
         self, name: str, lo: ExprLike | None = None, hi: ExprLike | None = None, *, equals: ExprLike | None = None
@@ -219,16 +220,21 @@ class Prover:
         steps = REWRITING if isinstance(key, tuple) and key[0] in ("simplify", "solve") else QUESTION
         try:
             ledger = self.knowledge.ledger
+            if key in self._short and not ledger.is_open:
+                return self._short[key]  # type: ignore[return-value]
             with ledger.question(steps):
                 result = compute()
-                # Asked on behalf of a question whose steps are spent, the answer is poor: not to be kept.
-                is_poor = ledger.is_spent and ledger.is_shared
+                is_short, is_shared = ledger.is_spent, ledger.is_shared
         except RecursionError:
             if otherwise is _NO_ANSWER:
                 raise
             return otherwise
-        if not is_poor:
+        # With all steps spent the answer is short. Another question, on whose behalf it is asked, may have had fewer
+        # steps left, or may have more: it neither leaves such an answer nor takes one.
+        if not is_short:
             self._memo[key] = result
+        elif not is_shared:
+            self._short[key] = result
         return result
 
     def __repr__(self) -> str:
@@ -252,6 +258,17 @@ def too_deep() -> CompileError:
     )
 
 
+def listed(values: Any) -> list[Any]:
+    """Several names or expressions as a list; one alone is a list of one."""
+    if isinstance(values, str | Expr):
+        return [values]
+    if not isinstance(values, Iterable):
+        raise CompileError(
+            Code.WRONG_TYPE, f"a {type(values).__name__} is no list", help="write a list, as in `['i', 'j']`"
+        )
+    return list(values)
+
+
 def _excluded(facts: Iterable[Fact]) -> bool:
     """Whether no point satisfies these facts."""
     from . import proving
@@ -266,17 +283,6 @@ def _condition(value: ExprLike) -> Expr:
             Code.NOT_BOOLEAN, f"`{expr}` is a number, not a condition", help=f"compare it, as in `{expr} != 0`"
         )
     return expr
-
-
-def listed(values: Iterable[T]) -> list[T]:
-    """Several names or expressions as a list; one alone is a list of one."""
-    if isinstance(values, str | Expr):
-        return [values]
-    if not isinstance(values, Iterable):
-        raise CompileError(
-            Code.WRONG_TYPE, f"a {type(values).__name__} is no list", help="write a list, as in `['i', 'j']`"
-        )
-    return list(values)
 
 
 def _name(value: "str | Var") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isqrt
 from typing import TYPE_CHECKING
 
 from .polynomials import LARGEST, NO, YES, All, Any, Floor, Formula, Least, Poly, Sign, Symbol, Trunc, negated
@@ -88,6 +89,8 @@ def is_zero(known: Knowledge, p: Poly) -> Formula:
     if p.constant % g:
         return NO
     p = p.exactly(g)
+    if _is_no_square(p):
+        return NO
     lo, hi = known.interval(p)
     if (lo is not None and lo > 0) or (hi is not None and hi < 0):
         return NO
@@ -108,6 +111,15 @@ def is_zero(known: Knowledge, p: Poly) -> Formula:
             return both([at_least_zero(known, left), at_least_zero(known, d - 1 - left)])
     first = max(p.terms, key=lambda m: (len(m), tuple(a.key for a in m)))
     return Sign("==", p if p.terms[first] > 0 else -p)
+
+
+def _is_no_square(p: Poly) -> bool:
+    """Whether ``p == 0`` says that a square is a number that is none."""
+    squares = [m for m in p.terms if m]
+    if len(squares) != 1 or len(squares[0]) != 2 or squares[0][0] != squares[0][1]:
+        return False
+    number = -p.constant * p.terms[squares[0]]
+    return number < 0 or isqrt(number) ** 2 != number
 
 
 def both(parts: list[Formula]) -> Formula:

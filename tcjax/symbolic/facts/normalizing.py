@@ -81,7 +81,7 @@ def _binary(known: Knowledge, op: str, a: Poly, b: Poly) -> Poly:
 def _select(known: Knowledge, condition: Formula, then: Expr, otherwise: Expr) -> Poly:
     if condition == YES:
         return known.normal(then)
-    if condition == NO:
+    if condition == NO or then is otherwise:
         return known.normal(otherwise)
     inside, outside = known.given(condition), known.given(negated(condition))
     if outside.impossible:
@@ -91,6 +91,13 @@ def _select(known: Knowledge, condition: Formula, then: Expr, otherwise: Expr) -
     # What a branch learned (an equality, say) may have renamed things: back to names, then to the outer normal form.
     a = known.again(inside.shown(inside.normal(then)))
     b = known.again(outside.shown(outside.normal(otherwise)))
+    if (
+        isinstance(condition, Sign)
+        and condition.relation == "=="
+        and extrema.is_total(b)
+        and inside.again(b) == inside.again(a)
+    ):
+        return b  # select(x == 1, 1, x) is x
     return extrema.choice(known, condition, a, b)
 
 
