@@ -11,7 +11,9 @@ import numpy as np
 from .case import Case, label, normals
 
 # Rows, inputs, hidden units, outputs, rows of a tile.
-MLP_SIZES = {"tiny": [(7, 3, 5, 2, 3)], "small": [(4096, 128, 2048, 10, 64)], "full": [(16384, 256, 4096, 16, 64)]}
+MLP_SIZES = {"tiny": [(7, 3, 5, 2, 3)], "small": [(4096, 128, 2048, 10, 512)], "full": [(16384, 256, 4096, 16, 512)]}
+# Rows, columns, rows of a tile.
+SOFTMAX_SIZES = {"tiny": [(7, 5, 3)], "small": [(4096, 512, 128)], "full": [(16384, 2048, 128)]}
 # Height, width, first and second kernel, tile.
 CONVOLUTION_SIZES = {"tiny": [(9, 8, 3, 2, 4)], "small": [(260, 260, 3, 3, 32)], "full": [(1032, 1032, 5, 5, 64)]}
 
@@ -19,6 +21,7 @@ CONVOLUTION_SIZES = {"tiny": [(9, 8, 3, 2, 4)], "small": [(260, 260, 3, 3, 32)],
 def cases(size: str) -> Iterator[Case]:
     """The scheduled kernels at the sizes that `size` names."""
     yield from (mlp_by_rows(*sizes) for sizes in MLP_SIZES[size])
+    yield from (softmax_by_rows(*sizes) for sizes in SOFTMAX_SIZES[size])
     yield from (two_convolutions(*sizes) for sizes in CONVOLUTION_SIZES[size])
 
 
@@ -46,6 +49,36 @@ def mlp_by_rows(b: int, i: int, h: int, o: int, rows: int) -> Case:
         reference=lambda x, w, v: np.maximum(x @ w, 0) @ v,
         forms={"whole": lambda x, w, v: jnp.maximum(x @ w, 0) @ v, "map over rows": by_rows},
         tolerance=1e-3,
+        compose=scheduled,
+    )
+
+
+def softmax_by_rows(n: int, d: int, rows: int) -> Case:
+    """Four statements that XLA fuses by itself: here tiles can only cost."""
+
+    def scheduled(library):
+        kernel = library["softmax"]
+        schedule = kernel.schedule().split("y", "n", rows, outer="no")
+        for stage in ("s", "e", "m"):
+            schedule = schedule.compute_at(stage, "y", "no")
+        return kernel.with_schedule(schedule)
+
+    def reference(x):
+        e = np.exp(x - x.max(1, keepdims=True))
+        return e / e.sum(1, keepdims=True)
+
+    return Case(
+        name=f"tiled_softmax/{label(n, d)}",
+        text="""
+        def softmax(float(N,D) x) -> (y) {
+            m(n) max=! x(n,d)
+            e(n,d)   = exp(x(n,d) - m(n))
+            s(n)  +=! e(n,d)
+            y(n,d)   = e(n,d) / s(n)
+        }""",
+        make_arrays=lambda rng: normals(rng, (n, d)),
+        reference=reference,
+        forms={"whole": lambda x: jax.nn.softmax(x, axis=1)},
         compose=scheduled,
     )
 

@@ -1,7 +1,7 @@
 """Arrays extended, repeated, merged and divided by slices, concatenations, reshapes and transposes: no gather."""
 
 from collections.abc import Iterable
-from typing import assert_never
+from typing import Final, assert_never
 
 import jax
 import jax.numpy as jnp
@@ -10,12 +10,43 @@ from jax import lax
 from ..planning.views import Divide, Merge, Pieces, Repeat, Slide, Tile, View, Zeros
 from ..symbolic.runs import Run
 
+# So many blocks are put into place one by one. Of more, thin ones mostly, concatenations are faster (bench: torus).
+MOST_BLOCKS: Final = 4
+
 
 def viewed(array: jax.Array, views: Iterable[View]) -> jax.Array:
     """The array after all views, one after the other."""
-    for view in views:
-        array = _viewed(array, view)
+    pending = list(views)
+    while pending:
+        view = pending.pop(0)
+        if isinstance(view, Pieces) and pending and isinstance(pending[0], Pieces) and _are_blocks(view, pending[0]):
+            array = _put_together(array, view, pending.pop(0))
+        else:
+            array = _viewed(array, view)
     return array
+
+
+def _are_blocks(first: Pieces, second: Pieces) -> bool:
+    counts = len(first.runs), len(second.runs)
+    return first.dimension != second.dimension and min(counts) > 1 and counts[0] * counts[1] <= MOST_BLOCKS
+
+
+def _put_together(array: jax.Array, first: Pieces, second: Pieces) -> jax.Array:
+    """Two dimensions in pieces, block by block: concatenations would copy everything twice."""
+    shape = list(array.shape)
+    for pieces in (first, second):
+        shape[pieces.dimension] = sum(run.count for run in pieces.runs)
+    whole = jnp.zeros(shape, array.dtype)
+    place = [0] * array.ndim
+    for run in first.runs:
+        place[second.dimension] = 0
+        for other in second.runs:
+            if isinstance(run, Run) and isinstance(other, Run):
+                block = _run(_run(array, first.dimension, run), second.dimension, other)
+                whole = lax.dynamic_update_slice(whole, block, place)
+            place[second.dimension] += other.count
+        place[first.dimension] += run.count
+    return whole
 
 
 def _viewed(array: jax.Array, view: View) -> jax.Array:
