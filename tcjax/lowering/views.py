@@ -16,13 +16,16 @@ MOST_BLOCKS: Final = 4
 
 def viewed(array: jax.Array, views: Iterable[View]) -> jax.Array:
     """The array after all views, one after the other."""
-    pending = list(views)
-    while pending:
-        view = pending.pop(0)
-        if isinstance(view, Pieces) and pending and isinstance(pending[0], Pieces) and _are_blocks(view, pending[0]):
-            array = _put_together(array, view, pending.pop(0))
-        else:
-            array = _viewed(array, view)
+    views = tuple(views)
+    done = 0
+    while done < len(views):
+        match views[done : done + 2]:
+            case (Pieces() as first, Pieces() as second) if _are_blocks(first, second):
+                array = _put_together(array, first, second)
+                done += 2
+            case _:
+                array = _viewed(array, views[done])
+                done += 1
     return array
 
 
