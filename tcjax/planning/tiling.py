@@ -127,11 +127,21 @@ class _Builder:
             return 0
         if isinstance(statement, ir.Define) or statement.reducer in ir.JOINS:
             return count
-        if any(index.bare is None for index in statement.indices):
+        if any(index.bare is None for index in statement.indices) or self.repeats(nested):
             return 0
         reduced = {name for index in statement.reduction for name in nested.roots[index].variables}
         whole = next((place for place, (name, _) in enumerate(nested.leaves) if name in reduced), count)
         return min(count, whole)
+
+    def repeats(self, nested: Nested) -> bool:
+        """Whether loops come to an element of the target again, where a guard excludes them."""
+        left = {
+            name
+            for index in self.formula(nested).indices
+            for i in index.variables
+            for name in nested.roots[i].variables
+        }
+        return any(guard.variables & left and not self.lands_outside(nested, guard) for guard in nested.guards)
 
     # ------------------------------------------------------------ loops
 
@@ -159,7 +169,7 @@ class _Builder:
         if isinstance(statement, ir.Accumulate) and count:
             reduced = {name for index in statement.reduction for name in nested.roots[index].variables}
             shared = not statement.restart or any(name in reduced for name, _ in nested.leaves[:count])
-            shared = shared or any(index.bare is None for index in statement.indices)
+            shared = shared or any(index.bare is None for index in statement.indices) or self.repeats(nested)
         # What goes on from tile to tile keeps the type in which the statement adds up.
         wide = statement.accumulate if isinstance(statement, ir.Accumulate) and shared else statement.target.dtype
         if shared or (nested.prefix and count):
