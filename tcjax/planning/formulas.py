@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from .. import ir, ranges, transforms
+from ..diagnostics import Span
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
 from .factors import masked
@@ -68,22 +69,21 @@ def _without_empty(statement: Formula, box: ranges.Box) -> Formula:
 
     def visit(expr: ir.Expr) -> ir.Expr:
         if isinstance(expr, ir.Reduce) and empty(expr.indices):
-            return _constant(identity(expr.reducer, expr.dtype), expr)
+            return constant(identity(expr.reducer, expr.dtype), expr.dtype, expr.span)
         return ir.rebuild(expr, visit)
 
     if empty(index for subscript in statement.indices for index in subscript.variables):
         unguarded = replace(statement.domain, guard=None)
-        return replace(statement, value=_constant(0, statement.value), domain=unguarded)
+        return replace(statement, value=constant(0, statement.value.dtype, statement.span), domain=unguarded)
     guard = statement.domain.guard
     domain = replace(statement.domain, guard=None if guard is None else visit(guard))
     return replace(statement, value=visit(statement.value), domain=domain)
 
 
-def _constant(value: bool | int | float, of: ir.Expr) -> ir.Const:
-    """A constant in the place and of the type of an expression."""
-    dtype = of.dtype
+def constant(value: bool | int | float, dtype: str, span: Span) -> ir.Const:
+    """A constant of a type, its value of the Python type for that."""
     kind = complex if ir.types.is_complex(dtype) else float if ir.types.is_float(dtype) else type(value)
-    return ir.Const(bool(value) if dtype == "bool" else kind(value), dtype, span=of.span)
+    return ir.Const(bool(value) if dtype == "bool" else kind(value), dtype, span=span)
 
 
 def _split(statement: Formula, box: ranges.Box, loops: frozenset[IndexVar]) -> tuple[Formula, ranges.Box]:

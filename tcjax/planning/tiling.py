@@ -7,9 +7,9 @@ from .. import ir, ranges, transforms
 from ..symbolic import Affine, IndexVar
 from ..symbolic.facts.affines import as_affine
 from ..symbolic.facts.expressions import And, Binary, Compare, Expr, Not, Or, Select
-from .formulas import plan_formula
+from .formulas import constant, plan_formula
 from .schedule import Nest, Nested
-from .scope import Origins, Scope, identity
+from .scope import Origins, identity
 from .stages import Compute, Plan
 from .tiled import Begin, Loop, Round, ScheduledStage, Tiled, TiledStep
 
@@ -23,7 +23,9 @@ def tile(plan: Plan, nest: Nest) -> Plan:
     part it, and what is computed inside of it then comes before.
     """
     builder = _Builder(plan.bound, nest)
-    parted = {stage.number: stage for stage in nest.stages if not stage.prefix and builder.parts(stage)}
+    outermost = {stage.number: stage for stage in nest if not stage.prefix}
+    whole = {number: why for number, stage in outermost.items() if (why := builder.hindrance(stage))}
+    parted = {n: stage for n, stage in outermost.items() if n not in whole and builder.sequential(stage)}
     inside = {inner.number for stage in parted.values() for inner in builder.all_inside(stage)}
     defined = {tensor.name for tensor in plan.bound.function.initial}
     stages: list[ScheduledStage] = []
@@ -34,8 +36,7 @@ def tile(plan: Plan, nest: Nest) -> Plan:
             stages.append(stage)
         if isinstance(stage, Compute):
             defined.add(stage.target)
-    whole = {stage.number: builder.hindrance(stage) for stage in nest.stages if not stage.prefix}
-    return replace(plan, scheduled=tuple(stages), whole={number: why for number, why in whole.items() if why})
+    return replace(plan, scheduled=tuple(stages), whole=whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +63,12 @@ class _Builder:
     variables: dict[str, IndexVar] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for stage in self.nest.stages:
+        for stage in self.nest:
             if stage.prefix:
                 self.attached.setdefault(stage.prefix[-1], []).append(stage)
         # A loop keeps its name: only the indices of inline reductions are in the program beside it.
-        taken = {i for stage in self.nest.stages for i in self.bound.boxes[stage.number] if i not in stage.roots}
-        for stage in self.nest.stages:
+        taken = {i for stage in self.nest for i in self.bound.boxes[stage.number] if i not in stage.roots}
+        for stage in self.nest:
             for loop, (name, _) in zip(stage.loops, stage.leaves, strict=True):
                 variable = IndexVar(loop)
                 while variable in taken:
@@ -91,10 +92,6 @@ class _Builder:
         return statement
 
     # ------------------------------------------------------------ which loops run one after the other
-
-    def parts(self, nested: Nested) -> bool:
-        """Whether there are loops to run one after the other, and every statement in them bears it."""
-        return self.sequential(nested) > 0 and not self.hindrance(nested)
 
     def hindrance(self, nested: Nested) -> str:
         """Why a statement that is to be in tiles, or to have statements inside, stays whole; empty if it does not."""
@@ -201,7 +198,8 @@ class _Builder:
         statement = transforms.guard_ranges(self.formula(nested))
         statement = transforms.specialize(statement, self.bound.sizes)
         box = self.box(nested, count, around)
-        roots = {index: self.simplified(self.affine(root), box) for index, root in nested.roots.items()}
+        known = transforms.Known.over(box)
+        roots = {index: known.simplify(self.affine(root)) for index, root in nested.roots.items()}
         reduction: tuple[IndexVar, ...] = ()
         if isinstance(statement, ir.Accumulate):
             left = frozenset[IndexVar]().union(*(roots[i].variables for s in statement.indices for i in s.variables))
@@ -210,7 +208,7 @@ class _Builder:
             reduction = tuple(variable for variable in tiles if variable in reduced - left)
             statement = replace(statement, restart=statement.restart and joined is None)
         guards = [self.condition(guard) for guard in nested.guards if not self.lands_outside(nested, guard)]
-        placed = transforms.substitute(statement, roots, reduction, lambda affine: self.simplified(affine, box))
+        placed = transforms.substitute(statement, roots, reduction, known.simplify)
         for guard in guards:
             whole = guard if placed.domain.guard is None else ir.Binary("&&", guard, placed.domain.guard, "bool")
             placed = replace(placed, domain=replace(placed.domain, guard=whole))
@@ -224,8 +222,6 @@ class _Builder:
         value: bool | int | float = 0
         if isinstance(statement, ir.Accumulate):
             value = identity(statement.reducer, statement.accumulate)
-        kind = complex if ir.types.is_complex(dtype) else float if ir.types.is_float(dtype) else type(value)
-        constant = ir.Const(bool(value) if dtype == "bool" else kind(value), dtype, span=statement.span)
         if nested.prefix:
             name = statement.target.name
             axes = [IndexVar(f"{name}.{number}") for number in range(statement.target.rank)]
@@ -233,7 +229,7 @@ class _Builder:
             box = {axis: (0, extent) for axis, extent in zip(axes, around.shapes[name], strict=True)}
         else:
             indices, box = transforms.specialize(statement, self.bound.sizes).indices, self.bound.boxes[nested.number]
-        filled = ir.Define(statement.target, indices, constant, span=statement.span)
+        filled = ir.Define(statement.target, indices, constant(value, dtype, statement.span), span=statement.span)
         box, loops = {**box, **around.loops}, frozenset(around.loops)
         compute = plan_formula(filled, box, around.shapes, around.origins, defined=False, loops=loops)
         return replace(compute, dtype=dtype)
@@ -248,21 +244,21 @@ class _Builder:
         """The shape with room for what the last tiles compute beyond its ends."""
         every = _Surroundings({self.variables[name]: (0, extent) for name, extent in self.loops_of(nested)}, {}, {})
         box = self.box(nested, 0, every)
-        scope = Scope(box, {}, {}, {})
+        known = transforms.Known.over(box)
         roots = {index: self.affine(root) for index, root in nested.roots.items()}
         room = list(shape)
         for number, (index, start) in enumerate(zip(self.formula(nested).indices, origin, strict=True)):
             if index.is_data:
                 continue
             place = transforms.substitute_affine(index.substitute_sizes(self.bound.sizes), roots)
-            span = scope.bounds(self.simplified(place - start, box))
+            span = known.bounds(known.simplify(place - start))
             if span is not None:
                 room[number] = max(room[number], span[1] + 1)
         return tuple(room)
 
     def loops_of(self, nested: Nested) -> Iterator[tuple[str, int]]:
         """The loops around a statement."""
-        extents = {(s.name, loop): leaf for s in self.nest.stages for loop, leaf in zip(s.loops, s.leaves, strict=True)}
+        extents = {(s.name, loop): leaf for s in self.nest for loop, leaf in zip(s.loops, s.leaves, strict=True)}
         return (extents[step] for step in nested.prefix)
 
     def lands_outside(self, nested: Nested, guard: Expr) -> bool:
@@ -315,9 +311,6 @@ class _Builder:
                 return ir.Binary(operator, self.value(left), self.value(right), "int32")
             case _:
                 raise AssertionError(expr)
-
-    def simplified(self, affine: Affine, box: ranges.Box) -> Affine:
-        return transforms.simplify(affine, box)
 
     def condition(self, expr: Expr) -> ir.Expr:
         """A condition on loops as a value."""

@@ -5,8 +5,8 @@ from .decisions import decide
 from .guards import guard_ranges
 from .specialize import specialize, specialize_expr
 from .split import split_floors
-from .subscripts import Known, curves, simplify
-from .substitution import substitute, substitute_affine, substitute_expr
+from .subscripts import Known, curves
+from .substitution import substitute, substitute_affine
 from .turns import turn
 
 __all__ = [
@@ -15,12 +15,10 @@ __all__ = [
     "curves",
     "decide",
     "guard_ranges",
-    "simplify",
     "specialize",
     "specialize_expr",
     "split_floors",
     "substitute",
     "substitute_affine",
-    "substitute_expr",
     "turn",
 ]

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from .. import ir
-from ..ir.conditions import affine_of
 from ..symbolic import TRUE, Condition, Facts, negation
 from .subscripts import Box, Known
 
@@ -120,7 +119,7 @@ def _is_exact(condition: ir.Expr, known: Known) -> bool:
     """Whether none of its integers leaves its type: then it would be another number than the one that is compared."""
     for node in ir.walk(condition):
         if isinstance(node, (ir.Binary, ir.Unary)) and ir.types.is_integral(node.dtype):
-            ends = known.facts.values(affine_of(node), quickly=True)
+            ends = known.facts.values(ir.affine_of(node), quickly=True)
             if ends is None or not (ends[0] >= -_WRAPS and ends[1] < _WRAPS):
                 return False
     return True

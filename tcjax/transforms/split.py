@@ -1,13 +1,13 @@
 """Floors and remainders of an index as two indices: with ``i = 4*i1 + i0``, ``A(i / 4, i % 4)`` is ``A(i1, i0)``."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import TypeVar
 
 from .. import ir
-from ..symbolic import Affine, AffineLike, IndexVar, Size
-from ..symbolic.affine import Atom, Clamp, Quotient, Remainder
+from ..symbolic import Affine, IndexVar, Size
+from ..symbolic.affine import Clamp, Quotient, Remainder
 from .subscripts import Known
+from .substitution import substitute
 
 Box = Mapping[IndexVar, tuple[int, int]]
 Formula = TypeVar("Formula", bound="ir.Define | ir.Accumulate")
@@ -55,43 +55,12 @@ def _split(statement: Formula, box: Box, index: IndexVar, shift: int, by: int) -
     box = {k: v for k, v in box.items() if k != index}
     box |= {outer: ((lo + shift) // by, (hi + shift) // by), inner: (0, by)}
     value = Affine.of(outer).scale(by) + inner - shift
-    known = Known.over(box)
 
-    def affine(subscript: Affine) -> Affine:
-        return known.simplify(subscript.rewrite(atom))
+    def parted(indices: tuple[IndexVar, ...]) -> tuple[IndexVar, ...]:
+        return tuple(new for i in indices for new in ((outer, inner) if i == index else (i,)))
 
-    def atom(inside: Atom) -> AffineLike:
-        if inside == index:
-            return value
-        return ir.Data(expr(inside.expr)) if isinstance(inside, ir.Data) else inside
-
-    def indices(old: tuple[IndexVar, ...]) -> tuple[IndexVar, ...]:
-        return tuple(new for i in old for new in ((outer, inner) if i == index else (i,)))
-
-    def expr(node: ir.Expr) -> ir.Expr:
-        match node:
-            case ir.Index(variable) if variable == index:
-                scaled = ir.Binary("*", ir.Index(outer), ir.Const(by, "int32"), "int32")
-                total = ir.Binary("+", scaled, ir.Index(inner), "int32")
-                return ir.Binary("-", total, ir.Const(shift, "int32"), "int32") if shift else total
-            case ir.Access(_, subscripts):
-                return replace(node, indices=tuple(map(affine, subscripts)))
-            case ir.Reduce(indices=own):
-                rebuilt = ir.rebuild(node, expr)
-                assert isinstance(rebuilt, ir.Reduce)
-                return replace(rebuilt, indices=indices(own))
-            case _:
-                return ir.rebuild(node, expr)
-
-    guard = statement.domain.guard
-    rest = {
-        "indices": tuple(map(affine, statement.indices)),
-        "value": expr(statement.value),
-        "domain": replace(statement.domain, guard=None if guard is None else expr(guard)),
-    }
-    if isinstance(statement, ir.Accumulate):
-        rest["reduction"] = indices(statement.reduction)
-    return replace(statement, **rest), box
+    reduction = parted(statement.reduction) if isinstance(statement, ir.Accumulate) else ()
+    return substitute(statement, {index: value}, reduction, Known.over(box).simplify, parted), box
 
 
 def _divisors(subscripts: Iterable[Affine]) -> dict[IndexVar, set[tuple[int, int]]]:

@@ -40,11 +40,6 @@ class Known:
         return self.memo[affine]
 
 
-def simplify(affine: Affine, box: Box) -> Affine:
-    """The subscript without the floors, remainders and clamps that the ranges of its indices decide."""
-    return affine if affine.is_linear else Known.over(box).simplify(affine)
-
-
 def curves(affine: Affine) -> int:
     """How many floors, remainders and clamps there are, those inside of others counted."""
     count = 0

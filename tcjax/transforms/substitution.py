@@ -1,7 +1,7 @@
 """Statements over other indices: each old index becomes an affine expression of new ones."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from .. import ir
@@ -9,6 +9,7 @@ from ..symbolic import Affine, AffineLike, IndexVar
 from ..symbolic.affine import Atom
 
 Finish = Callable[[Affine], Affine]
+Bound = Callable[[tuple[IndexVar, ...]], tuple[IndexVar, ...]]
 Formula = TypeVar("Formula", bound="ir.Define | ir.Accumulate")
 
 
@@ -17,45 +18,54 @@ def substitute(
     values: Mapping[IndexVar, Affine],
     reduction: tuple[IndexVar, ...],
     finish: Finish = lambda subscript: subscript,
+    inline: Bound = lambda indices: indices,
 ) -> Formula:
     """The statement with its indices replaced by `values`; an accumulation then reduces over `reduction`.
 
-    Indices of inline reductions stay, `finish` has the last word on each subscript. Given ranges must have become
-    guards before.
+    `inline` gives the indices of each inline reduction in the place of its own, `finish` has the last word on each
+    subscript. Given ranges must have become guards before.
     """
     assert not statement.domain.ranges
+    substitution = _Substitution(values, finish, inline)
     guard = statement.domain.guard
     rest = {
-        "indices": tuple(substitute_affine(index, values, finish) for index in statement.indices),
-        "value": substitute_expr(statement.value, values, finish),
-        "domain": replace(statement.domain, guard=None if guard is None else substitute_expr(guard, values, finish)),
+        "indices": tuple(map(substitution.affine, statement.indices)),
+        "value": substitution.expr(statement.value),
+        "domain": replace(statement.domain, guard=None if guard is None else substitution.expr(guard)),
     }
     if isinstance(statement, ir.Accumulate):
         rest["reduction"] = reduction
     return replace(statement, **rest)
 
 
-def substitute_expr(
-    expr: ir.Expr, values: Mapping[IndexVar, Affine], finish: Finish = lambda subscript: subscript
-) -> ir.Expr:
-    """The expression with index variables replaced, inside subscripts and data-dependent subscripts too."""
-    match expr:
-        case ir.Index(variable) if variable in values:
-            return ir.integer(values[variable])
-        case ir.Access(_, indices):
-            return replace(expr, indices=tuple(substitute_affine(index, values, finish) for index in indices))
-        case _:
-            return ir.rebuild(expr, lambda child: substitute_expr(child, values, finish))
+def substitute_affine(affine: Affine, values: Mapping[IndexVar, Affine]) -> Affine:
+    """The subscript with index variables replaced, inside what depends on data too."""
+    return _Substitution(values, lambda subscript: subscript, lambda indices: indices).affine(affine)
 
 
-def substitute_affine(
-    affine: Affine, values: Mapping[IndexVar, Affine], finish: Finish = lambda subscript: subscript
-) -> Affine:
-    """The subscript with index variables replaced."""
+@dataclass(frozen=True, slots=True)
+class _Substitution:
+    values: Mapping[IndexVar, Affine]
+    finish: Finish
+    inline: Bound
 
-    def atom(inside: Atom) -> AffineLike:
-        if isinstance(inside, IndexVar):
-            return values.get(inside, inside)
-        return ir.Data(substitute_expr(inside.expr, values, finish)) if isinstance(inside, ir.Data) else inside
+    def expr(self, expr: ir.Expr) -> ir.Expr:
+        match expr:
+            case ir.Index(variable) if variable in self.values:
+                return ir.integer(self.values[variable])
+            case ir.Access(_, indices):
+                return replace(expr, indices=tuple(map(self.affine, indices)))
+            case ir.Reduce(indices=indices):
+                rebuilt = ir.rebuild(expr, self.expr)
+                assert isinstance(rebuilt, ir.Reduce)
+                return replace(rebuilt, indices=self.inline(indices))
+            case _:
+                return ir.rebuild(expr, self.expr)
 
-    return finish(affine.rewrite(atom))
+    def affine(self, affine: Affine) -> Affine:
+        return self.finish(affine.rewrite(self.atom))
+
+    def atom(self, atom: Atom) -> AffineLike:
+        if isinstance(atom, IndexVar):
+            return self.values.get(atom, atom)
+        return ir.Data(self.expr(atom.expr)) if isinstance(atom, ir.Data) else atom

@@ -9,24 +9,23 @@ from ...symbolic.facts.expressions import Expr, Var
 from .regions import Placed, Region, place_stages, region_of
 from .roots import qualified
 from .schedule import Schedule
-from .stages import Fuse, Split, Stage, Stages, path_of, prefix_of
+from .stages import Fuse, Split, Stage, Stages, prefix_of
 
 
 @dataclass(frozen=True)
 class Nested:
     """A stage in the nest.
 
-    `path` are the loops around it, ``(stage, loop)``, outermost first: it is computed in the last. `prefix`
-    are those of them that the region may depend on: the others share one copy. `loops` are the
-    names of its leaves in its own stage, and `leaves` their names in the nest, which are all different, with their
-    static extents. Over the latter stand `roots`, the value of each index of the statement (the start of the region
-    included), `guards`, which hold where a point belongs to the stage, and `origin`, the first index of the region per
-    axis. `tiles` are the leaves that step from tile to tile: the outer part of a split, or fused of such.
+    `prefix` are the loops around it that its region may depend on, ``(stage, loop)``, outermost first: it is computed
+    in the last, and further loops share that copy. `loops` are the names of its leaves in its own stage, and `leaves`
+    their names in the nest, which are all different, with their static extents. Over the latter stand `roots`, the
+    value of each index of the statement (the start of the region included), `guards`, which hold where a point belongs
+    to the stage, and `origin`, the first index of the region per axis. `tiles` are the leaves that step from tile to
+    tile: the outer part of a split, or fused of such.
     """
 
     number: int
     name: str
-    path: tuple[tuple[str, str], ...]
     prefix: tuple[tuple[str, str], ...]
     loops: tuple[str, ...]
     leaves: tuple[tuple[str, int], ...]
@@ -35,15 +34,10 @@ class Nested:
     guards: tuple[Expr, ...]
     origin: tuple[Expr, ...]
     region: Region
-    scheduled: bool
 
 
-@dataclass(frozen=True)
-class Nest:
-    """The formulas of a function in order of computation; `names` gives each loop, ``(stage, loop)``, its name."""
-
-    stages: tuple[Nested, ...]
-    names: Mapping[tuple[str, str], str]
+# The formulas of a function in order of computation.
+Nest = tuple[Nested, ...]
 
 
 def nest(schedule: Schedule, bound: ranges.Bound) -> Nest:
@@ -52,10 +46,7 @@ def nest(schedule: Schedule, bound: ranges.Bound) -> Nest:
     names = _names(stages)
     renamed = {qualified(*place): Var(name) for place, name in names.items()}
     placed = place_stages(stages, bound)
-    return Nest(
-        tuple(_nested(placed[name], stages, names, renamed) for name, stage in stages.items() if not stage.is_call),
-        names,
-    )
+    return tuple(_nested(placed[name], stages, names, renamed) for name, stage in stages.items() if not stage.is_call)
 
 
 def _nested(
@@ -65,7 +56,6 @@ def _nested(
     return Nested(
         number=stage.number,
         name=stage.name,
-        path=path_of(stage, stages),
         prefix=prefix_of(stage, stages),
         loops=stage.leaves,
         leaves=tuple((names[stage.name, loop], placed.roots.extents[loop]) for loop in stage.leaves),
@@ -74,7 +64,6 @@ def _nested(
         guards=tuple(guard.substitute(renamed) for guard in placed.guards),
         origin=tuple(low.substitute(renamed) for low in placed.box.lows),
         region=region_of(placed),
-        scheduled=_is_scheduled(stage, stages),
     )
 
 
@@ -97,8 +86,3 @@ def _tiles(stage: Stage) -> frozenset[str]:
                 if first in outer and second in outer:
                     outer.add(fused)
     return frozenset(outer & set(stage.leaves))
-
-
-def _is_scheduled(stage: Stage, stages: Stages) -> bool:
-    moved = stage.attach is not None or bool(stage.relations) or stage.leaves != tuple(stage.roots)
-    return moved or any(other.attach is not None and other.attach.consumer == stage.name for other in stages.values())
