@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format fuzz deep bench golden install clean
+.PHONY: help demo gallery test lint format fuzz deep bench golden install clean
 
 help:  ## these lines
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 16
@@ -24,6 +24,9 @@ demo: $(INSTALLED)  ## learn digits, filter photographs, take noise out, solve P
 	$(BIN)/python examples/blur.py
 	$(BIN)/python examples/stencil.py
 	$(BIN)/python examples/multigrid.py
+
+gallery: $(INSTALLED)  ## kernel methods on real data, each compared with scikit-learn, SciPy or NumPy
+	for example in examples/kernel_methods/*.py; do echo "$$example"; $(BIN)/python $$example || exit 1; done
 
 test: lint  ## lint, then every test
 	$(BIN)/python -m pytest
@@ -38,12 +41,13 @@ format: $(INSTALLED)  ## rewrite the sources in the project's style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-fuzz: $(INSTALLED)  ## garbage for the readers, random questions for the facts, random schedules: three minutes
+fuzz: $(INSTALLED)  ## garbage for the readers, random questions for the facts, random schedules and nests: four minutes
 	$(BIN)/python -m tests.fuzz.fuzz_tc_text --seconds 30
 	$(BIN)/python -m tests.fuzz.fuzz_sac_text --seconds 30
 	$(BIN)/python -m tests.fuzz.fuzz_facts --seconds 60
 	$(BIN)/python -m tests.fuzz.fuzz_schedules --seconds 30
 	$(BIN)/python -m tests.fuzz.fuzz_scheduled_runs --seconds 30
+	$(BIN)/python -m tests.fuzz.fuzz_nests --seconds 60
 
 deep: $(INSTALLED)  ## the property tests again, with many more and random examples
 	$(BIN)/python -m pytest --hypothesis-profile=deep

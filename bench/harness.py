@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from .cases import Case
+from .cases import Case, Skipped
 
 MINIMUM_ROUNDS = 7
 MAXIMUM_ROUNDS = 150
@@ -22,10 +22,7 @@ MOST_DIGITS_LOST = 4.0  # A form with a larger error than this many times tcjax'
 ROUNDING = 1e-7  # Errors below this are float32's rounding.
 HOPELESS = 8.0  # A candidate this much slower than the best is timed no further than `MINIMUM_ROUNDS // 2` rounds.
 TEMPORARY_LIMIT = 6 << 30  # Bytes; a candidate that needs more is not run.
-
-
-class Skipped(Exception):
-    """A candidate that cannot take part, and why."""
+SMALLEST_LIMIT = 16 << 20  # Bytes of temporaries that no kernel is blamed for.
 
 
 @dataclass(slots=True)
@@ -36,6 +33,7 @@ class Candidate:
     call: Callable[[], Any]
     compile_seconds: float
     temporary_bytes: int
+    limit_bytes: int = 0
     samples: list[float] = field(default_factory=list)
     calls_per_sample: int = 1
 
@@ -73,10 +71,19 @@ def prepare(name: str, function: Callable[..., Any], arrays: Sequence[jax.Array]
     seconds = time.perf_counter() - start
     analysis = compiled.memory_analysis()
     temporary = int(analysis.temp_size_in_bytes) if analysis is not None else 0
+    moved = analysis.argument_size_in_bytes + analysis.output_size_in_bytes if analysis is not None else 0
     if temporary > TEMPORARY_LIMIT:
         raise Skipped(f"needs {temporary / 1e9:.1f} GB of temporaries")
     target = function if jitted else outer
-    return Candidate(name, lambda: target(*arrays), seconds, temporary)
+    return Candidate(name, lambda: target(*arrays), seconds, temporary, max(4 * int(moved), SMALLEST_LIMIT))
+
+
+def prepare_peer(name: str, peer: Callable[..., Callable[[], Any]], arrays: Sequence[np.ndarray]) -> Candidate:
+    """Another library's computation, after its first call; nobody knows its temporaries."""
+    start = time.perf_counter()
+    call = peer(*arrays)
+    call()
+    return Candidate(name, call, time.perf_counter() - start, 0)
 
 
 def disagreement(case: Case, result: Any, expected: Any) -> float:
@@ -92,6 +99,8 @@ def _relative_error(got: np.ndarray, want: np.ndarray) -> float:
         return math.inf
     if not want.size:
         return 0.0
+    if want.dtype == bool:
+        return float((got != want).mean())
     return float(np.abs(got - want).max() / max(1.0, np.abs(want).max()))
 
 
@@ -132,17 +141,30 @@ class Measurement:
     samples: int = 0
     compile_seconds: float = math.nan
     temporary_bytes: int = 0
+    limit_bytes: int = 0
     error: float = math.nan
     problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """One line of the table: every hand-written form and tcjax (None when it was not measured)."""
+    """One line of the table: every hand-written form, tcjax (None when it was not measured) and other libraries."""
 
     case: str
     forms: tuple[Measurement, ...]
     tcjax: Measurement | None
+    peers: tuple[Measurement, ...] = ()
+    slack: int = 0
+
+    @property
+    def plain(self) -> Measurement | None:
+        """What most people write: the first form."""
+        return self.forms[0] if self.forms else None
+
+    @property
+    def peer(self) -> Measurement | None:
+        """The fastest of the other libraries."""
+        return min((peer for peer in self.peers if not peer.problem), key=lambda peer: peer.median, default=None)
 
     @property
     def rivals(self) -> list[Measurement]:
@@ -185,12 +207,15 @@ def measure(case: Case, kernel: Callable[..., Any] | Exception | None, *, second
     candidates: list[Candidate] = []
     problems: dict[str, str] = {}
     errors: dict[str, float] = {}
-    functions: Mapping[str, Any] = {**case.forms, **({} if kernel is None else {"tcjax": kernel})}
+    functions: Mapping[str, Any] = {**case.forms, **({} if kernel is None else {"tcjax": kernel}), **case.peers}
     for name, function in functions.items():
         try:
             if isinstance(function, Exception):
                 raise function
-            candidate = prepare(name, function, device_arrays, jitted=name == "tcjax")
+            if name in case.peers:
+                candidate = prepare_peer(name, function, arrays)
+            else:
+                candidate = prepare(name, function, device_arrays, jitted=name == "tcjax")
             errors[name] = disagreement(case, candidate.call(), expected)
         except Exception as problem:  # A candidate that fails is a line of the report, not the end of the run.
             problems[name] = f"{type(problem).__name__}: {problem}".splitlines()[0][:200]
@@ -202,7 +227,8 @@ def measure(case: Case, kernel: Callable[..., Any] | Exception | None, *, second
     time_interleaved(candidates, seconds)
     measured = {candidate.name: _measurement(candidate, errors[candidate.name]) for candidate in candidates}
     measured |= {name: Measurement(name, problem=problem) for name, problem in problems.items()}
-    return CaseResult(case.name, tuple(measured[name] for name in case.forms), measured.get("tcjax"))
+    forms, peers = (tuple(measured[name] for name in names) for names in (case.forms, case.peers))
+    return CaseResult(case.name, forms, measured.get("tcjax"), peers, case.slack)
 
 
 def _as_double(array: np.ndarray) -> np.ndarray:
@@ -217,5 +243,6 @@ def _measurement(candidate: Candidate, error: float) -> Measurement:
         samples=len(candidate.samples),
         compile_seconds=candidate.compile_seconds,
         temporary_bytes=candidate.temporary_bytes,
+        limit_bytes=candidate.limit_bytes,
         error=error,
     )

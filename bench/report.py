@@ -15,15 +15,15 @@ from .harness import CaseResult, Measurement
 from .overhead import Cost
 
 RATIO_LIMIT = 1.1
-MEMORY_SLACK = 1 << 16  # Bytes: XLA's own rounding and constants.
 HEADER = (
     *("case", "best hand-written form", "ms", "tcjax ms", "ratio", "min ratio"),
-    *("MB", "tcjax MB", "compile s", "tcjax s", "verdict"),
+    *("plain ms", "x tcjax", "peer ms", "x tcjax"),
+    *("MB", "tcjax MB", "limit MB", "compile s", "tcjax s", "verdict"),
 )
 
 
 def verdict(result: CaseResult) -> str:
-    """``ok``, or what fails: the time, the memory, or tcjax itself."""
+    """``ok``, or what fails: tcjax itself, its time, or its memory, by the best form's or by the memory contract."""
     if result.tcjax is None:
         return "-"
     if result.tcjax.problem:
@@ -31,14 +31,17 @@ def verdict(result: CaseResult) -> str:
     faults = []
     if min(result.ratio, result.minimum_ratio) > RATIO_LIMIT:  # Noise seldom moves the median and the minimum alike.
         faults.append("slow")
-    if result.best is not None and result.tcjax.temporary_bytes > result.best.temporary_bytes + MEMORY_SLACK:
+    if result.best is not None and result.tcjax.temporary_bytes > result.best.temporary_bytes + result.slack:
         faults.append("memory")
+    if 0 < result.tcjax.limit_bytes < result.tcjax.temporary_bytes:
+        faults.append("contract")
     return "+".join(faults) or "ok"
 
 
 def row(result: CaseResult) -> tuple[str, ...]:
     """The line of the table for one case."""
     best, tcjax = result.best or Measurement("-"), result.tcjax or Measurement("tcjax")
+    plain, peer = result.plain or Measurement("-"), result.peer or Measurement("-")
     return (
         result.case,
         best.name,
@@ -46,8 +49,13 @@ def row(result: CaseResult) -> tuple[str, ...]:
         _number(tcjax.median * 1e3),
         _number(tcjax.median / best.median, 2),
         _number(result.minimum_ratio, 2),
+        _number(plain.median * 1e3),
+        _number(plain.median / tcjax.median, 1),
+        _number(peer.median * 1e3),
+        _number(peer.median / tcjax.median, 1),
         _number(best.temporary_bytes / 1e6, 1),
         _number(tcjax.temporary_bytes / 1e6, 1),
+        _number(tcjax.limit_bytes / 1e6, 1),
         _number(best.compile_seconds, 2),
         _number(tcjax.compile_seconds, 2),
         verdict(result) + _rough_forms(result),
@@ -83,9 +91,9 @@ def table(rows: Iterable[Sequence[str]], header: Sequence[str]) -> str:
 
 
 def forms_listing(result: CaseResult) -> str:
-    """Every form of a case, the fastest first."""
+    """Every form of a case and every other library, the fastest first."""
     lines = []
-    for form in sorted(result.forms, key=lambda form: (bool(form.problem), form.median)):
+    for form in sorted((*result.forms, *result.peers), key=lambda form: (bool(form.problem), form.median)):
         numbers = f"{form.median * 1e3:9.3f} ms (min {form.minimum * 1e3:9.3f})  {form.temporary_bytes / 1e6:8.1f} MB"
         lines.append(f"    {form.name:24} {form.problem or numbers}")
     return "\n".join(lines)

@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-from . import overhead, report
+from . import donation, overhead, report
 from .cases import SIZES, Case, all_cases
 from .harness import CaseResult, keep_pages, measure
 
@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
         print("  ".join(report.row(result)), file=sys.stderr, flush=True)
         if options.forms or options.forms_only:
             print(report.forms_listing(result), file=sys.stderr, flush=True)
-    costs = overhead.costs(tcjax) if tcjax is not None and not options.no_costs else []
+    costs = [*overhead.costs(tcjax), *donation.costs()] if tcjax is not None and not options.no_costs else []
     print(report.table([report.row(result) for result in results], report.HEADER))
     if costs:
         print("\n" + report.cost_lines(costs))
@@ -44,7 +44,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.run", description=__doc__)
-    parser.add_argument("--cases", default="", help="families or parts of case names, separated by commas (all)")
+    parser.add_argument(
+        "--cases", default="", help="families, groups (nests) or parts of case names, separated by commas (all)"
+    )
     parser.add_argument("--sizes", choices=SIZES, default="small")
     parser.add_argument("--seconds", type=float, default=1.0, help="time for each form (1.0)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every measurement to FILE")
@@ -56,9 +58,11 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def is_chosen(case: Case, names: str) -> bool:
-    """Whether one of the comma-separated `names` is the case's family, or a part of a name with a size."""
+    """Whether one of the comma-separated `names` is the case's family or group, or a part of a name with a size."""
     wanted = [name for name in names.split(",") if name]
-    return not wanted or any(name == case.family or ("/" in name and name in case.name) for name in wanted)
+    return not wanted or any(
+        name in (case.family, case.group) or ("/" in name and name in case.name) for name in wanted
+    )
 
 
 def build(case: Case, tcjax: Any) -> Callable[..., Any] | Exception | None:

@@ -1,12 +1,13 @@
 """Write the formula, get a fast, differentiable JAX function.
 
-`kernel` turns a tensor comprehension into a function of arrays, `load` all definitions of a text or file.
+`kernel` turns a tensor comprehension into a function of arrays, `load` all definitions of a text or file, `einsum` the
+subscripts that everyone knows, over any semiring; `monoid` registers a reduction of your own.
 """
 
 from typing import TYPE_CHECKING
 
 from .diagnostics import CompileError, CompileWarning
-from .runtime import Explanation, Kernel, Library, indices, kernel, load
+from .runtime import Explanation, Kernel, Library, einsum, indices, kernel, load, monoid
 
 if TYPE_CHECKING:
     from .planning.schedule import Region, Schedule
@@ -21,9 +22,11 @@ __all__ = [
     "Library",
     "Region",
     "Schedule",
+    "einsum",
     "indices",
     "kernel",
     "load",
+    "monoid",
 ]
 
 

@@ -8,6 +8,9 @@ from hypothesis import HealthCheck, settings
 # Before the first import of jax. A GPU run says JAX_PLATFORMS=cuda and -m gpu.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
+# What somebody tuned on this machine decides no test, and no test leaves anything behind.
+os.environ["TCJAX_CACHE_DIR"] = ""
+
 # Compiling dominates, so examples are few, and the same every time: a failure here is a failure everywhere.
 settings.register_profile(
     "small",

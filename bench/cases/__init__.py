@@ -1,4 +1,4 @@
-"""All benchmark cases: TC's own list, a few kernels that every index notation meets, and SaC's comprehensions.
+"""All benchmark cases: TC's own list, kernels that every index notation meets, SaC's comprehensions, and loop nests.
 
 The ``full`` sizes are those of TC's published benchmarks (Vasilache et al. 2018 and the programs in its repository),
 as far as two cores and 24 GB allow: of the Kronecker chains the one with N = (64, 128, 128), a 1.2 GB input, is left
@@ -10,10 +10,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from . import comprehensions, contractions, convolutions, layers, lookups, schedules, statistics, subscripts, windows
-from .case import Case
+from . import (
+    comprehensions,
+    contractions,
+    convolutions,
+    layers,
+    lookups,
+    nests,
+    schedules,
+    statistics,
+    subscripts,
+    windows,
+)
+from .case import Case, Skipped
 
-FAMILIES = (contractions, convolutions, lookups, layers, statistics, windows, subscripts, schedules, comprehensions)
+FAMILIES = (
+    contractions,
+    convolutions,
+    lookups,
+    layers,
+    statistics,
+    windows,
+    subscripts,
+    schedules,
+    comprehensions,
+    nests,
+)
 SIZES = ("tiny", "small", "full")
 
 
@@ -23,4 +45,4 @@ def all_cases(size: str) -> Iterator[Case]:
         yield from family.cases(size)
 
 
-__all__ = ["SIZES", "Case", "all_cases"]
+__all__ = ["SIZES", "Case", "Skipped", "all_cases"]

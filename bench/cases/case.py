@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,21 @@ Arrays = tuple[np.ndarray, ...]
 Form = Callable[..., Any]
 
 
+class Skipped(Exception):
+    """A candidate that cannot take part, and why."""
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """A kernel at one size.
 
     `text` is the program, in TC or SaC; its last def is the kernel, unless `compose` makes the callable from the loaded
     library.
-    `reference` computes the result in float64 with NumPy; `forms` are the hand-written JAX candidates.
-    All of them take `arrays` in the order of the program's parameters.
+    `reference` computes the result in float64 with NumPy; `forms` are the hand-written JAX candidates, and the first of
+    them is what most people write. All of them take `arrays` in the order of the program's parameters.
+    `peers` are other libraries: from the arrays, a call that computes the result, or `Skipped`.
+    `group` is another name to choose the case by; `slack`, in bytes, is what tcjax's temporaries may exceed the best
+    form's by, where a few megabytes buy time.
     """
 
     name: str
@@ -29,6 +36,9 @@ class Case:
     forms: Mapping[str, Form]
     tolerance: float = 1e-4
     compose: Callable[[Any], Form] | None = None
+    peers: Mapping[str, Callable[..., Callable[[], Any]]] = field(default_factory=dict)
+    group: str = ""
+    slack: int = 1 << 16  # XLA's own rounding and constants.
 
     @property
     def family(self) -> str:

@@ -4,11 +4,11 @@ from typing import assert_never
 
 from .. import ir
 from ..diagnostics import Code, CompileError, Span
-from ..ir import Reducer, types
+from ..ir import Monoid, Reducer, types
 from ..ir.builtins import Builtin
 from ..symbolic import Affine, IndexVar, Size
 from ..syntax import ast
-from . import operators
+from . import operators, reducers
 from .literals import Literal, Value, dtype_of, literal, settle, settled
 from .scope import Let, Scope, check_subscript_count
 from .spelling import counted, did_you_mean
@@ -91,10 +91,15 @@ def guard(node: ast.Expr, scope: Scope) -> ir.Expr:
     return settled(operators.condition(value(node, scope), "a guard"))
 
 
-def reduced_value(reducer: Reducer, body: Value) -> Value:
+def reduced_value(reducer: Reducer | Monoid, body: Value) -> Value:
     """What a reduction combines: checked, and floating where the result always is."""
     dtype = dtype_of(body)
     name = reducer.value
+    if isinstance(reducer, Monoid):
+        if reducer.takes_bool:
+            return operators.condition(body, f"`{name}`")
+        wide = reducer.element(dtype)
+        return body if wide == dtype else settle(body, wide)
     if reducer in (Reducer.ANY, Reducer.ALL):
         return operators.condition(body, f"`{name}`")
     if reducer is Reducer.LOGSUMEXP or reducer not in _SUMMING:
@@ -104,13 +109,20 @@ def reduced_value(reducer: Reducer, body: Value) -> Value:
     return body
 
 
-def accumulation_type(reducer: Reducer, dtype: str, option: str | None) -> str:
+def accumulation_type(reducer: Reducer | Monoid, dtype: str, option: str | None) -> str:
     """The type in which a reduction of values of a type runs; `option` is the kernel's ``accumulate=``."""
-    if reducer not in _SUMMING:
+    if reducer not in _SUMMING and not isinstance(reducer, Monoid):
         return dtype
     if option is not None and _class_of(option) == _class_of(dtype):
         return option
     return types.accumulator(dtype)
+
+
+def reduced_type(reducer: Reducer | Monoid, dtype: str, accumulate: str) -> str:
+    """The type of the reduction of values of a type that runs in the type `accumulate`."""
+    if isinstance(reducer, Monoid):
+        return reducer.result(dtype, accumulate)
+    return "int32" if reducer in POSITIONS else dtype
 
 
 def scalar_type(name: str, span: Span) -> str:
@@ -217,6 +229,7 @@ def _reduction(node: ast.Reduction, scope: Scope) -> ir.Expr:
     if reducer in _RANKED:
         rank = settled(operators.integer(value(node.arguments[1], scope), f"the second argument of `{node.reducer}`"))
     scope.brackets.pop()
+    accumulate = accumulation_type(reducer, body.dtype, scope.environment.accumulate)
     return ir.Reduce(
         reducer,
         tuple(bracket.values()),
@@ -224,22 +237,22 @@ def _reduction(node: ast.Reduction, scope: Scope) -> ir.Expr:
         conjunction(guards),
         body,
         rank,
-        accumulation_type(reducer, body.dtype, scope.environment.accumulate),
-        "int32" if reducer in POSITIONS else body.dtype,
+        accumulate,
+        reduced_type(reducer, body.dtype, accumulate),
         span=node.span,
     )
 
 
-def _reducer(node: ast.Reduction) -> Reducer:
-    names = [reducer.value for reducer in Reducer]
-    if node.reducer not in names:
+def _reducer(node: ast.Reduction) -> Reducer | Monoid:
+    names = reducers.names()
+    reducer = reducers.named(node.reducer)
+    if reducer is None:
         raise CompileError(
             Code.UNKNOWN_FUNCTION,
             f"there is no reduction `{node.reducer}`",
             node.span,
             help=did_you_mean(node.reducer, names, f"use one of {', '.join(names)}"),
         )
-    reducer = Reducer(node.reducer)
     count, form = (2, f"{node.reducer}[k](e, r)") if reducer in _RANKED else (1, f"{node.reducer}[k](e)")
     if len(node.arguments) != count:
         raise CompileError(

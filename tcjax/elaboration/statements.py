@@ -5,7 +5,7 @@ from typing import Final, assert_never
 
 from .. import ir
 from ..diagnostics import Code, CompileError, Span
-from ..ir import Reducer, types
+from ..ir import Monoid, Reducer, types
 from ..symbolic import Affine, IndexVar
 from ..syntax import ast
 from .expressions import (
@@ -15,12 +15,14 @@ from .expressions import (
     check_ends,
     conjunction,
     guard,
+    reduced_type,
     reduced_value,
     value,
 )
 from .inlining import Measure
-from .literals import Choice, Literal, Value, settle, settled
+from .literals import Choice, Literal, Value, dtype_of, settle, settled
 from .outputs import Outputs
+from .reducers import registered
 from .scope import Let, Scope, refuse_reserved
 from .spelling import closest, did_you_mean
 from .subscripts import subscript
@@ -76,7 +78,7 @@ def assign(node: ast.Assign, outputs: Outputs, warn: Warn) -> ir.Define | ir.Acc
         uneven = uneven_sum(node, reduction, scope.lets)
         if uneven is not None:
             warn(uneven, node.value.span)
-    if reducer in POSITIONS:
+    if reducer in POSITIONS or (isinstance(reducer, Monoid) and not reducer.commutative):
         given = [index for index in clauses.ranges if index in reduction]
         reduction = tuple(dict.fromkeys((*given, *reduction)))
     return _accumulate(node, indices, reducer, reduction, result, domain, outputs, warn)
@@ -147,10 +149,10 @@ class _Clauses:
             self.measure.check(expr, span)
 
 
-def _reducer(node: ast.Assign) -> Reducer | None:
+def _reducer(node: ast.Assign) -> Reducer | Monoid | None:
     if node.reducer is None:
         return None
-    found = _REDUCERS.get(node.reducer)
+    found = _REDUCERS.get(node.reducer) or registered(node.reducer)
     if found is None:
         raise CompileError(
             Code.UNKNOWN_FUNCTION,
@@ -195,7 +197,7 @@ def _define(
 def _accumulate(
     node: ast.Assign,
     indices: tuple[Affine, ...],
-    reducer: Reducer,
+    reducer: Reducer | Monoid,
     reduction: tuple[IndexVar, ...],
     result: Value,
     domain: ir.Domain,
@@ -204,7 +206,11 @@ def _accumulate(
 ) -> ir.Accumulate:
     result = reduced_value(reducer, result)
     is_new = node.target not in outputs.environment.tensors
-    target = outputs.write(node.target, len(indices), "int32" if reducer in POSITIONS else result, node.span)
+    option = outputs.environment.accumulate
+    own = dtype_of(result)
+    kind = reduced_type(reducer, own, accumulation_type(reducer, own, option))
+    written = kind if kind != own or reducer in POSITIONS else result
+    target = outputs.write(node.target, len(indices), written, node.span)
     if is_new and not node.restart:
         outputs.initial[node.target] = None
         warn(
@@ -216,10 +222,11 @@ def _accumulate(
         body = settled(result)
         accumulate = body.dtype
     else:
-        body = settle(result, target.dtype) if isinstance(result, (Literal, Choice)) else result
+        wanted = target.dtype if kind == own else own
+        body = settle(result, wanted) if isinstance(result, (Literal, Choice)) else result
         # It goes on from the target's elements, so it must hold them too.
-        running = types.join(body.dtype, target.dtype)
-        accumulate = accumulation_type(reducer, running, outputs.environment.accumulate)
+        running = types.join(body.dtype, target.dtype) if kind == own else body.dtype
+        accumulate = accumulation_type(reducer, running, option)
     return ir.Accumulate(target, indices, reducer, node.restart, reduction, body, accumulate, domain, span=node.span)
 
 

@@ -5,7 +5,8 @@ from typing import Any, assert_never
 
 import numpy as np
 
-from ..ir import Reducer
+from ..ir import Monoid, Reducer
+from .monoids import fold_elements
 from .scalars import Value, dtype_of
 
 # Their running value is not their result, so they cannot go on from the result of an earlier statement.
@@ -13,7 +14,11 @@ RESTARTING = frozenset((Reducer.MEAN, Reducer.ARGMIN, Reducer.ARGMAX))
 
 
 def reduce_values(
-    reducer: Reducer, values: np.ndarray[Any, Any], positions: Sequence[int], accumulate: str, rank: int = 0
+    reducer: Reducer | Monoid,
+    values: np.ndarray[Any, Any],
+    positions: Sequence[int],
+    accumulate: str,
+    rank: int = 0,
 ) -> Value:
     """The reduction of `values`, which are of type `accumulate`; of no values, the identity.
 
@@ -21,6 +26,8 @@ def reduce_values(
     is both the smallest and the largest value. Ties go to the first. A rank that is negative or not below the number
     of values has the identity, and position 0.
     """
+    if isinstance(reducer, Monoid):
+        return fold_elements(reducer, list(values), accumulate)
     if len(values) == 0:
         return identity(reducer, accumulate)
     is_bool = values.dtype == np.bool_
@@ -51,8 +58,10 @@ def reduce_values(
             assert_never(reducer)
 
 
-def identity(reducer: Reducer, accumulate: str) -> Value:
+def identity(reducer: Reducer | Monoid, accumulate: str) -> Value:
     """The reduction of nothing; for the reducers that have no identity, what they give then."""
+    if isinstance(reducer, Monoid):
+        return fold_elements(reducer, [], accumulate)
     dtype = dtype_of(accumulate)
     match reducer:
         case Reducer.SUM | Reducer.ANY:

@@ -9,6 +9,7 @@ import numpy as np
 from .. import ir
 from ..symbolic import Affine, IndexVar
 from .expressions import point_values, stack, subscript
+from .monoids import fold_elements
 from .reductions import RESTARTING, identity, reduce_values
 from .scalars import Value, conversion, dtype_of
 from .scope import Scope
@@ -51,7 +52,7 @@ def accumulate(statement: ir.Accumulate, scope: Scope) -> Array:
     scope, places, loops = scope.bind(_left_indices(statement.indices))
     if not goes_on:
         region = _region(target, statement.indices, scope)
-        empty = conversion(statement.accumulate, target.dtype)(identity(reducer, statement.accumulate))
+        empty = conversion(_result_type(statement), target.dtype)(identity(reducer, statement.accumulate))
         for scope.point[places] in product(*loops):  # type: ignore[assignment]
             if (place := region()) is not None:
                 result[place] = empty
@@ -69,6 +70,10 @@ def accumulate(statement: ir.Accumulate, scope: Scope) -> Array:
     convert = conversion(_result_type(statement), target.dtype)
     for place, (values, numbers) in running.items():
         stacked = stack(values, body.dtype, statement.accumulate)
+        if goes_on and isinstance(reducer, ir.Monoid) and reducer.continues:
+            state = conversion(target.dtype, _result_type(statement))(result[place])
+            result[place] = convert(fold_elements(reducer, list(stacked), statement.accumulate, state))
+            continue
         if goes_on and reducer not in RESTARTING:
             stacked = np.concatenate([stack([result[place]], target.dtype, statement.accumulate), stacked])
         result[place] = convert(reduce_values(reducer, stacked, numbers, statement.accumulate))
@@ -130,4 +135,6 @@ def _places(
 
 
 def _result_type(statement: ir.Accumulate) -> str:
+    if isinstance(statement.reducer, ir.Monoid):
+        return statement.reducer.components(statement.accumulate)[0]
     return "int32" if statement.reducer in (ir.Reducer.ARGMIN, ir.Reducer.ARGMAX) else statement.accumulate

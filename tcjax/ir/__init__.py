@@ -22,6 +22,7 @@ from .expressions import (
     Unary,
 )
 from .integers import integer
+from .monoids import Monoid, Number
 from .printer import show, show_expr
 from .statements import Accumulate, ApplyForeign, Define, Domain, Function, Invoke, Statement
 from .traversal import accesses, children, data_atoms, free_indices, rebuild, walk
@@ -45,6 +46,8 @@ __all__ = [
     "Function",
     "Index",
     "Invoke",
+    "Monoid",
+    "Number",
     "Range",
     "Reduce",
     "Reducer",

@@ -6,6 +6,7 @@ from typing import Final
 
 from ..diagnostics import NOWHERE, Span
 from ..symbolic import Affine, IndexVar, Size
+from .monoids import Monoid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +53,7 @@ class Reducer(Enum):
 
 
 # The operator that joins the results of a reduction over parts.
-JOINS: Final = {
+JOINS: Final[dict[Reducer | Monoid, str]] = {
     Reducer.SUM: "+",
     Reducer.PRODUCT: "*",
     Reducer.MIN: "min",
@@ -181,7 +182,7 @@ class Reduce(Node):
     from the start of their ranges. `accumulate` is the type in which it runs, `dtype` that of the result.
     """
 
-    reducer: Reducer
+    reducer: Reducer | Monoid
     indices: tuple[IndexVar, ...]
     ranges: tuple[Range, ...]
     guard: "Expr | None"

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from ..symbolic import Affine, IndexVar, SizeVar
 from .expressions import Expr, Node, Range, Reducer, Tensor
+from .monoids import Monoid
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Accumulate(Node):
 
     target: Tensor
     indices: tuple[Affine, ...]
-    reducer: Reducer
+    reducer: Reducer | Monoid
     restart: bool
     reduction: tuple[IndexVar, ...]
     value: Expr

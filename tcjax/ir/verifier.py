@@ -23,6 +23,7 @@ from .expressions import (
     Tensor,
     Unary,
 )
+from .monoids import Monoid
 from .printer import show_expr
 from .statements import Accumulate, ApplyForeign, Define, Domain, Function, Invoke, Statement
 from .traversal import data_atoms
@@ -217,7 +218,7 @@ def _verify_reduce(node: Reduce, outside: Bound) -> list[tuple[Expr, Bound]]:
         assert given.index in node.indices, f"the range of {given.index}, which is bound elsewhere"
     assert node.accumulate in types.SCALARS, node.accumulate
     assert (node.rank is not None) == (node.reducer in _RANKED), f"{node.reducer.value} with the rank {node.rank}"
-    assert node.dtype == ("int32" if node.reducer in _POSITIONS else node.body.dtype), f"gives {node.dtype}"
+    assert node.dtype == _reduced_type(node), f"gives {node.dtype}"
     parts = [node.body]
     if node.reducer in (Reducer.ANY, Reducer.ALL):
         assert node.body.dtype == "bool", f"{node.reducer.value} of {node.body.dtype}"
@@ -228,3 +229,9 @@ def _verify_reduce(node: Reduce, outside: Bound) -> list[tuple[Expr, Bound]]:
         assert types.is_integral(node.rank.dtype), f"the rank is {node.rank.dtype}"
         parts.append(node.rank)
     return [(part, bound) for part in parts]
+
+
+def _reduced_type(node: Reduce) -> str:
+    if isinstance(node.reducer, Monoid):
+        return node.reducer.result(node.body.dtype, node.accumulate)
+    return "int32" if node.reducer in _POSITIONS else node.body.dtype

@@ -15,6 +15,8 @@ from ..planning.nodes import (
     Fill,
     Fold,
     Iota,
+    LoopNest,
+    MonoidFold,
     Node,
     OrderStatistic,
     Pool,
@@ -27,6 +29,8 @@ from .assembly import assemble
 from .context import Context, numeric
 from .convolutions import lower_convolve
 from .elementwise import convert, lower_apply, lower_call, lower_fill, lower_iota, lower_step
+from .folding import lower_monoid_fold
+from .nests import lower_nest
 from .reads import lower_read
 from .reductions import (
     lower_contract,
@@ -139,5 +143,9 @@ def _lower(node: Node, context: Context) -> jax.Array:
             return lower_position(node, context, lower_node)
         case OrderStatistic():
             return lower_order_statistic(node, context, lower_node)
+        case LoopNest():
+            return lower_nest(node, context, lower_node)
+        case MonoidFold():
+            return lower_monoid_fold(node, context, lower_node)
         case _:
             assert_never(node)

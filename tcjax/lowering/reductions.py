@@ -9,9 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..ir import Reducer
+from ..ir import Monoid, Reducer
 from ..planning.nodes import Axes, Contract, Fold, OrderStatistic, Pool, Position, Unroll, Window
 from ..symbolic import IndexVar
+from . import registered
 from .context import Context, Lower, align, numeric, transpose
 from .elementwise import OPERATORS
 
@@ -38,9 +39,11 @@ def lower_contract(node: Contract, context: Context, lower: Lower) -> jax.Array:
     )
 
 
-def combine(reducer: Reducer) -> Callable[[jax.Array, jax.Array], jax.Array]:
+def combine(reducer: Reducer | Monoid) -> Callable[[jax.Array, jax.Array], jax.Array]:
     """How two partial results of a reduction become one."""
     match reducer:
+        case Monoid():
+            return lambda a, b: registered.combine(reducer, (a,), (b,))[0]
         case Reducer.SUM | Reducer.MEAN:
             return OPERATORS["+"]
         case Reducer.PRODUCT:
@@ -170,7 +173,7 @@ def _unrolled(node: Unroll, context: Context, lower: Lower) -> jax.Array:
     return _combined(node.reducer, parts)
 
 
-def _flattened(array: jax.Array, own: Axes, axes: Axes, indices: Axes, extents: tuple[int, ...]) -> jax.Array:
+def flattened(array: jax.Array, own: Axes, axes: Axes, indices: Axes, extents: tuple[int, ...]) -> jax.Array:
     """The array, whose axes are `own`, with all `indices` as one last dimension, row-major, after `axes`."""
     array = align(array, own, (*axes, *indices)) if own else array
     lead = array.shape[: len(axes)] if own else (1,) * len(axes)
@@ -187,13 +190,13 @@ def _size(extents: tuple[int, ...]) -> int:
 
 def lower_position(node: Position, context: Context, lower: Lower) -> jax.Array:
     operand = _ordered(lower(node.operand, context))
-    flat = _flattened(operand, node.operand.axes, node.axes, node.indices, node.extents)
+    flat = flattened(operand, node.operand.axes, node.axes, node.indices, node.extents)
     least = node.reducer is Reducer.ARGMIN
     if node.mask is None:
         find = lax.argmin if least else lax.argmax
         return find(flat, flat.ndim - 1, jnp.int32)
     # What does not take part may be equal to the extremum.
-    mask = _flattened(lower(node.mask, context), node.mask.axes, node.axes, node.indices, node.extents)
+    mask = flattened(lower(node.mask, context), node.mask.axes, node.axes, node.indices, node.extents)
     extremum = (jnp.min if least else jnp.max)(flat, -1, keepdims=True)
     wins = mask & ((flat == extremum) | (flat != flat))
     return lax.argmax(wins.astype(jnp.int32), wins.ndim - 1, jnp.int32)
@@ -206,10 +209,10 @@ def _ordered(array: jax.Array) -> jax.Array:
 def lower_order_statistic(node: OrderStatistic, context: Context, lower: Lower) -> jax.Array:
     operand = lower(node.operand, context)
     rest = tuple(axis for axis in node.operand.axes if axis not in node.indices)
-    flat = _flattened(operand, node.operand.axes, rest, node.indices, node.extents)
+    flat = flattened(operand, node.operand.axes, rest, node.indices, node.extents)
     mask = None
     if node.mask is not None:
-        mask = _flattened(lower(node.mask, context), node.mask.axes, rest, node.indices, node.extents)
+        mask = flattened(lower(node.mask, context), node.mask.axes, rest, node.indices, node.extents)
         mask = jnp.broadcast_to(mask, flat.shape)
     descending = node.reducer in (Reducer.MAXK, Reducer.ARGMAXK)
     order = _order(lax.stop_gradient(flat), mask, descending=descending)

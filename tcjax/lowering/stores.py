@@ -2,20 +2,29 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
+from typing import Final
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..ir import Reducer
+from .. import ir
+from ..ir import JOINS, Monoid, Reducer
 from ..planning import Compute
 from ..planning.nodes import Axes, Fill, Lookup, Strip
-from ..planning.scope import RESTARTING
+from ..planning.scope import restarts
+from ..symbolic import IndexVar
 from .context import Context, Lower, align, numeric
 from .elementwise import convert, lower_fill
 from .positions import Start, cut, numbers, position, put
 from .reductions import combine
+from .registered import nothing
 from .scatters import scatter
+from .segments import scatter_elements
+
+# Updates of fewer bytes than this are made at once.
+LARGE_UPDATES: Final = 8 << 20
 
 
 def lower_store(stage: Compute, value: jax.Array, old: jax.Array | None, context: Context, lower: Lower) -> jax.Array:
@@ -58,7 +67,7 @@ def lower_store(stage: Compute, value: jax.Array, old: jax.Array | None, context
         here = jnp.full(counts, _blank(stage), target.dtype)
     else:
         here = target if whole else cut(target, starts, counts, [1] * len(counts))
-        if store.combine not in (None, *RESTARTING):
+        if store.combine is not None and not restarts(store.combine):
             value = combine(store.combine)(convert(here, stage.accumulate), value)
     value = convert(value, stage.dtype)
     if mask is not None:
@@ -89,7 +98,7 @@ def _apart(
     if _begins(stage, old):
         named = lax.pad(jnp.ones(value.shape, bool), jnp.zeros((), bool), widths)
         target = jnp.where(named, _blank(stage), target)
-    elif stage.store.combine not in (None, *RESTARTING):
+    elif stage.store.combine is not None and not restarts(stage.store.combine):
         spread = combine(stage.store.combine)(convert(target, stage.accumulate), spread)
     return jnp.where(here, convert(spread, stage.dtype), target)
 
@@ -136,7 +145,15 @@ def _begins(stage: Compute, old: jax.Array | None) -> bool:
 
 def _blank(stage: Compute) -> jax.Array:
     """The identity of the statement's reduction."""
+    if isinstance(stage.store.combine, Monoid):
+        return convert(nothing(stage.store.combine, _running(stage)), stage.dtype)
     return convert(lower_fill_value(stage.store.blank, stage.accumulate), stage.dtype)
+
+
+def _running(stage: Compute) -> str:
+    """The type of the elements that are reduced."""
+    assert isinstance(stage.statement, ir.Accumulate)
+    return stage.statement.accumulate
 
 
 def lower_fill_value(value: bool | int | float, dtype: str) -> jax.Array:
@@ -164,20 +181,58 @@ def _scatter(stage: Compute, value: jax.Array, old: jax.Array | None, context: C
     others = [part for part in (mask, weight) if part is not None]
     named = [*(a for _, a in columns), stage.value.axes, *(a for _, a in others)]
     axes = tuple(dict.fromkeys(axis for part in named for axis in part))
+    if isinstance(store.combine, Monoid):
+        axes = tuple(sorted(axes, key=_order(stage).index))
     if mask is not None:
         columns[0] = (jnp.where(align(*mask, axes), align(*columns[0], axes), stage.shape[0]), axes)
     parts = [align(array, own, axes) for array, own in (*columns, (value, stage.value.axes))]
     if weight is not None:
         parts.append(align(*weight, axes))
+    if weight is None and store.combine in JOINS:
+        assert isinstance(store.combine, Reducer)
+        wide = convert(target, stage.accumulate)
+        pieces = [*parts[:-1], convert(parts[-1], stage.accumulate)]
+        return convert(_in_slices(store.combine, wide, pieces), stage.dtype)
     *place, spread = jnp.broadcast_arrays(*parts)[: len(columns) + 1]
     if store.combine is None:
         return target.at[tuple(place)].set(convert(spread, stage.dtype), mode="drop")
+    if isinstance(store.combine, Monoid):
+        goes_on = not _begins(stage, old)
+        return scatter_elements(store.combine, target, tuple(place), spread, _running(stage), goes_on=goes_on)
     if store.combine in (Reducer.ARGMIN, Reducer.ARGMAX):
         wide, spread = target, convert(spread, stage.dtype)
     else:
         wide, spread = convert(target, stage.accumulate), convert(spread, stage.accumulate)
     shared = None if weight is None else jnp.broadcast_to(parts[-1], spread.shape)
     return convert(scatter(store.combine, wide, tuple(place), spread, shared), stage.dtype)
+
+
+def _in_slices(combine: Reducer, target: jax.Array, parts: Sequence[jax.Array]) -> jax.Array:
+    """The target with the last part combined at the places of the others, one slice after another where all are large.
+
+    A value that many points share would be repeated for each.
+    """
+    shape = jnp.broadcast_shapes(*(part.shape for part in parts))
+    shared = [number for number, extent in enumerate(parts[-1].shape) if extent < shape[number]]
+    own = target.size + sum(part.size for part in parts)
+    if not shared or prod(shape) * parts[-1].itemsize < LARGE_UPDATES or prod(shape) < 2 * own:
+        *place, spread = jnp.broadcast_arrays(*parts)
+        return scatter(combine, target, tuple(place), spread, None)
+    axis = max(shared, key=lambda number: shape[number])
+
+    def step(number: jax.Array, running: jax.Array) -> jax.Array:
+        slices = [part if part.shape[axis] == 1 else lax.dynamic_slice_in_dim(part, number, 1, axis) for part in parts]
+        *place, spread = jnp.broadcast_arrays(*slices)
+        return scatter(combine, running, tuple(place), spread, None)
+
+    return lax.fori_loop(0, shape[axis], step, target)
+
+
+def _order(stage: Compute) -> list[IndexVar]:
+    """The indices of a statement as its points come: those of the left side first."""
+    assert isinstance(stage.statement, ir.Accumulate)
+    left = [index for subscript in stage.statement.indices for index in sorted(subscript.variables, key=str)]
+    return list(dict.fromkeys((*left, *stage.statement.reduction)))
 
 
 def _restarted(stage: Compute, target: jax.Array, columns: list[tuple[jax.Array, Axes]]) -> jax.Array:

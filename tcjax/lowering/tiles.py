@@ -8,13 +8,14 @@ import jax.numpy as jnp
 from jax import lax
 
 from .. import planning
-from ..planning.nodes import Node, Read, Strip, operands
 from ..planning.tiled import Begin, Loop, Round, Tiled, TiledStep
 from ..symbolic import IndexVar
 from .context import Context, Lower, numeric
 from .elementwise import convert
+from .padding import padded
 from .reads import pad
 from .stores import lower_store
+from .varying import steady
 
 Foreign = Mapping[str, Callable[..., object]]
 Arrays = dict[str, jax.Array]
@@ -76,7 +77,10 @@ class _Run:
             after = self.steps(loop.body, {**arrays, **carry}, {**at, loop.index: jnp.int32(number)})
             return {name: after[name] for name in carry}
 
-        return body(0, carried) if loop.extent == 1 else lax.fori_loop(0, loop.extent, body, carried)
+        if loop.extent == 1:
+            return body(0, carried)
+        carried = steady(lambda carry: body(0, carry), carried, arrays.values())
+        return lax.fori_loop(0, loop.extent, body, carried)
 
 
 def _written(steps: tuple[TiledStep, ...]) -> Iterator[str]:
@@ -93,29 +97,10 @@ def _written(steps: tuple[TiledStep, ...]) -> Iterator[str]:
 def _padded(stage: Tiled, arrays: Mapping[str, jax.Array]) -> dict[str, tuple[jax.Array, tuple[int, ...]]]:
     """The tensors from outside that a tile reads beyond their ends, with zeros for all such reads."""
     computed = {compute.target for compute, _ in stage.computes()}
-    widths: dict[str, tuple[list[int], list[int]]] = {}
-    for compute, _ in stage.computes():
-        roots = [compute.value, *(node for node in (compute.store.mask, compute.store.weight) if node is not None)]
-        for read in _reads(roots):
-            if read.tensor in computed or read.views:
-                continue
-            rank = len(read.dimensions)
-            lows, highs = widths.setdefault(read.tensor, ([0] * rank, [0] * rank))
-            for number, strip in enumerate(read.dimensions):
-                if isinstance(strip, Strip):
-                    lows[number] = max(lows[number], strip.low)
-                    highs[number] = max(highs[number], strip.high)
-    return {
-        name: (pad(arrays[name], lows, highs), tuple(lows))
-        for name, (lows, highs) in widths.items()
-        if any(lows) or any(highs)
-    }
-
-
-def _reads(nodes: list[Node]) -> Iterator[Read]:
-    pending = list(nodes)
-    while pending:
-        node = pending.pop()
-        if isinstance(node, Read):
-            yield node
-        pending.extend(operands(node))
+    roots = (
+        node
+        for compute, _ in stage.computes()
+        for node in (compute.value, compute.store.mask, compute.store.weight)
+        if node is not None
+    )
+    return padded({name: array for name, array in arrays.items() if name not in computed}, roots)

@@ -5,27 +5,35 @@ Schedules are in `planning.schedule`: only who writes one imports them.
 
 from . import nodes
 from .cost import Cost, cost_of
+from .formulas import plan_formula
+from .memory import allowance, check_memory
 from .plan import make_plan
+from .preferences import Backend, Preferences
 from .printer import facts_of, name_of, reason_of, show_node, show_plan
 from .stages import Call, CallForeign, Compute, Plan, Stage, Store
 from .tiled import Loop, ScheduledStage, Tiled
 
 __all__ = [
+    "Backend",
     "Call",
     "CallForeign",
     "Compute",
     "Cost",
     "Loop",
     "Plan",
+    "Preferences",
     "ScheduledStage",
     "Stage",
     "Store",
     "Tiled",
+    "allowance",
+    "check_memory",
     "cost_of",
     "facts_of",
     "make_plan",
     "name_of",
     "nodes",
+    "plan_formula",
     "reason_of",
     "show_node",
     "show_plan",

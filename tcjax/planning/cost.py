@@ -6,6 +6,7 @@ from math import prod
 
 from .. import ir
 from ..symbolic import IndexVar
+from .nests import Nest
 from .nodes import (
     Apply,
     CallBuiltin,
@@ -15,6 +16,8 @@ from .nodes import (
     Fold,
     Iota,
     Lookup,
+    LoopNest,
+    MonoidFold,
     Node,
     OrderStatistic,
     Pool,
@@ -26,6 +29,7 @@ from .nodes import (
     operands,
 )
 from .stages import Call, CallForeign, Compute, Plan
+from .streams import ROW, plan_alone, plan_stream
 from .tiled import Begin, Loop, Round, Tiled, TiledStep
 from .views import extends
 
@@ -142,6 +146,13 @@ class _Meter:
                 return inner + points * max(1, points.bit_length())
             case Pool(windows=windows):
                 return inner + self.points(node) * sum(extent for _, extent, _ in windows)
+            case LoopNest(nest=nest):
+                return inner + _alone(nest).flops(plan_alone(nest))
+            case MonoidFold(monoid=monoid, extents=extents, blocks=blocks):
+                # The meter does not know the indices of a block: it counted one of each.
+                repeats = prod(block.steps * block.rows for block in blocks)
+                steps = prod(block.steps for block in blocks)
+                return inner * repeats + len(monoid.identity) * self.points(node) * prod(extents) * steps
             case Unroll(box=box):
                 steps = prod(hi - lo for _, lo, hi in box)
                 return steps * inner + (steps - 1) * self.points(node)
@@ -151,6 +162,8 @@ class _Meter:
         found: dict[tuple[str, object], int] = {}
         if isinstance(node, Read):
             found[(node.tensor, node.axes)] = self.size(node)
+        if isinstance(node, LoopNest):
+            found |= {(o.name, o.shape): prod(o.shape) * _width(o.dtype) for o in node.nest.operands}
         for operand in operands(node):
             found |= self.reads(operand)
         return found
@@ -190,6 +203,26 @@ class _Meter:
                 return 3 * self.size(operand) + (0 if root else self.size(node))
             case Unroll(body=body):
                 return self.temporaries(body, root=root)
+            case MonoidFold(monoid=monoid, extents=extents):
+                # Half of the states of a block, and those of all blocks before it.
+                state = self.points(node) * len(monoid.identity) * _width(node.dtype)
+                inner = sum(self.temporaries(operand, root=False) for operand in operands(node))
+                return inner + state * (2 + prod(extents) // 2) + (0 if root else self.size(node))
+            case LoopNest():
+                return self._streamed(node) + (0 if root else self.size(node))
+
+    def _streamed(self, node: LoopNest) -> int:
+        """The accumulators, before and after a block, and what a block stores."""
+        if node.form.whole:
+            return 0
+        stream = plan_stream(node.nest, node.form)
+        state = stream.rows if not stream.inside else 1
+        state *= prod(stream.shape) * _width(stream.dtype) * stream.states
+        extents = {ROW: stream.rows, **{axis: extent for axis, extent in zip(stream.axes, stream.shape, strict=True)}}
+        meter = _Meter({**self.extents, **extents})
+        inside = max((meter.temporaries(block.value, root=False) for block in stream.points), default=0)
+        moved = self.size(node) if stream.tiles is not None or stream.axes != node.axes else 0
+        return 2 * state + inside + moved
 
     def _materialised(self, node: Node) -> int:
         stored = isinstance(node, Read)
@@ -203,6 +236,10 @@ class _Meter:
         } | {w.position: self.extents[w.output] for w in reduced}
         points = prod(positions.get(axis, self.extents.get(axis, 1)) for axis in node.axes)
         return points * _width(node.dtype)
+
+
+def _alone(nest: Nest) -> _Meter:
+    return _Meter({index: hi - lo for index, (lo, hi) in nest.ranges.items()})
 
 
 def _fuses(node: Fold) -> bool:

@@ -6,6 +6,7 @@ from .. import ir
 from ..ir import Reducer
 from ..symbolic import IndexVar
 from .factors import masked, multiply
+from .nesting import nested
 from .nodes import Fold, Node, Unroll
 from .scope import Scope, fill, identity
 from .values import plan_value
@@ -32,6 +33,7 @@ def plan_fold(
     kept = tuple(index for index in indices if index in used)
     repeats = scope.points(index for index in indices if index not in used)
     node = plan_nonrepeating(reducer, kept, body, guard, accumulate, scope)
+    node = nested(node, ir.Reduce(reducer, kept, (), guard, body, None, accumulate, accumulate), scope)
     if repeats == 1 or reducer not in (Reducer.SUM, Reducer.PRODUCT) or accumulate == "bool":
         return node
     if reducer is Reducer.SUM:

@@ -10,7 +10,9 @@ from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
 from .factors import masked
 from .folds import plan_fold
+from .monoids import plan_elements, plan_monoid
 from .nodes import Lookup, Node, Strip
+from .preferences import DEFAULT, Preferences
 from .reads import as_strip, plan_integer
 from .reductions import plan_reduce
 from .scope import POSITIONS, RESTARTING, Origins, Scope, fill, identity
@@ -29,11 +31,13 @@ def plan_formula(
     *,
     defined: bool,
     loops: frozenset[IndexVar] = frozenset(),
+    preferences: Preferences = DEFAULT,
 ) -> Compute:
     """One statement whose sizes are numbers and whose given ranges are guards.
 
     `defined` says that its target may have content; `loops` are indices of enclosing loops, whose ranges are in the
-    box, and which origins may use.
+    box, and which origins may use. `preferences` are
+    for loop nests.
     """
     # Only who plans waits for what knows of views.
     from .straightening import straighten
@@ -44,7 +48,19 @@ def plan_formula(
     statement, box = _split(statement, box, loops)
     decided = (*decided, *_splits(whole, box))
     statement, straight = straighten(statement, box, shapes, origins, loops)
-    scope = Scope(box, straight.shapes, straight.origins, _order(statement, box), loops, views=straight.views)
+    order = _order(statement, box)
+    form = preferences.forms.get(target.name)
+    plain = bool(loops) or (form is None and target.name in preferences.forms)
+    scope = Scope(
+        box,
+        straight.shapes,
+        straight.origins,
+        order,
+        loops,
+        views=straight.views,
+        nests=None if plain else preferences,
+        form=form,
+    )
     store = replace(_store(statement.indices, scope, target.name), keeps=defined)
     if isinstance(statement, ir.Define):
         accumulate = target.dtype
@@ -53,6 +69,8 @@ def plan_formula(
     else:
         accumulate = statement.accumulate
         value, store = _accumulated(statement, store, scope)
+        if isinstance(statement.reducer, ir.Monoid):
+            accumulate = statement.reducer.components(accumulate)[0]
     shape = shapes[target.name]
     return Compute(target.name, target.dtype, shape, accumulate, value, store, statement, box, loops, decided)
 
@@ -68,7 +86,7 @@ def _without_empty(statement: Formula, box: ranges.Box) -> Formula:
         return any(box[index][1] <= box[index][0] for index in indices)
 
     def visit(expr: ir.Expr) -> ir.Expr:
-        if isinstance(expr, ir.Reduce) and empty(expr.indices):
+        if isinstance(expr, ir.Reduce) and empty(expr.indices) and not isinstance(expr.reducer, ir.Monoid):
             return constant(identity(expr.reducer, expr.dtype), expr.dtype, expr.span)
         return ir.rebuild(expr, visit)
 
@@ -91,7 +109,7 @@ def _split(statement: Formula, box: ranges.Box, loops: frozenset[IndexVar]) -> t
 
     ``O(i / 2) +=! A(i)`` is ``O(i1) +=! A(2*i1 + i0)``.
     """
-    if isinstance(statement, ir.Accumulate) and statement.reducer in POSITIONS:
+    if isinstance(statement, ir.Accumulate) and _has_order(statement.reducer):
         # A position counts the points of the reduction alone.
         return statement, box
     statement, box = transforms.turn(statement, box, loops)
@@ -103,6 +121,11 @@ def _split(statement: Formula, box: ranges.Box, loops: frozenset[IndexVar]) -> t
         lost = (before | (parts.keys() - box.keys())) & parts.keys() - left - inside - loops - set(split.reduction)
         split = replace(split, reduction=(*sorted(lost, key=str), *split.reduction))
     return split, parts
+
+
+def _has_order(reducer: Reducer | ir.Monoid) -> bool:
+    """Whether the result depends on the order of the points."""
+    return not reducer.commutative if isinstance(reducer, ir.Monoid) else reducer in POSITIONS
 
 
 def _splits(whole: ranges.Box, parts: ranges.Box) -> Iterator[str]:
@@ -125,6 +148,8 @@ def _defined(statement: ir.Define, scope: Scope) -> tuple[Node, Node | None]:
 
 def _accumulated(statement: ir.Accumulate, store: Store, scope: Scope) -> tuple[Node, Store]:
     """The values and how they are stored."""
+    if isinstance(statement.reducer, ir.Monoid):
+        return _registered(statement, statement.reducer, store, scope)
     reducer, guard = statement.reducer, statement.domain.guard
     meets = any(isinstance(dimension, Lookup) for dimension in store.dimensions)
 
@@ -148,6 +173,27 @@ def _accumulated(statement: ir.Accumulate, store: Store, scope: Scope) -> tuple[
     blank = identity(reducer, accumulate)
     store = replace(store, combine=reducer, restart=statement.restart, blank=blank, mask=mask, weight=weight)
     return value, store
+
+
+def _registered(statement: ir.Accumulate, monoid: ir.Monoid, store: Store, scope: Scope) -> tuple[Node, Store]:
+    """The values of a registered reduction; of one whose results are no states, with the old content in front.
+
+    Where data decides the target, the values are the elements of the reduction: they meet in the scatter.
+    """
+    body, accumulate, guard = statement.value, statement.accumulate, statement.domain.guard
+    reduce = ir.Reduce(
+        monoid, statement.reduction, (), guard, body, None, accumulate, monoid.result(body.dtype, accumulate)
+    )
+    store = replace(store, combine=monoid, restart=statement.restart)
+    if any(isinstance(dimension, Lookup) for dimension in store.dimensions):
+        value, mask = plan_elements(reduce, scope)
+        return value, replace(store, mask=mask)
+    if statement.restart:
+        return plan_monoid(reduce, scope), store
+    before = None
+    if store.keeps and not monoid.continues:
+        before = scope.cast(plan_value(ir.Access(statement.target, statement.indices), scope), accumulate)
+    return plan_monoid(reduce, scope, before), replace(store, mask=_takes_part(statement, scope))
 
 
 def _takes_part(statement: ir.Accumulate, scope: Scope) -> Node | None:

@@ -5,9 +5,12 @@ Every node yields an array whose dimensions are its `axes`, in that order; a nod
 
 from dataclasses import dataclass, field
 
-from ..ir import Reducer
+from ..ir import Monoid, Reducer
 from ..symbolic import Affine, IndexVar
-from .views import View
+from .forms import Form
+from .nests import Nest
+from .preferences import Backend
+from .views import View, Viewed
 
 Axes = tuple[IndexVar, ...]
 
@@ -204,6 +207,63 @@ class OrderStatistic(Computation):
     mask: "Node | None" = None
 
 
+@dataclass(frozen=True, slots=True)
+class LoopNest(Computation):
+    """A reduction over a space that is never stored; `form` says how its loops run.
+
+    `views` are those of its operands that are views of tensors, `computed` those that are computed before. `backend`
+    is who computes it on a GPU.
+    """
+
+    nest: Nest
+    form: Form
+    views: tuple[tuple[str, Viewed], ...] = ()
+    computed: "tuple[tuple[str, Node], ...]" = ()
+    backend: Backend = field(default_factory=Backend)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A loop over blocks of an index: `start` is the first value of a block, `row` counts within it.
+
+    Blocks have `rows` values; the last one ends with the range ``lo:hi``, and what came before it counts no more.
+    Without a row a block has one value.
+    """
+
+    index: IndexVar
+    start: IndexVar
+    row: IndexVar | None
+    lo: int
+    hi: int
+    rows: int
+
+    @property
+    def steps(self) -> int:
+        """How many blocks there are."""
+        return -(-(self.hi - self.lo) // self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class MonoidFold(Computation):
+    """A registered reduction over `indices`, row-major in their order, block after block of `blocks` (outermost first).
+
+    With `lanes` the indices are reduced last, when all blocks are through. Only the points where `mask` holds take
+    part; `before` is one more element, in front of the others, where what it reads has a value. Where `live` is false
+    the result does not count. Elements are of type `element`.
+    """
+
+    monoid: Monoid
+    operand: "Node"
+    indices: Axes
+    extents: tuple[int, ...]
+    mask: "Node | None"
+    blocks: tuple[Block, ...]
+    before: "Node | None"
+    live: "Node | None"
+    element: str
+    lanes: bool = False
+
+
 Node = (
     Fill
     | Iota
@@ -218,6 +278,8 @@ Node = (
     | Unroll
     | Position
     | OrderStatistic
+    | LoopNest
+    | MonoidFold
 )
 
 
@@ -226,6 +288,8 @@ def operands(node: Node) -> tuple[Node, ...]:
     match node:
         case Fill() | Iota() | Step():
             return ()
+        case LoopNest(computed=computed):
+            return tuple(inner for _, inner in computed)
         case Read(dimensions=dimensions):
             return tuple(d.positions for d in dimensions if isinstance(d, Lookup))
         case Apply(arguments=arguments):
@@ -242,5 +306,7 @@ def operands(node: Node) -> tuple[Node, ...]:
             return (operand,) if mask is None else (operand, mask)
         case OrderStatistic(operand=operand, rank=rank, mask=mask):
             return (operand, rank) if mask is None else (operand, rank, mask)
+        case MonoidFold(operand=operand, mask=mask, before=before, live=live):
+            return tuple(part for part in (operand, mask, before, live) if part is not None)
         case Unroll(body=body):
             return (body,)

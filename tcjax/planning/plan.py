@@ -7,10 +7,11 @@ from .. import ir, ranges, transforms
 from .assembly import Overlay, assemblies
 from .formulas import plan_formula
 from .nodes import Apply, Fill, Iota, Read, Strip, operands
+from .preferences import DEFAULT, Preferences
 from .stages import Call, CallForeign, Compute, Plan, Stage
 
 
-def make_plan(bound: ranges.Bound) -> Plan:
+def make_plan(bound: ranges.Bound, preferences: Preferences = DEFAULT) -> Plan:
     """Chooses the operation for each statement."""
     function = bound.function
     defined = {tensor.name for tensor in function.initial}
@@ -18,10 +19,12 @@ def make_plan(bound: ranges.Bound) -> Plan:
     for number, statement in enumerate(function.statements):
         match statement:
             case ir.Define() | ir.Accumulate():
-                stages.append(_compute(statement, bound, bound.boxes[number], statement.target.name in defined))
+                stages.append(
+                    _compute(statement, bound, bound.boxes[number], statement.target.name in defined, preferences)
+                )
                 defined.add(statement.target.name)
             case ir.Invoke(targets, _, arguments):
-                stages.append(Call(_names(targets), make_plan(bound.calls[number]), _names(arguments)))
+                stages.append(Call(_names(targets), make_plan(bound.calls[number], preferences), _names(arguments)))
                 defined.update(_names(targets))
             case ir.ApplyForeign(targets, name, arguments, frame, varying):
                 results = tuple((tensor.dtype, bound.shapes[tensor.name]) for tensor in targets)
@@ -32,7 +35,7 @@ def make_plan(bound: ranges.Bound) -> Plan:
     groups = assemblies(stages)
     for number, assembly in groups.items():
         if isinstance(assembly.whole, Overlay):
-            wide = _widened(number + 1, bound)
+            wide = _widened(number + 1, bound, preferences)
             if wide is not None:
                 stages[number + 1] = wide
                 whole = replace(assembly.whole, everywhere=True)
@@ -40,7 +43,7 @@ def make_plan(bound: ranges.Bound) -> Plan:
     return Plan(function.name, *names, initial, tuple(stages), bound, groups)
 
 
-def _widened(number: int, bound: ranges.Bound) -> Compute | None:
+def _widened(number: int, bound: ranges.Bound, preferences: Preferences) -> Compute | None:
     """A statement that writes a box, computed along the whole axes of its target; None where that is not as safe.
 
     It is where every read stays inside its tensor, and nothing that is computed has infinite derivatives.
@@ -52,7 +55,7 @@ def _widened(number: int, bound: ranges.Bound) -> Compute | None:
         if index.bare is None:
             return None
         box[index.bare] = (0, extent)
-    wide = _compute(statement, bound, box, True)
+    wide = _compute(statement, bound, box, True, preferences)
     pending = [wide.value]
     while pending:
         node = pending.pop()
@@ -71,6 +74,8 @@ def _names(tensors: Iterable[ir.Tensor]) -> tuple[str, ...]:
     return tuple(tensor.name for tensor in tensors)
 
 
-def _compute(statement: ir.Define | ir.Accumulate, bound: ranges.Bound, box: ranges.Box, defined: bool) -> Compute:
+def _compute(
+    statement: ir.Define | ir.Accumulate, bound: ranges.Bound, box: ranges.Box, defined: bool, preferences: Preferences
+) -> Compute:
     statement = transforms.specialize(transforms.guard_ranges(statement), bound.sizes)
-    return plan_formula(statement, box, bound.shapes, bound.origins, defined=defined)
+    return plan_formula(statement, box, bound.shapes, bound.origins, defined=defined, preferences=preferences)

@@ -1,9 +1,12 @@
 """Plans as text."""
 
 from .. import ir
+from ..symbolic import IndexVar
 from .assembly import describe as assembly_of
+from .forms import Form
 from .nodes import (
     Apply,
+    Block,
     CallBuiltin,
     Contract,
     Convolve,
@@ -11,6 +14,8 @@ from .nodes import (
     Fold,
     Iota,
     Lookup,
+    LoopNest,
+    MonoidFold,
     Node,
     OrderStatistic,
     Pool,
@@ -102,6 +107,30 @@ def describe(node: Node) -> str:
             return f"unrolled {reducer.value} for {steps}"
         case Position(reducer, _, indices) | OrderStatistic(reducer, _, _, indices):
             return f"{reducer.value} over {', '.join(map(str, indices))}"
+        case MonoidFold(monoid, _, indices, _, _, blocks):
+            over = [*(block.index for block in blocks), *(index for index in indices if not _is_row(index, blocks))]
+            return f"registered {monoid.name} over {', '.join(map(str, over))}{_blocks(blocks)}"
+        case LoopNest(nest, form):
+            return f"loop nest: {_form(form)}: {ir.show_expr(nest.reduce)}"
+
+
+def _form(form: Form) -> str:
+    """How the loops run, in words."""
+    if form.whole:
+        return "unrolled"
+    rows = f"{form.rows} rows of `{form.loop}`"
+    rows = f"{rows}, {form.unroll} times," if form.unroll > 1 else rows
+    tile = f", {form.tile[1]} of `{form.tile[0]}` at a time" if form.tile is not None else ""
+    return f"{rows} at a time{tile}".replace(", at", " at")
+
+
+def _is_row(index: IndexVar, blocks: tuple[Block, ...]) -> bool:
+    return any(index == block.row for block in blocks)
+
+
+def _blocks(blocks: tuple[Block, ...]) -> str:
+    """How the blocks run, in words."""
+    return "".join(f", {block.steps} blocks of {block.rows} of `{block.index}`" for block in blocks)
 
 
 def _dimension(dimension: Strip | Lookup) -> str:
@@ -145,6 +174,10 @@ def name_of(node: Node) -> str:
             return main.reducer.value
         case OrderStatistic():
             return "sort"
+        case MonoidFold(blocks=blocks):
+            return f"blocks of {main.monoid.name}" if blocks else f"tree of {main.monoid.name}"
+        case LoopNest():
+            return f"loop nest ({main.nest.reduce.reducer.value})"
 
 
 def _main(node: Node) -> Node:
@@ -171,6 +204,8 @@ _WEIGHT = {
     Unroll: 6,
     Convolve: 8,
     Contract: 7,
+    LoopNest: 9,
+    MonoidFold: 9,
 }
 
 
@@ -213,5 +248,7 @@ def reason_of(node: Node) -> str:
             if any(isinstance(d, Lookup) for d in main.dimensions):
                 return "a subscript is data, or not affine"
             return "affine subscripts with one index each: slices"
+        case Position() | OrderStatistic():
+            return "it is found in an array of all values"
         case _:
             return "XLA fuses it into one loop"

@@ -1,10 +1,14 @@
 """Which operation computes a reduction, and why not a better one."""
 
+from dataclasses import replace
+
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import IndexVar
 from .factors import masked
 from .folds import fold, plan_fold, remaining
+from .monoids import plan_monoid
+from .nesting import nested
 from .nodes import CallBuiltin, Node, OrderStatistic, Position
 from .scope import Scope, fill, identity
 from .sums import plan_sum
@@ -15,9 +19,15 @@ from .widening import widened
 def plan_reduce(reduce: ir.Reduce, scope: Scope) -> Node:
     """The reduction at every point of its free indices, in its `dtype`."""
     indices = reduce.indices
+    if isinstance(reduce.reducer, ir.Monoid):
+        return scope.cast(plan_monoid(reduce, scope), reduce.dtype)
     if scope.points(indices) == 0:
         return fill(identity(reduce.reducer, reduce.dtype), reduce.dtype)
-    return scope.cast(_plan(reduce, indices, scope), reduce.dtype)
+    node = _plan(reduce, indices, scope)
+    if reduce.reducer not in (Reducer.SUM, Reducer.MEAN):
+        # Of a sum each product is a nest of its own.
+        node = nested(node, replace(reduce, dtype=node.dtype), scope)
+    return scope.cast(node, reduce.dtype)
 
 
 def _plan(reduce: ir.Reduce, indices: tuple[IndexVar, ...], scope: Scope) -> Node:
@@ -44,6 +54,8 @@ def _plan(reduce: ir.Reduce, indices: tuple[IndexVar, ...], scope: Scope) -> Nod
             return OrderStatistic(reducer, operand, rank, indices, extents, mask, dtype=dtype, axes=axes)
         case Reducer.PRODUCT | Reducer.MIN | Reducer.MAX | Reducer.ANY | Reducer.ALL as reducer:
             return plan_fold(reducer, indices, body, guard, accumulate, scope)
+        case ir.Monoid():
+            raise AssertionError("registered reductions are planned apart")
 
 
 def _extents(indices: tuple[IndexVar, ...], scope: Scope) -> tuple[int, ...]:

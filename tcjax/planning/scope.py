@@ -5,7 +5,9 @@ from dataclasses import dataclass, field, replace
 
 from .. import ir
 from ..symbolic import Affine, Facts, IndexVar
+from .forms import Form
 from .nodes import Apply, Axes, Fill, Node
+from .preferences import Preferences
 from .views import Viewed
 
 Box = Mapping[IndexVar, tuple[int, int]]
@@ -17,6 +19,7 @@ Origins = Mapping[str, tuple[int | Affine, ...]]
 class Scope:
     """Ranges of the indices, extents and origins of the tensors, the order of axes, and which indices are unrolled.
 
+    With `nests`, reductions whose space is large become loop nests; `form` is how they run if someone chose it.
     `live` is true where an enclosing ternary or guard lets the expression count (None: everywhere). `views` are the
     tensors that are views of others. `facts` hold at every point that is computed, whether it counts or not.
     """
@@ -29,6 +32,8 @@ class Scope:
     live: Node | None = None
     views: Mapping[str, Viewed] = field(default_factory=dict)
     facts: Facts = field(default_factory=Facts)
+    nests: Preferences | None = None
+    form: Form | None = None
 
     def __post_init__(self) -> None:
         if self.facts.ranges is not self.box:
@@ -86,9 +91,18 @@ POSITIONS = (ir.Reducer.ARGMIN, ir.Reducer.ARGMAX)
 RESTARTING = (ir.Reducer.MEAN, *POSITIONS)
 
 
-def identity(reducer: ir.Reducer, dtype: str) -> bool | int | float:
-    """The value that a reduction over no points has."""
+def restarts(reducer: ir.Reducer | ir.Monoid | None) -> bool:
+    """Whether a statement puts its result in the place of what is there, and does not combine the two."""
+    if isinstance(reducer, ir.Monoid):
+        return not reducer.continues
+    return reducer is None or reducer in RESTARTING
+
+
+def identity(reducer: ir.Reducer | ir.Monoid, dtype: str) -> bool | int | float:
+    """The value that a reduction over no points has; of a registered one only the lowering knows."""
     match reducer:
+        case ir.Monoid():
+            return 0
         case ir.Reducer.MEAN:
             return float("nan")
         case ir.Reducer.SUM:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .. import ir, ranges
-from ..ir import Reducer
+from ..ir import Monoid, Reducer
 from ..symbolic import IndexVar
 from .assembly import Assembly
 from .nodes import Lookup, Node, Strip
@@ -28,7 +28,7 @@ class Store:
 
     dimensions: tuple[Strip | Lookup, ...]
     open: tuple[int, ...] = ()
-    combine: Reducer | None = None
+    combine: Reducer | Monoid | None = None
     keeps: bool = False
     restart: bool = False
     blank: bool | int | float = 0

@@ -9,7 +9,8 @@ from .contractions import as_contraction, as_products
 from .convolutions import as_convolution, is_padding
 from .factors import Product, both, depends, distributed, masked, multiply, summands
 from .folds import as_number, fold, plan_fold, plan_nonrepeating, unroll, unrolled_indices, why_steps
-from .nodes import Node
+from .nesting import nested
+from .nodes import LoopNest, Node
 from .scope import Scope, fill
 from .values import plan_value
 from .windows import gathered_indices
@@ -30,6 +31,11 @@ def plan_sum(
     ]
     if len(products) > 1 and not _worth_splitting(products, frozenset(indices), scope):
         return plan_fold(Reducer.SUM, indices, body, guard, accumulate, scope)
+    if len(products) > 1 and _is_heavy(products, frozenset(indices), scope):
+        # Several nests would each compute anew what the products share; one keeps the digits of differences too.
+        whole = plan_fold(Reducer.SUM, indices, body, guard, accumulate, scope)
+        if isinstance(whole, LoopNest):
+            return whole
     total: Node | None = None
     for product in products:
         node = _plan_product(indices, product, accumulate, scope)
@@ -54,19 +60,35 @@ def _worth_splitting(products: list[Product], reduced: frozenset[IndexVar], scop
     )
 
 
+def _is_heavy(products: list[Product], reduced: frozenset[IndexVar], scope: Scope) -> bool:
+    """Whether functions or reductions are computed for points of the reduction and of the result together."""
+    if scope.nests is None:
+        return False
+    for product in products:
+        for part in (*product.factors, *([product.mask] if product.mask is not None else [])):
+            free = ir.free_indices(part)
+            if free & reduced and free - reduced and any(isinstance(n, (ir.Call, ir.Reduce)) for n in ir.walk(part)):
+                return True
+    return False
+
+
 def _plan_product(indices: tuple[IndexVar, ...], product: Product, accumulate: str, scope: Scope) -> Node:
     """``sum over indices of factors where mask``: what does not change with the indices comes out in front."""
     reduced = frozenset(indices)
     inside = [factor for factor in product.factors if depends(factor, reduced)]
     outside = [factor for factor in product.factors if not depends(factor, reduced)]
-    mask = product.mask
+    mask, around = product.mask, None
     if mask is not None and not depends(mask, reduced):
-        outside = [masked(mask, multiply(outside) if outside else ir.Const(1, product.factors[0].dtype), 0)]
-        mask = None
+        mask, around = None, mask
     used = frozenset[IndexVar]().union(*map(ir.free_indices, inside), ir.free_indices(mask) if mask else ())
     kept = tuple(index for index in indices if index in used)
     repeats = scope.points(index for index in indices if index not in used)
     node = _plan_inside(kept, inside, mask, accumulate, product.factors[0].dtype, scope)
+    if kept:
+        body = multiply(inside) if inside else ir.Const(as_number(1, accumulate), accumulate)
+        # In a nest the condition goes inside: its derivative must not meet what is infinite where it is false.
+        guard = both(mask, around)
+        node = nested(node, ir.Reduce(Reducer.SUM, kept, (), guard, body, None, accumulate, accumulate), scope)
     if repeats != 1:
         node = scope.apply("*", (node, fill(as_number(repeats, accumulate), accumulate)), accumulate)
     for factor in outside:
@@ -75,6 +97,8 @@ def _plan_product(indices: tuple[IndexVar, ...], product: Product, accumulate: s
         # Where no point takes part, an infinite factor must not meet the zero of the empty sum.
         some = plan_fold(Reducer.ANY, indices, mask, None, "bool", scope)
         node = scope.apply("where", (some, node, fill(0, accumulate)), accumulate)
+    if around is not None:
+        node = scope.apply("where", (plan_value(around, scope), node, fill(0, accumulate)), accumulate)
     return node
 
 

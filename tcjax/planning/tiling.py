@@ -126,6 +126,8 @@ class _Builder:
             return count
         if any(index.bare is None for index in statement.indices) or self.repeats(nested):
             return 0
+        if isinstance(statement.reducer, ir.Monoid):
+            return 0
         reduced = {name for index in statement.reduction for name in nested.roots[index].variables}
         whole = next((place for place, (name, _) in enumerate(nested.leaves) if name in reduced), count)
         return min(count, whole)

@@ -66,7 +66,7 @@ def _shield(node: Node, value: float, scope: Scope) -> Node:
 def _live_within(reduce: ir.Reduce, scope: Scope) -> Node | None:
     """Where the body of a reduction counts: wherever the reduction does, for any index that it does not depend on."""
     live = scope.live
-    if live is None or not any(map(_may_be_infinite, ir.walk(reduce.body))):
+    if live is None or not any(map(_may_be_infinite, ir.walk(reduce))):
         return None
     gone = tuple(axis for axis in live.axes if axis not in ir.free_indices(reduce))
     if not gone:
@@ -100,6 +100,8 @@ def _is_risky(expr: ir.Expr) -> bool:
 
 def _may_be_infinite(node: ir.Expr) -> bool:
     """Whether the derivative may be infinite although the arguments are finite."""
+    if isinstance(node, ir.Reduce):
+        return isinstance(node.reducer, ir.Monoid)
     return isinstance(node, (ir.Call, ir.Foreign)) or (
         isinstance(node, ir.Binary) and node.operator in ("/", "**", "%", "//", "quot", "rem")
     )

@@ -1,22 +1,31 @@
 """From a program to bound plans, each stage done once: per definition, per types, per shapes."""
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from .. import ir, planning, ranges
 from ..diagnostics import CompileError
 from .assumptions import assumptions_of
 from .depth import within_depth
 from .fronts import Call, Front, Shape
+from .tuning import remembered
+
+if TYPE_CHECKING:
+    from ..planning.schedule import Schedule
+    from ..planning.sharding import ShardedPlan
+    from .tuning.choices import Choice
 
 
 @dataclass(eq=False)
 class Compiler:
-    """One program under its options."""
+    """One program under its options; `choices` are those that were found for calls of this very kernel."""
 
     front: Front
+    choices: "dict[Call, Choice]" = field(default_factory=dict)
     _bounds: dict[Call, ranges.Bound] = field(default_factory=dict)
     _plans: dict[Call, planning.Plan] = field(default_factory=dict)
+    _sharded: "dict[Call, ShardedPlan]" = field(default_factory=dict)
 
     def within_depth(self) -> AbstractContextManager[None]:
         """Turns a stack that is too short for the program into a `CompileError` (TC0103)."""
@@ -42,22 +51,64 @@ class Compiler:
     def plan(self, call: Call) -> planning.Plan:
         """How every statement is computed."""
         if call not in self._plans:
-            with self.within_depth():
-                self._plans[call] = self._scheduled(planning.make_plan(self.bound(call)))
+            choice = self.choices.get(call)
+            if choice is None and self.front.options.schedule is None:
+                choice = remembered(self.front, call, self.bound(call))
+            self._plans[call] = self.planned(call, choice)
         return self._plans[call]
 
-    def _scheduled(self, plan: planning.Plan) -> planning.Plan:
-        schedule = self.front.options.schedule
-        if schedule is None:
-            return plan
-        # Only who writes a schedule imports what it needs.
-        from ..planning.schedule import nest
-        from ..planning.tiling import tile
+    def sharded(self, call: Call) -> "ShardedPlan":
+        """How one device of the mesh computes its part of every statement."""
+        from ..planning.sharding import shard
 
-        return tile(plan, nest(schedule, plan.bound))
+        if call not in self._sharded:
+            bound, options = self.bound(call), self.front.options
+            assert options.sharding is not None, "a kernel for a mesh asks"
+            preferences = planning.Preferences(backend=planning.Backend(options.backend, options.memory))
+            with self.within_depth():
+                self._sharded[call] = shard(bound, dict(options.sharding.axes), options.sharding.sizes, preferences)
+        return self._sharded[call]
+
+    def planned(self, call: Call, choice: "Choice | None") -> planning.Plan:
+        """How every statement is computed with such a choice; None and an empty one leave all to the planner.
+
+        Raises `CompileError` for a choice whose tiles are illegal.
+        """
+        bound = self.bound(call)
+        with self.within_depth():
+            options = self.front.options
+            schedule, preferences = (
+                options.schedule,
+                planning.Preferences(backend=planning.Backend(options.backend, options.memory)),
+            )
+            if choice is None:
+                return self._checked(_tiled(planning.make_plan(bound, preferences), schedule))
+            # Only who tunes imports what it needs.
+            from .tuning.choices import scheduled
+
+            preferences = replace(preferences, forms=dict(choice.forms))
+            plan = planning.make_plan(bound, preferences)
+            return self._checked(_tiled(plan, scheduled(choice, bound.function) or schedule))
+
+    def _checked(self, plan: planning.Plan) -> planning.Plan:
+        """The plan, if it keeps to the limit of memory that a user set."""
+        limit = self.front.options.memory
+        if limit is not None and plan.scheduled is None:
+            planning.check_memory(plan, limit)
+        return plan
 
     def _foreign_shapes(
         self, name: str, tensors: tuple[ir.Tensor, ...], shapes: tuple[Shape, ...]
     ) -> tuple[Shape, ...]:
         arguments = [(shape, tensor.dtype) for shape, tensor in zip(shapes, tensors, strict=True)]
         return self.front.foreign[name].shapes(arguments)
+
+
+def _tiled(plan: planning.Plan, schedule: "Schedule | None") -> planning.Plan:
+    if schedule is None:
+        return plan
+    # Only who writes a schedule imports what it needs.
+    from ..planning.schedule import nest
+    from ..planning.tiling import tile
+
+    return tile(plan, nest(schedule, plan.bound))

@@ -1,6 +1,6 @@
 """A compiled definition: a function of arrays that explains itself."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +17,16 @@ from .assumptions import checked_assumptions, facts_of
 from .compiler import Compiler
 from .explain import Explanation
 from .fronts import Call, Front, Value
-from .options import DIALECTS, check_schedule
+from .options import DIALECTS, check_schedule, shard_options
 from .values import ValueNeeded, value_of
 from .writing import written
 
 if TYPE_CHECKING:
+    import jax.export
+
     from ..planning.schedule import Schedule
     from ..ranges import Bound
+    from .tuning.report import Tuning
 
 _Variant = tuple[tuple[str, ...], tuple[tuple[str, int], ...], tuple[Value, ...]]
 
@@ -47,6 +50,8 @@ class Kernel:
         if schedule is not None and front.likely is not None:
             schedule.on(front.likely).checked()
         self._compiler = Compiler(front)
+        # What the last `tune` found, None for a kernel that does not come from one.
+        self.tuned: Tuning | None = None
         self._arity = len(front.parameters)
         self._compiled: dict[_Variant, Callable[..., Any]] = {}
         # The parameters whose values decide shapes, by the shapes and types of a call.
@@ -70,9 +75,12 @@ class Kernel:
                         return self._plain(*args)
                     except ValueNeeded:
                         pass
-        call, arguments = self._call(args, kwargs)
-        run = self._jitted(tuple(arguments.initial), call.sizes, call.values)
-        return run(*arguments.arrays.values(), *arguments.initial.values())
+        arguments = self._arguments(args, kwargs)
+        given = (*arguments.arrays.values(), *arguments.initial.values())
+        if any(map(_is_symbolic, given)):
+            return self._jitted(tuple(arguments.initial), tuple(sorted(arguments.sizes.items())))(*given)
+        call = self._call_of(arguments)
+        return self._jitted(tuple(arguments.initial), call.sizes, call.values)(*given)
 
     def _jitted(
         self, initial: tuple[str, ...], sizes: tuple[tuple[str, int], ...], values: tuple[Value, ...] = ()
@@ -91,17 +99,45 @@ class Kernel:
                     as_array(array, parameter.name, parameter.declared, parameter.span)
                     for parameter, array in zip(self._front.parameters, arrays, strict=False)
                 )
-                plan = self._compiler.plan(_call(given, dict(zip(initial, starts, strict=True)), sizes, values))
+                begin = dict(zip(initial, starts, strict=True))
                 by_name = {p.name: array for p, array in zip(self._front.parameters, given, strict=True)}
-                with self._compiler.within_depth():
-                    results = lowering.lower(
-                        plan, by_name, dict(zip(initial, starts, strict=True)), self._front.options.fns
-                    )
+                fns, sharding = self._front.options.fns, self._front.options.sharding
+                if sharding is None and any(map(_is_symbolic, (*given, *starts))):
+                    results = self._symbolic(by_name, begin, dict(sizes))
+                    return results[0] if len(results) == 1 else results
+                call = _call(given, begin, sizes, values)
+                if sharding is None:
+                    plan = self._compiler.plan(call)
+                    with self._compiler.within_depth():
+                        results = lowering.lower(plan, by_name, begin, fns)
+                else:
+                    from ..lowering.sharding import lower_sharded
+
+                    shards = self._compiler.sharded(call)
+                    with self._compiler.within_depth():
+                        results = lower_sharded(shards, sharding.mesh, by_name, begin, fns)
                 return results[0] if len(results) == 1 else results
 
             run.__name__ = self._front.name
             self._compiled[key] = jax.jit(run)
         return self._compiled[key]
+
+    def _symbolic(
+        self, arrays: Mapping[str, jax.Array], initial: Mapping[str, jax.Array], sizes: Mapping[str, int]
+    ) -> tuple[jax.Array, ...]:
+        """The results for arrays whose sizes are symbols: without a plan, which is for numbers."""
+        from ..lowering.symbolic import lower_symbolic
+        from .fronts import Definition
+
+        if not isinstance(self._front, Definition):
+            # A SaC program is elaborated for shapes: this says so.
+            _call(tuple(arrays.values()), initial, ())
+        ranks = Call(
+            tuple((0,) * array.ndim for array in arrays.values()),
+            tuple(str(jax.dtypes.canonicalize_dtype(array.dtype)) for array in arrays.values()),
+        )
+        with self._compiler.within_depth():
+            return lower_symbolic(self._front.function(ranks), arrays, initial, sizes, self._front.options.fns)
 
     def _arguments(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Arguments:
         arguments = arrange(self._front, args, kwargs)
@@ -115,13 +151,21 @@ class Kernel:
 
     def _starts(self, initial: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, Any]:
         """The initial values as arrays of their outputs' types."""
-        function = self._front.function(_call(tuple(arrays.values()), {}, ()))
+        # Types of outputs do not depend on sizes.
+        shapes = [
+            jax.ShapeDtypeStruct(tuple(n if isinstance(n, int) else 0 for n in a.shape), a.dtype)
+            for a in arrays.values()
+        ]
+        function = self._front.function(_call(tuple(shapes), {}, ()))
         dtypes = {tensor.name: tensor.dtype for tensor in function.initial}
         return {name: as_array(value, name, dtypes.get(name), self._front.span) for name, value in initial.items()}
 
     def _call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Call, Arguments]:
         """The call with the values of the arguments that decide shapes."""
         arguments = self._arguments(args, kwargs)
+        return self._call_of(arguments), arguments
+
+    def _call_of(self, arguments: Arguments) -> Call:
         sizes = tuple(sorted(arguments.sizes.items()))
         plain = _call(tuple(arguments.arrays.values()), arguments.initial, sizes)
         names = self._static.get(plain, ())
@@ -136,7 +180,7 @@ class Kernel:
                 continue
             if names:
                 self._static[plain] = names
-            return call, arguments
+            return call
 
     def interpret(self, /, *args: Any, **kwargs: Any) -> Any:
         """The same call through the reference interpreter: plain loops, slow and obviously right.
@@ -243,6 +287,79 @@ class Kernel:
         options = check_schedule(self._front.options, schedule)
         return Kernel(replace(self._front, options=options))
 
+    def sharded(self, mesh: jax.sharding.Mesh, axes: Mapping[str, str | tuple[str, ...]]) -> "Kernel":
+        """The same kernel on the devices of a mesh: ``k.sharded(mesh, {"m": "data", "k": "model"})``.
+
+        `axes` says along which axis of the mesh an index runs (a tuple: along several). Each device computes its block
+        of the index, and holds that block of the dimensions that the index addresses; a reduction over such an index is
+        combined across the devices (sums by `psum`, minima by `pmin`, and so on). Works under `jax.jit` and `jax.grad`
+        like any kernel. Raises `CompileError` at a call where an index does not divide into equal blocks (TC0601) or
+        where devices would need other parts of a tensor than they hold (TC0811).
+        """
+        return Kernel(replace(self._front, options=shard_options(self._front.options, mesh, axes)))
+
+    def tune(self, /, *args: Any, seconds: float = 30.0, progress: bool = True, **kwargs: Any) -> "Kernel":
+        """The same kernel, in the way that is fastest on this device for arguments of these shapes.
+
+        Tries other forms of its loop nests and other tiles, for about so many `seconds`, and keeps one only where it
+        computes the same and is measurably faster. What was found is remembered in a file of the user's cache directory
+        (or in ``TCJAX_CACHE_DIR``; empty: nowhere), and used from then on by every kernel with the same program and
+        shapes, in other processes too. The kernel's `tuned` tells what was tried. Ctrl-C ends the search and
+        keeps the best so far. An argument called ``seconds`` or ``progress`` goes by position.
+
+        Raises `CompileError` as a call does, for tracers, and for a kernel that has a schedule.
+        """
+        from .tuning.tune import check_tunable, tune
+
+        call, arguments = self._call(args, kwargs)
+        check_tunable(self._front, arguments, seconds)
+        kernel = Kernel(self._front)
+        found = tune(self._compiler, call, arguments, seconds=float(seconds), progress=bool(progress))
+        kernel._compiler.choices = {**self._compiler.choices, call: found.choice}
+        kernel.tuned = found
+        return kernel
+
+    def adjoint(self, /, *args: Any, wrt: Iterable[str] | None = None, **kwargs: Any) -> "Kernel":
+        """The derivative as a kernel, in index notation: ``k.adjoint(wrt=("A",))(A, B, d_C=d_C)`` gives ``d_A``.
+
+        It takes the kernel's inputs and then the cotangents of its float outputs, ``d_C`` for ``C``, and returns the
+        cotangents of the parameters that `wrt` names (None: of every float parameter) in that order. Its text prints
+        and reads back, and it has an adjoint itself. Where nothing declares a parameter, its type is a likely one,
+        unless arguments (arrays or `jax.ShapeDtypeStruct`) are passed to tell. Raises `CompileError`: TC0308 for a name
+        that is no float parameter, TC0309 for what has no derivative in the language.
+        """
+        from .adjoints import adjoint_of
+
+        function = self.ir(*args, **kwargs) if args or kwargs or not self._arity else self._likely()
+        return Kernel(adjoint_of(self._front, function, wrt))
+
+    def export(self, /, *specs: Any, platforms: Sequence[str] | None = None, **kwargs: Any) -> "jax.export.Exported":
+        """The kernel as `jax.export` serialises it: ``k.export("float32[N, M]", platforms=("cpu", "cuda"))``.
+
+        A spec for each argument: an array, a `jax.ShapeDtypeStruct`, or a text whose sizes are numbers and symbols; the
+        conditions of `constraints` hold for symbols with the names of sizes. Without specs, all declared sizes
+        are symbols. With numbers alone the kernel is exported as planned; for symbols there is no plan: contractions
+        are einsum, other reductions scans. Initial values and sizes go by keyword, as in a call. Without `platforms` it
+        is for this machine's. Raises `CompileError` for arguments that do not fit, and where a program takes numbers.
+        """
+        from .exporting import exported, read_specs
+
+        by_name = [name for name, value in kwargs.items() if not isinstance(value, (int, np.integer))]
+        has_symbols = any(isinstance(spec, str) for spec in (*specs, *kwargs.values())) or not (specs or kwargs)
+        constraints = self.constraints() if has_symbols and self._front.likely is not None else ()
+        read = read_specs(self._front, [*specs, *(kwargs[name] for name in by_name)], constraints)
+        given = read[: len(read) - len(by_name)]
+        named = dict(zip(by_name, read[len(given) :], strict=True))
+        sizes = {name: value for name, value in kwargs.items() if name not in named}
+        # Mistakes are those of a call, before JAX looks at anything.
+        arrange(self._front, given, {**named, **sizes})
+
+        def run(*arrays: jax.Array, **others: jax.Array) -> Any:
+            return self(*arrays, **others, **sizes)
+
+        run.__name__ = self._front.name
+        return exported(run, given, named, platforms)
+
     def to(self, dialect: str, /, *args: Any, **kwargs: Any) -> str:
         """The program in another notation: "tc", "sac" or "python".
 
@@ -293,6 +410,11 @@ def _call(
         sizes,
         values,
     )
+
+
+def _is_symbolic(array: Any) -> bool:
+    """Whether a size is a symbol of `jax.export`."""
+    return not all(isinstance(extent, int) for extent in array.shape)
 
 
 def _known_shape(array: Any) -> tuple[int, ...]:

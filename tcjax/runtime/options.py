@@ -1,5 +1,6 @@
 """The options of a kernel, checked once."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -7,16 +8,15 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from .. import ir
 from ..diagnostics import Code, CompileError
 from ..ranges import Assumption, read_assumption
+from .sharding import Sharding, check_sharding
 
 if TYPE_CHECKING:
     from ..planning.schedule import Schedule
 
 # What an option is when it is left out, for those that this version only knows by name.
 _UNBUILT = {
-    "memory_limit": None,
     "checked": False,
     "deterministic": False,
-    "sharding": None,
 }
 BACKENDS = ("auto", "xla", "pallas")
 DIALECTS = ("tc", "sac", "python")
@@ -33,6 +33,8 @@ class Options:
     dialect: str | None = None
     schedule: "Schedule | None" = None
     assume: tuple[Assumption, ...] = ()
+    memory: int | None = None
+    sharding: Sharding | None = None
 
 
 class KernelOptions(TypedDict, total=False):
@@ -82,15 +84,31 @@ def check_options(given: KernelOptions) -> Options:
             )
     if not isinstance(strict, bool):
         raise _bad("strict", strict, "True or False")
-    if backend == "pallas":
-        raise CompileError(
-            Code.BAD_OPTION, "there is no Pallas back end in this version of tcjax", help='write backend="auto"'
-        )
     kind = None if accumulate is None else ir.types.SPELLINGS[str(accumulate)]
     checked = Options(dict(fns or {}), kind, str(backend), strict, dialect)  # type: ignore[call-overload]
-    checked = replace(checked, assume=_assumptions(options.get("assume")))
-    schedule = options.get("schedule")
+    checked = replace(checked, assume=_assumptions(options.get("assume")), memory=_bytes(options.get("memory_limit")))
+    schedule, sharding = options.get("schedule"), options.get("sharding")
+    if sharding is not None:
+        if not isinstance(sharding, tuple) or len(sharding) != 2:
+            raise _bad("sharding", sharding, 'a mesh and what runs along its axes, such as (mesh, {"m": "data"})')
+        checked = shard_options(checked, *sharding)
     return checked if schedule is None else check_schedule(checked, schedule)
+
+
+_UNITS = {"": 1, "B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+_UNITS |= {"TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+
+
+def _bytes(given: object) -> int | None:
+    """A number of bytes, as a number or a text with a unit; None for none."""
+    if given is None:
+        return None
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", given) if isinstance(given, str) else None
+    if found is not None and found[2].upper() in _UNITS:
+        return int(float(found[1]) * _UNITS[found[2].upper()])
+    if isinstance(given, int) and not isinstance(given, bool) and given >= 0:
+        return given
+    raise _bad("memory_limit", given, 'a number of bytes, or a text such as "256MiB"')
 
 
 def _assumptions(given: object) -> tuple[Assumption, ...]:
@@ -112,7 +130,22 @@ def check_schedule(options: Options, schedule: object) -> Options:
 
     if schedule is not None and not isinstance(schedule, Schedule):
         raise _bad("schedule", schedule, "what `k.schedule()` gives and its methods change, or None")
-    return replace(options, schedule=schedule)
+    return _compatible(replace(options, schedule=schedule))
+
+
+def shard_options(options: Options, mesh: object, axes: object) -> Options:
+    """The options for a mesh. Raises `CompileError` (TC0308) for what is none, or names no axis of it."""
+    return _compatible(replace(options, sharding=check_sharding(mesh, axes)))
+
+
+def _compatible(options: Options) -> Options:
+    if options.schedule is not None and options.sharding is not None:
+        raise CompileError(
+            Code.BAD_OPTION,
+            "a schedule cuts a statement into tiles, a mesh into other blocks: a kernel has one of both",
+            help="leave the schedule out, or call the scheduled kernel inside of `jax.shard_map`",
+        )
+    return options
 
 
 def _bad(name: str, value: object, wanted: str) -> CompileError:

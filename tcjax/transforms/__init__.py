@@ -6,7 +6,7 @@ from .guards import guard_ranges
 from .specialize import specialize, specialize_expr
 from .split import split_floors
 from .subscripts import Known, curves
-from .substitution import substitute, substitute_affine
+from .substitution import substitute, substitute_affine, substitute_expr
 from .turns import turn
 
 __all__ = [
@@ -20,5 +20,6 @@ __all__ = [
     "split_floors",
     "substitute",
     "substitute_affine",
+    "substitute_expr",
     "turn",
 ]

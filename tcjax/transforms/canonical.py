@@ -69,8 +69,9 @@ class _Canonical:
         is_new = statement.target.name not in self.tensors
         given = guard_ranges(specialize(statement, self.bound.sizes))
         given = replace(given, domain=replace(given.domain, exists=()))
+        registered = isinstance(given, ir.Accumulate) and isinstance(given.reducer, ir.Monoid)
         scattered = isinstance(given, ir.Accumulate) and any(_is_computed(index) for index in given.indices)
-        if not scattered:
+        if not scattered and not registered:
             given = self.as_define(given, is_new)
         scope = _Scope(self.tensors.copy(), self.bound.origins, box)
         own = dict.fromkeys(index for target in given.indices for index in _sorted(target.variables))
@@ -221,7 +222,7 @@ def _conjuncts(guard: ir.Expr | None) -> list[ir.Expr]:
             return [guard]
 
 
-def _neutral(reducer: Reducer, dtype: str) -> ir.Const | None:
+def _neutral(reducer: Reducer | ir.Monoid, dtype: str) -> ir.Const | None:
     """What a reduction gives over no points, where that is a number."""
     match reducer:
         case Reducer.SUM | Reducer.ANY:

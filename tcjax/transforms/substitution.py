@@ -38,6 +38,11 @@ def substitute(
     return replace(statement, **rest)
 
 
+def substitute_expr(expr: ir.Expr, values: Mapping[IndexVar, Affine]) -> ir.Expr:
+    """The expression with free index variables replaced; indices that it binds keep their names."""
+    return _Substitution(values, lambda subscript: subscript, lambda indices: indices).expr(expr)
+
+
 def substitute_affine(affine: Affine, values: Mapping[IndexVar, Affine]) -> Affine:
     """The subscript with index variables replaced, inside what depends on data too."""
     return _Substitution(values, lambda subscript: subscript, lambda indices: indices).affine(affine)

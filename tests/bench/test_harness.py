@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
+
+import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from bench import compare, report
-from bench.cases import Case
+from bench.cases import Case, Skipped, keops
 from bench.cases.case import normals
+from bench.cases.gradients import gradient
 from bench.harness import CaseResult, Measurement, measure
 from bench.run import is_chosen
 
@@ -72,6 +78,61 @@ def test_a_slow_median_with_a_fast_minimum_is_noise() -> None:
     assert report.verdict(noisy) == "ok"
 
 
+def test_temporaries_beyond_the_memory_contract_are_a_fault_whoever_else_needs_them() -> None:
+    form = Measurement("form", median=1e-3, minimum=1e-3, temporary_bytes=30 << 20)
+    kernel = Measurement("tcjax", median=1e-3, minimum=1e-3, temporary_bytes=20 << 20, limit_bytes=16 << 20)
+
+    assert report.verdict(CaseResult("case/1", (form,), kernel)) == "contract"
+
+
+def test_the_limit_of_temporaries_grows_with_arguments_and_results() -> None:
+    case = replace(doubling(), name="double/big", make_arrays=lambda rng: normals(rng, (1 << 21,)))
+
+    (small,), (large,) = (measure(some, None, seconds=0.0).forms for some in (doubling(), case))
+
+    assert small.limit_bytes == 16 << 20
+    assert large.limit_bytes == 4 * 2 * (4 << 21)
+
+
+def test_another_library_takes_part_or_says_why_not() -> None:
+    def missing(A):
+        raise Skipped("it is not installed")
+
+    case = replace(doubling(), peers={"numpy": lambda A: lambda: 2 * A, "other": missing})
+
+    result = measure(case, None, seconds=0.0)
+
+    assert result.peer is not None and result.peer.name == "numpy"
+    assert [peer.problem for peer in result.peers] == ["", "Skipped: it is not installed"]
+    assert result.best is not None and result.best.name == "times_two"
+
+
+def test_without_keops_its_candidate_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pykeops", None)
+
+    with pytest.raises(Skipped, match="KeOps is not installed"):
+        keops.reduction(keops.DISTANCE, "Min")(*normals(np.random.default_rng(0), (4, 3), (5, 3)))
+
+
+def test_a_gradient_has_the_result_and_the_derivative_of_each_float_array() -> None:
+    case = Case(
+        name="scaled/3",
+        text="def scaled(float(N) A, int32(N) k) -> (B) { B(i) = A(i) * A(i) * float(k(i)) }",
+        make_arrays=lambda rng: (*normals(rng, (3,)), np.array([1, 2, 3], np.int32)),
+        reference=lambda A, k: A * A * k,
+        forms={"jnp": lambda A, k: A * A * k},
+    )
+
+    derived = gradient(case, "jnp")
+
+    A, k, weights = derived.arrays()
+    result, d_A = jax.jit(derived.forms["jnp"])(A, k, weights)
+    assert derived.name == "scaled_gradient/3"
+    np.testing.assert_allclose(result, A * A * k, rtol=1e-6)
+    np.testing.assert_allclose(d_A, 2 * A * k * weights, rtol=1e-6)
+    np.testing.assert_allclose(derived.reference(A, k, weights)[1], d_A, rtol=1e-6)
+
+
 def test_a_comparison_judges_by_the_ratio_to_the_best_form() -> None:
     fast = report.as_json([result_with(Measurement("tcjax", median=1e-3, minimum=1e-3))], [], "tiny")
     slow = report.as_json([result_with(Measurement("tcjax", median=2e-3, minimum=2e-3))], [], "tiny")
@@ -86,6 +147,7 @@ def test_cases_are_chosen_by_family_or_by_part_of_a_full_name() -> None:
 
     assert is_chosen(case, "") and is_chosen(case, "tmm,double") and is_chosen(case, "double/4")
     assert not is_chosen(case, "doub")
+    assert is_chosen(replace(case, group="nests"), "nests") and not is_chosen(case, "nests")
 
 
 def test_arrays_are_the_same_in_every_run() -> None:

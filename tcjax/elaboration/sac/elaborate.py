@@ -8,6 +8,7 @@ from ...diagnostics import Code, CompileError, Span
 from ...symbolic import Size, SizeVar
 from ...syntax.sac import tree
 from ..outputs import local_shape
+from ..reducers import registered
 from ..signature import CellFunction
 from ..spelling import did_you_mean
 from .arrays import Array
@@ -242,7 +243,7 @@ def _check_names(
                     current.span,
                     help=did_you_mean(name, known, "name a parameter, a let above, or an index around it"),
                 )
-            case tree.Call(name) if name not in defined and name not in functions and name not in LIBRARY:
+            case tree.Call(name) if not (name in defined or name in functions or name in LIBRARY or registered(name)):
                 raise CompileError(
                     Code.UNKNOWN_FUNCTION,
                     f"there is no function `{name}`",

@@ -11,6 +11,7 @@ from ...symbolic import Size
 from ...syntax.sac import tree
 from ..literals import Literal, literal
 from ..operators import convert_to
+from ..reducers import registered
 from ..signature import ValueNeeded
 from ..spelling import counted, did_you_mean
 from . import structure, windows
@@ -136,6 +137,10 @@ def for_fold(node: tree.Expr, scope: Scope, inner_value: Operand | None = None) 
                 if name in ("min", "max"):
                     return extremum(name, [operand(a, scope) for a in arguments], node.span, draft)
                 return _structural(node, [expression(argument, scope) for argument in arguments], draft)
+            monoid = registered(name)
+            if monoid is not None:
+                _check_count(node, (1,))
+                return fold(monoid, for_fold(arguments[0], scope), node.span, draft)
             raise unknown_function(node, scope)
         case tree.Comprehension() if inner_value is None:
             try:

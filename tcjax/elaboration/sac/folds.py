@@ -5,10 +5,10 @@ from typing import Final
 
 from ... import ir
 from ...diagnostics import Code, CompileError, Span
-from ...ir import Reducer
+from ...ir import Monoid, Reducer
 from ...symbolic import Affine, IndexVar
 from .. import operators
-from ..expressions import POSITIONS, accumulation_type, reduced_value
+from ..expressions import POSITIONS, accumulation_type, reduced_type, reduced_value
 from ..literals import Value, dtype_of, literal, settled
 from .arrays import Array, Kind, Piece, Ragged, conformed, dtype_of_kind, show_kind
 from .boxes import uncovered
@@ -34,9 +34,9 @@ _SKIPS_ZERO: Final = frozenset((Reducer.SUM, Reducer.ANY))
 _MOST_PARTS: Final = 4
 
 
-def fold(reducer: Reducer, array: Array | Ragged, span: Span, draft: Draft) -> Array:
+def fold(reducer: Reducer | Monoid, array: Array | Ragged, span: Span, draft: Draft) -> Array:
     """The fold over all elements, a scalar."""
-    kind = _result_kind(reducer, array.kind, span)
+    kind = _result_kind(reducer, array.kind, span, draft)
     if isinstance(array, Ragged):
         return Array(kind, (), lambda _: _ragged(reducer, array, span, draft), array.free)
     return Array(kind, (), lambda _: _fold(reducer, array, span, draft), array.free)
@@ -45,7 +45,7 @@ def fold(reducer: Reducer, array: Array | Ragged, span: Span, draft: Draft) -> A
 def fold_leading(count: int, array: Array, span: Span, draft: Draft) -> Array:
     """The sum over the first `count` axes."""
     shape = array.shape
-    kind = _result_kind(Reducer.SUM, array.kind, span)
+    kind = _result_kind(Reducer.SUM, array.kind, span, draft)
 
     def read(place: tuple[Affine, ...]) -> Value:
         lead = Array(array.kind, shape[:count], lambda inner: element(array, (*inner, *place), draft), array.free)
@@ -54,7 +54,10 @@ def fold_leading(count: int, array: Array, span: Span, draft: Draft) -> Array:
     return Array(kind, shape[count:], read, array.free, names=array.names[count:])
 
 
-def _result_kind(reducer: Reducer, kind: Kind, span: Span) -> Kind:
+def _result_kind(reducer: Reducer | Monoid, kind: Kind, span: Span, draft: Draft) -> Kind:
+    if isinstance(reducer, Monoid):
+        own = dtype_of(reduced_value(reducer, settled(zero(dtype_of_kind(kind)))))
+        return reduced_type(reducer, own, accumulation_type(reducer, own, draft.accumulate))
     wants_bool = reducer in (Reducer.ANY, Reducer.ALL)
     if wants_bool != (kind == "bool"):
         name = next(name for name, found in FOLDS.items() if found is reducer)
@@ -70,7 +73,14 @@ def _result_kind(reducer: Reducer, kind: Kind, span: Span) -> Kind:
     return dtype_of(reduced_value(reducer, settled(zero(dtype))))
 
 
-def _fold(reducer: Reducer, array: Array, span: Span, draft: Draft) -> Value:
+def _fold(reducer: Reducer | Monoid, array: Array, span: Span, draft: Draft) -> Value:
+    if not array.rank and isinstance(reducer, Monoid):
+        raise CompileError(
+            Code.NEEDS_AXES,
+            f"`{reducer.name}` folds the elements of an array, this is a scalar",
+            span,
+            help=f"make it an array of one element: `{reducer.name}([x])`",
+        )
     if not array.rank:
         value = element(array, (), draft, span)
         if reducer in POSITIONS:
@@ -103,7 +113,7 @@ def _fold(reducer: Reducer, array: Array, span: Span, draft: Draft) -> Value:
     return total
 
 
-def _reduce(reducer: Reducer, piece: Piece, array: Array, span: Span, draft: Draft) -> ir.Expr:
+def _reduce(reducer: Reducer | Monoid, piece: Piece, array: Array, span: Span, draft: Draft) -> ir.Expr:
     found = [along(run, axis_name(array.names, axis), draft) for axis, run in enumerate(piece.box)]
     runs, place = [given for given, _ in found], tuple(position for _, position in found)
     indices = tuple(index for index, _, _ in runs)
@@ -118,7 +128,7 @@ def _reduce(reducer: Reducer, piece: Piece, array: Array, span: Span, draft: Dra
 
 
 def _reduction(
-    reducer: Reducer,
+    reducer: Reducer | Monoid,
     indices: tuple[IndexVar, ...],
     ranges: tuple[ir.Range, ...],
     guard: ir.Expr | None,
@@ -127,11 +137,11 @@ def _reduction(
     draft: Draft,
 ) -> ir.Expr:
     accumulate = accumulation_type(reducer, body.dtype, draft.accumulate)
-    dtype = "int32" if reducer in POSITIONS else body.dtype
+    dtype = reduced_type(reducer, body.dtype, accumulate)
     return ir.Reduce(reducer, indices, ranges, guard, body, None, accumulate, dtype, span=span)
 
 
-def _ragged(reducer: Reducer, array: Ragged, span: Span, draft: Draft) -> Value:
+def _ragged(reducer: Reducer | Monoid, array: Ragged, span: Span, draft: Draft) -> Value:
     points = array.points(reducer not in _SKIPS_ZERO)
     body = settled(reduced_value(reducer, conformed(points.body, array.kind)))
     return _reduction(reducer, points.indices, points.ranges, points.guard, body, span, draft)

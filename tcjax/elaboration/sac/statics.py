@@ -20,6 +20,13 @@ Point = Mapping[IndexVar, int]
 
 _NOWHERE: Final[Point] = MappingProxyType({})
 
+_OF_NOTHING: Final[Mapping[ir.Reducer | ir.Monoid, int | bool]] = {
+    ir.Reducer.SUM: 0,
+    ir.Reducer.PRODUCT: 1,
+    ir.Reducer.ANY: False,
+    ir.Reducer.ALL: True,
+}
+
 # A fold whose value decides a shape is computed point by point.
 _MOST_POINTS: Final = 1_000_000
 # JAX's arrays have as many axes at most, or few more.
@@ -300,7 +307,7 @@ def _reduce(expr: ir.Reduce, draft: Draft, point: Point) -> Static:
         total = found if total is None else _combined(expr, total, found, draft)
     if total is not None:
         return total
-    nothing = {ir.Reducer.SUM: 0, ir.Reducer.PRODUCT: 1, ir.Reducer.ANY: False, ir.Reducer.ALL: True}.get(expr.reducer)
+    nothing = _OF_NOTHING.get(expr.reducer)
     if nothing is None:
         raise _undecidable(f"`{expr.reducer.value}` of nothing", expr.span)
     if types.is_integral(expr.dtype):

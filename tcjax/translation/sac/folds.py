@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from ... import ir
+from ...diagnostics import CompileError, Span
 from ...ir import Reducer
 from ...ranges.guards import moving_ends
 from ...symbolic import Affine, IndexVar
@@ -35,6 +36,8 @@ _STARTING_AT_ZERO: Final = (Reducer.SUM, Reducer.ANY)
 def fold(reduce: ir.Reduce, scope: Scope) -> tree.Expr:
     """The reduction as a fold. Raises TC0109 for those that SaC does not have."""
     reducer = reduce.reducer
+    if isinstance(reducer, ir.Monoid):
+        raise registered(reducer, reduce.span)
     if reducer not in _FOLDS:
         help = "reduce with `minval`, `maxval`, `argmin` or `argmax`"
         raise refuse("SaC", f"`{reducer.value}`, the value at a rank", reduce.span, help=help)
@@ -54,6 +57,12 @@ def fold(reduce: ir.Reduce, scope: Scope) -> tree.Expr:
         count = _guarded(reduce, Reducer.SUM, limits, guard, ir.Const(1, "int32"), scope, inner)
         return tree.Binary("/", total, literals.cast(dtype, count))
     return _guarded(reduce, reducer, limits, guard, reduce.body, scope, inner)
+
+
+def registered(monoid: ir.Monoid, span: Span) -> CompileError:
+    """The error for a reduction that only this process knows."""
+    help = "write the program in TC or Python"
+    return refuse("SaC", f"in which order the registered reduction `{monoid.name}` goes", span, help=help)
 
 
 def _guarded(

@@ -61,7 +61,7 @@ def zero(dtype: str) -> tree.Expr:
     return bare(False if dtype == "bool" else 0 if types.is_integral(dtype) else 0.0)
 
 
-def neutral(reducer: Reducer, dtype: str) -> ir.Const | None:
+def neutral(reducer: Reducer | ir.Monoid, dtype: str) -> ir.Const | None:
     """What a reduction gives over no points, None where it needs to know how many there are."""
     integral = types.is_integral(dtype)
     bits = types.BITS[dtype] - (dtype in types.SIGNED)

@@ -14,7 +14,7 @@ from ..names import index_names, statement_indices, unique
 from ..refusal import refuse
 from . import literals
 from .expressions import Scope
-from .folds import fold
+from .folds import fold, registered
 from .generators import comprehension, interval_of
 
 _ONE = Size.of(1)
@@ -220,6 +220,8 @@ def _distinct(axes: list[_Axis], taken: set[str]) -> list[_Axis]:
 def _reduced(statement: ir.Accumulate, scope: Scope) -> tree.Expr:
     """The reduction of one element's points."""
     target, value, reducer = statement.target, statement.value, statement.reducer
+    if isinstance(reducer, ir.Monoid):
+        raise registered(reducer, statement.span)
     reduction, left = (
         statement.reduction,
         [given for given in statement.domain.ranges if given.index not in statement.reduction],
@@ -256,6 +258,8 @@ def _single(statement: ir.Accumulate, value: ir.Expr, dtype: str, guard: ir.Expr
 def _continued(statement: ir.Accumulate, before: tree.Expr, value: tree.Expr) -> tree.Expr:
     """What the element held, combined with the reduction."""
     reducer = statement.reducer
+    if isinstance(reducer, ir.Monoid):
+        raise registered(reducer, statement.span)
     if reducer not in ir.JOINS:
         help = f"compute the whole in one statement, with `{reducer.value}=!`"
         raise refuse("SaC", f"a `{reducer.value}` that goes on from what is there", statement.span, help=help)

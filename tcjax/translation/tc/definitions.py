@@ -15,7 +15,7 @@ from ..names import called, expressions, index_names, statement_indices, unique
 from ..refusal import refuse, too_deep
 from .expressions import Expressions, Names, is_sayable, write_extent
 
-_OPERATORS: Final = {Reducer.SUM: "+", Reducer.PRODUCT: "*"}
+_OPERATORS: Final[dict[Reducer | ir.Monoid, str]] = {Reducer.SUM: "+", Reducer.PRODUCT: "*"}
 _ONLY_INLINE: Final = frozenset((Reducer.MINK, Reducer.MAXK, Reducer.ARGMINK, Reducer.ARGMAXK))
 _POSITIONS: Final = frozenset((Reducer.ARGMIN, Reducer.ARGMAX))
 # What elaboration names the result of a call whose type is not its target's.
@@ -206,13 +206,17 @@ class _Definition:
         given = [clause.index for clause in clauses if isinstance(clause, ast.RangeClause)]
         wanted = [scope.indices[index] for index in statement.reduction]
         found = [name for name in mentioned if name in wanted]
-        if statement.reducer in _POSITIONS:
+        if _has_order(statement.reducer):
             found = [name for name in given if name in wanted] + found
-            return list(dict.fromkeys(found)) == wanted
+            # A clause alone does not make an index run.
+            return list(dict.fromkeys(found)) == wanted and set(wanted) <= set(mentioned)
         return set(found) == set(wanted)
 
     def inline(self, statement: ir.Accumulate, scope: Expressions) -> ast.Assign:
         """The same with an inline reduction, which says its indices and their order."""
+        if isinstance(statement.reducer, ir.Monoid) and not statement.restart:
+            help = "reduce in a statement of its own, and combine with what is there in the next"
+            raise refuse("TC", f"in which order `{statement.reducer.name}=` goes on", statement.span, help=help)
         domain, reduction = statement.domain, frozenset(statement.reduction)
         reduce = ir.Reduce(
             statement.reducer,
@@ -222,7 +226,7 @@ class _Definition:
             statement.value,
             None,
             statement.accumulate,
-            "int32" if statement.reducer in _POSITIONS else statement.value.dtype,
+            _result_type(statement),
         )
         outer = ir.Domain(tuple([given for given in domain.ranges if given.index not in reduction]))
         if any(ir.free_indices(expr) & reduction for expr in domain.exists):
@@ -246,6 +250,17 @@ class _Definition:
     ) -> ast.Assign:
         left = tuple(map(scope.subscript, statement.indices)) or None
         return ast.Assign(self.tensor(statement.target), left, operator, restart, value, None, tuple(clauses))
+
+
+def _has_order(reducer: Reducer | ir.Monoid) -> bool:
+    """Whether the result depends on the order of the indices."""
+    return not reducer.commutative if isinstance(reducer, ir.Monoid) else reducer in _POSITIONS
+
+
+def _result_type(statement: ir.Accumulate) -> str:
+    if isinstance(statement.reducer, ir.Monoid):
+        return statement.reducer.result(statement.value.dtype, statement.accumulate)
+    return "int32" if statement.reducer in _POSITIONS else statement.value.dtype
 
 
 def _clauses(domain: ir.Domain, scope: Expressions) -> list[ast.Clause]:

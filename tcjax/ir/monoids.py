@@ -1,0 +1,69 @@
+"""Reductions that a program's writer defined."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from . import types
+
+Number = bool | int | float | complex
+
+
+@dataclass(frozen=True, slots=True)
+class Monoid:
+    """``name[k](e)``: a state that starts as `identity`, combined with what `inject` makes of each element.
+
+    A state is a tuple of arrays, one for each component; `combine` takes two and gives one. `identity` is a tuple of
+    numbers, `dtypes` the types of the components where the writer fixed them (None: that of the reduction). The result
+    is what `finish` makes of the last state, None: its first component. `inject` is None where the element is the
+    first component and the others are the identity's. With `scalar` the functions take and give a component alone.
+    """
+
+    name: str
+    combine: Callable[..., Any]
+    identity: tuple[Number, ...]
+    dtypes: tuple[str | None, ...]
+    commutative: bool = True
+    scalar: bool = True
+    inject: Callable[..., Any] | None = None
+    finish: Callable[..., Any] | None = None
+
+    @property
+    def value(self) -> str:
+        """The name in ``name[k](e)``, as a `Reducer` has it."""
+        return self.name
+
+    @property
+    def continues(self) -> bool:
+        """Whether a result is a state: then a statement goes on from what its target holds."""
+        return self.scalar and self.finish is None
+
+    @property
+    def takes_bool(self) -> bool:
+        """Whether an element is a truth value, being the state itself."""
+        return self.scalar and self.inject is None and self.components("float32") == ("bool",)
+
+    def element(self, dtype: str) -> str:
+        """The type to which an element is converted: wide enough for the numbers of the identity."""
+        for number, fixed in zip(self.identity, self.dtypes, strict=True):
+            if fixed is not None or isinstance(number, bool):
+                continue
+            if isinstance(number, complex) and not types.is_complex(dtype):
+                dtype = types.join(dtype, "complex64")
+            elif isinstance(number, float) and not (types.is_float(dtype) or types.is_complex(dtype)):
+                dtype = "float32"
+            elif dtype == "bool":
+                dtype = "int32"
+        return dtype
+
+    def components(self, running: str) -> tuple[str, ...]:
+        """The types of the components, where the reduction runs in the type `running`."""
+        return tuple(
+            fixed if fixed is not None else "bool" if isinstance(number, bool) else running
+            for number, fixed in zip(self.identity, self.dtypes, strict=True)
+        )
+
+    def result(self, body: str, running: str) -> str:
+        """The type of the result of a reduction of elements of type `body`."""
+        first = self.components(running)[0]
+        return body if first == running else first

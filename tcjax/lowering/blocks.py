@@ -1,0 +1,143 @@
+"""A stream of blocks in XLA operations."""
+
+from collections.abc import Callable, Mapping
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ..planning.nodes import Axes
+from ..planning.streams import BLOCK, ROW, STEP, TILE, Points, Stream
+from ..symbolic import IndexVar
+from .context import Context, Lower, align, transpose
+from .padding import padded
+from .streams import stream
+
+Foreign = Mapping[str, Callable[..., object]]
+
+
+def lower_stream(
+    plan: Stream, axes: Axes, arrays: Mapping[str, jax.Array], foreign: Foreign, lower: Lower
+) -> jax.Array:
+    """The result of a nest, with one dimension for each of `axes`."""
+    run = _Run(plan, arrays, foreign, lower)
+    if plan.tiles is None:
+        result = run.tile({})
+    else:
+        axis, size, count = plan.tiles
+        dimension = plan.axes.index(axis) + (plan.ranks is not None)
+        extent = plan.extents[plan.axes.index(axis)]
+        tiles = lax.map(lambda number: run.tile({TILE: number}), jnp.arange(count, dtype=jnp.int32))
+        result = _joined(tiles, dimension, size, extent)
+    if plan.ranks is None:
+        return transpose(result, plan.axes, axes)
+    return _ranked(result, plan, axes, arrays, foreign, lower)
+
+
+def _joined(tiles: jax.Array, dimension: int, size: int, extent: int) -> jax.Array:
+    """The tiles of a dimension behind each other; the last overlaps the one before where the size does not divide."""
+    count = tiles.shape[0]
+    tiles = jnp.moveaxis(tiles, 0, dimension)
+    whole = (count - 1) * size
+    shape = tiles.shape
+    if count * size == extent:
+        return lax.reshape(tiles, (*shape[:dimension], extent, *shape[dimension + 2 :]))
+    first = lax.slice_in_dim(tiles, 0, count - 1, axis=dimension)
+    first = lax.reshape(first, (*shape[:dimension], whole, *shape[dimension + 2 :]))
+    last = lax.index_in_dim(tiles, count - 1, axis=dimension, keepdims=False)
+    last = lax.slice_in_dim(last, size - (extent - whole), size, axis=dimension)
+    return lax.concatenate([first, last], dimension)
+
+
+def _ranked(
+    found: jax.Array, plan: Stream, axes: Axes, arrays: Mapping[str, jax.Array], foreign: Foreign, lower: Lower
+) -> jax.Array:
+    """The wanted of the first values in order, which lie along the first dimension."""
+    assert plan.rank is not None
+    rank = lower(plan.rank, Context(arrays, foreign))
+    own = plan.rank.axes
+    if not set(own) & set(plan.axes):
+        result = jnp.take(found, rank, axis=0, mode="clip")
+        return transpose(result, (*own, *plan.axes), axes)
+    first = IndexVar("")
+    spread = align(found, (first, *plan.axes), (first, *axes))
+    at = align(rank, own, axes)[None]
+    shape = jnp.broadcast_shapes(spread.shape[1:], at.shape[1:])
+    spread = jnp.broadcast_to(spread, (spread.shape[0], *shape))
+    return jnp.take_along_axis(spread, jnp.broadcast_to(at, (1, *shape)), axis=0)[0]
+
+
+class _Run:
+    """A stream over given arrays."""
+
+    def __init__(self, plan: Stream, arrays: Mapping[str, jax.Array], foreign: Foreign, lower: Lower) -> None:
+        self.plan = plan
+        self.arrays = {one.name: lax.transpose(arrays[one.tensor], one.order) for one in plan.layouts}
+        self.foreign = foreign
+        self.lower = lower
+        roots = [node for points in plan.points for node in (points.value, points.live) if node is not None]
+        self.padded = padded(self.arrays, roots)
+
+    def tile(self, at: Mapping[IndexVar, jax.Array]) -> jax.Array:
+        """The result, or one tile of it."""
+        plan = self.plan
+        parts: dict[int, tuple[object, Mapping[str, jax.Array]]] = {}
+
+        def body(block: int | jax.Array, step: int) -> tuple[jax.Array, jax.Array | None]:
+            assert plan.body is not None
+            if id(block) not in parts:
+                # The block is kept so that its identity stays its own.
+                parts[id(block)] = block, self.part(block)
+            steps = {**at, BLOCK: block + step, STEP: step}
+            return self.points(plan.body, plan.rows, steps, parts[id(block)][1])
+
+        def tail() -> tuple[jax.Array, jax.Array | None]:
+            assert plan.tail is not None
+            return self.points(plan.tail, plan.last, at, self.arrays)
+
+        return stream(
+            plan.reducer,
+            rows=1 if plan.inside else plan.rows,
+            unroll=plan.unroll,
+            blocks=plan.blocks,
+            body=body,
+            tail=tail if plan.last else None,
+            rank=plan.ranks,
+        )
+
+    def part(self, block: int | jax.Array) -> Mapping[str, jax.Array]:
+        """The arrays, those that are cut from a block on as far as its trip needs them."""
+        plan = self.plan
+        steps = min(2 * plan.unroll, plan.blocks - block) if isinstance(block, int) else plan.unroll
+        parts = dict(self.arrays)
+        for cut in plan.cuts:
+            array = parts[cut.tensor]
+            start = block * plan.rows + cut.first
+            count = steps * plan.rows
+            if isinstance(start, int):
+                parts[cut.tensor] = lax.slice_in_dim(array, start, start + count, axis=cut.dimension)
+            else:
+                # In a loop with the cut inside, XLA:CPU would not use vectors.
+                part = lax.dynamic_slice_in_dim(array, start, count, axis=cut.dimension)
+                parts[cut.tensor] = lax.optimization_barrier(part)
+        return parts
+
+    def points(
+        self,
+        points: Points,
+        rows: int,
+        at: Mapping[IndexVar, int | jax.Array],
+        arrays: Mapping[str, jax.Array],
+    ) -> tuple[jax.Array, jax.Array | None]:
+        """The values of a block, its rows first, and which of them take part."""
+        plan = self.plan
+        context = Context(arrays, self.foreign, at, self.padded)
+        axes = plan.axes if plan.inside else (ROW, *plan.axes)
+        value = align(self.lower(points.value, context), points.value.axes, axes)
+        if plan.inside:
+            value = lax.expand_dims(jnp.broadcast_to(value, plan.shape), (0,))
+        value = jnp.broadcast_to(value, (1 if plan.inside else rows, *plan.shape))
+        if points.live is None:
+            return value, None
+        live = align(self.lower(points.live, context), points.live.axes, axes)
+        return value, jnp.broadcast_to(live, value.shape)

@@ -1,0 +1,44 @@
+"""Python functions and, under the names that derivatives call them by, their partial derivatives."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+
+def with_derivatives(functions: Mapping[str, Callable[..., object]]) -> Mapping[str, Callable[..., object]]:
+    """The functions, and ``d0_f``, ``d1_f``, ... of each `f`, of those derivatives too."""
+    return _Derived(functions) if functions else functions
+
+
+class _Derived(Mapping[str, Callable[..., object]]):
+    def __init__(self, functions: Mapping[str, Callable[..., object]]) -> None:
+        self.functions = functions
+
+    def __getitem__(self, name: str) -> Callable[..., object]:
+        if name in self.functions:
+            return self.functions[name]
+        place, _, rest = name.partition("_")
+        if not (place[:1] == "d" and place[1:].isdigit() and rest):
+            raise KeyError(name)
+        return _partial(self[rest], int(place[1:]))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.functions)
+
+    def __len__(self) -> int:
+        return len(self.functions)
+
+
+def _partial(function: Callable[..., Any], place: int) -> Callable[..., Any]:
+    """The derivative of an elementwise function by one of its arguments."""
+
+    def derivative(*arguments: jax.Array) -> jax.Array:
+        def alone(argument: jax.Array) -> Any:
+            return jnp.asarray(function(*arguments[:place], argument, *arguments[place + 1 :]))
+
+        argument = jnp.asarray(arguments[place])
+        return jax.jvp(alone, (argument,), (jnp.ones_like(argument),))[1]
+
+    return derivative

@@ -1,0 +1,141 @@
+"""Registered reductions: a block as a tree of combinations, and blocks one after the other."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from math import isqrt, prod
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ..planning.nodes import Axes, MonoidFold, Node, Read, operands
+from ..symbolic import IndexVar
+from .context import Context, Lower, align, numeric
+from .padding import padded
+from .reductions import flattened
+from .registered import States, blank, choose, combine, finish, fold, inject
+
+Step = int | jax.Array
+
+
+def lower_monoid_fold(node: MonoidFold, context: Context, lower: Lower) -> jax.Array:
+    """The reduction, in the type of the first component."""
+    if node.lanes:
+        context = replace(context, padded={**context.padded, **_padded(node, context)})
+    states = _steps(node, lambda step: _block(node, context, lower, step))
+    if node.lanes:
+        states = fold(node.monoid, states)
+    axes = _inner(node)
+    states = tuple(align(part, axes, node.axes) for part in states)
+    if node.before is not None and _is_there(node, context):
+        old = align(lower(node.before, context), node.before.axes, node.axes)
+        states = combine(node.monoid, inject(node.monoid, old, node.element), states)
+    if node.live is not None:
+        # Where a branch is not taken, `finish` may have an infinite derivative.
+        live = align(lower(node.live, context), node.live.axes, node.axes)
+        shape = jnp.broadcast_shapes(live.shape, states[0].shape)
+        states = tuple(jnp.broadcast_to(part, shape) for part in states)
+        other = inject(node.monoid, jnp.ones(shape, numeric(node.element)), node.element)
+        states = choose(jnp.broadcast_to(live, shape), states, other)
+    return finish(node.monoid, states)
+
+
+def _steps(node: MonoidFold, block: Callable[[Step], States]) -> States:
+    """The states of all blocks.
+
+    Reverse mode keeps the state before each of about as many runs as a run has blocks, and computes a run again when
+    it comes to it.
+    """
+    steps = prod(b.steps for b in node.blocks)
+    states = block(0)
+    if steps == 1:
+        return states
+
+    def step(before: States, number: jax.Array) -> tuple[States, None]:
+        return combine(node.monoid, before, block(number)), None
+
+    # A block of many points is a run.
+    length = isqrt(steps) if node.lanes else 1
+
+    def run(before: States, first: jax.Array, count: int = length) -> tuple[States, None]:
+        if count == 1:
+            return step(before, first)
+        return lax.scan(jax.checkpoint(step, prevent_cse=False), before, first + jnp.arange(count, dtype=jnp.int32))
+
+    runs, rest = divmod(steps - 1, length)
+    if rest:
+        again = jax.checkpoint(lambda before: run(before, jnp.int32(1), rest)[0], prevent_cse=False)
+        states = again(states)
+    firsts = 1 + rest + length * jnp.arange(runs, dtype=jnp.int32)
+    states, _ = lax.scan(jax.checkpoint(run, prevent_cse=False), states, firsts)
+    return states
+
+
+def _padded(node: MonoidFold, context: Context) -> Mapping[str, tuple[jax.Array, tuple[int, ...]]]:
+    """The tensors that a step reads beyond their ends, padded once."""
+    roots = [part for part in (node.operand, node.mask) if part is not None]
+    return padded(context.arrays, roots)
+
+
+def _inner(node: MonoidFold) -> Axes:
+    """The axes of the states of a block."""
+    parts = (node.operand, *(() if node.mask is None else (node.mask,)))
+    own = {axis for part in parts for axis in part.axes}
+    return tuple(axis for axis in node.axes if axis in own)
+
+
+def _block(node: MonoidFold, context: Context, lower: Lower, step: Step) -> States:
+    """The states of the points of one block, one for each point of the free axes."""
+    starts, first = _starts(node, step)
+    if starts:
+        context = context.at(starts)
+    axes = _inner(node)
+
+    def flat(array: jax.Array, own: Axes) -> jax.Array:
+        return flattened(array, own, axes, node.indices, node.extents)
+
+    states = inject(node.monoid, flat(lower(node.operand, context), node.operand.axes), node.element)
+    masks = [] if node.mask is None else [flat(lower(node.mask, context), node.mask.axes)]
+    for row, skipped in first:
+        rows = lax.iota(jnp.int32, node.extents[node.indices.index(row)])
+        masks.append(flat(rows >= skipped, (row,)))
+    if masks:
+        live = _all(masks)
+        shape = jnp.broadcast_shapes(live.shape, states[0].shape)
+        empty = blank(node.monoid, shape, node.element)
+        states = choose(jnp.broadcast_to(live, shape), tuple(jnp.broadcast_to(s, shape) for s in states), empty)
+    return states if node.lanes else fold(node.monoid, states)
+
+
+def _all(masks: Sequence[jax.Array]) -> jax.Array:
+    found = masks[0]
+    for mask in masks[1:]:
+        found = found & mask
+    return found
+
+
+def _starts(node: MonoidFold, step: Step) -> tuple[dict[IndexVar, Step], list[tuple[IndexVar, jax.Array]]]:
+    """Where each loop over blocks stands in a step, and how many rows of its block another one had already."""
+    starts: dict[IndexVar, Step] = {}
+    first: list[tuple[IndexVar, jax.Array]] = []
+    for block in reversed(node.blocks):
+        step, number = (step // block.steps, step % block.steps) if block is not node.blocks[0] else (0, step)
+        wanted = number * block.rows + block.lo
+        last = block.hi - block.rows
+        if (block.hi - block.lo) % block.rows == 0 or block.row is None:
+            starts[block.start] = wanted
+            continue
+        starts[block.start] = min(wanted, last) if isinstance(wanted, int) else jnp.minimum(wanted, last)
+        first.append((block.row, jnp.int32(wanted - starts[block.start])))
+    return starts, first
+
+
+def _is_there(node: MonoidFold, context: Context) -> bool:
+    """Whether the tensor that the node goes on from has content: a caller may have passed none."""
+    pending: list[Node] = [] if node.before is None else [node.before]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Read) and part.tensor not in context.arrays:
+            return False
+        pending.extend(operands(part))
+    return True

@@ -1,0 +1,36 @@
+"""Tensors that several reads reach over the ends of, padded once for all of them."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import jax
+
+from ..planning.nodes import Node, Read, Strip, operands
+from .reads import pad
+
+
+def padded(arrays: Mapping[str, jax.Array], roots: Iterable[Node]) -> dict[str, tuple[jax.Array, tuple[int, ...]]]:
+    """The arrays that are read beyond their ends, with the zeros that any read asks for, and how many lie in front."""
+    widths: dict[str, tuple[list[int], list[int]]] = {}
+    for read in _reads(roots):
+        if read.tensor not in arrays or read.views:
+            continue
+        rank = len(read.dimensions)
+        lows, highs = widths.setdefault(read.tensor, ([0] * rank, [0] * rank))
+        for number, strip in enumerate(read.dimensions):
+            if isinstance(strip, Strip):
+                lows[number] = max(lows[number], strip.low)
+                highs[number] = max(highs[number], strip.high)
+    return {
+        name: (pad(arrays[name], lows, highs), tuple(lows))
+        for name, (lows, highs) in widths.items()
+        if any(lows) or any(highs)
+    }
+
+
+def _reads(roots: Iterable[Node]) -> Iterator[Read]:
+    pending = list(roots)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Read):
+            yield node
+        pending.extend(operands(node))

@@ -1,0 +1,37 @@
+"""How large the tiles of a kernel are."""
+
+from dataclasses import dataclass
+from typing import Final
+
+# The smallest dimension that the matrix units take (Triton: every dimension of a dot is at least 16).
+SMALLEST_DOT: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """The extents of a tile, powers of two, and how a program runs.
+
+    A tile has `rows` x `columns` values, fewer where an axis is shorter. `chunk` values of a reduction index go into
+    one matrix product. `split` programs share the reduction of a tile, so that few long reductions fill the device
+    too. `warps` of 32 threads run a program, which loads `stages` steps ahead. What is None is the emitter's choice.
+    """
+
+    rows: int = 64
+    columns: int = 64
+    chunk: int = 32
+    split: int | None = None
+    warps: int | None = None
+    stages: int = 2
+
+    def __post_init__(self) -> None:
+        for extent in (self.rows, self.columns, self.chunk, self.split or 1, self.warps or 1):
+            assert extent > 0 and extent & (extent - 1) == 0, f"{extent} is no power of two"
+        assert self.chunk >= SMALLEST_DOT, f"a chunk of {self.chunk}: a matrix product needs {SMALLEST_DOT}"
+
+
+USUAL: Final = Blocks()
+
+
+def block(extent: int, limit: int, least: int = 1) -> int:
+    """The smallest power of two that holds the extent, within ``[least, limit]``."""
+    return max(least, min(limit, 1 << max(0, extent - 1).bit_length()))

@@ -1,0 +1,136 @@
+"""Sums of products as matrix products of tiles: a chunk of the reduction at a time."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce as fold
+
+import jax
+import jax.numpy as jnp
+
+from ... import ir
+from ...ir import Reducer
+from ...planning.widening import HALVES, widened
+from ...symbolic import IndexVar
+from .blocks import SMALLEST_DOT, block
+from .domains import conjuncts
+from .expressions import evaluate
+from .frames import Frame, Side, conjunction
+from .reducers import scalar
+
+# A reduction shorter than this would fill a matrix product with zeros.
+_SHORTEST = 8
+# The reduction of an inner product up to this length is one chunk, whose constant side stays with the tile.
+_ONE_CHUNK = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """``sum[index](left * right) * outer``: left along the rows, right along the columns of a tile."""
+
+    index: IndexVar
+    left: Side
+    right: Side
+    outer: Side | None
+
+    def chunk(self, extent: int, limit: int) -> int:
+        """How many values of the index one matrix product takes."""
+        return block(extent, _ONE_CHUNK if extent <= _ONE_CHUNK else limit, SMALLEST_DOT)
+
+
+def as_product(
+    reduce: ir.Reduce, index: IndexVar, rows: IndexVar | None, columns: IndexVar | None, extent: int
+) -> Product | None:
+    """The reduction as a matrix product over one of its indices; None where it is none, or too short to be worth it."""
+    if rows is None or columns is None or extent < _SHORTEST or reduce.reducer not in (Reducer.SUM, Reducer.MEAN):
+        return None
+    if reduce.reducer is Reducer.MEAN and reduce.guard is not None:
+        return None
+    body = widened(reduce.body, reduce.accumulate)
+    if body.dtype != reduce.accumulate or not ir.types.is_float(body.dtype):
+        return None
+    sides: dict[str, list[ir.Expr]] = {"left": [], "right": [], "outer": []}
+    guards: dict[str, list[ir.Expr]] = {"left": [], "right": [], "outer": []}
+    for parts, found in ((_factors(body), sides), (conjuncts(reduce.guard), guards)):
+        for part in parts:
+            side = _side(part, index, rows, columns)
+            if side is None:
+                return None
+            found[side].append(part)
+    for side, dimension in (("left", rows), ("right", columns)):
+        if not any({index, dimension} <= ir.free_indices(factor) for factor in sides[side]):
+            return None
+    outer = Side(_multiplied(sides["outer"], body.dtype), tuple(guards["outer"]))
+    return Product(
+        index,
+        Side(_multiplied(sides["left"], body.dtype), tuple(guards["left"])),
+        Side(_multiplied(sides["right"], body.dtype), tuple(guards["right"])),
+        outer if sides["outer"] or guards["outer"] else None,
+    )
+
+
+def _factors(expr: ir.Expr) -> tuple[ir.Expr, ...]:
+    match expr:
+        case ir.Binary("*", left, right):
+            return (*_factors(left), *_factors(right))
+        case ir.Unary("-", operand, dtype):
+            return (ir.Const(-1.0, dtype), *_factors(operand))
+        case _:
+            return (expr,)
+
+
+def _side(part: ir.Expr, index: IndexVar, rows: IndexVar, columns: IndexVar) -> str | None:
+    free = ir.free_indices(part)
+    match index in free, rows in free, columns in free:
+        case True, True, True:
+            return None
+        case False, True, True:
+            return "outer"
+        case _, False, True:
+            return "right"
+        case _:
+            return "left"
+
+
+def _multiplied(factors: list[ir.Expr], dtype: str) -> ir.Expr:
+    if not factors:
+        return ir.Const(1.0, dtype)
+    return fold(lambda left, right: ir.Binary("*", left, right, dtype), factors)
+
+
+def dot(product: Product, left: jax.Array, right: jax.Array, frame: Frame, dtype: str) -> jax.Array:
+    """One chunk of the product in the tile of the frame; `left` and `right` come from `side`."""
+    total = jnp.dot(left, right, precision=frame.machine.precision, preferred_element_type=jnp.dtype(dtype))
+    if product.outer is not None:
+        mask = conjunction(evaluate(guard, frame) for guard in product.outer.guards)
+        scaled = total * evaluate(product.outer.body, frame)
+        total = scaled if mask is None else jnp.where(mask, scaled, scalar(0, scaled.dtype))
+    return total
+
+
+def side(side: Side, index: IndexVar, frame: Frame, *, half: str | None) -> jax.Array:
+    """A factor as a full tile, 0 in every lane that is outside or where a guard fails.
+
+    Both sides are 0 there: what one of them has in place of a masked read may be infinite.
+    """
+    body = side.body.operand if half is not None and isinstance(side.body, ir.Cast) else side.body
+    value = evaluate(body, frame)
+    mask = conjunction([frame.mask([index]), *(evaluate(guard, frame) for guard in side.guards)])
+    if mask is not None:
+        value = jnp.where(mask, value, scalar(0, value.dtype))
+    return jnp.broadcast_to(value, frame.shape(index for index in frame.dims if index is not None))
+
+
+def common_half(product: Product) -> str | None:
+    """The 16-bit type of which both sides are mere conversions: its products are exact in float32 as they are."""
+    kinds = set(_halves((product.left.body, product.right.body)))
+    (only,) = kinds if len(kinds) == 1 else (None,)
+    return only
+
+
+def _halves(bodies: Iterable[ir.Expr]) -> Iterable[str | None]:
+    for body in bodies:
+        match body:
+            case ir.Cast(operand, "float32") if operand.dtype in HALVES:
+                yield operand.dtype
+            case _:
+                yield None

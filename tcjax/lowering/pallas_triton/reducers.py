@@ -1,0 +1,219 @@
+"""Reductions as states: what begins them, what a point does to them, how two parts become one, what comes out.
+
+They run on tiles in a kernel and on whole arrays when partial results of several programs meet, with operations that
+Triton lowers: of reductions it has sums, minima and maxima. Its minima and maxima of floats pass over NaN, which
+index notation does not, so that here they are comparisons.
+"""
+
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental.pallas import triton
+
+from ...ir import Reducer
+from ...planning.scope import greatest, identity, least
+from ..context import numeric
+
+State = tuple[jax.Array, ...]
+Shape = tuple[int, ...]
+
+# The position of no point.
+_NOWHERE: Final = np.int32(2**31 - 1)
+
+
+def scalar(value: bool | int | float, dtype: Any) -> Any:
+    """A constant of a type, known while a kernel is traced; an extreme of 64 bits is cut to the 32 that there are."""
+    kind = np.dtype(dtype)
+    if isinstance(value, int) and not isinstance(value, bool) and kind.kind in "iu":
+        info = np.iinfo(kind)
+        value = min(max(value, int(info.min)), int(info.max))
+    return np.asarray(value, kind)[()]
+
+
+def running_type(reducer: Reducer, accumulate: str) -> Any:
+    """The type in which the values run: halves, which are only compared, as the floats that hold them."""
+    if reducer in (Reducer.ANY, Reducer.ALL) or accumulate == "bool":
+        return np.dtype(np.int32)
+    if accumulate in ("float16", "bfloat16"):
+        return np.dtype(np.float32)
+    return numeric(accumulate)
+
+
+def has_lanes(reducer: Reducer) -> bool:
+    """Whether values of one tile can be combined with each other."""
+    return reducer is not Reducer.PRODUCT
+
+
+def begin(reducer: Reducer, accumulate: str, shape: Shape, *, counted: bool) -> State:
+    """The state before any point. A mean counts its points where `counted`."""
+    kind = running_type(reducer, accumulate)
+
+    def full(value: bool | int | float, dtype: Any = kind) -> jax.Array:
+        return jnp.full(shape, scalar(value, dtype), dtype)
+
+    match reducer:
+        case Reducer.SUM | Reducer.ANY:
+            return (full(0),)
+        case Reducer.PRODUCT | Reducer.ALL:
+            return (full(1),)
+        case Reducer.MEAN:
+            return (full(0), full(0)) if counted else (full(0),)
+        case Reducer.MIN | Reducer.MAX:
+            return (full(_worst(reducer, accumulate)),)
+        case Reducer.LOGSUMEXP:
+            return full(float("-inf")), full(0)
+        case Reducer.ARGMIN | Reducer.ARGMAX:
+            return full(_worst(reducer, accumulate)), full(int(_NOWHERE), np.int32)
+        case _:
+            raise AssertionError(reducer)
+
+
+def _worst(reducer: Reducer, accumulate: str) -> bool | int | float:
+    value = (greatest if reducer in (Reducer.MIN, Reducer.ARGMIN) else least)(accumulate)
+    return int(value) if accumulate == "bool" else value
+
+
+def step(
+    reducer: Reducer,
+    accumulate: str,
+    state: State,
+    value: jax.Array,
+    mask: jax.Array | None,
+    position: Any,
+    *,
+    on_device: bool = False,
+) -> State:
+    """The state after one point more in every lane in which the mask holds.
+
+    `position` is the number of the point, of which every lane sees ascending ones. `on_device` says that this is
+    lowered for a device of NVIDIA's, and may use its instructions.
+    """
+    kind = running_type(reducer, accumulate)
+    value = value.astype(kind)
+    if reducer not in (Reducer.ARGMIN, Reducer.ARGMAX) and mask is not None:
+        blank = {Reducer.MEAN: 0, Reducer.MIN: _worst(reducer, accumulate), Reducer.MAX: _worst(reducer, accumulate)}
+        value = jnp.where(mask, value, scalar(blank.get(reducer, identity(reducer, accumulate)), kind))
+    match reducer, state:
+        case Reducer.SUM, (total,):
+            return (total ^ value if accumulate == "bool" else total + value,)
+        case Reducer.PRODUCT, (total,):
+            return (total * value,)
+        case Reducer.ANY, (found,):
+            return (found | value,)
+        case Reducer.ALL, (found,):
+            return (found & value,)
+        case Reducer.MEAN, (total,):
+            return (total + value,)
+        case Reducer.MEAN, (total, count):
+            one = scalar(1, kind)
+            return total + value, count + (one if mask is None else jnp.where(mask, one, scalar(0, kind)))
+        case ((Reducer.MIN | Reducer.MAX), (best,)):
+            return (jnp.where(_precedes(reducer, value, best), value, best),)
+        case Reducer.LOGSUMEXP, (largest, total):
+            return _online(largest, total, value)
+        case ((Reducer.ARGMIN | Reducer.ARGMAX), (best, place)):
+            better = _precedes(reducer, value, best) | (place == _NOWHERE)
+            if jnp.issubdtype(kind, jnp.floating):
+                # The first NaN stays.
+                better &= (best == best) | (place == _NOWHERE)
+            if mask is not None:
+                better &= mask
+            return jnp.where(better, value, best), jnp.where(better, position, place)
+        case _:
+            raise AssertionError(reducer)
+
+
+def _instruction(name: str, one: jax.Array, other: jax.Array) -> jax.Array:
+    """The minimum or maximum that is NaN where either is: one instruction instead of two comparisons and a choice.
+
+    PTX ISA, section 9.7.3.11 (``min.NaN.f32``, from sm_80 on).
+    """
+    operands = jnp.broadcast_arrays(one, other)
+    out = [jax.ShapeDtypeStruct(operands[0].shape, jnp.float32)]
+    asm = f"{name}.NaN.f32 $0, $1, $2;"
+    (result,) = triton.elementwise_inline_asm(asm, args=operands, constraints="=f,f,f", pack=1, result_shape_dtypes=out)
+    return result
+
+
+def _precedes(reducer: Reducer, value: jax.Array, best: jax.Array) -> jax.Array:
+    """Whether the value takes the place of the best so far; NaN does, and stays."""
+    better = value > best if reducer in (Reducer.MAX, Reducer.ARGMAX) else value < best
+    if jnp.issubdtype(best.dtype, jnp.floating):
+        better |= value != value
+    return better
+
+
+def _online(largest: jax.Array, total: jax.Array, value: jax.Array) -> State:
+    """``total = sum exp(. - largest)`` with one value more, by one exponential.
+
+    Where both exponents are minus infinity the total counts lanes that hold nothing: the logarithm of it, beside the
+    infinity, still is minus infinity, and the first finite value takes it times zero.
+    """
+    difference = value - largest
+    factor = jnp.where(value == largest, scalar(1, value.dtype), jnp.exp(-jnp.abs(difference)))
+    risen = difference > 0
+    return jnp.where(risen, value, largest), jnp.where(risen, total * factor + 1, total + factor)
+
+
+def across(reducer: Reducer, state: State, axis: int) -> State:
+    """The state of all lanes along an axis as one; the axis stays, of extent 1. Not for products."""
+    match reducer, state:
+        case ((Reducer.SUM | Reducer.MEAN), _):
+            return tuple(jnp.sum(part, axis, dtype=part.dtype, keepdims=True) for part in state)
+        case Reducer.ANY, (found,):
+            return (jnp.max(found, axis, keepdims=True),)
+        case Reducer.ALL, (found,):
+            return (jnp.min(found, axis, keepdims=True),)
+        case ((Reducer.MIN | Reducer.MAX), (best,)):
+            return (_extremum(reducer, best, axis),)
+        case Reducer.LOGSUMEXP, (largest, total):
+            top = jnp.max(largest, axis, keepdims=True)
+            same = largest == top
+            scaled = total * jnp.where(same, scalar(1, total.dtype), jnp.exp(largest - top))
+            return top, jnp.sum(scaled, axis, keepdims=True)
+        case ((Reducer.ARGMIN | Reducer.ARGMAX), (best, place)):
+            value = _extremum(reducer, best, axis)
+            first = best == value
+            if jnp.issubdtype(best.dtype, jnp.floating):
+                first |= (best != best) & (value != value)
+            return value, jnp.min(jnp.where(first, place, _NOWHERE), axis, keepdims=True)
+        case _:
+            raise AssertionError(reducer)
+
+
+def _extremum(reducer: Reducer, values: jax.Array, axis: int) -> jax.Array:
+    find = jnp.max if reducer in (Reducer.MAX, Reducer.ARGMAX) else jnp.min
+    best = find(values, axis, keepdims=True)
+    if not jnp.issubdtype(values.dtype, jnp.floating):
+        return best
+    missing = jnp.max((values != values).astype(jnp.int32), axis, keepdims=True)
+    return jnp.where(missing > 0, scalar(float("nan"), values.dtype), best)
+
+
+def joined(reducer: Reducer, state: State) -> State:
+    """The partial states of several programs, along the first axis, as one. In XLA, not in a kernel."""
+    if reducer is Reducer.PRODUCT:
+        return tuple(jnp.prod(part, 0, dtype=part.dtype) for part in state)
+    return tuple(part[0] for part in across(reducer, state, 0))
+
+
+def finish(reducer: Reducer, accumulate: str, state: State, points: int) -> jax.Array:
+    """The value of a reduction over so many points, in `running_type` or, of positions, int32."""
+    match reducer, state:
+        case Reducer.SUM, (total,) if accumulate == "bool":
+            return total & 1
+        case Reducer.MEAN, (total,):
+            return total / scalar(float(points), total.dtype)
+        case Reducer.MEAN, (total, count):
+            # Nothing by nothing is the NaN that a mean over no points is.
+            return total / count
+        case Reducer.LOGSUMEXP, (largest, total):
+            return largest + jnp.log(total)
+        case ((Reducer.ARGMIN | Reducer.ARGMAX), (_, place)):
+            return jnp.where(place == _NOWHERE, np.int32(0), place)
+        case _, (value,):
+            return value
+        case _:
+            raise AssertionError(reducer)

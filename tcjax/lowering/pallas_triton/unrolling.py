@@ -1,0 +1,45 @@
+"""Short reductions inside of a body, written out: what their terms read is then loaded once, before the loops."""
+
+from dataclasses import replace
+from functools import reduce as fold
+from itertools import product
+from math import prod
+from typing import Final
+
+from ... import ir, transforms
+from ...planning.factors import masked
+from ...planning.nests import Nest
+from ...planning.scope import identity
+from ...planning.widening import widened
+from ...symbolic import Affine, IndexVar
+
+# Sixteen coordinates are a chunk of a matrix product; fewer are registers.
+_LONGEST: Final = 15
+# Expressions beyond so many nodes take long to compile.
+_LARGEST: Final = 1500
+
+
+def written_out(nest: Nest) -> ir.Reduce:
+    """The reduction of a nest, its body in the accumulating type, without short reductions inside."""
+    reduce = nest.reduce
+    body = _visit(widened(reduce.body, reduce.accumulate), nest.ranges)
+    guard = None if reduce.guard is None else _visit(reduce.guard, nest.ranges)
+    return replace(reduce, body=body, guard=guard)
+
+
+def _visit(expr: ir.Expr, ranges: dict[IndexVar, tuple[int, int]]) -> ir.Expr:
+    expr = ir.rebuild(expr, lambda child: _visit(child, ranges))
+    if not isinstance(expr, ir.Reduce) or expr.reducer not in ir.JOINS:
+        return expr
+    spans = [range(*ranges[index]) for index in expr.indices]
+    terms = prod(map(len, spans))
+    if not 0 < terms <= _LONGEST or terms * sum(1 for _ in ir.walk(expr)) > _LARGEST:
+        return expr
+    accumulate, joint = expr.accumulate, ir.JOINS[expr.reducer]
+    body = widened(expr.body, accumulate)
+    body = masked(expr.guard, body, identity(expr.reducer, body.dtype))
+    body = body if body.dtype == accumulate else ir.Cast(body, accumulate)
+    points = (dict(zip(expr.indices, map(Affine.of, point), strict=True)) for point in product(*spans))
+    parts = [transforms.substitute_expr(body, point) for point in points]
+    total = fold(lambda left, right: ir.Binary(joint, left, right, accumulate), parts)
+    return total if accumulate == expr.dtype else ir.Cast(total, expr.dtype)

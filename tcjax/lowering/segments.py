@@ -1,0 +1,48 @@
+"""Elements of a registered reduction that meet in one element of a target: a segmented scan in their order."""
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ..ir import Monoid
+from .elementwise import convert
+from .registered import States, choose, combine, finish, inject
+from .scatters import Place
+
+
+def scatter_elements(
+    monoid: Monoid, target: jax.Array, place: Place, elements: jax.Array, running: str, *, goes_on: bool
+) -> jax.Array:
+    """The target, each place with the reduction of the elements that go there, row-major; outside: dropped.
+
+    With `goes_on`, what is in the target is the state so far, or one more element in front of the others.
+    """
+    if elements.size == 0 or target.size == 0:
+        return target
+    cell = jnp.zeros(elements.shape, jnp.int32)
+    inside = jnp.ones(elements.shape, jnp.bool_)
+    for extent, column in zip(target.shape, place, strict=True):
+        cell = cell * extent + column
+        inside &= (column >= 0) & (column < extent)
+    cell = jnp.where(inside, cell, target.size).ravel()
+    order = jnp.argsort(cell, stable=True)
+    cell = cell[order]
+    changes = cell[1:] != cell[:-1]
+    edge = jnp.ones((1,), jnp.bool_)
+
+    def together(a: tuple[States, jax.Array], b: tuple[States, jax.Array]) -> tuple[States, jax.Array]:
+        return choose(b[1], b[0], combine(monoid, a[0], b[0])), a[1] | b[1]
+
+    states = inject(monoid, elements.ravel()[order], running)
+    scanned, _ = lax.associative_scan(together, (states, jnp.concatenate([edge, changes])))
+    ends = jnp.where(jnp.concatenate([changes, edge]), cell, target.size)
+    old = target.ravel()
+    if goes_on:
+        # Elsewhere any element does: what comes of it is dropped.
+        here = old.at[ends].get(mode="clip")
+        states = (convert(here, monoid.components(running)[0]),)
+        if not monoid.continues:
+            states = inject(monoid, convert(here, running), running)
+        scanned = combine(monoid, states, scanned)
+    found = finish(monoid, scanned).astype(target.dtype)
+    return old.at[ends].set(found, mode="drop").reshape(target.shape)

@@ -1,0 +1,144 @@
+"""A function without a plan: one plain way for every statement, whatever its sizes are."""
+
+from collections.abc import Callable, Mapping
+from typing import assert_never
+
+import jax
+import jax.numpy as jnp
+
+from ... import ir, ranges
+from ...diagnostics import Code, CompileError, Span
+from ...ranges.sizes import as_variable
+from ...symbolic import IndexVar, Size, SizeVar
+from ..context import numeric
+from ..elementwise import convert
+from .sizes import Dim, evaluate, same
+from .statements import Formula, Run, open_question
+
+Foreign = Mapping[str, Callable[..., object]]
+
+
+def lower_symbolic(
+    function: ir.Function,
+    arrays: Mapping[str, jax.Array],
+    initial: Mapping[str, jax.Array],
+    sizes: Mapping[str, int],
+    foreign: Foreign,
+) -> tuple[jax.Array, ...]:
+    """The function's results; traceable for arrays whose sizes are symbols.
+
+    Contractions become einsum. Every other reduction runs point by point in scans, each step for all elements of the
+    result at once, so that memory stays bounded. Raises `CompileError`: TC0601 where two sizes are not the same
+    symbol, TC0901 where it takes numbers to know what to do.
+    """
+    return _Function(function, arrays, initial, sizes, foreign).run()
+
+
+class _Function:
+    """The arrays so far, the values of sizes, and the logical index of each tensor's first element."""
+
+    def __init__(
+        self,
+        function: ir.Function,
+        arrays: Mapping[str, jax.Array],
+        initial: Mapping[str, jax.Array],
+        sizes: Mapping[str, int],
+        foreign: Foreign,
+    ) -> None:
+        self.function = function
+        self.foreign = foreign
+        self.arrays: dict[str, jax.Array] = {}
+        self.origins: dict[str, tuple[Dim, ...]] = {}
+        self.sizes: dict[SizeVar, Dim] = {SizeVar(name): value for name, value in sizes.items()}
+        self.found = ranges.infer_ranges(function)
+        for parameter in function.parameters:
+            self.put(parameter, arrays[parameter.name])
+        for parameter in function.parameters:
+            self.check_shape(parameter)
+        for tensor in function.initial:
+            if tensor.name in initial:
+                self.put(tensor, convert(jnp.asarray(initial[tensor.name]), tensor.dtype))
+
+    def run(self) -> tuple[jax.Array, ...]:
+        """The results, after all statements."""
+        for number, statement in enumerate(self.function.statements):
+            match statement:
+                case ir.Define() | ir.Accumulate():
+                    self.compute(statement, number)
+                case ir.Invoke(targets, callee, arguments):
+                    passed = {p.name: self.arrays[a.name] for p, a in zip(callee.parameters, arguments, strict=True)}
+                    results = lower_symbolic(callee, passed, {}, {}, self.foreign)
+                    for target, result in zip(targets, results, strict=True):
+                        self.put(target, result)
+                case ir.ApplyForeign():
+                    self.apply(statement)
+                case _:
+                    assert_never(statement)
+        return tuple(self.arrays[tensor.name] for tensor in self.function.returns)
+
+    def put(self, tensor: ir.Tensor, array: jax.Array) -> None:
+        """A whole tensor, and the sizes that its shape gives."""
+        if array.ndim != tensor.rank:
+            raise CompileError(
+                Code.ARGUMENT_RANK,
+                f"`{tensor.name}` has {tensor.rank} dimensions, but the argument has {array.ndim}",
+                tensor.span,
+                help=f"pass an array with {tensor.rank} dimensions",
+            )
+        self.arrays[tensor.name] = array
+        self.origins[tensor.name] = (0,) * tensor.rank
+        for size, extent in zip(tensor.shape, array.shape, strict=True):
+            variable = as_variable(size)
+            if variable is not None:
+                self.sizes.setdefault(variable, extent)
+
+    def check_shape(self, parameter: ir.Tensor) -> None:
+        """Raises `CompileError` (TC0601) where a declared size has another value elsewhere."""
+        for dimension, (size, extent) in enumerate(
+            zip(parameter.shape, self.arrays[parameter.name].shape, strict=True)
+        ):
+            wanted = self.dim(size, parameter.span)
+            if not same(wanted, extent):
+                raise CompileError(
+                    Code.SIZE_MISMATCH,
+                    f"dimension {dimension} of `{parameter.name}` is `{size}`, and {size} = {wanted}, but the argument "
+                    f"has {extent} there",
+                    parameter.span,
+                    help="write the same symbol for the same size",
+                )
+
+    def dim(self, size: Size, span: Span) -> Dim:
+        """The value of a size. Raises `CompileError` (TC0901) where nothing gives it."""
+        try:
+            return evaluate(size, self.sizes)
+        except KeyError as unknown:
+            raise open_question(f"nothing says how large `{unknown.args[0]}` is", span) from None
+
+    def compute(self, statement: Formula, number: int) -> None:
+        """One statement."""
+        target, span = statement.target, statement.span
+        intervals: dict[IndexVar, tuple[Dim, Dim]] = {}
+        for index, interval in self.found.statements[number].intervals.items():
+            if interval is None:
+                raise open_question(f"how far `{index}` runs has no formula", span)
+            intervals[index] = (self.dim(interval.lo, span), self.dim(interval.extent, span))
+        old = self.arrays.get(target.name)
+        if old is None:
+            places = [place for place in self.found.locals[target.name] if place is not None]
+            if len(places) < target.rank:
+                raise open_question(f"how large `{target.name}` is has no formula", span)
+            shape = tuple(self.dim(place.extent, span) for place in places)
+            self.put(target, jnp.zeros(shape, numeric(target.dtype)))
+            self.origins[target.name] = tuple(self.dim(place.lo, span) for place in places)
+        run = Run(statement, intervals, self.arrays, self.origins, self.foreign, self.dim)
+        self.arrays[target.name] = run.target(self.arrays[target.name], is_new=old is None)
+
+    def apply(self, statement: ir.ApplyForeign) -> None:
+        """A Python function on whole arrays, or on the cells of a frame."""
+        called = self.foreign[statement.function]
+        for _ in range(statement.frame):
+            called = jax.vmap(called, tuple(0 if varies else None for varies in statement.varying))
+        results = called(*(self.arrays[argument.name] for argument in statement.arguments))
+        parts = tuple(results) if isinstance(results, (tuple, list)) else (results,)
+        for target, part in zip(statement.targets, parts, strict=True):
+            self.put(target, jnp.asarray(part, numeric(target.dtype)))

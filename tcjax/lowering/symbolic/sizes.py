@@ -1,0 +1,51 @@
+"""Sizes as JAX's symbolic dimensions."""
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import jax.numpy as jnp
+from jax.core import max_dim, min_dim
+
+from ...symbolic import Size, SizeVar
+from ...symbolic.size import Extremum, Floor, SizeAtom
+
+# A number, or an expression of symbols, for which JAX has no public type.
+Dim = Any
+
+
+def evaluate(size: Size, values: Mapping[SizeVar, Dim]) -> Dim:
+    """The value of a size. Raises `KeyError` for a variable that has none."""
+    total: Dim = 0
+    for monomial, weight in size.terms:
+        product: Dim = weight
+        for atom in monomial:
+            product = product * _atom(atom, values)
+        total = total + product
+    return total
+
+
+def _atom(atom: SizeAtom, values: Mapping[SizeVar, Dim]) -> Dim:
+    match atom:
+        case SizeVar():
+            return values[atom]
+        case Floor(numerator, divisor):
+            by = evaluate(divisor, values)
+            # As NumPy: a quotient by zero is 0.
+            return 0 if same(by, 0) else evaluate(numerator, values) // by
+        case Extremum(kind, arguments):
+            choose = min_dim if kind == "min" else max_dim
+            return functools.reduce(choose, [evaluate(argument, values) for argument in arguments])
+
+
+def same(a: Dim, b: Dim) -> bool:
+    """Whether two sizes are equal whatever the symbols are."""
+    try:
+        return bool(a == b)
+    except Exception:  # JAX cannot tell, and says so by an exception that is not public.
+        return False
+
+
+def as_int32(size: Dim) -> Any:
+    """The size as a value."""
+    return jnp.asarray(size, "int32")

@@ -1,0 +1,79 @@
+"""Guards that cut a nest's iteration space: pieces along an axis, each with the loop that the guard leaves."""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+from math import prod
+from typing import Final
+
+from ..ir import Reducer
+from ..symbolic import Affine, Facts, IndexVar
+from .factors import conjuncts, non_negative
+from .forms import Form
+from .nests import Nest
+
+# A nest becomes at most so many pieces, of an axis with at least so many values each: every piece is compiled alone.
+MOST_PIECES: Final = 8
+FEWEST_VALUES: Final = 64
+
+POSITIONS: Final = (Reducer.ARGMIN, Reducer.ARGMAX, Reducer.ARGMINK, Reducer.ARGMAXK)
+
+Box = dict[IndexVar, tuple[int, int]]
+
+
+def pieces(nest: Nest, form: Form) -> tuple[IndexVar | None, tuple[Nest, ...]]:
+    """The axis that is cut, and the nest for each part of it in order; the nest itself where no guard saves work.
+
+    Points that are in no piece are those where the guard is false. A piece may have an empty loop.
+    """
+    if nest.reduce.guard is None:
+        return None, (nest,)
+    conditions = [found for part in conjuncts(nest.reduce.guard) if (found := non_negative(part)) is not None]
+    best: tuple[IndexVar | None, tuple[Nest, ...]] = None, (_narrowed(nest, form.loop, conditions, {}),)
+    related = {atom for affine in conditions if form.loop in affine.variables for atom in affine.variables}
+    for axis in nest.axes:
+        lo, hi = nest.ranges[axis]
+        count = min(MOST_PIECES, (hi - lo) // FEWEST_VALUES)
+        if axis not in related or count < 2:
+            continue
+        ends = [lo + (hi - lo) * number // count for number in range(count + 1)]
+        parts = itertools.pairwise(ends)
+        found = tuple(_narrowed(nest, form.loop, conditions, {axis: part}) for part in parts)
+        if sum(map(points, found)) < 0.9 * sum(map(points, best[1])):
+            best = axis, found
+    return best
+
+
+def points(nest: Nest) -> int:
+    """How many points a nest visits."""
+    ranges = nest.ranges
+    return prod(nest.shape) * prod(max(0, ranges[index][1] - ranges[index][0]) for index in nest.reduce.indices)
+
+
+def _narrowed(nest: Nest, loop: IndexVar, conditions: list[Affine], part: Box) -> Nest:
+    box = nest.ranges | part
+    lo, hi = box[loop]
+    for least, most in _ends(loop, (lo, hi), conditions, Facts.over(box)):
+        # Positions count from the start of the loop.
+        lo = lo if nest.reduce.reducer in POSITIONS else max(lo, least)
+        hi = min(hi, most + 1)
+    box[loop] = (lo, max(lo, hi))
+    return replace(nest, box=tuple((index, *box[index]) for index, _, _ in nest.box))
+
+
+def _ends(loop: IndexVar, span: tuple[int, int], conditions: list[Affine], facts: Facts) -> Iterator[tuple[int, int]]:
+    """For each condition the least and the greatest value of the loop index for which it may hold."""
+    lo, hi = span
+    for affine in conditions:
+        weights = [weight.constant for atom, weight in affine.terms if atom == loop]
+        if len(weights) != 1 or not weights[0]:
+            continue
+        rest = affine - Affine.of(loop).scale(weights[0])
+        ends = None if loop in rest.variables else facts.values(rest)
+        if ends is None:
+            continue
+        # weight * loop + rest >= 0 holds nowhere where not even with the greatest rest.
+        if weights[0] > 0:
+            yield -(ends[1] // weights[0]), hi - 1
+        else:
+            yield lo, ends[1] // -weights[0]

@@ -1,0 +1,172 @@
+"""Registered reductions: whole where their space is small, else block by block."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import isqrt, prod
+from typing import Final
+
+from .. import ir, transforms
+from ..symbolic import Affine, IndexVar
+from .factors import both, masked
+from .nodes import Block, MonoidFold, Node
+from .scope import Scope, fill
+from .values import plan_value
+from .widening import widened
+
+# A space of at most so many elements may be stored.
+SMALL_SPACE: Final = 1 << 20
+# Of a larger one, so many elements are combined at a time.
+LANES: Final = 1 << 12
+# So many are computed at a time where one of them alone costs more than its share.
+BLOCK: Final = 1 << 18
+# A space so many times as large as arguments and result together is not stored.
+MOST_GROWTH: Final = 2
+
+
+def plan_monoid(reduce: ir.Reduce, scope: Scope, before: Node | None = None) -> Node:
+    """The reduction at every point of its free indices; `before` is one more element, in front of the others.
+
+    Its type is that of the monoid's first component. `reduce` may have no indices: then it has one point.
+    """
+    monoid = reduce.reducer
+    assert isinstance(monoid, ir.Monoid)
+    body, guard = widened(reduce.body, reduce.accumulate), reduce.guard
+    indices, steps, live = reduce.indices, _Steps(reduce.indices), scope.live
+    why = "a registered reduction: halves are combined with each other"
+    if scope.points(indices) == 0:
+        # Nothing is read: an empty array may have elements that nothing can compute.
+        body, guard, steps = ir.Const(_one(body.dtype), body.dtype), ir.Const(False, "bool"), _Steps(())
+    elif _is_large(reduce, scope):
+        kept = scope.points(ir.free_indices(reduce) - scope.unrolled)
+        steps = _in_blocks(indices, kept, scope) if _has_inner(reduce) else _in_lanes(indices, kept, scope)
+        body, guard = transforms.substitute_expr(body, steps.values), both(guard, steps.guard)
+        guard = None if guard is None else transforms.substitute_expr(guard, steps.values)
+        scope = steps.scope(scope)
+        count = prod(block.steps for block in steps.blocks)
+        why = f"a registered reduction over a space that is not stored: {count} blocks, one after the other"
+    indices = steps.indices
+    operand = scope.cast(plan_value(masked(guard, body, _one(body.dtype)), scope), reduce.accumulate)
+    mask = None if guard is None else plan_value(guard, scope)
+    parts = [part for part in (operand, mask, before, live) if part is not None]
+    axes = scope.sorted(axis for part in parts for axis in part.axes if axis not in indices)
+    extents = tuple(map(scope.extent, indices))
+    dtype = monoid.components(reduce.accumulate)[0]
+    return MonoidFold(
+        monoid,
+        operand,
+        indices,
+        extents,
+        mask,
+        steps.blocks,
+        before,
+        live,
+        reduce.accumulate,
+        steps.lanes,
+        dtype=dtype,
+        axes=axes,
+        why=why,
+    )
+
+
+def plan_elements(reduce: ir.Reduce, scope: Scope) -> tuple[Node, Node | None]:
+    """The elements at every point, and which take part; both together have an axis for every index."""
+    body = widened(reduce.body, reduce.accumulate)
+    operand = scope.cast(plan_value(masked(reduce.guard, body, _one(body.dtype)), scope), reduce.accumulate)
+    mask = None if reduce.guard is None else plan_value(reduce.guard, scope)
+    known = {*operand.axes, *(() if mask is None else mask.axes)}
+    for index in reduce.indices:
+        if index not in known:
+            # Every point counts, also where nothing depends on it.
+            always = scope.apply(">=", (plan_value(ir.Index(index), scope), fill(scope.box[index][0], "int32")), "bool")
+            mask = always if mask is None else scope.apply("&&", (mask, always), "bool")
+    return operand, mask
+
+
+def _one(dtype: str) -> bool | int | float:
+    """What stands in for an element that takes no part: most functions are finite there, and so are derivatives."""
+    return True if dtype == "bool" else 1 if ir.types.is_integral(dtype) else 1.0
+
+
+def _is_large(reduce: ir.Reduce, scope: Scope) -> bool:
+    free = scope.points(ir.free_indices(reduce) - scope.unrolled)
+    names = {access.tensor.name for access in ir.accesses(reduce)}
+    read = sum(prod(scope.shapes[name]) for name in names)
+    return free * scope.points(reduce.indices) > max(SMALL_SPACE, MOST_GROWTH * (free + read))
+
+
+def _has_inner(reduce: ir.Reduce) -> bool:
+    """Whether an element is a reduction itself: of many at a time it is a product of matrices."""
+    return any(isinstance(node, ir.Reduce) for node in ir.walk(reduce.body))
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """What is computed at a time: `indices`, and loops around them.
+
+    `values` say what old indices are, `ranges` how far the new ones run beside which old one, and `guard` where an old
+    one is in its range. With `lanes` the indices are reduced last.
+    """
+
+    indices: tuple[IndexVar, ...]
+    blocks: tuple[Block, ...] = ()
+    values: Mapping[IndexVar, Affine] = field(default_factory=dict)
+    ranges: tuple[tuple[IndexVar, int, int, IndexVar], ...] = ()
+    guard: ir.Expr | None = None
+    lanes: bool = False
+
+    def scope(self, scope: Scope) -> Scope:
+        """The scope of one step."""
+        for index, lo, hi, beside in self.ranges:
+            scope = scope.with_index(index, lo, hi, beside)
+        return replace(scope.unrolling(block.start for block in self.blocks), nests=None)
+
+
+def _in_lanes(indices: tuple[IndexVar, ...], kept: int, scope: Scope) -> _Steps:
+    """One element at a time for each point of the free indices, and for lanes of the outermost indices.
+
+    Each lane has a run of its own of the points, so that the order stays.
+    """
+    needed = -(-LANES // max(1, kept))
+    lanes, blocks, values = list[IndexVar](), list[Block](), dict[IndexVar, Affine]()
+    ranges: tuple[tuple[IndexVar, int, int, IndexVar], ...] = ()
+    guard: ir.Expr | None = None
+    for index in indices:
+        lo, hi = scope.box[index]
+        if needed >= hi - lo:
+            lanes.append(index)
+            needed = -(-needed // (hi - lo))
+        elif needed == 1:
+            blocks.append(Block(index, index, None, lo, hi, 1))
+        else:
+            count = next((n for n in range(needed, 2 * needed) if (hi - lo) % n == 0), needed)
+            run = -(-(hi - lo) // count)
+            lane, step = (IndexVar(f"{index.name}.{part}", index.tag) for part in ("lane", "step"))
+            values[index] = Affine.of(lane).scale(run) + Affine.of(step) + lo
+            ranges = ((lane, 0, count, index), (step, 0, run, index))
+            if count * run > hi - lo:
+                guard = ir.Binary("<", ir.Index(index), ir.Const(hi, "int32"), "bool")
+            lanes.append(lane)
+            blocks.append(Block(index, step, None, 0, run, 1))
+            needed = 1
+    return _Steps(tuple(lanes), tuple(blocks), values, ranges, guard, lanes=True)
+
+
+def _in_blocks(indices: tuple[IndexVar, ...], kept: int, scope: Scope) -> _Steps:
+    """Many elements at a time, and loops over such blocks: the outermost indices, so that the order stays.
+
+    Reverse mode keeps a state for each block and computes one block again: as many blocks as points in them, or fewer.
+    """
+    most = max(1, BLOCK // max(1, kept), isqrt(scope.points(indices)))
+    rest, blocks = list(indices), list[Block]()
+    while rest and scope.points(rest) > most:
+        index = rest.pop(0)
+        lo, hi = scope.box[index]
+        rows = min(hi - lo, most // scope.points(rest))
+        if rows <= 1:
+            blocks.append(Block(index, index, None, lo, hi, 1))
+            continue
+        start, row = (IndexVar(f"{index.name}.{part}", index.tag) for part in ("start", "row"))
+        blocks.append(Block(index, start, row, lo, hi, rows))
+        ranges = ((start, lo, hi - rows + 1, index), (row, 0, rows, index))
+        return _Steps((row, *rest), tuple(blocks), {index: Affine.of(start) + Affine.of(row)}, ranges)
+    return _Steps(tuple(rest), tuple(blocks))

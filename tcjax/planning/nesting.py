@@ -1,0 +1,213 @@
+"""Which reductions become loop nests: those whose space is much larger than what goes in and comes out."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from math import prod
+from typing import Final
+
+from .. import ir
+from ..ir import Reducer
+from ..symbolic import Affine, IndexVar, Size
+from .domains import pieces, points
+from .forms import Form, choose
+from .nests import Nest, Operand
+from .nodes import Apply, Axes, CallBuiltin, Convolve, LoopNest, Node, Pool, Unroll, operands
+from .preferences import Backend
+from .scope import Scope
+
+# Below so many bytes XLA may store the space of a reduction: it does the same operations with less ado.
+SMALL_SPACE: Final = 4 << 20
+# A space so many times as large as arguments and result together is not stored.
+MOST_GROWTH: Final = 2
+# Reducers whose state grows with the rank: beyond this many values one sort is better.
+MOST_RANKS: Final = 32
+
+# Of what XLA stores step by step, so many elements are computed at a time.
+TILE_ELEMENTS: Final = 1 << 17
+
+_POSITIONS: Final = (Reducer.ARGMIN, Reducer.ARGMAX)
+# Operators whose derivative needs their arguments, products apart.
+_CURVED: Final = ("/", "**", "where")
+_RANKED: Final = (Reducer.MINK, Reducer.MAXK, Reducer.ARGMINK, Reducer.ARGMAXK)
+
+
+def nested(plain: Node, reduce: ir.Reduce, scope: Scope) -> Node:
+    """The computation of `reduce`, which is of its type, or a loop nest where that would store its space."""
+    wishes = scope.nests
+    if wishes is None or scope.unrolled or scope.live is not None:
+        return plain
+    free = ir.free_indices(reduce)
+    axes = scope.sorted(free)
+    read = _operands(reduce, scope)
+    stored = scope.points(axes) * width(plain.dtype) + sum(prod(o.shape) * width(o.dtype) for o in read)
+    most = max(SMALL_SPACE, MOST_GROWTH * stored + 1)
+    if largest(plain, scope) < (most if wishes.backend.memory is None else min(most, wishes.backend.memory)):
+        return plain
+    reduce, scope, computed = _hoisted(reduce, scope)
+    read = _operands(reduce, scope)
+    used = frozenset(i for i in reduce.indices if i in _inside(reduce))
+    if not used or len(used) < len(reduce.indices) or not _can_stream(reduce, scope):
+        return plain
+    bound = {index for node in ir.walk(reduce) if isinstance(node, ir.Reduce) for index in node.indices}
+    box = tuple((index, *scope.box[index]) for index in sorted(free | bound, key=str))
+    nest = Nest(_canonical(reduce, read), axes, box, read)
+    form = scope.form if scope.form is not None and scope.form.loop in reduce.indices else choose(nest)
+    if scope.form is None:
+        form = _sparing(form, plain, nest, wishes.backend)
+    views = tuple((o.name, scope.views[o.name]) for o in read if o.name in scope.views)
+    why = _why(nest, form)
+    return LoopNest(nest, form, views, computed, wishes.backend, dtype=plain.dtype, axes=axes, why=why)
+
+
+def _hoisted(reduce: ir.Reduce, scope: Scope) -> tuple[ir.Reduce, Scope, tuple[tuple[str, Node], ...]]:
+    """The reduction with the inline reductions in it that do not change with its indices as tensors, and those."""
+    from .values import plan_value
+
+    found: dict[str, tuple[ir.Expr, ir.Access]] = {}
+    own = frozenset(reduce.indices)
+
+    def visit(expr: ir.Expr, bound: frozenset[IndexVar]) -> ir.Expr:
+        if isinstance(expr, ir.Reduce):
+            free = ir.free_indices(expr)
+            if not free & (own | bound):
+                known = next((access for other, access in found.values() if other == expr), None)
+                if known is None:
+                    axes = scope.sorted(free)
+                    shape = tuple(Size.of(scope.extent(axis)) for axis in axes)
+                    tensor = ir.Tensor(f"h.{len(found)}", expr.dtype, shape)
+                    known = ir.Access(tensor, tuple(map(Affine.of, axes)))
+                    found[tensor.name] = expr, known
+                return known
+            bound = bound | frozenset(expr.indices)
+        return ir.rebuild(expr, lambda part: visit(part, bound))
+
+    nothing = frozenset[IndexVar]()
+    body = visit(reduce.body, nothing)
+    guard = None if reduce.guard is None else visit(reduce.guard, nothing)
+    if not found:
+        return reduce, scope, ()
+    lows = {name: tuple(scope.box[i.bare][0] for i in access.indices if i.bare) for name, (_, access) in found.items()}
+    shapes = {name: tuple(size.constant or 0 for size in access.tensor.shape) for name, (_, access) in found.items()}
+    computed = tuple((name, plan_value(expr, scope)) for name, (expr, _) in found.items())
+    wide = replace(scope, shapes={**scope.shapes, **shapes}, origins={**scope.origins, **lows})
+    return replace(reduce, body=body, guard=guard), wide, computed
+
+
+def _sparing(form: Form, plain: Node, nest: Nest, backend: Backend) -> Form:
+    """The form, changed where it would need too much memory."""
+    if isinstance(plain, Unroll):
+        # One fused loop over the result; but the derivatives that JAX would take of it store what each step has.
+        once = _calls_once(nest.reduce.body)
+        form = replace(form, whole=True) if once else replace(form, unroll=1, tile=_tile(nest))
+    if backend.memory is not None:
+        # Accumulators before and after a block, a pair each, and as much again inside of it.
+        row = 8 * prod(nest.shape) * width(nest.reduce.accumulate)
+        form = replace(form, rows=max(1, min(form.rows, backend.memory // max(1, row))))
+    return form
+
+
+def _tile(nest: Nest) -> tuple[IndexVar, int] | None:
+    """So much of the first axis that a step's values lie in a cache."""
+    extent, *rest = nest.shape
+    size = max(1, TILE_ELEMENTS // max(1, prod(rest)))
+    return (nest.axes[0], size) if size < extent else None
+
+
+def _calls_once(body: ir.Expr) -> bool:
+    """Whether no function is called twice for the same: XLA would call it once, and store that for every step."""
+    calls = [node for node in ir.walk(body) if isinstance(node, (ir.Call, ir.Foreign))]
+    return len(set(calls)) == len(calls)
+
+
+def _why(nest: Nest, form: Form) -> str:
+    if form.whole:
+        return "one fused loop over the result: no point of it is stored, and its derivative is one as well"
+    whole = points(nest)
+    axis, parts = pieces(nest, form)
+    visited = sum(map(points, parts))
+    cut = f" in {len(parts)} parts of `{axis}`" if axis is not None else ""
+    less = f", of which the guard leaves {100 * visited // max(1, whole)} %{cut}" if visited < whole else ""
+    return f"{whole} points that are never stored{less}: `{form.loop}` runs in blocks of {form.rows}"
+
+
+def _inside(reduce: ir.Reduce) -> frozenset[IndexVar]:
+    guard = frozenset[IndexVar]() if reduce.guard is None else ir.free_indices(reduce.guard)
+    return ir.free_indices(reduce.body) | guard
+
+
+def _can_stream(reduce: ir.Reduce, scope: Scope) -> bool:
+    if reduce.reducer in _POSITIONS:
+        return len(reduce.indices) == 1
+    if reduce.reducer in _RANKED:
+        assert reduce.rank is not None
+        ends = scope.facts.values(ir.affine_of(reduce.rank))
+        return len(reduce.indices) == 1 and ends is not None and ends[0] >= 0 and ends[1] < MOST_RANKS
+    return reduce.reducer is not Reducer.MEAN
+
+
+def largest(node: Node, scope: Scope) -> int:
+    """The bytes of the largest array below the node, as if nothing were fused; convolutions and pools store none."""
+    found = 0
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if not isinstance(current, (Convolve, Pool)):
+            below = operands(current)
+            times = _kept(current)
+            found = max(found, *(times * scope.points(inner.axes) * width(inner.dtype) for inner in below), 0)
+            pending.extend(below)
+    return found
+
+
+def _kept(node: Node) -> int:
+    """How many steps of an unrolled reduction have values that its derivative needs: none where they are linear."""
+    if not isinstance(node, Unroll):
+        return 1
+    steps = prod(hi - lo for _, lo, hi in node.box)
+    pending: list[Node] = [node.body]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, CallBuiltin) or (isinstance(current, Apply) and current.operator in _CURVED):
+            return steps
+        pending.extend(operands(current))
+    return steps if node.derivative is not None else 1
+
+
+def width(dtype: str) -> int:
+    """Bytes of one element."""
+    return max(1, ir.types.BITS[ir.types.narrow(dtype)] // 8)
+
+
+def _operands(reduce: ir.Reduce, scope: Scope) -> tuple[Operand, ...]:
+    """The tensors that are read, in order of first appearance."""
+    found: dict[str, Operand] = {}
+    for access in ir.accesses(reduce):
+        name = access.tensor.name
+        found.setdefault(name, Operand(name, access.tensor.dtype, scope.shapes[name], tuple(scope.origins[name])))
+    return tuple(found.values())
+
+
+def _canonical(reduce: ir.Reduce, read: Iterable[Operand]) -> ir.Reduce:
+    """The reduction with the extents of its tensors as numbers."""
+    tensors = {o.name: ir.Tensor(o.name, o.dtype, tuple(map(Size.of, o.shape))) for o in read}
+
+    def visit(expr: ir.Expr) -> ir.Expr:
+        expr = ir.rebuild(expr, visit)
+        return replace(expr, tensor=tensors[expr.tensor.name]) if isinstance(expr, ir.Access) else expr
+
+    found = visit(reduce)
+    assert isinstance(found, ir.Reduce)
+    return replace(found, ranges=())
+
+
+def plain_scope(nest: Nest, *, order: Axes = (), loops: Axes = ()) -> Scope:
+    """The scope of a nest on its own: it plans no further nests."""
+    names = {o.name: o for o in nest.operands}
+    indices = dict.fromkeys((*(order or nest.axes), *nest.reduce.indices, *nest.ranges))
+    return Scope(
+        nest.ranges,
+        {name: o.shape for name, o in names.items()},
+        {name: o.origin for name, o in names.items()},
+        {index: number for number, index in enumerate(indices)},
+        frozenset(loops),
+    )

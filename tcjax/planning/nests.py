@@ -1,0 +1,40 @@
+"""Reductions over spaces that are never stored."""
+
+from dataclasses import dataclass
+
+from .. import ir
+from ..symbolic import Affine, IndexVar
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A tensor that a nest reads; `origin` is the subscript of its first element."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    origin: tuple[int | Affine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """``(axes) -> reduce``: one reduction at every point of its free indices, in `reduce.dtype`.
+
+    `box` has the half-open range of every index, those of reductions inside included; sizes are numbers, and given
+    ranges have become guards. The result has one dimension for each axis.
+    """
+
+    reduce: ir.Reduce
+    axes: tuple[IndexVar, ...]
+    box: tuple[tuple[IndexVar, int, int], ...]
+    operands: tuple[Operand, ...]
+
+    @property
+    def ranges(self) -> dict[IndexVar, tuple[int, int]]:
+        return {index: (lo, hi) for index, lo, hi in self.box}
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents of the axes."""
+        ranges = self.ranges
+        return tuple(ranges[axis][1] - ranges[axis][0] for axis in self.axes)

@@ -1,0 +1,28 @@
+"""What a user asks of the planner beside a program."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .forms import Form
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """Who computes nests - "auto", "xla" or "pallas" - and the most bytes that a temporary may have.
+
+    Without a number for `memory`, it is what the memory contract says.
+    """
+
+    name: str = "auto"
+    memory: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """How nests run: `forms`, by the target of their statement (None: no nests), and on which `backend`."""
+
+    forms: Mapping[str, Form | None] = field(default_factory=dict)
+    backend: Backend = field(default_factory=Backend)
+
+
+DEFAULT = Preferences()

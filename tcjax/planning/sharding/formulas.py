@@ -1,0 +1,63 @@
+"""Statements with numbers for sizes, and which of their indices are cut."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ... import ir, ranges, transforms
+from ...symbolic import IndexVar
+from .blocks import Axes
+from .mistakes import refused
+
+
+@dataclass(frozen=True, slots=True)
+class CutFormula:
+    """A statement with numbers for sizes, and which of its indices are cut."""
+
+    number: int
+    statement: ir.Define | ir.Accumulate
+    box: ranges.Box
+    cut: Mapping[IndexVar, Axes]
+
+
+def cut_formula(number: int, statement: ir.Statement, bound: ranges.Bound, axes: Mapping[str, Axes]) -> CutFormula:
+    """The statement, its indices cut. Raises `CompileError` (TC0811) for one that no device could compute alone."""
+    if not isinstance(statement, (ir.Define, ir.Accumulate)):
+        called = statement.function.name if isinstance(statement, ir.Invoke) else statement.function
+        raise refused(
+            f"`{called}` is called on whole tensors, which no device has",
+            statement.span,
+            "shard the kernels one by one, and call them from Python",
+        )
+    statement = transforms.specialize(transforms.guard_ranges(statement), bound.sizes)
+    box = bound.boxes[number]
+    cut = {index: axes[index.name] for index in box if index.name in axes}
+    inline = {i for node in _nodes(statement) if isinstance(node, ir.Reduce) for i in node.indices}
+    seen: dict[str, IndexVar] = {}
+    for index, along in cut.items():
+        if index in inline:
+            raise refused(
+                f"`{index}` is reduced inside of an expression, and devices combine whole statements",
+                statement.span,
+                f"give the reduction over `{index}` a statement of its own: `T(...) +=! ...`",
+            )
+        for axis in along:
+            if axis in seen:
+                raise refused(
+                    f"`{seen[axis]}` and `{index}` both run along the mesh axis {axis!r} in one statement",
+                    statement.span,
+                    "give each index a mesh axis of its own",
+                )
+            seen[axis] = index
+    return CutFormula(number, statement, box, cut)
+
+
+def accesses(statement: ir.Define | ir.Accumulate) -> Iterator[ir.Access]:
+    return (node for node in _nodes(statement) if isinstance(node, ir.Access))
+
+
+def _nodes(statement: ir.Define | ir.Accumulate) -> Iterator[ir.Expr]:
+    """Every expression of a statement, those inside of subscripts too."""
+    guard = statement.domain.guard
+    roots = [statement.value, *(() if guard is None else (guard,))]
+    roots += [data.expr for index in statement.indices for data in ir.data_atoms(index)]
+    return (node for root in roots for node in ir.walk(root))

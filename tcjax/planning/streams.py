@@ -1,0 +1,261 @@
+"""A loop nest as a stream of blocks: what one block computes, and how many there are."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from .. import ir, transforms
+from ..ir import Reducer
+from ..symbolic import Affine, IndexVar, clamp
+from .forms import Form
+from .layouts import Layout, laid_out
+from .nesting import plain_scope
+from .nests import Nest
+from .nodes import Axes, Node
+from .reductions import plan_reduce
+from .scope import Scope
+from .terms import written_out
+from .values import plan_value
+from .widening import widened
+
+# The number of a block, that of a block within its trip, a row of a block, and a tile; no program names an index so.
+BLOCK, STEP, ROW, TILE = (IndexVar(name) for name in ("t.", "u.", "r.", "o."))
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """The points of a block: values along the row (if there is one) and the result's axes, and which take part."""
+
+    value: Node
+    live: Node | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A dimension of a tensor that the loop index walks from element `first` on: a trip reads its part at once."""
+
+    tensor: str
+    dimension: int
+    first: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A reduction block after block. `axes` are the result's, in the order of the accumulators.
+
+    `body` may use the number of the `BLOCK`, and for tensors that are `cuts` the `STEP` of the block in its trip, which
+    has `unroll`; `tail` has the `last` rows after all `blocks`. `ranks` is the number of values of an order statistic,
+    `rank` which of them is wanted. A tile of an axis, so many of an extent, begins at ``min(TILE * size, extent -
+    size)``. With `inside`, values have no rows.
+    `layouts` say how tensors lie, and under which name.
+    """
+
+    reducer: Reducer
+    axes: Axes
+    extents: tuple[int, ...]
+    dtype: str
+    rows: int
+    unroll: int
+    blocks: int
+    last: int
+    body: Points | None
+    tail: Points | None
+    cuts: tuple[Cut, ...] = ()
+    ranks: int | None = None
+    rank: Node | None = None
+    tiles: tuple[IndexVar, int, int] | None = None
+    inside: bool = False
+    layouts: tuple[Layout, ...] = ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents of what is accumulated at a time."""
+        size = {} if self.tiles is None else {self.tiles[0]: self.tiles[1]}
+        return tuple(size.get(axis, extent) for axis, extent in zip(self.axes, self.extents, strict=True))
+
+    @property
+    def states(self) -> int:
+        """How many values a running result has, about."""
+        if self.ranks is not None:
+            return 2 * self.ranks
+        return 1 if self.reducer in (Reducer.SUM, Reducer.PRODUCT, Reducer.ANY, Reducer.ALL) else 2
+
+    @property
+    def points(self) -> tuple[Points, ...]:
+        return tuple(points for points in (self.body, self.tail) if points is not None)
+
+
+def plan_alone(nest: Nest) -> Node:
+    """The nest as one operation over its whole space."""
+    return plan_reduce(nest.reduce, plain_scope(nest))
+
+
+def plan_stream(nest: Nest, form: Form) -> Stream:
+    """The blocks of a nest."""
+    ranges = dict(nest.ranges)
+    free = ir.free_indices(replace(nest.reduce, rank=None))
+    extents = {axis: hi - lo for axis, (lo, hi) in ranges.items()}
+    axes = _minor_last(tuple(axis for axis in nest.axes if axis in free), ranges)
+    nest, layouts = laid_out(nest, form.loop, axes[-1] if axes else None)
+    reduce = nest.reduce
+    lo, hi = ranges[form.loop]
+    tiles = None
+    if form.tile is not None and form.tile[1] < extents[form.tile[0]]:
+        reduce, tiles = _tiled(reduce, *form.tile, ranges)
+    rows = max(1, min(form.rows, hi - lo))
+    blocks, last = divmod(hi - lo, rows)
+    planner = _Planner(nest, form, axes, ranges, reduce)
+    body, cuts = planner.body(rows, blocks) if blocks else (None, ())
+    tail = planner.points(Affine.of(ROW) + (hi - last), {ROW: (0, last)}) if last else None
+    ranks = rank = None
+    if reduce.rank is not None:
+        scope = plain_scope(nest)
+        ends = scope.facts.values(ir.affine_of(reduce.rank))
+        assert ends is not None
+        ranks, rank = ends[1] + 1, plan_value(reduce.rank, scope)
+    assert isinstance(reduce.reducer, Reducer)
+    return Stream(
+        reduce.reducer,
+        axes,
+        tuple(extents[axis] for axis in axes),
+        _state(reduce),
+        rows,
+        form.unroll,
+        blocks,
+        last,
+        body,
+        tail,
+        cuts,
+        ranks,
+        rank,
+        tiles,
+        form.inside,
+        layouts,
+    )
+
+
+def _state(reduce: ir.Reduce) -> str:
+    """The type of the values that are combined."""
+    if reduce.reducer in (Reducer.ARGMIN, Reducer.ARGMAX, Reducer.ARGMINK, Reducer.ARGMAXK):
+        return reduce.body.dtype
+    return reduce.accumulate
+
+
+def _minor_last(axes: Axes, ranges: Mapping[IndexVar, tuple[int, int]]) -> Axes:
+    """The largest axis last: that one is vectorised."""
+    return tuple(sorted(axes, key=lambda axis: ranges[axis][1] - ranges[axis][0]))
+
+
+def _tiled(
+    reduce: ir.Reduce, axis: IndexVar, size: int, ranges: dict[IndexVar, tuple[int, int]]
+) -> tuple[ir.Reduce, tuple[IndexVar, int, int]]:
+    """The reduction for one tile of an axis; the last tile begins so that it ends with the axis."""
+    lo, hi = ranges[axis]
+    count = -(-(hi - lo) // size)
+    start = clamp("min", (Affine.of(TILE).scale(size), Affine.of(hi - lo - size))) + lo
+    found = transforms.substitute_expr(reduce, {axis: start + Affine.of(axis)})
+    assert isinstance(found, ir.Reduce)
+    ranges[axis] = (0, size)
+    ranges[TILE] = (0, count)
+    return found, (axis, size, count)
+
+
+@dataclass(frozen=True, slots=True)
+class _Planner:
+    nest: Nest
+    form: Form
+    axes: Axes
+    ranges: Mapping[IndexVar, tuple[int, int]]
+    reduce: ir.Reduce
+
+    def body(self, rows: int, blocks: int) -> tuple[Points, tuple[Cut, ...]]:
+        """The points of a block, and the tensors that each trip cuts its part from."""
+        loop = self.form.loop
+        lo, _ = self.ranges[loop]
+        # A trip has so many steps at most: `streams` begins with a part of one and a whole one.
+        steps = 2 * self.form.unroll
+        cuts = self.cuts()
+        shapes = {o.name: o.shape for o in self.nest.operands}
+        for cut in cuts:
+            shape = list(shapes[cut.tensor])
+            shape[cut.dimension] = steps * rows
+            shapes[cut.tensor] = tuple(shape)
+        dimensions = {cut.tensor: cut.dimension for cut in cuts}
+        step = Affine.of(STEP).scale(rows) + Affine.of(ROW)
+
+        def visit(expr: ir.Expr) -> ir.Expr:
+            expr = ir.rebuild(expr, visit)
+            if not isinstance(expr, ir.Access) or expr.tensor.name not in dimensions:
+                return expr
+            place = dimensions[expr.tensor.name]
+            return replace(expr, indices=(*expr.indices[:place], step, *expr.indices[place + 1 :]))
+
+        found = visit(self.reduce)
+        assert isinstance(found, ir.Reduce)
+        spans = {BLOCK: (0, blocks), STEP: (0, steps), ROW: (0, rows)}
+        position = Affine.of(BLOCK).scale(rows) + Affine.of(ROW) + lo
+        origins = {cut.tensor: cut.dimension for cut in cuts}
+        return self.points(position, spans, found, shapes, origins), cuts
+
+    def cuts(self) -> tuple[Cut, ...]:
+        """The tensors that are read along one dimension by the loop index alone, and nowhere else by it."""
+        loop = self.form.loop
+        found: dict[str, Cut | None] = {}
+        known = {o.name: (o.shape, o.origin) for o in self.nest.operands}
+        lo, hi = self.ranges[loop]
+        for access in ir.accesses(self.reduce):
+            name = access.tensor.name
+            places = [number for number, index in enumerate(access.indices) if loop in index.variables]
+            alone = len(places) == 1 and access.indices[places[0]].bare == loop
+            cut = None
+            if alone:
+                shape, origin = known[name]
+                first = origin[places[0]]
+                if isinstance(first, int) and first <= lo and hi <= first + shape[places[0]]:
+                    cut = Cut(name, places[0], lo - first)
+            found[name] = cut if name not in found or found[name] == cut else None
+        return tuple(cut for cut in found.values() if cut is not None)
+
+    def points(
+        self,
+        position: Affine,
+        spans: Mapping[IndexVar, tuple[int, int]],
+        reduce: ir.Reduce | None = None,
+        shapes: Mapping[str, tuple[int, ...]] | None = None,
+        cut: Mapping[str, int] | None = None,
+    ) -> Points:
+        """The points of the loop index at `position`."""
+        found = transforms.substitute_expr(reduce or self.reduce, {self.form.loop: position})
+        assert isinstance(found, ir.Reduce)
+        box = {**self.ranges, **spans}
+        guard = None if found.guard is None else written_out(found.guard, box)
+        found = replace(found, body=written_out(found.body, box), guard=guard)
+        others = tuple(index for index in found.indices if index != self.form.loop)
+        scope = self.scope(box, shapes, cut or {})
+        inner = (ROW, *others) if self.form.inside else others
+        state = _state(found)
+        if inner:
+            whole = replace(found, indices=inner, rank=None, dtype=found.accumulate)
+            return Points(plan_value(written_out(whole, box), scope), None)
+        wide = widened(found.body, found.accumulate)
+        live = None if found.guard is None else plan_value(found.guard, scope)
+        return Points(scope.cast(plan_value(wide, scope), state), live)
+
+    def scope(
+        self,
+        box: Mapping[IndexVar, tuple[int, int]],
+        shapes: Mapping[str, tuple[int, ...]] | None,
+        cut: Mapping[str, int],
+    ) -> Scope:
+        origins = {
+            o.name: tuple(0 if cut.get(o.name) == number else first for number, first in enumerate(o.origin))
+            for o in self.nest.operands
+        }
+        indices = dict.fromkeys((ROW, *self.axes, *self.nest.reduce.indices, *box))
+        loops = frozenset(index for index in (BLOCK, STEP, TILE) if index in box)
+        return Scope(
+            box,
+            shapes or {o.name: o.shape for o in self.nest.operands},
+            origins,
+            {index: number for number, index in enumerate(indices)},
+            loops,
+        )

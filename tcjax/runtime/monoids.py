@@ -1,0 +1,186 @@
+"""`monoid` registers a reduction, after a look at whether it is one."""
+
+import keyword
+from collections.abc import Callable
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .. import ir
+from ..diagnostics import Code, CompileError
+from ..elaboration import reducers
+
+_RESERVED: Final = frozenset(("def", "where", "in", "exists", "and", "or", "not", *ir.types.SPELLINGS))
+
+# Elements that nearly every reduction takes: some want them between 0 and 1, some have no floats.
+_SAMPLES: Final = {"float32": (0.5, 0.25, 0.75), "int32": (1, 2, 1), "bool": (True, False, True)}
+_CLOSE: Final = 1e-3
+
+
+def monoid(
+    name: str,
+    combine: Callable[..., Any],
+    identity: Any,
+    *,
+    commutative: bool = True,
+    inject: Callable[..., Any] | None = None,
+    finish: Callable[..., Any] | None = None,
+) -> None:
+    """Registers the reduction `name`: ``O(i) name=! e``, ``O(i) name= e`` and ``name[k](e)`` in every program.
+
+    `combine` takes the states of two parts, the earlier one first, and gives that of both; `identity` is the state of
+    nothing. A state is a number, or a tuple of numbers where `identity` is a tuple; `combine` gets arrays of them (in
+    the interpreter, single numbers) and works element by element. It must be associative; with ``commutative=False``
+    the order of the index ranges is kept, row-major.
+
+    `inject` makes a state of an element; without it the element is the state, or its first component, and the others
+    are the identity's. `finish` makes the result of the last state; without it, it is the state's first component.
+
+    Components have the type in which the reduction runs. An identity with a float makes integers floats; a truth value
+    in the identity is a component of type bool, and a NumPy number (``np.int32(0)``) fixes its component's type.
+
+    The same name may be registered again: kernels that are made later use the new meaning. Raises `CompileError`:
+    TC0203 for a name that has a meaning already, TC0310 where the functions do not make a monoid.
+    """
+    _check_name(name)
+    for what, function, needed in (("combine", combine, True), ("inject", inject, False), ("finish", finish, False)):
+        if not (callable(function) or (function is None and not needed)):
+            raise _wrong(name, f"`{what}` is a {type(function).__name__}, not a function", "pass a Python function")
+    if not isinstance(commutative, bool):
+        raise _wrong(name, f"commutative={commutative!r:.60} is no truth value", "write True or False")
+    scalar = not isinstance(identity, (tuple, list))
+    parts = [identity] if scalar else list(identity)
+    if not parts:
+        raise _wrong(name, "the identity is an empty tuple", "write a number for each component of the state")
+    numbers = [_number(name, part) for part in parts]
+    found = ir.Monoid(
+        name,
+        combine,
+        tuple(number for number, _ in numbers),
+        tuple(fixed for _, fixed in numbers),
+        commutative,
+        scalar,
+        inject,
+        finish,
+    )
+    _check_laws(found)
+    reducers.register(found)
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
+        raise CompileError(
+            Code.BAD_MONOID,
+            f"{name!r:.60} is no name for a reduction",
+            help="write a name of letters, digits and `_`: the reduction is called `name[k](e)` in programs",
+        )
+    builtin = name in ir.builtins.BUILTINS or reducers.is_builtin(name)
+    if builtin or name in _RESERVED or keyword.iskeyword(name):
+        kind = "a builtin" if builtin else "a word of the language"
+        raise CompileError(
+            Code.RESERVED_NAME,
+            f"`{name}` is {kind} and cannot be a registered reduction",
+            help=f"call it `{name}_` or otherwise",
+        )
+
+
+def _number(name: str, part: Any) -> tuple[ir.Number, str | None]:
+    """A component of the identity, and its type if that is fixed."""
+    if isinstance(part, (bool, int, float, complex)):
+        return (part if type(part) in (bool, int, float, complex) else part.__class__.__mro__[-2](part)), None
+    try:
+        array = np.asarray(part)
+    except Exception as error:
+        raise _wrong(name, f"its identity has {part!r:.60}, whose value is not known", "write a number") from error
+    dtype = str(array.dtype)
+    if array.shape != () or dtype not in ir.types.SCALARS:
+        raise _wrong(
+            name, f"its identity has {part!r:.60}, which is no number", "write a number, or a tuple of numbers"
+        )
+    return array.item(), None if dtype == "bool" else dtype
+
+
+def _check_laws(monoid: ir.Monoid) -> None:
+    """Raises TC0310 unless the functions are those of a monoid for some type of elements, as far as samples tell."""
+    first: CompileError | None = None
+    kinds = ("bool",) if monoid.takes_bool else tuple(dict.fromkeys(map(monoid.element, _SAMPLES)))
+    for kind in kinds:
+        try:
+            _check_samples(monoid, kind)
+        except CompileError as error:
+            first = first or error
+        else:
+            return
+    assert first is not None
+    raise first
+
+
+def _check_samples(monoid: ir.Monoid, kind: str) -> None:
+    # Only who registers a reduction needs the lowerings: `import tcjax` stays light.
+    from ..lowering import registered
+
+    samples = _SAMPLES.get(kind, _SAMPLES["float32"])
+
+    def results() -> dict[str, jax.Array]:
+        def both(a: registered.States, b: registered.States) -> registered.States:
+            return registered.combine(monoid, a, b)
+
+        # Two of each: functions that reduce their arguments are found out.
+        x, y, z = (registered.inject(monoid, jnp.full((2, 3), sample, kind), kind) for sample in samples)
+        nothing = registered.blank(monoid, (2, 3), kind)
+        xy = both(x, y)
+        states = {
+            "x": x,
+            "nothing, x": both(nothing, x),
+            "x, nothing": both(x, nothing),
+            "nothing, nothing, x": both(both(nothing, nothing), x),
+            "x, y": xy,
+            "nothing, (x, y)": both(nothing, xy),
+            "(x, y), nothing": both(xy, nothing),
+            "y, x": both(y, x),
+            "(x, y), z": both(xy, z),
+            "x, (y, z)": both(x, both(y, z)),
+        }
+        return {name: registered.finish(monoid, state) for name, state in states.items()}
+
+    with jax.ensure_compile_time_eval():
+        found = {name: np.asarray(array) for name, array in jax.jit(results)().items()}
+
+    for law, one, other, help in _laws(monoid):
+        if not _agree(found[one], found[other]):
+            raise _wrong(monoid.name, f"{law}: {_shown(found[other])} instead of {_shown(found[one])}", help)
+
+
+def _laws(monoid: ir.Monoid) -> list[tuple[str, str, str, str]]:
+    identity = "combining with the identity changes a state"
+    neutral = "let the identity be what `combine` leaves alone, on both sides, also when both are the identity"
+    laws = [(identity, one, other, neutral) for one, other in (
+        ("x", "nothing, x"),
+        ("x", "x, nothing"),
+        ("x", "nothing, nothing, x"),
+        ("x, y", "nothing, (x, y)"),
+        ("x, y", "(x, y), nothing"),
+    )]  # fmt: skip
+    laws.append(
+        ("`combine` is not associative", "(x, y), z", "x, (y, z)", "it must not matter which parts are combined first")
+    )
+    if monoid.commutative:
+        laws.append(("`combine` is not commutative", "x, y", "y, x", "write commutative=False: then the order is kept"))
+    return laws
+
+
+def _agree(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
+    """Whether two results are about equal; one that is not a finite number says nothing of the other."""
+    known = np.isfinite(one)
+    return bool(np.allclose(one[known], other[known], rtol=_CLOSE, atol=_CLOSE))
+
+
+def _shown(array: np.ndarray[Any, Any]) -> str:
+    value = array.ravel()[0].item()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _wrong(name: str, message: str, help: str) -> CompileError:
+    return CompileError(Code.BAD_MONOID, f"the reduction `{name}`: {message}", help=help)

@@ -1,0 +1,86 @@
+"""What a search tries: other forms of a statement's loop nests, and tiles in which producers are computed."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from ... import planning, ranges
+from ...planning import nodes
+from ...planning.forms import Form, candidates
+from ...planning.schedule.stages import Stage, consumers_of, stages_of
+from .choices import Choice, Tiles, show_form
+from .search import Candidate
+
+ROWS = (32, 64, 128, 256, 512)
+
+
+def candidates_of(plan: planning.Plan) -> list[list[Candidate]]:
+    """For each statement with a choice its candidates, the most promising first."""
+    targets: dict[str, list[planning.Compute]] = {}
+    for stage in _computes(plan):
+        targets.setdefault(stage.target, []).append(stage)
+    found = [_forms(target, stages) for target, stages in targets.items()]
+    found += _tilings(plan.bound)
+    return [candidates for candidates in found if candidates]
+
+
+def _computes(plan: planning.Plan) -> Iterator[planning.Compute]:
+    """The statements, those of called definitions too: forms go by the names of targets alone."""
+    for stage in plan.stages:
+        if isinstance(stage, planning.Compute):
+            yield stage
+        elif isinstance(stage, planning.Call):
+            yield from _computes(stage.plan)
+
+
+def offers(plan: planning.Plan, choice: Choice) -> bool:
+    """Whether a choice consists of candidates: only these are sure to compute what the program says."""
+    known = {candidate.change(Choice()) for candidates in candidates_of(plan) for candidate in candidates}
+    parts = [Choice(forms=(form,)) for form in choice.forms] + [Choice(tiles=(tiles,)) for tiles in choice.tiles]
+    return all(part in known for part in parts)
+
+
+def _forms(target: str, stages: list[planning.Compute]) -> list[Candidate]:
+    """Other forms for the loop nests of all statements on a target, and none at all."""
+    found: dict[Form | None, None] = {}
+    decided: set[Form] = set()
+    for node in (node for stage in stages for node in _nests(stage.value)):
+        found.update(dict.fromkeys(candidates(node.nest)))
+        decided.add(node.form)
+    if decided:
+        found[None] = None
+    forms = [form for form in found if {form} != decided]
+    return [Candidate(f"{target}: {show_form(f)}", partial(Choice.with_form, target=target, form=f)) for f in forms]
+
+
+def _nests(node: nodes.Node) -> Iterator[nodes.LoopNest]:
+    if isinstance(node, nodes.LoopNest):
+        yield node
+    for operand in nodes.operands(node):
+        yield from _nests(operand)
+
+
+def _tilings(bound: ranges.Bound) -> Iterator[list[Candidate]]:
+    """For each output what only it reads, computed in tiles of the output's first loop."""
+    stages = stages_of(bound.function)
+    returned = {tensor.name for tensor in bound.function.returns}
+    for consumer in stages.values():
+        if consumer.is_call or consumer.spatial == 0 or consumer.target.name not in returned:
+            continue
+        producers = _private(consumer, stages)
+        if not producers:
+            continue
+        loop = consumer.leaves[0]
+        lo, hi = bound.boxes[consumer.number][consumer.roots[loop]]
+        tiles = [Tiles(consumer.name, loop, rows, producers) for rows in ROWS if rows < hi - lo]
+        yield [Candidate(str(each), partial(Choice.with_tiles, tiles=each)) for each in tiles]
+
+
+def _private(consumer: Stage, stages: dict[str, Stage]) -> tuple[str, ...]:
+    """The stages that only the consumer needs, by itself or by other such stages."""
+    found: dict[str, Stage] = {}
+    for stage in reversed(stages.values()):
+        readers = [reader.name for reader in consumers_of(stage, stages)]
+        within = bool(readers) and all(reader == consumer.name or reader in found for reader in readers)
+        if within and stage.number < consumer.number and not stage.fixed:
+            found[stage.name] = stage
+    return tuple(reversed(found))

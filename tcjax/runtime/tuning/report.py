@@ -1,0 +1,63 @@
+"""What a search tried, told to its user."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from .choices import Choice
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One way to run the kernel: seconds a call (the best of `rounds`), or the `problem` that kept it out."""
+
+    name: str
+    seconds: float | None
+    rounds: int = 0
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """What `Kernel.tune` found. `str()` is a table.
+
+    `planned` and `best` are seconds a call before and after, `choice` is what the kernel now does, `trials` is all
+    that was tried, in order. `stopped` says why the search ended early and is empty where it did not; `saved` is the
+    file that remembers the choice, None where nothing does.
+    """
+
+    kernel: str
+    device: str
+    planned: float | None
+    best: float | None
+    choice: Choice
+    trials: tuple[Trial, ...]
+    stopped: str = ""
+    saved: Path | None = None
+
+    @property
+    def speedup(self) -> float:
+        """How many times faster the choice is than what the planner had decided."""
+        return self.planned / self.best if self.planned and self.best else 1.0
+
+    def __str__(self) -> str:
+        width = max((len(trial.name) for trial in self.trials), default=0)
+        lines = [f"{self.kernel} on {self.device}: {self.choice}, {self.speedup:.2f} times as fast as planned"]
+        lines += [f"  {trial.name:{width}}  {_measured(trial)}" for trial in self.trials]
+        if self.stopped:
+            lines.append(f"stopped early: {self.stopped}")
+        lines.append(f"remembered in {self.saved}" if self.saved else "not remembered on disk")
+        return "\n".join(lines)
+
+
+def _measured(trial: Trial) -> str:
+    if trial.seconds is None:
+        return trial.problem or "not measured"
+    return f"{show_seconds(trial.seconds)} (best of {trial.rounds})"
+
+
+def show_seconds(seconds: float) -> str:
+    """A duration with its unit: ``3.10 ms``."""
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"

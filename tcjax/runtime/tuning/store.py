@@ -1,0 +1,159 @@
+"""The choices of earlier searches, one JSON file each in a directory of the user.
+
+A file is named after its key: the program, types and shapes, the options, the device, and the versions of JAX and of
+tcjax. Whoever looks for another key looks for another file, and writers replace a file as a whole: processes need not
+know of each other.
+"""
+
+import hashlib
+import json
+import os
+import platform
+import tempfile
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jax
+import jaxlib.version
+
+from ... import ir, planning, ranges
+from ...diagnostics import NOWHERE, warn
+from ..fronts import Call, Front
+from .candidates import offers
+from .choices import Choice, from_json, to_json
+from .memory import DIRECTORY, directory
+
+# Counts up when forms or schedules of the same name come to mean something else.
+FORMAT = 1
+_LONGEST = 1 << 20  # Bytes: what is longer is none of our files.
+_warned: set[str] = set()
+
+
+def recall(place: Path, front: Front, call: Call, bound: ranges.Bound) -> Choice | None:
+    """The choice that a directory has for a call; None where it has none that can be used."""
+    key = key_of(front, call, bound)
+    if key is None:
+        return None
+    path = place / name_of(key)
+    try:
+        with path.open("rb") as file:
+            text = file.read(_LONGEST + 1)
+        data = json.loads(text.decode("utf-8"))
+        if data["key"] != key:
+            raise ValueError("it was written for another program")
+        choice = from_json(data["choice"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
+        _warn_once(f"the tuned choice in {path} is ignored: {_words(problem)}")
+        return None
+    if not offers(planning.make_plan(bound), choice):
+        _warn_once(f"the tuned choice in {path} is ignored: this program does not offer {choice}")
+        return None
+    return choice
+
+
+def remember(key: Mapping[str, Any], choice: Choice, about: Mapping[str, Any]) -> Path | None:
+    """The file that now has the choice; None, with a `CompileWarning` once, where it cannot be written.
+
+    With ``TCJAX_CACHE_DIR=""`` nothing is kept, and nothing is said. `about` goes into the file for its readers.
+    """
+    place = directory()
+    if place is None:
+        return None
+    path = place / name_of(key)
+    text = json.dumps({"key": key, "choice": to_json(choice), "about": about}, indent=1, sort_keys=True)
+    temporary = None
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=place, prefix=".", suffix=".tmp")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(temporary, path)
+    except OSError as problem:
+        if temporary is not None and os.path.exists(temporary):
+            os.unlink(temporary)
+        _warn_once(f"tuned choices cannot be kept in {place}: {_words(problem)}. Set {DIRECTORY} to a directory")
+        return None
+    return path
+
+
+def key_of(front: Front, call: Call, bound: ranges.Bound) -> dict[str, Any] | None:
+    """All that the fastest choice depends on; None where there is no device to ask."""
+    device = device_kind()
+    if device is None:
+        return None
+    from ... import __version__
+
+    values = [[name, dtype, list(shape), _digest(data)] for name, dtype, shape, data in call.values]
+    return {
+        "format": FORMAT,
+        "program": _digest(ir.show(bound.function).encode()),
+        "types": list(call.dtypes),
+        "shapes": [list(shape) for shape in call.shapes],
+        "initial": [[name, list(shape)] for name, shape in call.initial],
+        "sizes": [[name, size] for name, size in call.sizes],
+        "values": values,
+        "accumulate": front.options.accumulate,
+        "backend": front.options.backend,
+        "memory": front.options.memory,
+        "assume": [str(assumption) for assumption in front.options.assume],
+        "x64": jax.dtypes.canonicalize_dtype("float64") == "float64",
+        "device": device,
+        "versions": {"jax": jax.__version__, "jaxlib": jaxlib.version.__version__, "tcjax": __version__},
+    }
+
+
+def name_of(key: Mapping[str, Any]) -> str:
+    """The name of the file for a key."""
+    return _digest(json.dumps(key, sort_keys=True).encode())[:32] + ".json"
+
+
+def device_kind() -> str | None:
+    """The device on which a kernel runs by default, as far as speed depends on it; None where there is none."""
+    device = jax.config.jax_default_device  # type: ignore[attr-defined]
+    try:
+        if device is None or isinstance(device, str):
+            device = jax.devices(device)[0]
+    except RuntimeError:
+        return None
+    if device.platform != "cpu":
+        return f"{device.platform}: {device.device_kind}"
+    return f"cpu: {_processor()}, {os.cpu_count()} cores"
+
+
+@cache
+def _processor() -> str:
+    """JAX calls every processor ``cpu``, but several machines may share one directory."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            for line in file:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _words(problem: BaseException) -> str:
+    match problem:
+        case OSError(strerror=str(said)):
+            return said
+        case UnicodeDecodeError() | json.JSONDecodeError() | RecursionError():
+            return "it is no JSON text"
+        case KeyError():
+            return f"it has no entry {problem}"
+        case _:
+            return str(problem)
+
+
+def _warn_once(message: str) -> None:
+    if message not in _warned:
+        _warned.add(message)
+        warn(message, NOWHERE)

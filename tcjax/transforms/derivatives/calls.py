@@ -1,0 +1,196 @@
+"""Calls written out, and other names for a function's own tensors."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from ... import ir
+from ...symbolic import Affine, IndexVar, Size, SizeVar
+
+
+def targets(statement: ir.Statement) -> tuple[str, ...]:
+    """The names of what the statement writes."""
+    return tuple([target.name for target in written(statement)])
+
+
+class Namer:
+    """Names that nothing has yet."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self.taken = set(taken)
+
+    def new(self, name: str) -> str:
+        number, found = 0, name
+        while found in self.taken:
+            number += 1
+            found = f"{name}_{number}"
+        self.taken.add(found)
+        return found
+
+
+# Marks the copies that stand for passing a tensor: this guard holds everywhere.
+AS_PASSED: Final = ir.Domain(guard=ir.Const(True, "bool"))
+
+
+def inlined(function: ir.Function, namer: Namer) -> ir.Function:
+    """The function with the statements of what it calls in place of its calls."""
+    if not any(isinstance(statement, ir.Invoke) for statement in function.statements):
+        return function
+    statements: list[ir.Statement] = []
+    declared = list(function.declared)
+    for statement in function.statements:
+        if not isinstance(statement, ir.Invoke):
+            statements.append(statement)
+            continue
+        callee = inlined(statement.function, namer)
+        tensors: dict[str, ir.Tensor] = {}
+        sizes: dict[SizeVar, Size] = {}
+        for parameter, argument in zip(callee.parameters, statement.arguments, strict=True):
+            # A call passes elements from 0 on, wherever the argument begins.
+            local = replace(argument, name=namer.new(f"{statement.function.name}_{parameter.name}"))
+            tensors[parameter.name] = local
+            statements.append(_passed(argument, local))
+            for size, extent in zip(parameter.shape, argument.shape, strict=True):
+                match size.terms:
+                    case (((SizeVar() as variable,), 1),):
+                        sizes.setdefault(variable, extent)
+                    case _:
+                        pass
+        for inner in callee.statements:
+            for target in written(inner):
+                if target.name not in tensors:
+                    name = namer.new(f"{statement.function.name}_{target.name}")
+                    own = {SizeVar(f"{target.name}.{d}"): Size.of(SizeVar(f"{name}.{d}")) for d in range(target.rank)}
+                    sizes |= own
+                    tensors[target.name] = replace(target, name=name)
+        tensors = {name: replace(t, shape=_shape(t.shape, sizes)) for name, t in tensors.items()}
+        declared += [tensors[tensor.name] for tensor in callee.declared]
+        statements += [_translated(inner, tensors, sizes) for inner in callee.statements]
+        for target, result in zip(statement.targets, callee.returns, strict=True):
+            statements.append(_passed(tensors[result.name], target))
+    return replace(function, statements=tuple(statements), declared=tuple(declared))
+
+
+def passed_on(function: ir.Function) -> Iterator[ir.Tensor]:
+    """What the statements for calls copy."""
+    for statement in function.statements:
+        match statement:
+            case ir.Define(_, indices, ir.Access(source, same), domain) if indices == same and domain == AS_PASSED:
+                yield source
+            case _:
+                pass
+
+
+def _passed(source: ir.Tensor, target: ir.Tensor) -> ir.Define:
+    """``target(i) = source(i)``; the names of its sizes stay its own."""
+    indices = tuple([Affine.of(IndexVar("ijklmnpqrs"[axis % 10], axis // 10)) for axis in range(target.rank)])
+    return ir.Define(target, indices, ir.Access(source, indices), AS_PASSED)
+
+
+def _shape(shape: tuple[Size, ...], sizes: Mapping[SizeVar, Size]) -> tuple[Size, ...]:
+    return tuple([size.substitute(sizes) for size in shape])
+
+
+def written(statement: ir.Statement) -> tuple[ir.Tensor, ...]:
+    return (statement.target,) if isinstance(statement, (ir.Define, ir.Accumulate)) else statement.targets
+
+
+def _translated(
+    statement: ir.Statement, tensors: Mapping[str, ir.Tensor], sizes: Mapping[SizeVar, Size]
+) -> ir.Statement:
+    def expr(node: ir.Expr) -> ir.Expr:
+        match node:
+            case ir.Extent(size):
+                return replace(node, size=size.substitute(sizes))
+            case ir.Access(tensor, indices):
+                return replace(node, tensor=tensors[tensor.name], indices=tuple(map(affine, indices)))
+            case ir.Reduce(ranges=given):
+                rebuilt = ir.rebuild(node, expr)
+                assert isinstance(rebuilt, ir.Reduce)
+                return replace(rebuilt, ranges=tuple(map(range_, given)))
+            case _:
+                return ir.rebuild(node, expr)
+
+    def affine(subscript: Affine) -> Affine:
+        return subscript.rewrite(
+            lambda atom: ir.Data(expr(atom.expr)) if isinstance(atom, ir.Data) else atom,
+            lambda size: size.substitute(sizes),
+        )
+
+    def range_(given: ir.Range) -> ir.Range:
+        return replace(given, lo=affine(given.lo), hi=affine(given.hi))
+
+    match statement:
+        case ir.Define() | ir.Accumulate():
+            guard = statement.domain.guard
+            domain = ir.Domain(
+                tuple(map(range_, statement.domain.ranges)),
+                None if guard is None else expr(guard),
+                tuple(map(expr, statement.domain.exists)),
+            )
+            return replace(
+                statement,
+                target=tensors[statement.target.name],
+                indices=tuple(map(affine, statement.indices)),
+                value=expr(statement.value),
+                domain=domain,
+            )
+        case ir.ApplyForeign(targets, _, arguments):
+            return replace(
+                statement,
+                targets=tuple([tensors[target.name] for target in targets]),
+                arguments=tuple([tensors[argument.name] for argument in arguments]),
+            )
+        case ir.Invoke(targets, _, arguments):
+            return replace(
+                statement,
+                targets=tuple([tensors[target.name] for target in targets]),
+                arguments=tuple([tensors[argument.name] for argument in arguments]),
+            )
+
+
+def apart(function: ir.Function, wanted: Collection[str], namer: Namer) -> ir.Function:
+    """The same function with other names for its own tensors that are `wanted`, and names for sizes without one."""
+    inputs = {parameter.name for parameter in function.parameters}
+    tensors = {tensor.name: tensor for tensor in function.parameters}
+    sizes: dict[SizeVar, Size] = {}
+    for parameter in function.parameters:
+        for size in parameter.shape:
+            for variable in size.variables():
+                if "." in variable.name:
+                    sizes.setdefault(variable, Size.of(SizeVar(namer.new(variable.name.replace(".", "_")))))
+    for statement in function.statements:
+        for target in written(statement):
+            if target.name not in tensors:
+                name = namer.new(target.name) if target.name in wanted else target.name
+                for dimension in range(target.rank):
+                    own = SizeVar(f"{target.name}.{dimension}")
+                    if name != target.name:
+                        sizes.setdefault(own, Size.of(SizeVar(f"{name}.{dimension}")))
+                tensors[target.name] = replace(target, name=name)
+    tensors = {name: replace(t, shape=_shape(t.shape, sizes)) for name, t in tensors.items()}
+    assert inputs <= tensors.keys()
+
+    def each(found: Iterable[ir.Tensor]) -> tuple[ir.Tensor, ...]:
+        return tuple([tensors[tensor.name] for tensor in found])
+
+    return replace(
+        function,
+        parameters=each(function.parameters),
+        returns=each(function.returns),
+        statements=tuple([_translated(statement, tensors, sizes) for statement in function.statements]),
+        initial=each(function.initial),
+        declared=each(function.declared),
+    )
+
+
+def names_in(function: ir.Function) -> Collection[str]:
+    """The names of tensors, sizes and functions."""
+    names = {tensor.name for tensor in (*function.parameters, *function.returns, *function.declared)}
+    for tensor in (*function.parameters, *function.returns, *function.declared):
+        names |= {variable.name for size in tensor.shape for variable in size.variables()}
+    for statement in function.statements:
+        names |= {target.name for target in written(statement)}
+        if isinstance(statement, ir.Invoke):
+            names |= {*names_in(statement.function), statement.function.name}
+    return names

@@ -1,0 +1,187 @@
+"""Steps as statements: what is needed of them, with the ranges that inference would not find."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from ... import ir, ranges
+from ...diagnostics import CompileError
+from ...ir import Reducer
+from ...symbolic import Affine, IndexVar, Interval, Size, SizeVar
+from .calls import targets
+from .steps import Place, Step, zeroed
+
+Sizes = Mapping[SizeVar, Size]
+
+
+def needed(steps: Sequence[Step], results: Iterable[ir.Tensor]) -> tuple[Step, ...]:
+    """The steps without those that no result needs."""
+    wanted = {tensor.name for tensor in results}
+    kept: list[Step] = []
+    for step in reversed(steps):
+        if wanted & set(targets(step.statement)):
+            kept.append(step)
+            wanted |= _reads(step.statement)
+    return tuple(reversed(kept))
+
+
+def clauses(function: ir.Function, steps: Sequence[Step], places: Mapping[str, Place], sizes: Sizes) -> ir.Function:
+    """The function with the steps as statements, and no range that inference finds.
+
+    `places` are the logical ranges of the tensors' dimensions, `sizes` names for formulas: a range that is found by
+    that name is the right one.
+    """
+    statements: list[ir.Statement] = []
+    tensors = {parameter.name: parameter for parameter in function.parameters}
+    for step in steps:
+        statement = step.statement
+        if isinstance(statement, (ir.Define, ir.Accumulate)):
+            statement = _in_brackets(statement)
+            statement = _Clauses(function, tensors, step, places, sizes).shortest(statement)
+            tensors[statement.target.name] = statement.target
+        elif isinstance(statement, ir.ApplyForeign):
+            tensors |= {target.name: target for target in statement.targets}
+        statements.append(statement)
+    return replace(function, statements=tuple(statements))
+
+
+def _in_brackets(statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumulate:
+    """``O(i) = sum[j](e - c)`` for ``O(i) +=! e - c``, which a reader may take for a sum of `e` alone."""
+    if not isinstance(statement, ir.Accumulate) or statement.reducer is not Reducer.SUM or not statement.reduction:
+        return statement
+    reduction = frozenset(statement.reduction)
+    if len({ir.free_indices(term) & reduction for term in _summands(statement.value)}) == 1:
+        return statement
+    value, guard = statement.value, statement.domain.guard
+    reduce = ir.Reduce(
+        Reducer.SUM, statement.reduction, (), guard, value, None, statement.accumulate, value.dtype, span=statement.span
+    )
+    bare = [index.bare for index in statement.indices]
+    is_whole = statement.restart and None not in bare and len(set(bare)) == len(bare)
+    if is_whole and value.dtype == statement.target.dtype:
+        return ir.Define(statement.target, statement.indices, reduce)
+    return replace(statement, reduction=(), value=reduce, domain=ir.Domain())
+
+
+def _summands(expr: ir.Expr) -> list[ir.Expr]:
+    match expr:
+        case ir.Binary("+" | "-", left, right):
+            return [*_summands(left), *_summands(right)]
+        case _:
+            return [expr]
+
+
+class _Clauses:
+    """One statement after others, of which all that counts is where their tensors are."""
+
+    def __init__(
+        self,
+        function: ir.Function,
+        tensors: Mapping[str, ir.Tensor],
+        step: Step,
+        places: Mapping[str, Place],
+        sizes: Sizes,
+    ) -> None:
+        self.step = step
+        self.sizes = sizes
+        target = targets(step.statement)[0]
+        inputs = {parameter.name for parameter in function.parameters}
+        known = [name for name in sorted({*_reads(step.statement), target}) if name in tensors and name not in inputs]
+        fills = [zeroed(tensors[name], places[name]) for name in known]
+        declared = tuple([t for t in function.declared if t.name == target and target not in tensors])
+        self.function = replace(function, returns=(), declared=declared)
+        self.before = tuple([_with(_formula(fill), fill.intervals) for fill in fills])
+
+    def shortest(self, statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumulate:
+        every = _indices(statement)
+        whole = self.found(_with(statement, self.given(every)))
+        if whole is None:
+            return _with(statement, self.given(every))
+        kept = list(every)
+        # What is inferred has to fill what is declared.
+        fixed = [index for index in (subscript.bare for subscript in statement.indices) if index is not None]
+        fixed = fixed if self.function.declared else []
+        if self.found(_with(statement, self.given(fixed))) == whole:
+            return _with(statement, self.given(fixed))
+        for index in every:
+            if index in fixed:
+                continue
+            fewer = [other for other in kept if other != index]
+            if self.found(_with(statement, self.given(fewer))) == whole:
+                kept = fewer
+        return _with(statement, self.given(kept))
+
+    def given(self, indices: Iterable[IndexVar]) -> dict[IndexVar, Interval]:
+        return {index: self.step.intervals[index] for index in indices}
+
+    def found(self, statement: ir.Define | ir.Accumulate) -> object:
+        """The ranges of the statement's indices, and where its target is; None where inference finds none."""
+        try:
+            known = ranges.infer_ranges(replace(self.function, statements=(*self.before, statement)))
+        except CompileError:
+            return None
+        intervals = known.statements[-1].intervals
+        place = known.locals[statement.target.name]
+        return {index: self.said(interval) for index, interval in intervals.items()}, [*map(self.said, place)]
+
+    def said(self, interval: Interval | None) -> Interval | None:
+        return None if interval is None else interval.substitute(self.sizes)
+
+
+def _formula(step: Step) -> ir.Define | ir.Accumulate:
+    assert isinstance(step.statement, (ir.Define, ir.Accumulate))
+    return step.statement
+
+
+def _reads(statement: ir.Statement) -> set[str]:
+    match statement:
+        case ir.Define() | ir.Accumulate():
+            exprs = [statement.value, *[data.expr for index in statement.indices for data in ir.data_atoms(index)]]
+            if statement.domain.guard is not None:
+                exprs.append(statement.domain.guard)
+            return {access.tensor.name for expr in exprs for access in ir.accesses(expr)}
+        case ir.Invoke(_, _, arguments) | ir.ApplyForeign(_, _, arguments):
+            return {argument.name for argument in arguments}
+
+
+def _indices(statement: ir.Define | ir.Accumulate) -> tuple[IndexVar, ...]:
+    """The indices of a statement, those of inline reductions last."""
+    found = [index for subscript in statement.indices for index in sorted(subscript.variables, key=str)]
+    if isinstance(statement, ir.Accumulate):
+        found += statement.reduction
+    for expr in _expressions(statement):
+        for node in ir.walk(expr):
+            if isinstance(node, ir.Reduce):
+                found += node.indices
+    return tuple(dict.fromkeys(found))
+
+
+def _expressions(statement: ir.Define | ir.Accumulate) -> list[ir.Expr]:
+    guard = statement.domain.guard
+    data = [data.expr for index in statement.indices for data in ir.data_atoms(index)]
+    return [statement.value, *([] if guard is None else [guard]), *data]
+
+
+def _with(statement: ir.Define | ir.Accumulate, given: Mapping[IndexVar, Interval]) -> ir.Define | ir.Accumulate:
+    """The statement with these ranges, each where its index is bound."""
+
+    def expr(node: ir.Expr) -> ir.Expr:
+        node = ir.rebuild(node, expr)
+        if isinstance(node, ir.Reduce):
+            return replace(node, ranges=_ranges(node.indices, given))
+        return node
+
+    outer = [index for subscript in statement.indices for index in sorted(subscript.variables, key=str)]
+    if isinstance(statement, ir.Accumulate):
+        outer += statement.reduction
+    guard = statement.domain.guard
+    domain = ir.Domain(_ranges(tuple(dict.fromkeys(outer)), given), None if guard is None else expr(guard))
+    indices = tuple([_affine(index, expr) for index in statement.indices])
+    return replace(statement, indices=indices, value=expr(statement.value), domain=domain)
+
+
+def _affine(affine: Affine, visit: Callable[[ir.Expr], ir.Expr]) -> Affine:
+    return affine.rewrite(lambda atom: ir.Data(visit(atom.expr)) if isinstance(atom, ir.Data) else atom)
+
+
+def _ranges(indices: tuple[IndexVar, ...], given: Mapping[IndexVar, Interval]) -> tuple[ir.Range, ...]:
+    return tuple([ir.Range(i, Affine.of(given[i].lo), Affine.of(given[i].hi)) for i in indices if i in given])

@@ -1,0 +1,297 @@
+"""Reads turned round: what they receive, as one statement for each tensor element.
+
+``O(h) +=! x(h + kh) * w(kh)`` gives ``d_x(p) +=! d_O(p - kh) * w(kh)`` where ``p - kh`` is an h.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ... import ir
+from ...ir import Reducer
+from ...symbolic import Affine, AffineLike, AtLeastZero, IndexVar, Interval, Size, clamp
+from ...symbolic.affine import Atom
+from .arithmetic import both, choose, compare, conjuncts, constant, plus, times
+from .backward import Occurrence
+from .scope import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """``target[indices] += value`` over all else, where the `guard` holds."""
+
+    target: ir.Tensor
+    indices: tuple[Affine, ...]
+    reduction: tuple[IndexVar, ...]
+    value: ir.Expr
+    guard: ir.Expr | None
+
+
+@dataclass(slots=True)
+class Inversion:
+    """Statements that gather what reads receive.
+
+    `places` are the logical ranges of the tensors' dimensions. Of the indices that a subscript allows to solve for, one
+    of `axes` goes first: what is left to reduce is then the smaller part.
+    """
+
+    scope: Scope
+    places: Mapping[str, tuple[Interval, ...]]
+    axes: frozenset[IndexVar]
+    new: dict[tuple[str, int], list[IndexVar]] = field(default_factory=dict)
+
+    def receipt(self, occurrence: Occurrence, target: ir.Tensor) -> Receipt:
+        """What the read's tensor receives there, in `target`."""
+        access = occurrence.access
+        place = self.places[access.tensor.name]
+        left = list(access.indices)
+        solutions: list[Solution] = []
+        guard: ir.Expr | None = None
+        taken = {subscript.bare for subscript in left if subscript.bare is not None}
+        for dimension in range(len(left)):
+            subscript = left[dimension]
+            if subscript.bare is not None and subscript.bare in taken:
+                continue
+            solved = None if subscript.is_data else self.solved(subscript, taken)
+            if solved is None:
+                left[dimension] = _inside(subscript, place[dimension]) if subscript.is_data else subscript
+                taken |= subscript.variables
+                continue
+            index, weight = solved
+            position = self.position(access.tensor.name, dimension, index, self.image(subscript, place[dimension]))
+            solution = Solution(index, weight, subscript, position)
+            guard = moved(guard, [solution]) if guard is not None else None
+            for test in self.within(solution):
+                guard = both(guard, test)
+            solutions.append(solution)
+            left = [solution.apply(other) for other in left]
+            taken.add(position)
+        return self.finished(occurrence, target, tuple(left), solutions, guard)
+
+    def finished(
+        self,
+        occurrence: Occurrence,
+        target: ir.Tensor,
+        left: tuple[Affine, ...],
+        solutions: Sequence["Solution"],
+        guard: ir.Expr | None,
+    ) -> Receipt:
+        value = moved(occurrence.value, solutions)
+        given = None if occurrence.guard is None else moved(occurrence.guard, solutions)
+        guard = _all([test for test in conjuncts(both(guard, given)) if not self.always(test)])
+        on_the_left = frozenset[IndexVar]().union(*(subscript.variables for subscript in left))
+        gone = {solution.index for solution in solutions}
+        rest = [index for index in occurrence.bound if index not in gone and index not in on_the_left]
+        used = ir.free_indices(value) | (frozenset() if guard is None else ir.free_indices(guard))
+        repeated = [index for index in rest if index not in used]
+        if repeated:
+            value = times(value, self.scope.count(repeated, value.dtype))
+        return Receipt(target, left, tuple(index for index in rest if index in used), value, guard)
+
+    def solved(self, subscript: Affine, taken: Collection[IndexVar]) -> tuple[IndexVar, int] | None:
+        """The index for which the subscript is solved, and its weight."""
+        hidden = frozenset[IndexVar]().union(
+            *(Affine.of(atom).variables for atom, _ in subscript.terms if not isinstance(atom, IndexVar))
+        )
+        found: list[tuple[IndexVar, int]] = []
+        for atom, weight in subscript.terms:
+            factor = weight.constant
+            if isinstance(atom, IndexVar) and atom not in hidden and atom not in taken and factor is not None:
+                found.append((atom, factor))
+        if all(abs(factor) > 1 for _, factor in found) and len(subscript.terms) == 1:
+            # Its places are all different.
+            return None
+        found = [(index, factor) for index, factor in found if abs(factor) == 1 or index in self.axes]
+        return max(found, key=lambda pair: self.rank(*pair)) if found else None
+
+    def rank(self, index: IndexVar, weight: int) -> tuple[bool, bool, int]:
+        """What is better to solve for: long axes of the result, without a division."""
+        extent = self.scope.ranges[index].extent.constant
+        return index in self.axes, abs(weight) == 1, extent or 0
+
+    def position(self, tensor: str, dimension: int, like: IndexVar, interval: Interval) -> IndexVar:
+        """The index that runs over elements of a dimension."""
+        known = self.new.setdefault((tensor, dimension), [])
+        for index in known:
+            if self.scope.ranges[index] == interval:
+                return index
+        known.append(self.scope.new(like, interval))
+        return known[-1]
+
+    def image(self, subscript: Affine, place: Interval) -> Interval:
+        """The elements that a subscript can name, as far as that is simple to say; else all."""
+        ends = self.ends(subscript)
+        if ends is None:
+            return place
+        if ends.is_constant and place.is_constant:
+            found = place.intersect(ends)
+            return found if (found.extent.constant or 0) > 0 else Interval(place.lo, place.lo)
+        inside = (ends.lo - place.lo).is_nonnegative and (place.hi - ends.hi).is_nonnegative
+        return ends if inside else place
+
+    def ends(self, affine: Affine) -> Interval | None:
+        """The least value of a linear subscript and what is above its greatest."""
+        lo = hi = affine.base
+        for atom, weight in affine.terms:
+            factor = weight.constant
+            if not isinstance(atom, IndexVar) or factor is None or atom not in self.scope.ranges:
+                return None
+            first, last = self.scope.ranges[atom].lo, self.scope.ranges[atom].hi - 1
+            lo += (first if factor > 0 else last) * factor
+            hi += (last if factor > 0 else first) * factor
+        return Interval(lo, hi + 1)
+
+    def within(self, solution: "Solution") -> Iterable[ir.Expr]:
+        """The conditions for an element to be read by some value of the index, those apart that always hold."""
+        interval, step = self.scope.ranges[solution.index], abs(solution.weight)
+        # The index times the step.
+        multiple = solution.multiple
+        lo, hi = interval.lo * step, (interval.hi - 1) * step + 1
+        ends = self.ends(multiple)
+        if ends is None or not (ends.lo - lo).is_nonnegative:
+            yield _at_least(multiple, lo)
+        if ends is None or not (hi - ends.hi).is_nonnegative:
+            yield _below(multiple, hi)
+        if step > 1:
+            yield compare("==", ir.integer((multiple - lo).remainder(step)), constant(0, "int32"))
+
+    def always(self, test: ir.Expr) -> bool:
+        """Whether the ranges alone make a comparison hold."""
+        match ir.condition_of(test):
+            case AtLeastZero(affine) if not affine.is_data:
+                ends = self.ends(affine)
+                return ends is not None and ends.lo.is_nonnegative
+            case _:
+                return False
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """``subscript == position``, in which the index has this weight, solved for the index."""
+
+    index: IndexVar
+    weight: int
+    subscript: Affine
+    position: IndexVar
+
+    @property
+    def multiple(self) -> Affine:
+        """The index times the size of its weight."""
+        rest = self.subscript - Affine.of(self.index).scale(self.weight)
+        return (Affine.of(self.position) - rest).scale(1 if self.weight > 0 else -1)
+
+    @property
+    def value(self) -> Affine:
+        """The index, where it is whole."""
+        return self.multiple.quotient(abs(self.weight))
+
+    def apply(self, affine: Affine) -> Affine:
+        """The expression in terms of the position."""
+        if self.index not in affine.variables:
+            return affine
+        if affine.weight(self.index) == self.subscript.weight(self.index):
+            # So that ``2*((p - k) / 2) + k`` is p.
+            affine = affine - self.subscript + self.position
+
+        def atom(inner: Atom) -> AffineLike:
+            if isinstance(inner, IndexVar):
+                return self.value if inner == self.index else inner
+            return ir.Data(moved(inner.expr, [self])) if isinstance(inner, ir.Data) else inner
+
+        return affine.rewrite(atom) if self.index in affine.variables else affine
+
+
+def gathered(receipts: Iterable[Receipt]) -> list[Receipt]:
+    """One receipt of those that differ in values and guards only."""
+    found: dict[object, Receipt] = {}
+    for receipt in receipts:
+        key = receipt.target.name, receipt.indices, frozenset(receipt.reduction)
+        known = found.get(key)
+        found[key] = receipt if known is None else _joined(known, receipt)
+    return list(found.values())
+
+
+def formula(receipt: Receipt, *, restart: bool) -> ir.Accumulate:
+    accumulate = ir.types.accumulator(receipt.target.dtype)
+    return ir.Accumulate(
+        receipt.target,
+        receipt.indices,
+        Reducer.SUM,
+        restart,
+        receipt.reduction,
+        receipt.value,
+        accumulate,
+        ir.Domain(guard=receipt.guard),
+    )
+
+
+def moved(expr: ir.Expr, solutions: Sequence[Solution]) -> ir.Expr:
+    """The expression in terms of the positions for which indices were solved, one after the other."""
+    for solution in solutions:
+        expr = _moved(expr, solution)
+    return expr
+
+
+def _moved(expr: ir.Expr, solution: Solution) -> ir.Expr:
+    match expr:
+        case ir.Index(variable) if variable == solution.index:
+            return ir.integer(solution.value)
+        case ir.Access(_, indices):
+            return replace(expr, indices=tuple([solution.apply(index) for index in indices]))
+        case ir.Reduce(ranges=ranges):
+            assert not ranges, "given ranges are guards by now"
+            return ir.rebuild(expr, lambda child: _moved(child, solution))
+        case _:
+            return ir.rebuild(expr, lambda child: _moved(child, solution))
+
+
+def _inside(subscript: Affine, place: Interval) -> Affine:
+    """Where a read that data decides really reads: such a subscript is clamped."""
+    return clamp("max", (clamp("min", (subscript, place.hi - 1)), place.lo))
+
+
+def _joined(left: Receipt, right: Receipt) -> Receipt:
+    """Both in one sum: what holds for both is the guard, the rest of each a choice."""
+    mine, others = conjuncts(left.guard), conjuncts(right.guard)
+    common = [part for part in mine if part in others]
+    value = plus(_chosen(left.value, mine, common), _chosen(right.value, others, common))
+    return replace(left, value=value, guard=_all(common))
+
+
+def _chosen(value: ir.Expr, parts: Sequence[ir.Expr], common: Sequence[ir.Expr]) -> ir.Expr:
+    own = _all([part for part in parts if part not in common])
+    return value if own is None else choose(own, value, constant(0, value.dtype))
+
+
+def _all(parts: Iterable[ir.Expr]) -> ir.Expr | None:
+    result: ir.Expr | None = None
+    for part in parts:
+        result = both(result, part)
+    return result
+
+
+def _at_least(value: Affine, end: Size) -> ir.Expr:
+    """``end <= value``, each side without negative terms."""
+    low, high = _sides(value - end)
+    return compare("<=", ir.integer(low), ir.integer(high))
+
+
+def _below(value: Affine, end: Size) -> ir.Expr:
+    low, high = _sides(Affine.of(end) - value)
+    return compare("<", ir.integer(low), ir.integer(high))
+
+
+def _sides(difference: Affine) -> tuple[Affine, Affine]:
+    """``(a, b)`` with ``b - a`` the difference, neither with negative weights."""
+    low, high = Affine.of(0), Affine.of(0)
+    for atom, weight in difference.terms:
+        factor = weight.constant
+        if factor is not None and factor < 0:
+            low += Affine.of(atom).scale(-factor)
+        else:
+            high += Affine.of(atom).scale(weight)
+    for monomial, factor in difference.base.terms:
+        if factor < 0:
+            low += Size(((monomial, -factor),))
+        else:
+            high += Size(((monomial, factor),))
+    return low, high

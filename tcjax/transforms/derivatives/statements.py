@@ -1,0 +1,135 @@
+"""Derivatives of one reduction or expression, whose sizes are numbers."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ... import ir
+from ...symbolic import Affine, IndexVar, Interval, Size
+from .backward import Backward
+from .forward import Forward
+from .hoisting import reduction
+from .inversion import Inversion, formula, gathered
+from .scope import Scope
+
+Box = Mapping[IndexVar, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A statement and the range of each of its indices, inline reductions' too; its domain has no ranges."""
+
+    statement: ir.Define | ir.Accumulate
+    box: Box
+
+
+@dataclass(frozen=True, slots=True)
+class Derivative:
+    """The tangent of a reduction at every point of its axes: None where nothing changes.
+
+    It is linear in the tangent tensors. It reads the targets of `before`, which depend on the primal tensors only, and
+    have one dimension for each axis, from the axis' first value on, as the result has.
+    """
+
+    before: tuple[Formula, ...]
+    value: ir.Expr | None
+    box: Box
+
+
+def tangent(
+    reduce: ir.Reduce,
+    axes: tuple[IndexVar, ...],
+    box: Box,
+    result: ir.Tensor,
+    active: Mapping[str, ir.Tensor],
+) -> Derivative:
+    """How ``result(axes) = reduce`` changes with the tensors of `active`, which has the tangent tensor for each name.
+
+    Raises `CompileError` (TC0309) for a function whose derivative has no name.
+    """
+    scope = _scope(box)
+    before: dict[str, Formula] = {}
+    subscripts = tuple(map(Affine.of, axes))
+
+    def keep(name: str, needed: ir.Reduce) -> ir.Expr:
+        if not name:
+            return ir.Access(result, subscripts)
+        target = ir.Tensor(f"{result.name}.{name}", needed.dtype, result.shape)
+        before[name] = Formula(reduction(target, subscripts, needed), {})
+        return ir.Access(target, subscripts)
+
+    value = Forward(scope, active).tangent(reduce, frozenset(axes), keep)
+    if value is None:
+        return Derivative((), None, {})
+    found = {index: _ends(interval) for index, interval in scope.ranges.items()}
+    formulas = tuple([Formula(kept.statement, _used(kept.statement, found)) for kept in before.values()])
+    return Derivative(formulas, value, _of(value, axes, found))
+
+
+def adjoint(
+    value: ir.Expr,
+    axes: tuple[IndexVar, ...],
+    box: Box,
+    cotangent: ir.Tensor,
+    wrt: Mapping[str, ir.Tensor],
+    origins: Mapping[str, tuple[int, ...]] = {},
+) -> tuple[Formula, ...]:
+    """What the tensors that `value` reads receive, given the cotangent of ``(axes) -> value``.
+
+    `wrt` has the tensor that receives for each tensor by name; one that no statement writes receives nothing. The
+    first statement of a target restarts it, the others add to it. `origins` are the subscripts of the tensors' first
+    elements (without: 0). Raises `CompileError` (TC0309) for a function whose derivative has no name.
+    """
+    scope = _scope(box)
+    given = ir.Access(cotangent, tuple(map(Affine.of, axes)))
+    places = {name: _places(tensor, origins.get(name)) for name, tensor in wrt.items()}
+    inversion = Inversion(scope, places, frozenset(axes))
+    occurrences = Backward(scope, wrt).pull(value, given, axes)
+    receipts = gathered([inversion.receipt(found, wrt[found.access.tensor.name]) for found in occurrences])
+    order = list(wrt)
+    names = {tensor.name: number for number, tensor in enumerate(wrt[name] for name in order)}
+    receipts.sort(key=lambda receipt: names[receipt.target.name])
+    found = {index: _ends(interval) for index, interval in scope.ranges.items()}
+    formulas: list[Formula] = []
+    started: set[str] = set()
+    for receipt in receipts:
+        statement = formula(receipt, restart=receipt.target.name not in started)
+        started.add(receipt.target.name)
+        formulas.append(Formula(statement, _used(statement, found)))
+    return tuple(formulas)
+
+
+def _scope(box: Box) -> Scope:
+    return Scope({index: Interval.of(*ends) for index, ends in box.items()})
+
+
+def _ends(interval: Interval) -> tuple[int, int]:
+    lo, hi = interval.lo.constant, interval.hi.constant
+    assert lo is not None and hi is not None, "sizes are numbers here"
+    return lo, hi
+
+
+def _places(tensor: ir.Tensor, origin: tuple[int, ...] | None) -> tuple[Interval, ...]:
+    starts = origin or (0,) * tensor.rank
+    return tuple([Interval(Size.of(start), extent + start) for start, extent in zip(starts, tensor.shape, strict=True)])
+
+
+def _used(statement: ir.Define | ir.Accumulate, box: Box) -> Box:
+    left = frozenset[IndexVar]().union(*(subscript.variables for subscript in statement.indices))
+    reduction = statement.reduction if isinstance(statement, ir.Accumulate) else ()
+    data = [atom.expr for subscript in statement.indices for atom in ir.data_atoms(subscript)]
+    exprs = [statement.value, *data, *([] if statement.domain.guard is None else [statement.domain.guard])]
+    return _of_all(exprs, (*left, *reduction), box)
+
+
+def _of(expr: ir.Expr, axes: Iterable[IndexVar], box: Box) -> Box:
+    return _of_all([expr], axes, box)
+
+
+def _of_all(exprs: Iterable[ir.Expr], indices: Iterable[IndexVar], box: Box) -> Box:
+    used = set(indices)
+    for expr in exprs:
+        used |= ir.free_indices(expr)
+        for node in ir.walk(expr):
+            if isinstance(node, ir.Reduce):
+                used |= set(node.indices)
+    return {index: ends for index, ends in box.items() if index in used}

@@ -1,0 +1,225 @@
+"""A function as a list of steps: no calls, no given ranges, and a tensor of its own for every state of a tensor."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from ... import ir, ranges
+from ...diagnostics import Code, CompileError
+from ...ir import Reducer
+from ...symbolic import Affine, IndexVar, Interval, Size
+from ..guards import guard_ranges
+from .calls import AS_PASSED, Namer, inlined, passed_on, targets
+
+Place = tuple[Interval, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A statement without given ranges, and the range of each of its indices.
+
+    `is_partial` says that it goes on from the elements that its target has (which another step has put there).
+    """
+
+    statement: ir.Statement
+    intervals: Mapping[IndexVar, Interval] = field(default_factory=dict)
+    is_partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The steps of a function; `places` are the logical ranges of all tensors' dimensions, `last` the final states."""
+
+    steps: tuple[Step, ...]
+    places: Mapping[str, Place]
+    last: Mapping[str, ir.Tensor]
+
+
+def flattened(function: ir.Function, namer: Namer) -> Steps:
+    """The steps. Raises `CompileError` (TC0309) where a range has no formula."""
+    # Without an initial value, an output starts from the identity.
+    flat = replace(inlined(function, namer), initial=())
+    known = ranges.infer_ranges(flat)
+    for source in passed_on(flat):
+        if any(interval is not None and interval.lo != Size.of(0) for interval in known.locals.get(source.name, ())):
+            raise CompileError(
+                Code.NO_DERIVATIVE,
+                f"`{source.name}` is passed to a definition, or back, and does not begin at 0",
+                source.span,
+                help="write it from 0 on, or write the called definition's statements here",
+            )
+    places = {p.name: tuple([Interval(Size.of(0), size) for size in p.shape]) for p in flat.parameters}
+    for name, intervals in known.locals.items():
+        places[name] = tuple([_formula(interval, flat, name) for interval in intervals])
+    return _Versions(flat, known, namer, places).steps()
+
+
+def _formula(interval: Interval | None, function: ir.Function, what: str) -> Interval:
+    if interval is None:
+        raise CompileError(
+            Code.NO_DERIVATIVE,
+            f"the range of `{what}` depends on sizes in a way that has no formula",
+            function.span,
+            help="give it a range, `where i in 0:N`",
+        )
+    return interval
+
+
+class _Versions:
+    """Each statement that changes a tensor writes a new one, into which it was copied."""
+
+    def __init__(
+        self, function: ir.Function, known: ranges.SymbolicRanges, namer: Namer, places: dict[str, Place]
+    ) -> None:
+        self.function = function
+        self.known = known
+        self.namer = namer
+        self.places = places
+        self.current: dict[str, ir.Tensor] = {p.name: p for p in function.parameters}
+        self.declared = {tensor.name for tensor in function.declared}
+        self.found: list[Step] = []
+
+    def steps(self) -> Steps:
+        for statement, solved in zip(self.function.statements, self.known.statements, strict=True):
+            match statement:
+                case ir.Define() | ir.Accumulate():
+                    intervals = {
+                        index: _formula(interval, self.function, str(index))
+                        for index, interval in solved.intervals.items()
+                    }
+                    self.formula(statement, intervals)
+                case ir.ApplyForeign(targets, _, arguments):
+                    given = tuple([self.current[argument.name] for argument in arguments])
+                    self.found.append(Step(replace(statement, arguments=given)))
+                    self.current |= {target.name: target for target in targets}
+                case ir.Invoke():
+                    raise AssertionError("calls are inlined")
+        return Steps(tuple(self.found), self.places, self.current)
+
+    def formula(self, statement: ir.Define | ir.Accumulate, intervals: Mapping[IndexVar, Interval]) -> None:
+        plain = guard_ranges(replace(statement, domain=ir.Domain()) if statement.domain == AS_PASSED else statement)
+        plain = _reading(replace(plain, domain=replace(plain.domain, exists=())), self.current)
+        target, before = statement.target, self.current.get(statement.target.name)
+        is_first = before is None or self.covers(plain, intervals, self.places[before.name])
+        if before is not None and is_first:
+            target = replace(target, name=self.namer.new(f"{target.name}_next"))
+            self.places[target.name] = self.places[before.name]
+        elif before is not None:
+            target = replace(target, name=self.namer.new(f"{target.name}_next"))
+            self.places[target.name] = self.places[before.name]
+            self.found.append(copied(before, target, self.places[target.name]))
+        elif target.name in self.declared and not self.covers(plain, intervals, self.places[target.name]):
+            # What no statement writes is zero, in the whole declared shape.
+            self.found.append(zeroed(target, self.places[target.name]))
+        plain = replace(plain, target=target)
+        if isinstance(plain, ir.Accumulate) and (is_first or before is None or _replaces(plain)):
+            plain = replace(plain, restart=True)
+        if isinstance(plain, ir.Accumulate) and not plain.restart and plain.reducer is not Reducer.SUM:
+            assert before is not None
+            plain = self.joined(plain, before, intervals)
+        is_partial = any(target.name in targets(step.statement) for step in self.found)
+        self.found.append(Step(as_reduction(plain), intervals, is_partial))
+        self.current[statement.target.name] = target
+
+    def covers(
+        self, statement: ir.Define | ir.Accumulate, intervals: Mapping[IndexVar, Interval], place: Place
+    ) -> bool:
+        """Whether the statement gives every element a new value."""
+        bare = [index.bare for index in statement.indices]
+        if None in bare or len(set(bare)) < len(bare):
+            return False
+        if isinstance(statement, ir.Define) and statement.domain.guard is not None:
+            return False
+        if isinstance(statement, ir.Accumulate) and not statement.restart and statement.reducer in ir.JOINS:
+            return False
+        if isinstance(statement, ir.Accumulate) and not statement.restart and statement.domain.guard is not None:
+            return False
+        return all(index is not None and intervals[index] == p for index, p in zip(bare, place, strict=True))
+
+    def joined(self, statement: ir.Accumulate, before: ir.Tensor, intervals: Mapping[IndexVar, Interval]) -> ir.Define:
+        """``T(i) *= e`` as ``T(i) = T(i) * part(i)``, after ``part(i) *=! e``."""
+        target, indices = statement.target, statement.indices
+        bare = [index.bare for index in indices]
+        if None in bare or len(set(bare)) < len(bare) or statement.reducer not in ir.JOINS:
+            raise CompileError(
+                Code.NO_DERIVATIVE,
+                f"`{target.name}` goes on by `{statement.reducer.value}`, which has no derivative here",
+                statement.span,
+                help="accumulate into a tensor of its own with `!`, and join the two in a statement after that",
+            )
+        part = replace(target, name=self.namer.new(f"{target.name}_part"))
+        self.places[part.name] = tuple([intervals[index] for index in bare if index is not None])
+        alone = replace(statement, target=part, restart=True)
+        self.found.append(Step(alone, intervals))
+        operator = ir.JOINS[statement.reducer]
+        value = ir.Binary(operator, ir.Access(before, indices), ir.Access(part, indices), target.dtype)
+        return ir.Define(target, indices, value)
+
+
+def _replaces(statement: ir.Accumulate) -> bool:
+    """Whether a reduction that cannot go on from a value replaces it everywhere."""
+    restarts = (Reducer.MEAN, Reducer.ARGMIN, Reducer.ARGMAX)
+    return statement.reducer in restarts and statement.domain.guard is None
+
+
+def as_reduction(statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumulate:
+    """``O(i) = sum[k](e)`` as ``O(i) +=! e``."""
+    match statement:
+        case ir.Define(target, indices, ir.Reduce() as reduce, ir.Domain((), None)) if reduce.rank is None:
+            if reduce.dtype != target.dtype or {None} & {i.bare for i in indices} or len(set(indices)) < len(indices):
+                return statement
+            if reduce.reducer in (Reducer.ARGMIN, Reducer.ARGMAX) or reduce.ranges:
+                return statement
+            if not ir.free_indices(reduce.body).issuperset(reduce.indices):
+                return statement
+            domain = ir.Domain(guard=reduce.guard)
+            return ir.Accumulate(
+                target, indices, reduce.reducer, True, reduce.indices, reduce.body, reduce.accumulate, domain
+            )
+        case _:
+            return statement
+
+
+def whole(tensor: ir.Tensor, place: Place) -> tuple[tuple[Affine, ...], dict[IndexVar, Interval]]:
+    """An index for each dimension, and its range."""
+    indices = [IndexVar("ijklmnpqrs"[axis] if axis < 10 else f"i{axis}") for axis in range(tensor.rank)]
+    return tuple(map(Affine.of, indices)), dict(zip(indices, place, strict=True))
+
+
+def copied(source: ir.Tensor, target: ir.Tensor, place: Place) -> Step:
+    indices, intervals = whole(target, place)
+    return Step(ir.Define(target, indices, ir.Access(source, indices)), intervals)
+
+
+def zeroed(target: ir.Tensor, place: Place) -> Step:
+    indices, intervals = whole(target, place)
+    types = ir.types
+    kind = complex if types.is_complex(target.dtype) else float if types.is_float(target.dtype) else int
+    zero = ir.Const(False if target.dtype == "bool" else kind(0), target.dtype)
+    return Step(ir.Define(target, indices, zero), intervals)
+
+
+def _reading(statement: ir.Statement, tensors: Mapping[str, ir.Tensor]) -> ir.Define | ir.Accumulate:
+    assert isinstance(statement, (ir.Define, ir.Accumulate))
+    guard = statement.domain.guard
+    return replace(
+        statement,
+        indices=tuple([_affine(index, lambda e: renamed(e, tensors)) for index in statement.indices]),
+        value=renamed(statement.value, tensors),
+        domain=replace(statement.domain, guard=None if guard is None else renamed(guard, tensors)),
+    )
+
+
+def renamed(expr: ir.Expr, tensors: Mapping[str, ir.Tensor]) -> ir.Expr:
+    """The expression reading other tensors in place of those that are named."""
+
+    def visit(node: ir.Expr) -> ir.Expr:
+        node = ir.rebuild(node, visit)
+        if isinstance(node, ir.Access) and node.tensor.name in tensors:
+            return replace(node, tensor=tensors[node.tensor.name])
+        return node
+
+    return visit(expr)
+
+
+def _affine(affine: Affine, visit: Callable[[ir.Expr], ir.Expr]) -> Affine:
+    return affine.rewrite(lambda atom: ir.Data(visit(atom.expr)) if isinstance(atom, ir.Data) else atom)

@@ -1,0 +1,42 @@
+"""The planner with other limits: nests at sizes that take no time, in blocks that divide nothing."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from tcjax import ir
+from tcjax.lowering import nests
+from tcjax.planning import forms
+from tcjax.planning import nesting as limits
+from tcjax.planning.forms import Form
+from tcjax.planning.nests import Nest
+
+
+@contextmanager
+def nesting(rows: int = 3, unroll: int = 1, *, tile: int | None = None, written: int | None = None) -> Iterator[None]:
+    """Every reduction that may become a nest is one, in blocks of `rows` values, `unroll` of them unrolled.
+
+    With `tile`, so many values of an axis are computed at a time, of one that no rank mentions; reductions inside of at
+    most `written` terms are written out.
+    """
+    usual = forms.choose
+
+    def choose(nest: Nest) -> Form:
+        form = usual(nest)
+        lo, hi = nest.ranges[form.loop]
+        few = max(1, min(rows, hi - lo))
+        some = max(1, min(unroll, (hi - lo) // few))
+        ranks = frozenset() if nest.reduce.rank is None else ir.free_indices(nest.reduce.rank)
+        axes = [axis for axis in nest.axes if axis not in ranks]
+        return replace(form, rows=few, unroll=some, tile=(axes[0], tile) if tile is not None and axes else None)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(limits, "SMALL_SPACE", 0)
+        patch.setattr(limits, "MOST_GROWTH", 0)
+        patch.setattr(limits, "choose", choose)
+        patch.setattr(nests, "choose", choose)
+        if written is not None:
+            patch.setattr(forms, "MOST_TERMS", written)
+        yield

@@ -1,0 +1,245 @@
+"""No statement, forward or backward, allocates more than four times its arguments and results, or 16 MiB.
+
+Every kernel here has a space of at least 64 MiB; it is compiled for shapes and never run.
+"""
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import settings
+
+import tcjax
+from bench.cases import Case, all_cases
+from bench.run import build
+
+# `make deep` adds forward derivatives, more kernels and the cases of the bench.
+DEEP = settings().max_examples > 100
+SMALL = 16 << 20
+
+N = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Nest:
+    """A program and its arguments: shapes, of float32 or what `types` says."""
+
+    text: str
+    shapes: tuple[tuple[int, ...], ...]
+    types: str = ""
+
+    @property
+    def arguments(self) -> tuple[jax.ShapeDtypeStruct, ...]:
+        types = self.types.split() or ["float32"] * len(self.shapes)
+        return tuple(jax.ShapeDtypeStruct(s, jnp.dtype(t)) for s, t in zip(self.shapes, types, strict=True))
+
+    @property
+    def kernel(self) -> tcjax.Kernel:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", tcjax.CompileWarning)
+            return tcjax.kernel(self.text)
+
+
+SQUARES = "sum[d]((x(i,d) - y(j,d)) * (x(i,d) - y(j,d)))"
+POINTS = ((N, 3), (N, 3))
+ROWS = ((N,), (N,))
+
+NESTS = {
+    "a kernel sum": Nest(f"O(i) = sum[j](exp(-{SQUARES}) * b(j))", (*POINTS, (N,))),
+    "a kernel sum of vectors": Nest(f"O(i,e) = sum[j](exp(-{SQUARES}) * b(j,e))", (*POINTS, (N, 4))),
+    "an inverse multiquadric": Nest(f"O(i) = sum[j](rsqrt({SQUARES} + 1.0) * b(j))", (*POINTS, (N,))),
+    "a logsumexp": Nest(f"O(i) = logsumexp[j](-{SQUARES})", POINTS),
+    "a mixture": Nest(f"O(i) = logsumexp[j](w(j) - {SQUARES} * s(j))", ((N,), *POINTS, (N,))),
+    "a nearest neighbour": Nest(f"O(i) = min[j]({SQUARES})", POINTS),
+    "a farthest neighbour": Nest("O(i) max=! fabs(x(i) - y(j))", ROWS),
+    "a position": Nest(f"O(i) = argmin[j]({SQUARES})", POINTS),
+    "the five nearest": Nest(f"O(i,r) = mink[j]({SQUARES}, r) where r in 0:5", POINTS),
+    "where the five nearest are": Nest(f"O(i,r) = argmink[j]({SQUARES}, r) where r in 0:5", POINTS),
+    "a product": Nest("O(i) *=! x(i) - y(j)", ROWS),
+    "shortest paths": Nest("C(i,j) min=! A(i,k) + B(k,j)", ((256, 256), (256, 256))),
+    "widest paths": Nest("C(i,j) = max[k](min(A(i,k), B(k,j)))", ((256, 256), (256, 256))),
+    "distances that are sums": Nest("D(i,j) +=! fabs(A(i,k) - B(j,k))", ((256, 256), (256, 256))),
+    "a mean of distances": Nest("O(i) mean=! fabs(x(i) - y(j))", ROWS),
+    "a softmax without temporaries": Nest(
+        "O(i) = sum[j](exp(x(i) * y(j) - logsumexp[l](x(i) * y(l))) * v(j))", (*ROWS, (N,))
+    ),
+    "a triangle": Nest("O(i) = sum[j where j <= i](tanh(x(i) * y(j)) * v(j))", (*ROWS, (N,))),
+    "a band": Nest("O(i) = sum[j where i - j <= 64 && j - i <= 64](tanh(x(i) * y(j)) * v(j))", (*ROWS, (N,))),
+    "a mask of labels": Nest(
+        "O(i) = max[j where g(i) == h(j)](x(i) * y(j))", ((N,), (N,), *ROWS), "int32 int32 float32 float32"
+    ),
+    "whole numbers": Nest("O(i) min=! (x(i) - y(j)) * (x(i) - y(j))", ROWS, "int32 int32"),
+    "a count": Nest("O(i) = sum[j](int32(x(i) < y(j)))", ROWS),
+    "bools": Nest("O(i) any=! x(i) == y(j)", ROWS, "int32 int32"),
+    "half": Nest("O(i) max=! fabs(x(i) - y(j))", ROWS, "float16 float16"),
+    "bfloat16": Nest("O(i) +=! fabs(x(i) - y(j))", ROWS, "bfloat16 bfloat16"),
+    "a select": Nest("O(i) = sum[j](x(i) < y(j) ? exp(x(i) - y(j)) : y(j) * x(i))", ROWS),
+    "a Hamming distance": Nest(
+        "D(i,j) = sum[k](int32(popcount(A(i,k) ^ B(j,k))))", ((512, 64), (512, 64)), "int32 int32"
+    ),
+    "bags of rows": Nest("O(i,d) +=! E(I(i,l), d)", ((1000, 64), (4096, 64)), "float32 int32"),
+    "bags of distances": Nest(
+        "O(i,d) +=! fabs(E(I(i,l), d) - x(i,d))", ((1000, 64), (4096, 64), (4096, 64)), "float32 int32 float32"
+    ),
+    "a separable window": Nest("O(h,w) +=! I(h+r, w+s) * k(r) * k(s)", ((526, 526), (15,))),
+    "a bilateral filter": Nest(
+        "O(h,w) = sum[r in 0:5, s in 0:5](exp(-(I(h+2,w+2) - I(h+r,w+s)) * (I(h+2,w+2) - I(h+r,w+s))) * I(h+r,w+s))"
+        " / sum[r in 0:5, s in 0:5](exp(-(I(h+2,w+2) - I(h+r,w+s)) * (I(h+2,w+2) - I(h+r,w+s))))",
+        ((1028, 1028),),
+    ),
+    "a correlation": Nest("O(u,h) +=! A(c,h) * B(c,h+u) where u in 0:64", ((64, 4096), (64, 4160))),
+    "an energy of bodies": Nest(
+        "F(i,c) = sum[j](m(j) * (x(j,c) - x(i,c)) / pow(0.01 + sum[d]((x(j,d) - x(i,d)) * (x(j,d) - x(i,d))), 1.5))",
+        ((N,), (N, 3)),
+    ),
+}
+# The longest that a kernel may take to compile, in seconds of the processors: twice as long as on two idle cores.
+PATIENCE = 12.0
+
+# Positions, counts and whole numbers have no derivative.
+WHOLE = (
+    "a position",
+    "where the five nearest are",
+    "whole numbers",
+    "a count",
+    "bools",
+    "a Hamming distance",
+)
+# By default every second is compiled forward and the others backward; these both ways.
+ALWAYS = ("a logsumexp", "a nearest neighbour", "shortest paths")
+
+
+def temporary(function: Callable[..., Any], arguments: Sequence[Any]) -> tuple[int, int]:
+    """The bytes that the compiled function allocates, and those of its arguments and results."""
+    begin = time.process_time()
+    compiled = jax.jit(function).lower(*arguments).compile()
+    seconds = time.process_time() - begin
+    assert seconds < PATIENCE, f"compiled for {seconds:.1f} s"
+    results = jax.tree.leaves(jax.eval_shape(function, *arguments))
+    size = sum(
+        prod(a.shape) * np.dtype(a.dtype).itemsize for a in (*arguments, *results) if a.dtype != jax.dtypes.float0
+    )
+    analysis = compiled.memory_analysis()
+    assert analysis is not None
+    return analysis.temp_size_in_bytes, size
+
+
+def within(function: Callable[..., Any], arguments: Sequence[Any]) -> None:
+    """Asserts that the function keeps the contract."""
+    found, size = temporary(function, arguments)
+    most = max(4 * size, SMALL)
+    assert found <= most, f"{found / 2**20:.1f} MiB of temporaries, {most / 2**20:.1f} MiB are allowed"
+
+
+def floats(arguments: Sequence[Any]) -> tuple[int, ...]:
+    return tuple(n for n, a in enumerate(arguments) if jnp.issubdtype(a.dtype, jnp.inexact))
+
+
+def ahead(kernel: Callable[..., Any], arguments: Sequence[Any]) -> tuple[Callable[..., Any], Sequence[Any]]:
+    """The derivative along directions of the float arguments, and its arguments."""
+    moving = floats(arguments)
+
+    def tangents(*given: Any) -> Any:
+        point, ways = given[: len(arguments)], given[len(arguments) :]
+
+        def moved(*some: Any) -> Any:
+            everything = list(point)
+            for n, array in zip(moving, some, strict=True):
+                everything[n] = array
+            return kernel(*everything)
+
+        return jax.jvp(moved, [point[n] for n in moving], ways)
+
+    return tangents, (*arguments, *(arguments[n] for n in moving))
+
+
+def reverse(kernel: Callable[..., Any], arguments: Sequence[Any]) -> tuple[Callable[..., Any], Sequence[Any]] | None:
+    """The cotangents of the float arguments, and the arguments and cotangents that they follow from."""
+    moving = floats(arguments)
+    results = jax.eval_shape(kernel, *arguments)
+    given = [r for r in jax.tree.leaves(results) if jnp.issubdtype(r.dtype, jnp.inexact)]
+    if not moving or not given:
+        return None
+
+    def cotangents(*everything: Any) -> Any:
+        point, weights = everything[: len(arguments)], everything[len(arguments) :]
+
+        def moved(*some: Any) -> Any:
+            arrays = list(point)
+            for n, array in zip(moving, some, strict=True):
+                arrays[n] = array
+            return [r for r in jax.tree.leaves(kernel(*arrays)) if jnp.issubdtype(r.dtype, jnp.inexact)]
+
+        return jax.vjp(moved, *(point[n] for n in moving))[1](list(weights))
+
+    return cotangents, (*arguments, *given)
+
+
+def keeps(kernel: Callable[..., Any], arguments: Sequence[Any], direction: str) -> None:
+    if direction == "forward":
+        within(kernel, arguments)
+        return
+    derivative = reverse(kernel, arguments)
+    if derivative is None:
+        pytest.skip("nothing to differentiate")
+    if direction == "ahead":
+        derivative = ahead(kernel, arguments)
+    within(*derivative)
+
+
+def _compiled(number: int, name: str) -> tuple[str, ...]:
+    """In which directions a nest is compiled."""
+    if name in WHOLE:
+        return ("forward",)
+    if DEEP:
+        return ("forward", "reverse", "ahead")
+    return ("forward", "reverse") if name in ALWAYS else ("reverse" if number % 2 else "forward",)
+
+
+@pytest.mark.parametrize(
+    ("name", "direction"),
+    [(name, direction) for n, name in enumerate(NESTS) for direction in _compiled(n, name)],
+)
+def test_a_nest_keeps_the_contract(name: str, direction: str) -> None:
+    nest = NESTS[name]
+
+    keeps(nest.kernel, nest.arguments, direction)
+
+
+@pytest.mark.parametrize("name", ["a logsumexp", *(("a kernel sum", "shortest paths", "a triangle") if DEEP else ())])
+def test_a_batch_of_nests_keeps_the_contract(name: str) -> None:
+    nest = NESTS[name]
+    stacks = [jax.ShapeDtypeStruct((2, *a.shape), a.dtype) for a in nest.arguments]
+
+    keeps(jax.vmap(nest.kernel), stacks, "forward")
+    keeps(jax.vmap(nest.kernel), stacks, "reverse")
+
+
+@pytest.mark.skipif(not DEEP, reason="make deep: a second derivative compiles for long")
+@pytest.mark.parametrize("name", ["a kernel sum", "a logsumexp", "a nearest neighbour", "a product"])
+def test_a_second_derivative_keeps_the_contract(name: str) -> None:
+    nest = NESTS[name]
+    kernel, arguments = nest.kernel, nest.arguments
+
+    def slope(*given: Any) -> Any:
+        return jax.grad(lambda *a: jnp.sin(kernel(*a)).sum(), tuple(range(len(given))))(*given)
+
+    keeps(slope, arguments, "reverse")
+
+
+@pytest.mark.skipif(not DEEP, reason="make deep: every case of the bench at its published size")
+@pytest.mark.parametrize("direction", ["forward", "reverse", "ahead"])
+@pytest.mark.parametrize("case", list(all_cases("full")) if DEEP else [], ids=lambda case: case.name)
+def test_a_case_of_the_bench_keeps_the_contract(case: Case, direction: str) -> None:
+    kernel = build(case, tcjax)
+    assert callable(kernel), kernel
+    arguments = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in case.arrays()]
+
+    keeps(kernel, arguments, direction)

@@ -1,0 +1,62 @@
+"""The loops that a nest is given: enough work in a block, little enough to stay in the cache and to compile."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import tcjax
+from tcjax.lowering import nests
+from tcjax.planning.forms import BLOCK, MOST_CANDIDATES, candidates, choose
+from tcjax.planning.streams import plan_stream
+
+NEAREST = "def f(float(N,D) x, float(M,D) y) -> (O) { O(i) = min[j](sum[d]((x(i,d)-y(j,d))*(x(i,d)-y(j,d)))) }"
+PLACE = NEAREST.replace("min[j]", "argmin[j]")
+WEIGHTED = "def f(float(N,D) q, float(M,D) k, float(M,E) v) -> (O) { O(i,e) +=! exp(sum[d](q(i,d)*k(j,d))) * v(j,e) }"
+
+
+def nest_of(text, *shapes, monkeypatch):
+    found = []
+    monkeypatch.setattr(nests, "_stream", lambda nest, form: found.append(nest) or plan_stream(nest, form))
+    arguments = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
+    jax.jit(tcjax.kernel(text)).lower(*arguments)
+    return found[0]
+
+
+def test_a_block_has_work_for_all_cores_and_stays_in_the_cache(monkeypatch):
+    nest = nest_of(NEAREST, (8192, 3), (8192, 3), monkeypatch=monkeypatch)
+
+    form = choose(nest)
+
+    assert (str(form.loop), form.rows * 8192, form.unroll, form.inside) == ("j", BLOCK, 16, False)
+
+
+def test_long_bodies_are_unrolled_less(monkeypatch):
+    short = choose(nest_of(NEAREST, (4096, 3), (4096, 3), monkeypatch=monkeypatch))
+    long = choose(nest_of(NEAREST, (4096, 64), (4096, 64), monkeypatch=monkeypatch))
+
+    assert long.unroll < short.unroll
+
+
+def test_few_results_get_many_lanes(monkeypatch):
+    form = choose(nest_of(PLACE, (16, 3), (1 << 20, 3), monkeypatch=monkeypatch))
+
+    assert form.rows >= 1 << 11
+
+
+def test_a_sum_of_products_is_a_matrix_product_of_each_block(monkeypatch):
+    form = choose(nest_of(WEIGHTED, (2048, 64), (2048, 64), (2048, 64), monkeypatch=monkeypatch))
+
+    assert form.inside
+    assert form.rows < 2048
+
+
+@pytest.mark.parametrize("text", (NEAREST, PLACE))
+def test_candidates_begin_with_the_choice_and_keep_positions_apart(text, monkeypatch):
+    nest = nest_of(text, (4096, 3), (4096, 3), monkeypatch=monkeypatch)
+
+    found = candidates(nest)
+
+    assert found[0] == choose(nest)
+    assert 4 <= len(found) <= MOST_CANDIDATES
+    assert len(set(found)) == len(found)
+    assert text is NEAREST or not any(form.inside for form in found)

@@ -1,0 +1,201 @@
+"""Nests on eight devices: ``python -m tests.runtime.on_devices`` prints one line of JSON, what failed by name.
+
+The tests run this in a process of its own, because XLA_FLAGS has to ask for so many CPU devices before JAX starts.
+"""
+
+import json
+import traceback
+import warnings
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import AxisType, NamedSharding, PartitionSpec
+
+from tests.agreement.formulas import Formula, distances
+from tests.agreement.nesting import nesting
+
+P = PartitionSpec
+CHECKS: dict[str, Callable[[], None]] = {}
+
+KERNEL_SUM = Formula(
+    "O(i) = sum[j](exp(-sum[d]((x(i,d) - y(j,d)) * (x(i,d) - y(j,d)))) * b(j))",
+    lambda x, y, b: jnp.exp(-distances(x, y)) @ b,
+    ((16, 3), (24, 3), (24,)),
+)
+NEAREST = Formula("O(i) min=! fabs(x(i) - y(j))", lambda x, y: jnp.abs(x[:, None] - y).min(1), ((16,), (24,)))
+POSITION = Formula("O(i) argmin=! fabs(x(i) - y(j))", lambda x, y: jnp.abs(x[:, None] - y).argmin(1), ((16,), (24,)))
+LEAST_SUMS = Formula(
+    "C(i,j) min=! A(i,k) + B(k,j)", lambda a, b: jnp.min(a[:, :, None] + b[None], axis=1), ((8, 16), (16, 8))
+)
+EXPONENTS = Formula(
+    "O(i) = logsumexp[j](x(i) * y(j))", lambda x, y: jax.nn.logsumexp(x[:, None] * y, axis=1), ((16,), (24,))
+)
+
+
+def check(function: Callable[[], None]) -> Callable[[], None]:
+    CHECKS[function.__name__] = function
+    return function
+
+
+def near(found: object, expected: object) -> None:
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=1e-4, atol=1e-5)
+
+
+def arrays(formula: Formula) -> tuple[jax.Array, ...]:
+    return tuple(map(jnp.asarray, formula.arrays()))
+
+
+def mesh() -> jax.sharding.Mesh:
+    return jax.make_mesh((8,), ("x",), axis_types=(AxisType.Auto,))
+
+
+def explicit() -> jax.sharding.Mesh:
+    return jax.make_mesh((4, 2), ("x", "y"), axis_types=(AxisType.Explicit,) * 2)
+
+
+@check
+def rows_lie_on_devices() -> None:
+    for formula in (KERNEL_SUM, NEAREST, POSITION, LEAST_SUMS, EXPONENTS):
+        given = arrays(formula)
+        specs = (P("x"), *(P(),) * (len(given) - 1))
+        mapped = jax.shard_map(formula.fresh(), mesh=mesh(), in_specs=specs, out_specs=P("x"))
+        near(jax.jit(mapped)(*given), formula.jnp(*given))
+
+
+@check
+def the_gradient_of_rows_on_devices() -> None:
+    for formula in (KERNEL_SUM, NEAREST, LEAST_SUMS, EXPONENTS):
+        given = arrays(formula)
+        specs = (P("x"), *(P(),) * (len(given) - 1))
+        mapped = jax.shard_map(formula.fresh(), mesh=mesh(), in_specs=specs, out_specs=P("x"))
+        every = tuple(range(len(given)))
+        found = jax.jit(jax.grad(lambda *a, f=mapped: jnp.sin(f(*a)).sum(), every))(*given)
+        near(found, jax.grad(lambda *a, f=formula.jnp: jnp.sin(f(*a)).sum(), every)(*given))
+
+
+@check
+def points_lie_on_devices_and_meet_in_a_collective() -> None:
+    x, y, b = arrays(KERNEL_SUM)
+    kernel = KERNEL_SUM.fresh()
+    mapped = jax.shard_map(
+        lambda x, y, b: jax.lax.psum(kernel(x, y, b), "x"),
+        mesh=mesh(),
+        in_specs=(P(), P("x"), P("x")),
+        out_specs=P(),
+    )
+    near(jax.jit(mapped)(x, y, b), KERNEL_SUM.jnp(x, y, b))
+    found = jax.jit(jax.grad(lambda *a: jnp.sin(mapped(*a)).sum(), (0, 1, 2)))(x, y, b)
+    near(found, jax.grad(lambda *a: jnp.sin(KERNEL_SUM.jnp(*a)).sum(), (0, 1, 2))(x, y, b))
+
+
+@check
+def least_values_meet_in_a_collective() -> None:
+    x, y = arrays(NEAREST)
+    kernel = NEAREST.fresh()
+    mapped = jax.shard_map(
+        lambda x, y: jax.lax.pmin(kernel(x, y), "x"), mesh=mesh(), in_specs=(P(), P("x")), out_specs=P()
+    )
+    near(jax.jit(mapped)(x, y), NEAREST.jnp(x, y))
+
+
+@check
+def a_gradient_inside_of_shard_map() -> None:
+    x, y = arrays(EXPONENTS)
+    kernel = EXPONENTS.fresh()
+    mapped = jax.shard_map(
+        lambda x, y: jax.grad(lambda x: jnp.sin(kernel(x, y)).sum())(x),
+        mesh=mesh(),
+        in_specs=(P("x"), P()),
+        out_specs=P("x"),
+    )
+    near(jax.jit(mapped)(x, y), jax.grad(lambda x: jnp.sin(EXPONENTS.jnp(x, y)).sum())(x))
+
+
+@check
+def a_second_derivative_on_devices() -> None:
+    x, y = arrays(EXPONENTS)
+    mapped = jax.shard_map(EXPONENTS.fresh(), mesh=mesh(), in_specs=(P("x"), P()), out_specs=P("x"))
+    found = jax.jit(jax.jvp, static_argnums=0)(jax.grad(lambda y: jnp.sin(mapped(x, y)).sum()), (y,), (y,))
+    near(found, jax.jvp(jax.grad(lambda y: jnp.sin(EXPONENTS.jnp(x, y)).sum()), (y,), (y,)))
+
+
+@check
+def a_batch_on_devices() -> None:
+    x, y = arrays(NEAREST)
+    kernel = NEAREST.fresh()
+    stack = jnp.stack([x + n for n in range(8)])
+    mapped = jax.shard_map(
+        lambda s, y: jax.vmap(lambda row: kernel(row, y))(s), mesh=mesh(), in_specs=(P("x"), P()), out_specs=P("x")
+    )
+    near(jax.jit(mapped)(stack, y), jax.vmap(lambda row: NEAREST.jnp(row, y))(stack))
+    spread = jax.vmap(kernel, in_axes=(0, None), spmd_axis_name="x")
+    with jax.set_mesh(mesh()):
+        near(jax.jit(spread)(stack, y), jax.vmap(lambda row: NEAREST.jnp(row, y))(stack))
+
+
+@check
+def the_compiler_divides_the_work() -> None:
+    for formula in (KERNEL_SUM, NEAREST, POSITION, LEAST_SUMS, EXPONENTS):
+        given = arrays(formula)
+        for which in range(len(given)):
+            where = mesh()
+            placed = [
+                jax.device_put(a, NamedSharding(where, P("x") if n == which else P())) for n, a in enumerate(given)
+            ]
+            near(jax.jit(formula.fresh())(*placed), formula.jnp(*given))
+
+
+@check
+def the_type_says_where_rows_lie() -> None:
+    for formula in (KERNEL_SUM, NEAREST, POSITION, LEAST_SUMS, EXPONENTS):
+        given = arrays(formula)
+        with jax.set_mesh(explicit()):
+            placed = [jax.device_put(a, P("x") if n == 0 else P()) for n, a in enumerate(given)]
+            found = jax.jit(formula.fresh())(*placed)
+            assert jax.typeof(found).sharding.spec[0] == "x", jax.typeof(found)
+            near(found, formula.jnp(*given))
+
+
+@check
+def the_type_says_where_gradients_lie() -> None:
+    for formula in (KERNEL_SUM, NEAREST, EXPONENTS):
+        given = arrays(formula)
+        expected = jax.grad(lambda *a, f=formula.jnp: jnp.sin(f(*a)).sum())(*given)
+        with jax.set_mesh(explicit()):
+            placed = [jax.device_put(a, P("x") if n == 0 else P()) for n, a in enumerate(given)]
+            kernel = formula.fresh()
+            found = jax.jit(jax.grad(lambda *a, f=kernel: jnp.sin(f(*a)).sum()))(*placed)
+            assert jax.typeof(found).sharding.spec[0] == "x", jax.typeof(found)
+            near(found, expected)
+
+
+@check
+def exported_for_eight_devices() -> None:
+    x, y = arrays(NEAREST)
+    where = mesh()
+    rows, whole = NamedSharding(where, P("x")), NamedSharding(where, P())
+    placed = jax.device_put(x, rows), jax.device_put(y, whole)
+    exported = jax.export.export(jax.jit(NEAREST.fresh(), in_shardings=(rows, whole)))(*placed)
+    again = jax.export.deserialize(exported.serialize())
+    assert again.nr_devices == 8
+    near(jax.jit(again.call)(*placed), NEAREST.jnp(x, y))
+
+
+def main() -> None:
+    warnings.simplefilter("error")
+    failed: dict[str, str] = {}
+    assert jax.device_count() == 8
+    for name, function in CHECKS.items():
+        try:
+            with nesting(rows=3, unroll=2):
+                function()
+        except Exception:
+            failed[name] = traceback.format_exc(limit=-6)[-3000:]
+    print(json.dumps(failed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""Adjoints of random programs against JAX."""
+
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from hypothesis import assume, given, settings
+
+import tcjax
+from tcjax import CompileError, ir
+from tests.strategies.expressions import Flavour
+from tests.strategies.programs import Case, programs
+
+
+@settings(max_examples=10)
+@given(programs(Flavour()))
+def test_the_adjoint_of_a_program_is_what_jax_says(case: Case) -> None:
+    try:
+        outputs = case.kernel(**case.arguments)
+    except CompileError:
+        assume(False)
+        return
+    results = outputs if isinstance(outputs, tuple) else (outputs,)
+    function = case.kernel.ir(**case.arguments)
+    smooth = [p.name for p in function.parameters if ir.types.is_float(p.dtype)]
+    returned = dict(zip([tensor.name for tensor in function.returns], results, strict=True))
+    floats = {name: result for name, result in returned.items() if jnp.issubdtype(result.dtype, jnp.floating)}
+    is_complex = any(jnp.issubdtype(result.dtype, jnp.complexfloating) for result in results)
+    assume(smooth and floats and not is_complex and all(bool(jnp.isfinite(r).all()) for r in floats.values()))
+    rng = np.random.default_rng(0)
+    cotangents = {name: jnp.asarray(rng.normal(size=r.shape), r.dtype) for name, r in floats.items()}
+
+    def loss(moved: dict[str, jax.Array]) -> jax.Array:
+        found = case.kernel(**{**case.arguments, **moved})
+        every = dict(zip(returned, found if isinstance(found, tuple) else (found,), strict=True))
+        return sum((jnp.sum((every[n] * d).astype("float32")) for n, d in cotangents.items()), jnp.zeros(()))
+
+    expected = jax.grad(loss)({name: jnp.asarray(case.arguments[name]) for name in smooth})
+    assume(all(bool(jnp.isfinite(gradient).all()) for gradient in expected.values()))
+
+    adjoint = case.kernel.adjoint(wrt=smooth)
+    found = adjoint(**case.arguments, **{f"d_{name}": d for name, d in cotangents.items()})
+
+    for name, ours in zip(smooth, found if isinstance(found, tuple) else (found,), strict=True):
+        scale = max(1.0, float(jnp.abs(expected[name]).max(initial=0.0)))
+        np.testing.assert_allclose(ours, expected[name], rtol=2e-3, atol=2e-3 * scale, err_msg=str(adjoint))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert tcjax.kernel(str(adjoint)).ir() == adjoint.ir()

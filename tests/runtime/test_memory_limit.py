@@ -1,0 +1,99 @@
+"""`memory_limit`: what may be written, what it refuses, and that what it allows keeps to it."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tcjax
+from tests.lowering.test_memory_contract import NESTS, reverse, temporary
+
+KERNEL_SUM = "O(i) = sum[j](exp(-(x(i) - y(j)) * (x(i) - y(j))) * b(j))"
+# A rank that data decide takes a sort of every row.
+SORT = "def f(float(N,K) A, int32(N) R) -> (O) {\n  O(n) = mink[k](A(n,k), R(n))\n}"
+
+
+@pytest.mark.parametrize("limit", ["256MiB", "1 GB", "1.5K", "1000000", 10**6, "2 tib", None])
+def test_bytes_are_a_number_or_a_text_with_a_unit(limit: object) -> None:
+    x, y, b = np.float32([0, 1]), np.float32([0, 1, 2]), np.float32([1, 2, 3])
+
+    kernel = tcjax.kernel(KERNEL_SUM, memory_limit=limit)
+
+    np.testing.assert_allclose(kernel(x, y, b), kernel.interpret(x, y, b), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "limit", ["lots", "", "MiB", "-1", "1e6", "1 MiBi", "12 parsecs", -1, 1.5, True, [], {}, b"1KiB", float("nan"), "٣"]
+)
+def test_anything_else_is_no_limit(limit: object) -> None:
+    with pytest.raises(tcjax.CompileError) as caught:
+        tcjax.kernel(KERNEL_SUM, memory_limit=limit)
+
+    assert caught.value.code == "TC0308" and "memory_limit" in str(caught.value) and caught.value.help
+
+
+@pytest.mark.parametrize("option", ["memory_limits", "memory", "nest"])
+def test_an_unknown_option_is_named(option: str) -> None:
+    with pytest.raises(tcjax.CompileError, match=f"`{option}`"):
+        tcjax.kernel(KERNEL_SUM, **{option: "1MiB"})
+
+
+def test_too_small_a_limit_says_what_needs_more_and_why() -> None:
+    kernel = tcjax.kernel(SORT, memory_limit="1MiB")
+    A, R = np.ones((1024, 1024), "float32"), np.ones(1024, "int32")
+
+    with pytest.raises(tcjax.CompileError) as caught:
+        kernel(A, R)
+
+    error = caught.value
+    assert error.code == "TC0810" and error.kind == "schedule" and error.help
+    assert error.span is not None and error.span.line == 2
+    assert "`O`" in error.message and str(1 << 20) in error.message
+    # It asks for what it needs: so much is enough.
+    needed = next(int(word) for word in error.message.split() if word.isdigit())
+    assert needed > 1 << 20
+    np.testing.assert_array_equal(tcjax.kernel(SORT, memory_limit=needed)(A, R), 1.0)
+
+
+def test_too_small_a_limit_is_refused_under_every_transformation() -> None:
+    kernel = tcjax.kernel(SORT, memory_limit=1 << 20)
+    A, R = np.ones((1024, 1024), "float32"), np.ones(1024, "int32")
+
+    calls = (
+        lambda: jax.jit(kernel)(A, R),
+        lambda: jax.grad(lambda A: kernel(A, R).sum())(A),
+        lambda: jax.jvp(lambda A: kernel(A, R), (A,), (A,)),
+        lambda: jax.vmap(kernel)(A[None], R[None]),
+        lambda: jax.eval_shape(kernel, A, R),
+    )
+    for call in calls:
+        with pytest.raises(tcjax.CompileError, match="memory_limit"):
+            call()
+    with pytest.raises(tcjax.CompileError, match="memory_limit"):
+        kernel.plan(A, R)
+
+
+@pytest.mark.parametrize(
+    ("name", "limit"),
+    [("a kernel sum", 1 << 20), ("a logsumexp", 1 << 22), ("a position", 1 << 19), ("shortest paths", 1 << 21)],
+)
+def test_a_nest_keeps_to_a_limit(name: str, limit: int) -> None:
+    nest = NESTS[name]
+    kernel = tcjax.kernel(nest.text, memory_limit=limit)
+
+    assert temporary(kernel, nest.arguments)[0] <= limit
+    derivative = reverse(kernel, nest.arguments)
+    if derivative is not None:
+        assert temporary(*derivative)[0] <= limit
+
+
+def test_a_limit_changes_no_number() -> None:
+    rng = np.random.default_rng(0)
+    x, y, b = (jnp.asarray(rng.standard_normal(n, "float32")) for n in (300, 700, 700))
+
+    usual = tcjax.kernel(KERNEL_SUM)
+    tight = tcjax.kernel(KERNEL_SUM, memory_limit=1 << 16)
+
+    np.testing.assert_allclose(tight(x, y, b), usual(x, y, b), rtol=1e-5, atol=5e-5)  # Sums of 700 terms.
+    slope = lambda k: jax.grad(lambda x: jnp.sin(k(x, y, b)).sum())(x)  # noqa: E731
+    np.testing.assert_allclose(slope(tight), slope(usual), rtol=1e-4, atol=1e-4)

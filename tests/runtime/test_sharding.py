@@ -1,0 +1,154 @@
+"""`k.sharded`: the same numbers from many devices, and refusals that say why."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import tcjax
+from tests.runtime.sharded_cases import CASES, MM
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, dict[str, Any]]:
+    """Every case on eight devices, which a process must ask for before it starts JAX."""
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "tests.runtime.sharded_cases"]
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=300)
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    return json.loads(ran.stdout)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_eight_devices_compute_what_one_does(name: str, found: dict[str, dict[str, Any]]) -> None:
+    assert found[name]["values"] < 1e-5
+    assert found[name].get("gradients", 0) < 1e-5
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_results_are_cut_along_the_axes_of_their_indices(name: str, found: dict[str, dict[str, Any]]) -> None:
+    def trimmed(spec: list[Any]) -> list[Any]:
+        return trimmed(spec[:-1]) if spec and spec[-1] is None else spec
+
+    assert [trimmed(spec) for spec in found[name]["specs"]] == CASES[name].specs
+
+
+def mesh() -> jax.sharding.Mesh:
+    """A mesh of one device."""
+    return jax.make_mesh((1, 1), ("data", "model"), axis_types=(jax.sharding.AxisType.Auto,) * 2)
+
+
+def refused(text: str, axes: dict[str, Any], *shapes: tuple[int, ...], **options: Any) -> tcjax.CompileError:
+    kernel = tcjax.kernel(text, **options).sharded(mesh(), axes)
+    with pytest.raises(tcjax.CompileError) as caught:
+        kernel(*(np.ones(shape, "float32") for shape in shapes))
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("text", "axes", "shapes", "message"),
+    [
+        (MM.replace("OP", "+=!"), {"q": "data"}, ((4, 4), (4, 4)), "has no index `q` to shard"),
+        (MM.replace("OP", "+=!"), {"m": "data", "k": "data"}, ((4, 4), (4, 4)), "both run along the mesh axis 'data'"),
+        (MM.replace("OP", "argmax=!"), {"k": "data"}, ((4, 4), (4, 4)), "does not combine to `argmax` over all"),
+        ("def f(float(N) A) -> (B) { B(i) = A(i+1) }", {"i": "data"}, ((9,),), "leaves the block of `i`"),
+        ("def f(float(N) A) -> (B) { B(i) = A(N-1-i) }", {"i": "data"}, ((8,),), "leaves the block of `i`"),
+        ("def f(float(N) A) -> (B) { B(i) = A(i) where i in 0:4 }", {"i": "data"}, ((8,),), "blocks are not the same"),
+        ("def f(float(N) A) -> (B) { B(i,i) = A(i) }", {"i": "data"}, ((8,),), "more than one block"),
+        ("def f(float(N,M) A) -> (B) { B(i) = sum[j](A(i,j)) }", {"j": "data"}, ((4, 4),), "inside of an expression"),
+        (
+            "def f(float(N,M) A) -> (C) { B(i,j) = A(i,j)  C(i) +=! B(j,i) }",
+            {"i": "data"},
+            ((4, 4),),
+            "here it needs all of it",
+        ),
+        (
+            "def f(float(N,M) A) -> (B) { B(i) mean=! A(i,j) where j < 3 }",
+            {"j": "data"},
+            ((4, 4),),
+            "how many points of the mean",
+        ),
+        (
+            "def g(float(N) A) -> (B) { B(i) = A(i) } def f(float(N) A) -> (C) { B = g(A)  C(i) = B(i) }",
+            {"i": "data"},
+            ((4,),),
+            "called on whole tensors",
+        ),
+    ],
+)
+def test_what_would_have_to_move_between_devices_is_refused(
+    text: str, axes: dict[str, Any], shapes: tuple[tuple[int, ...], ...], message: str
+) -> None:
+    error = refused(text, axes, *shapes)
+
+    assert (error.code, error.kind) == ("TC0811", "schedule")
+    assert message in error.message
+
+
+@pytest.mark.parametrize(
+    ("given", "axes", "message"),
+    [
+        (None, {"m": "data"}, "is no mesh"),
+        (mesh(), ["m"], "does not say"),
+        (mesh(), {0: "data"}, "does not say"),
+        (mesh(), {"m": "nowhere"}, "is no axis"),
+        (mesh(), {"m": None}, "is no axis"),
+        (mesh(), {"m": ("data", "data")}, "twice"),
+    ],
+)
+def test_what_is_no_mesh_or_no_axis_is_refused_at_once(given: Any, axes: Any, message: str) -> None:
+    with pytest.raises(tcjax.CompileError, match=message) as caught:
+        tcjax.kernel(MM.replace("OP", "+=!")).sharded(given, axes)
+
+    assert caught.value.code == "TC0308"
+
+
+def test_the_option_says_the_same_as_the_method() -> None:
+    kernel = tcjax.kernel(MM.replace("OP", "+=!"), sharding=(mesh(), {"m": "data"}))
+    A = np.ones((4, 4), "float32")
+
+    np.testing.assert_array_equal(kernel(A, A), A @ A)
+    with pytest.raises(tcjax.CompileError, match="sharding="):
+        tcjax.kernel(MM.replace("OP", "+=!"), sharding=mesh())
+
+
+def test_a_kernel_has_a_schedule_or_a_mesh() -> None:
+    kernel = tcjax.kernel(MM.replace("OP", "+=!"))
+
+    with pytest.raises(tcjax.CompileError, match="one of both"):
+        kernel.with_schedule(kernel.schedule()).sharded(mesh(), {"m": "data"})
+    with pytest.raises(tcjax.CompileError, match="on the devices of a mesh"):
+        kernel.sharded(mesh(), {"m": "data"}).tune(np.ones((4, 4), "float32"), np.ones((4, 4), "float32"))
+
+
+def test_a_scheduled_kernel_runs_inside_of_a_shard_map_of_ones_own() -> None:
+    kernel = tcjax.kernel("def f(float(N) A) -> (C) { B(i) = A(i) * 2  C(i) = B(i) + 1 }")
+    schedule = kernel.schedule().split("C", "i", factor=4, outer="io", inner="ii").compute_at("B", "C", "io")
+    A = np.arange(16, dtype="float32")
+
+    rows = jax.sharding.PartitionSpec("data")
+    result = jax.shard_map(kernel.with_schedule(schedule), mesh=mesh(), in_specs=rows, out_specs=rows)(A)
+
+    np.testing.assert_array_equal(result, 2 * A + 1)
+
+
+def test_transformations_go_through_a_sharded_kernel() -> None:
+    plain = tcjax.kernel(MM.replace("OP", "max=!"))
+    sharded = plain.sharded(mesh(), {"m": "data", "k": "model"})
+    A, B = (np.random.default_rng(seed).normal(size=(4, 4)).astype("float32") for seed in (0, 1))
+
+    def square(kernel: tcjax.Kernel) -> Any:
+        return lambda a: (kernel(a, B) ** 2).sum()
+
+    np.testing.assert_allclose(jax.vmap(sharded, (None, 1))(A, np.stack([B, B], 1)), [plain(A, B)] * 2, rtol=1e-6)
+    np.testing.assert_allclose(jax.hessian(square(sharded))(A), jax.hessian(square(plain))(A), rtol=1e-5, atol=1e-6)
+    for mine, other in zip(*(jax.jvp(square(k), (A,), (B,)) for k in (sharded, plain)), strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-5)
