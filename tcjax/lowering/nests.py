@@ -106,7 +106,14 @@ def run_cpu(*arrays: jax.Array, nest: Nest, form: Form, foreign: Foreign, backen
     """The nest block after block; a Pallas kernel that someone forces is interpreted."""
     if backend.name == "pallas" and (kernel := _pallas(nest, interpret=True)) is not None:
         return kernel(_named(arrays, nest))
+    if any(_is_placed(array) for array in arrays):
+        return run_plain(*arrays, nest=nest, form=form, foreign=foreign, backend=backend)
     return run_stream(*arrays, nest=nest, form=form, foreign=foreign, backend=backend)
+
+
+def _is_placed(array: jax.Array) -> bool:
+    """Whether the type says where the array lies: the carry of a loop could not change it."""
+    return any(axes is not None for axes in jax.typeof(array).sharding.spec)
 
 
 def _pallas(nest: Nest, *, interpret: bool) -> Callable[[Mapping[str, jax.Array]], jax.Array] | None:

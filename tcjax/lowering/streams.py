@@ -14,6 +14,7 @@ from jax import lax
 from ..ir import Reducer
 from .keys import key_of, value_of
 from .monoids import NOWHERE, Monoid, Point, Position, State, collapse, make_monoid
+from .varying import equally_varying
 
 # The values of a block and where they take part (None: everywhere).
 Values = tuple[jax.Array, jax.Array | None]
@@ -140,7 +141,11 @@ def _point(value: jax.Array, live: jax.Array | None, rows: int | None, block: in
     if rows is not None:
         shape = (rows, *shape[1:])
     value = jnp.broadcast_to(value, shape)
-    return value, block, None if live is None else jnp.broadcast_to(live, shape)
+    if live is None:
+        return value, block, None
+    # Accumulators begin like the values, and end as both.
+    value, live = equally_varying([value, jnp.broadcast_to(live, shape)])
+    return value, block, live
 
 
 def _looped(monoid: Monoid, state: State, source: _Source, first: int, trips: int) -> State:

@@ -114,6 +114,9 @@ def unrolled_indices(
 ) -> tuple[IndexVar, ...]:
     """The reduction indices to unroll: those of small windows, and those that gather rows."""
     expr = body if mask is None else ir.Select(mask, body, body, body.dtype)
+    if scope.unrolled and any(index.is_data for access in ir.accesses(expr) for index in access.indices):
+        # Gathers that are unrolled inside of other steps become so many that XLA compiles for minutes.
+        return ()
     windows = window_indices(indices, expr, scope, pooled=pooled)
     if windows and scope.points(windows) <= UNROLL_TERMS:
         every = tuple(indices)

@@ -26,6 +26,7 @@ MOST_UNROLL: Final = 16
 WIDE_UNROLL: Final = 8
 # An inner reduction over at most so many points is written out in the loop around it.
 MOST_TERMS: Final = 64
+FEW_GATHERS: Final = 4
 # Sums of products of at least so many terms are matrix products.
 LEAST_PRODUCT: Final = 16
 MOST_CANDIDATES: Final = 12
@@ -93,8 +94,11 @@ def _lanes(nest: Nest, loop: IndexVar) -> Form:
     room = 2 * (CACHE - _vectors(nest, loop)) // _bytes(reduce.accumulate)
     rows = _within(max(LEAST_BLOCK, min(BLOCK, room)) // (outputs * _stored(reduce.body, ranges)), extent)
     most = WIDE_UNROLL if _bytes(reduce.accumulate) >= 8 else MOST_UNROLL
-    # The other indices of the reduction are written out as well, if there are few points of them.
-    operations = _operations(nest) * (others if others <= MOST_TERMS else 1)
+    if others > MOST_TERMS:
+        # What the other indices sum is an operation of its own, and stores what it is given.
+        return Form(loop, rows, 1)
+    # The other indices of the reduction are written out as well.
+    operations = _operations(nest) * others
     unroll = min(most, max(1, MOST_OPERATIONS // operations), max(1, extent // rows))
     if unroll == 1 and operations <= MOST_OPERATIONS:
         unroll = min(2, extent // rows)
@@ -157,7 +161,9 @@ def is_short(reduce: ir.Reduce, ranges: Ranges) -> bool:
     """Whether a reduction in the body of another is written out term by term."""
     if reduce.guard is not None or reduce.reducer not in ir.JOINS or _is_contraction(reduce, ranges):
         return False
-    return 0 < terms(reduce, ranges) <= MOST_TERMS
+    # XLA computes a gather anew for every term that uses it.
+    looked_up = any(index.is_data for access in ir.accesses(reduce) for index in access.indices)
+    return 0 < terms(reduce, ranges) <= (FEW_GATHERS if looked_up else MOST_TERMS)
 
 
 def _is_contraction(reduce: ir.Reduce, ranges: Ranges) -> bool:

@@ -19,9 +19,9 @@ from tests.strategies.programs import Case
 from .test_random_programs import PHASES
 
 # Derivatives of nests compile for longest: the default profile has few of them.
-SOME = max(40, settings().max_examples)
-FEW = max(20, settings().max_examples // 4)
-LEAST = max(10, settings().max_examples // 8)
+SOME = max(24, settings().max_examples)
+FEW = max(12, settings().max_examples // 4)
+LEAST = max(6, settings().max_examples // 8)
 SMOOTH = Flavour(smooth=True)
 DOUBLE = Flavour(floats=("double",), integers=("int64", "uint64", "int32"))
 

@@ -203,9 +203,25 @@ def _compiled(number: int, name: str) -> tuple[str, ...]:
     return ("forward", "reverse") if name in ALWAYS else ("reverse" if number % 2 else "forward",)
 
 
+# What a derivative stores today, and why.
+TOO_MUCH = {
+    ("bags of distances", "reverse"): "each bag's rows are scattered at once: a value for every row, bag and column",
+    ("a bilateral filter", "reverse"): "XLA stores each weight of the window, which several terms of a cotangent use",
+}
+
+
+def _known(name: str, direction: str) -> list[pytest.MarkDecorator]:
+    reason = TOO_MUCH.get((name, direction))
+    return [] if reason is None else [pytest.mark.xfail(reason=reason, strict=True)]
+
+
 @pytest.mark.parametrize(
     ("name", "direction"),
-    [(name, direction) for n, name in enumerate(NESTS) for direction in _compiled(n, name)],
+    [
+        pytest.param(name, direction, marks=_known(name, direction))
+        for n, name in enumerate(NESTS)
+        for direction in _compiled(n, name)
+    ],
 )
 def test_a_nest_keeps_the_contract(name: str, direction: str) -> None:
     nest = NESTS[name]
