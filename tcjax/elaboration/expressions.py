@@ -15,7 +15,6 @@ from .spelling import counted, did_you_mean
 from .subscripts import subscript, with_caches
 
 POSITIONS = frozenset((Reducer.ARGMIN, Reducer.ARGMAX, Reducer.ARGMINK, Reducer.ARGMAXK))
-_RANKED = frozenset((Reducer.MINK, Reducer.MAXK, Reducer.ARGMINK, Reducer.ARGMAXK))
 _FLOATING = frozenset((Reducer.MEAN, Reducer.LOGSUMEXP))
 _SUMMING = frozenset((Reducer.SUM, Reducer.PRODUCT, *_FLOATING))
 
@@ -226,7 +225,7 @@ def _reduction(node: ast.Reduction, scope: Scope) -> ir.Expr:
         guards.append(settled(operators.condition(value(part, scope), "a guard")))
     body = settled(reduced_value(reducer, value(node.arguments[0], scope)))
     rank: ir.Expr | None = None
-    if reducer in _RANKED:
+    if reducer in ir.RANKED:
         rank = settled(operators.integer(value(node.arguments[1], scope), f"the second argument of `{node.reducer}`"))
     scope.brackets.pop()
     accumulate = accumulation_type(reducer, body.dtype, scope.environment.accumulate)
@@ -253,7 +252,7 @@ def _reducer(node: ast.Reduction) -> Reducer | Monoid:
             node.span,
             help=did_you_mean(node.reducer, names, f"use one of {', '.join(names)}"),
         )
-    count, form = (2, f"{node.reducer}[k](e, r)") if reducer in _RANKED else (1, f"{node.reducer}[k](e)")
+    count, form = (2, f"{node.reducer}[k](e, r)") if reducer in ir.RANKED else (1, f"{node.reducer}[k](e)")
     if len(node.arguments) != count:
         raise CompileError(
             Code.WRONG_ARGUMENT_COUNT,

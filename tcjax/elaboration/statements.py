@@ -34,11 +34,7 @@ Warn = Callable[[str, Span], None]
 _REDUCERS: Final = {
     "+": Reducer.SUM,
     "*": Reducer.PRODUCT,
-    **{
-        reducer.value: reducer
-        for reducer in Reducer
-        if reducer not in (Reducer.MINK, Reducer.MAXK, Reducer.ARGMINK, Reducer.ARGMAXK)
-    },
+    **{reducer.value: reducer for reducer in Reducer if reducer not in ir.RANKED},
 }
 
 

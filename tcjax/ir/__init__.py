@@ -1,9 +1,11 @@
 """Typed index notation: no ranges, no arrays."""
 
 from . import builtins, types
-from .conditions import affine_of, condition_of
+from .conditions import affine_of, condition_of, conjuncts
 from .expressions import (
     JOINS,
+    PLACES,
+    RANKED,
     Access,
     Binary,
     Call,
@@ -30,6 +32,8 @@ from .verifier import verify
 
 __all__ = [
     "JOINS",
+    "PLACES",
+    "RANKED",
     "Access",
     "Accumulate",
     "ApplyForeign",
@@ -60,6 +64,7 @@ __all__ = [
     "builtins",
     "children",
     "condition_of",
+    "conjuncts",
     "data_atoms",
     "free_indices",
     "integer",

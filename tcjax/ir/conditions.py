@@ -36,6 +36,17 @@ def condition_of(expr: Expr, outcome: bool = True, conditionals: int = _CONDITIO
             return TRUE
 
 
+def conjuncts(condition: Expr | None) -> tuple[Expr, ...]:
+    """The conditions that must all hold; none for no condition."""
+    match condition:
+        case None:
+            return ()
+        case Binary("&&", left, right):
+            return (*conjuncts(left), *conjuncts(right))
+        case _:
+            return (condition,)
+
+
 def affine_of(expr: Expr) -> Affine:
     """An integer expression as an affine one; what is not affine becomes a data atom."""
     if expr.dtype in _EXACT:

@@ -52,6 +52,10 @@ class Reducer(Enum):
     ARGMAXK = "argmaxk"
 
 
+# Order statistics, which have a rank, and the reducers whose values are positions.
+RANKED: Final = frozenset((Reducer.MINK, Reducer.MAXK, Reducer.ARGMINK, Reducer.ARGMAXK))
+PLACES: Final = frozenset((Reducer.ARGMIN, Reducer.ARGMAX, Reducer.ARGMINK, Reducer.ARGMAXK))
+
 # The operator that joins the results of a reduction over parts.
 JOINS: Final[dict[Reducer | Monoid, str]] = {
     Reducer.SUM: "+",

@@ -73,3 +73,8 @@ def accumulator(scalar: str) -> str:
 def narrow(scalar: str) -> str:
     """The type that holds it while JAX's x64 mode is off."""
     return {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}.get(scalar, scalar)
+
+
+def width(scalar: str) -> int:
+    """The bytes of one element while JAX's x64 mode is off."""
+    return max(1, BITS[narrow(scalar)] // 8)

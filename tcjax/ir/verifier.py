@@ -7,6 +7,8 @@ from ..symbolic import Affine, IndexVar
 from . import types
 from .builtins import BUILTINS, result_type
 from .expressions import (
+    PLACES,
+    RANKED,
     Access,
     Binary,
     Call,
@@ -34,8 +36,6 @@ _COMPARISONS: Final = frozenset(("<", "<=", ">", ">=", "==", "!="))
 _LOGICAL: Final = frozenset(("&&", "||"))
 _BITS: Final = frozenset(("&", "|", "^", "<<", ">>"))
 _ARITHMETIC: Final = frozenset(("+", "-", "*", "/", "//", "%", "quot", "rem", "**", "min", "max"))
-_POSITIONS: Final = frozenset((Reducer.ARGMIN, Reducer.ARGMAX, Reducer.ARGMINK, Reducer.ARGMAXK))
-_RANKED: Final = frozenset((Reducer.MINK, Reducer.MAXK, Reducer.ARGMINK, Reducer.ARGMAXK))
 
 
 def verify(function: Function) -> None:
@@ -76,7 +76,7 @@ def _verify_statement(statement: Statement, defined: dict[str, Tensor]) -> None:
             left = _bound_on_the_left(target, indices)
             assert len(set(reduction)) == len(reduction), f"{reduction} names an index twice"
             assert not left & set(reduction), f"{reduction} are on the left too"
-            assert reducer not in _RANKED, f"{reducer.value}= needs an r"
+            assert reducer not in RANKED, f"{reducer.value}= needs an r"
             assert accumulate in types.SCALARS, accumulate
             if reducer in (Reducer.ANY, Reducer.ALL):
                 assert value.dtype == accumulate == "bool", f"{reducer.value}= of {value.dtype}"
@@ -217,7 +217,7 @@ def _verify_reduce(node: Reduce, outside: Bound) -> list[tuple[Expr, Bound]]:
     for given in node.ranges:
         assert given.index in node.indices, f"the range of {given.index}, which is bound elsewhere"
     assert node.accumulate in types.SCALARS, node.accumulate
-    assert (node.rank is not None) == (node.reducer in _RANKED), f"{node.reducer.value} with the rank {node.rank}"
+    assert (node.rank is not None) == (node.reducer in RANKED), f"{node.reducer.value} with the rank {node.rank}"
     assert node.dtype == _reduced_type(node), f"gives {node.dtype}"
     parts = [node.body]
     if node.reducer in (Reducer.ANY, Reducer.ALL):
@@ -234,4 +234,4 @@ def _verify_reduce(node: Reduce, outside: Bound) -> list[tuple[Expr, Bound]]:
 def _reduced_type(node: Reduce) -> str:
     if isinstance(node.reducer, Monoid):
         return node.reducer.result(node.body.dtype, node.accumulate)
-    return "int32" if node.reducer in _POSITIONS else node.body.dtype
+    return "int32" if node.reducer in PLACES else node.body.dtype

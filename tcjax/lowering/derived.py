@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 
 def with_derivatives(functions: Mapping[str, Callable[..., object]]) -> Mapping[str, Callable[..., object]]:
-    """The functions, and ``d0_f``, ``d1_f``, ... of each `f`, of those derivatives too."""
+    """The functions, and ``d0_f``, ``d1_f``, ... of each `f`, and of those; only functions are listed."""
     return _Derived(functions) if functions else functions
 
 
@@ -34,11 +34,12 @@ class _Derived(Mapping[str, Callable[..., object]]):
 def _partial(function: Callable[..., Any], place: int) -> Callable[..., Any]:
     """The derivative of an elementwise function by one of its arguments."""
 
-    def derivative(*arguments: jax.Array) -> jax.Array:
-        def alone(argument: jax.Array) -> Any:
-            return jnp.asarray(function(*arguments[:place], argument, *arguments[place + 1 :]))
+    def derivative(*arguments: Any) -> jax.Array:
+        arrays = [jnp.asarray(argument) for argument in arguments]
 
-        argument = jnp.asarray(arguments[place])
-        return jax.jvp(alone, (argument,), (jnp.ones_like(argument),))[1]
+        def alone(array: jax.Array) -> jax.Array:
+            return jnp.asarray(function(*arrays[:place], array, *arrays[place + 1 :]))
+
+        return jax.jvp(alone, (arrays[place],), (jnp.ones_like(arrays[place]),))[1]
 
     return derivative

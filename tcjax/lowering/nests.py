@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -13,15 +14,16 @@ from jax.interpreters import ad, batching, mlir
 from ..diagnostics import Code, CompileError
 from ..planning.batching import anonymous, batched
 from ..planning.domains import pieces
-from ..planning.forms import Form, choose
+from ..planning.forms import Form, choose, within
 from ..planning.nests import Nest, Operand
 from ..planning.nodes import LoopNest, Node
 from ..planning.pallas_rule import prefers_pallas
 from ..planning.preferences import Backend
 from ..planning.scope import identity
-from ..planning.streams import Stream, plan_alone, plan_stream
+from ..planning.streams import plan_alone, plan_stream
 from .blocks import lower_stream
 from .context import Context, Lower, transpose
+from .derived import with_derivatives
 from .elementwise import convert
 from .formulas import COTANGENT, RESULT, Runner, tangent_name, tangent_of
 from .stores import lower_fill_value
@@ -67,17 +69,13 @@ def _named(arrays: Sequence[Any], nest: Nest) -> dict[str, Any]:
 _anonymous = functools.lru_cache(maxsize=1024)(anonymous)
 _pieces = functools.lru_cache(maxsize=1024)(pieces)
 _alone = functools.lru_cache(maxsize=1024)(plan_alone)
-
-
-@functools.lru_cache(maxsize=1024)
-def _stream(nest: Nest, form: Form) -> Stream:
-    return plan_stream(nest, form)
+_stream = functools.lru_cache(maxsize=1024)(plan_stream)
 
 
 def run_plain(*arrays: jax.Array, nest: Nest, form: Form, foreign: Foreign, backend: Backend) -> jax.Array:
     """The nest as the operations that XLA fuses where it can."""
     node = _alone(nest)
-    array = _node(node, Context(_named(arrays, nest), dict(foreign)))
+    array = _node(node, Context(_named(arrays, nest), with_derivatives(dict(foreign))))
     array = jnp.broadcast_to(transpose(array, node.axes, nest.axes), nest.shape)
     return array
 
@@ -87,7 +85,10 @@ def run_stream(*arrays: jax.Array, nest: Nest, form: Form, foreign: Foreign, bac
     if form.whole:
         return run_plain(*arrays, nest=nest, form=form, foreign=foreign, backend=backend)
     axis, parts = _pieces(nest, form)
-    found = [_streamed(arrays, part, form if part == nest else choose(part), foreign) for part in parts]
+    # XLA may hold what all parts need at once.
+    room = None if backend.memory is None else backend.memory // len(parts)
+    forms = [form if part == nest else within(choose(part), part, room) for part in parts]
+    found = [_streamed(arrays, part, own, foreign) for part, own in zip(parts, forms, strict=True)]
     if axis is None:
         return found[0]
     return lax.concatenate(found, nest.axes.index(axis))
@@ -98,7 +99,7 @@ def _streamed(arrays: Sequence[jax.Array], nest: Nest, form: Form, foreign: Fore
     if lo == hi:
         nothing = lower_fill_value(identity(nest.reduce.reducer, nest.reduce.dtype), nest.reduce.dtype)
         return jnp.full(nest.shape, nothing)
-    found = lower_stream(_stream(nest, form), nest.axes, _named(arrays, nest), dict(foreign), _node)
+    found = lower_stream(_stream(nest, form), nest.axes, _named(arrays, nest), with_derivatives(dict(foreign)), _node)
     return convert(jnp.broadcast_to(found, nest.shape), nest.reduce.dtype)
 
 
@@ -163,7 +164,6 @@ mlir.register_lowering(nest_p, mlir.lower_fun(run_cuda, multiple_results=False),
 def _jvp(
     primals: Sequence[Any], tangents: Sequence[Any], *, nest: Nest, form: Form, foreign: Foreign, backend: Backend
 ) -> Any:
-    result = nest_p.bind(*primals, nest=nest, form=form, foreign=foreign, backend=backend)
     own = _anonymous(nest)
     moved = {
         o.name: tangent
@@ -178,6 +178,7 @@ def _jvp(
         # JAX differentiates what index notation has no name for.
         plain = functools.partial(run_plain, nest=nest, form=form, foreign=foreign, backend=backend)
         return jax.jvp(plain, primals, [ad.instantiate_zeros(t) if isinstance(t, ad.Zero) else t for t in tangents])
+    result = nest_p.bind(*primals, nest=nest, form=form, foreign=foreign, backend=backend)
     if derivative is None:
         return result, ad.Zero(jax.typeof(result).to_tangent_aval())
     runner = Runner(foreign, backend)
@@ -220,7 +221,8 @@ def _batch(
     size = next(a.shape[d] for a, d in zip(arrays, dimensions, strict=True) if d is not None)
     arrays = [a if d is None else jnp.moveaxis(a, d, 0) for a, d in zip(arrays, dimensions, strict=True)]
     wide = batched(nest, varying, size)
-    return bind(arrays, wide, choose(wide), dict(foreign), backend), 0
+    form = replace(within(choose(wide), wide, backend.memory), whole=form.whole)
+    return bind(arrays, wide, form, dict(foreign), backend), 0
 
 
 batching.primitive_batchers[nest_p] = _batch

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from .. import ir
 from ..symbolic import Affine, IndexVar
-from .factors import conjuncts, non_negative
+from .factors import non_negative
 from .nodes import Convolve, Node, Strip
 from .reads import as_stored, plan_read
 from .scope import Scope
@@ -121,4 +121,4 @@ def is_padding(mask: ir.Expr, reads: Iterable[ir.Access], scope: Scope, *, slide
             if sliced or isinstance(dimensions[number], Strip):
                 inside.add(subscript - origin)
                 inside.add(origin + extent - 1 - subscript)
-    return all(non_negative(condition) in inside for condition in conjuncts(mask))
+    return all(non_negative(condition) in inside for condition in ir.conjuncts(mask))

@@ -55,7 +55,7 @@ def cost_of(stage: Compute) -> Cost:
     read = sum(meter.reads(stage.value).values())
     left = frozenset[IndexVar]().union(*(index.variables for index in stage.statement.indices))
     points = prod(extents[index] for index in left if index in extents)
-    written = min(prod(stage.shape), points) * _width(stage.dtype)
+    written = min(prod(stage.shape), points) * ir.types.width(stage.dtype)
     return Cost(flops, read + written, meter.temporaries(stage.value, root=True))
 
 
@@ -73,7 +73,7 @@ def plan_cost(plan: Plan) -> Cost:
                 peak = max(peak, held + cost.temporary)
                 if stage.target not in plan.returns and stage.target not in seen:
                     seen.add(stage.target)
-                    held += prod(stage.shape) * _width(stage.dtype)
+                    held += prod(stage.shape) * ir.types.width(stage.dtype)
             case Call(plan=inner):
                 cost = plan_cost(inner)
                 flops, moved, peak = flops + cost.flops, moved + cost.bytes, max(peak, held + cost.temporary)
@@ -86,7 +86,7 @@ def tiled_cost(stage: Tiled) -> Cost:
     """The cost of all iterations; of the temporaries only those of one iteration exist at a time."""
     flops, moved, temporary = _steps_cost(stage.steps, {stage.target})
     if stage.padded != stage.shape:
-        temporary += prod(stage.padded) * _width(stage.dtype)
+        temporary += prod(stage.padded) * ir.types.width(stage.dtype)
     return Cost(flops, moved, temporary)
 
 
@@ -103,14 +103,10 @@ def _steps_cost(steps: Iterable[TiledStep], known: set[str]) -> tuple[int, int, 
                 flops, moved, peak = flops + cost.flops, moved + cost.bytes, max(peak, held + cost.temporary)
                 if compute.target not in known:
                     known.add(compute.target)
-                    held += prod(compute.shape) * _width(compute.dtype)
+                    held += prod(compute.shape) * ir.types.width(compute.dtype)
             case Round():
                 continue
     return flops, moved, max(peak, held)
-
-
-def _width(dtype: str) -> int:
-    return max(1, ir.types.BITS[ir.types.narrow(dtype)] // 8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +117,7 @@ class _Meter:
         return prod(self.extents.get(axis, 1) for axis in node.axes)
 
     def size(self, node: Node) -> int:
-        return self.points(node) * _width(node.dtype)
+        return self.points(node) * ir.types.width(node.dtype)
 
     def flops(self, node: Node) -> int:
         inner = sum(map(self.flops, operands(node)))
@@ -163,7 +159,7 @@ class _Meter:
         if isinstance(node, Read):
             found[(node.tensor, node.axes)] = self.size(node)
         if isinstance(node, LoopNest):
-            found |= {(o.name, o.shape): prod(o.shape) * _width(o.dtype) for o in node.nest.operands}
+            found |= {(o.name, o.shape): prod(o.shape) * ir.types.width(o.dtype) for o in node.nest.operands}
         for operand in operands(node):
             found |= self.reads(operand)
         return found
@@ -205,7 +201,7 @@ class _Meter:
                 return self.temporaries(body, root=root)
             case MonoidFold(monoid=monoid, extents=extents):
                 # Half of the states of a block, and those of all blocks before it.
-                state = self.points(node) * len(monoid.identity) * _width(node.dtype)
+                state = self.points(node) * len(monoid.identity) * ir.types.width(node.dtype)
                 inner = sum(self.temporaries(operand, root=False) for operand in operands(node))
                 return inner + state * (2 + prod(extents) // 2) + (0 if root else self.size(node))
             case LoopNest():
@@ -217,7 +213,7 @@ class _Meter:
             return 0
         stream = plan_stream(node.nest, node.form)
         state = stream.rows if not stream.inside else 1
-        state *= prod(stream.shape) * _width(stream.dtype) * stream.states
+        state *= prod(stream.shape) * ir.types.width(stream.dtype) * stream.states
         extents = {ROW: stream.rows, **{axis: extent for axis, extent in zip(stream.axes, stream.shape, strict=True)}}
         meter = _Meter({**self.extents, **extents})
         inside = max((meter.temporaries(block.value, root=False) for block in stream.points), default=0)
@@ -235,7 +231,7 @@ class _Meter:
             for w in windows
         } | {w.position: self.extents[w.output] for w in reduced}
         points = prod(positions.get(axis, self.extents.get(axis, 1)) for axis in node.axes)
-        return points * _width(node.dtype)
+        return points * ir.types.width(node.dtype)
 
 
 def _alone(nest: Nest) -> _Meter:

@@ -6,17 +6,15 @@ from dataclasses import replace
 from math import prod
 from typing import Final
 
-from ..ir import Reducer
+from ..ir import PLACES, conjuncts
 from ..symbolic import Affine, Facts, IndexVar
-from .factors import conjuncts, non_negative
+from .factors import non_negative
 from .forms import Form
 from .nests import Nest
 
 # A nest becomes at most so many pieces, of an axis with at least so many values each: every piece is compiled alone.
 MOST_PIECES: Final = 8
 FEWEST_VALUES: Final = 64
-
-POSITIONS: Final = (Reducer.ARGMIN, Reducer.ARGMAX, Reducer.ARGMINK, Reducer.ARGMAXK)
 
 Box = dict[IndexVar, tuple[int, int]]
 
@@ -55,7 +53,7 @@ def _narrowed(nest: Nest, loop: IndexVar, conditions: list[Affine], part: Box) -
     lo, hi = box[loop]
     for least, most in _ends(loop, (lo, hi), conditions, Facts.over(box)):
         # Positions count from the start of the loop.
-        lo = lo if nest.reduce.reducer in POSITIONS else max(lo, least)
+        lo = lo if nest.reduce.reducer in PLACES else max(lo, least)
         hi = min(hi, most + 1)
     box[loop] = (lo, max(lo, hi))
     return replace(nest, box=tuple((index, *box[index]) for index, _, _ in nest.box))

@@ -111,15 +111,6 @@ def masked(mask: ir.Expr | None, body: ir.Expr, otherwise: bool | int | float) -
     return ir.Select(mask, body, ir.Const(otherwise, body.dtype), body.dtype)
 
 
-def conjuncts(condition: ir.Expr) -> list[ir.Expr]:
-    """The conditions that must all hold."""
-    match condition:
-        case ir.Binary("&&", left, right):
-            return conjuncts(left) + conjuncts(right)
-        case _:
-            return [condition]
-
-
 def non_negative(condition: ir.Expr) -> Affine | None:
     """The affine expression that is >= 0 exactly where an integer comparison holds; None if there is none."""
     match condition:

@@ -61,6 +61,15 @@ def choose(nest: Nest) -> Form:
     return _product(nest, loop) or _lanes(nest, loop)
 
 
+def within(form: Form, nest: Nest, memory: int | None) -> Form:
+    """The form with so few rows that the nest needs no more than `memory` bytes, as far as rows decide it."""
+    if memory is None:
+        return form
+    # Accumulators before and after a block, a pair each, and as much again inside of it.
+    row = 8 * prod(nest.shape) * ir.types.width(nest.reduce.accumulate)
+    return replace(form, rows=max(1, min(form.rows, memory // max(1, row))))
+
+
 def candidates(nest: Nest) -> tuple[Form, ...]:
     """Forms worth trying, the best guess first."""
     ranges = nest.ranges
@@ -186,9 +195,7 @@ def _counted(expr: ir.Expr, ranges: Ranges) -> int:
             return terms(expr, ranges) * (_counted(body, ranges) + 1) if is_short(expr, ranges) else 1
         case ir.Call() | ir.Foreign():
             own = CALL
-        case ir.Const() | ir.Extent():
-            own = 0
-        case ir.Access() | ir.Index() | ir.Cast():
+        case ir.Const() | ir.Extent() | ir.Access() | ir.Index() | ir.Cast():
             own = 0
         case _:
             own = 1

@@ -1,12 +1,10 @@
 """The memory contract: what a statement may allocate beside its arguments and results."""
 
-from math import prod
 from typing import Final
 
 from .. import ranges
 from ..diagnostics import Code, CompileError
 from .cost import cost_of
-from .nesting import width
 from .printer import name_of, reason_of
 from .stages import Call, Compute, Plan
 
@@ -16,11 +14,8 @@ ALWAYS: Final = 16 << 20
 TIMES: Final = 4
 
 
-def allowance(plan: Plan) -> int:
-    """The most bytes that one temporary of the plan may have unless the user set a limit."""
-    bound = plan.bound
-    tensors = {tensor.name: tensor for tensor in (*bound.function.parameters, *bound.function.returns)}
-    moved = sum(prod(bound.shapes[name]) * width(tensor.dtype) for name, tensor in tensors.items())
+def allowance(moved: int) -> int:
+    """The most bytes that a temporary may have beside arguments and results of `moved` bytes, without another limit."""
     return max(ALWAYS, TIMES * moved)
 
 

@@ -9,11 +9,11 @@ from .. import ir
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar, Size
 from .domains import pieces, points
-from .forms import Form, choose
+from .forms import Form, choose, within
 from .nests import Nest, Operand
-from .nodes import Apply, Axes, CallBuiltin, Convolve, LoopNest, Node, Pool, Unroll, operands
+from .nodes import Apply, CallBuiltin, Convolve, LoopNest, Node, Pool, Unroll, operands
 from .preferences import Backend
-from .scope import Scope
+from .scope import POSITIONS, Scope
 
 # Below so many bytes XLA may store the space of a reduction: it does the same operations with less ado.
 SMALL_SPACE: Final = 4 << 20
@@ -25,10 +25,8 @@ MOST_RANKS: Final = 32
 # Of what XLA stores step by step, so many elements are computed at a time.
 TILE_ELEMENTS: Final = 1 << 17
 
-_POSITIONS: Final = (Reducer.ARGMIN, Reducer.ARGMAX)
 # Operators whose derivative needs their arguments, products apart.
 _CURVED: Final = ("/", "**", "where")
-_RANKED: Final = (Reducer.MINK, Reducer.MAXK, Reducer.ARGMINK, Reducer.ARGMAXK)
 
 
 def nested(plain: Node, reduce: ir.Reduce, scope: Scope) -> Node:
@@ -39,7 +37,9 @@ def nested(plain: Node, reduce: ir.Reduce, scope: Scope) -> Node:
     free = ir.free_indices(reduce)
     axes = scope.sorted(free)
     read = _operands(reduce, scope)
-    stored = scope.points(axes) * width(plain.dtype) + sum(prod(o.shape) * width(o.dtype) for o in read)
+    stored = scope.points(axes) * ir.types.width(plain.dtype) + sum(
+        prod(o.shape) * ir.types.width(o.dtype) for o in read
+    )
     most = max(SMALL_SPACE, MOST_GROWTH * stored + 1)
     if largest(plain, scope) < (most if wishes.backend.memory is None else min(most, wishes.backend.memory)):
         return plain
@@ -99,11 +99,7 @@ def _sparing(form: Form, plain: Node, nest: Nest, backend: Backend) -> Form:
         # One fused loop over the result; but the derivatives that JAX would take of it store what each step has.
         once = _calls_once(nest.reduce.body)
         form = replace(form, whole=True) if once else replace(form, unroll=1, tile=_tile(nest))
-    if backend.memory is not None:
-        # Accumulators before and after a block, a pair each, and as much again inside of it.
-        row = 8 * prod(nest.shape) * width(nest.reduce.accumulate)
-        form = replace(form, rows=max(1, min(form.rows, backend.memory // max(1, row))))
-    return form
+    return within(form, nest, backend.memory)
 
 
 def _tile(nest: Nest) -> tuple[IndexVar, int] | None:
@@ -136,9 +132,9 @@ def _inside(reduce: ir.Reduce) -> frozenset[IndexVar]:
 
 
 def _can_stream(reduce: ir.Reduce, scope: Scope) -> bool:
-    if reduce.reducer in _POSITIONS:
+    if reduce.reducer in POSITIONS:
         return len(reduce.indices) == 1
-    if reduce.reducer in _RANKED:
+    if reduce.reducer in ir.RANKED:
         assert reduce.rank is not None
         ends = scope.facts.values(ir.affine_of(reduce.rank))
         return len(reduce.indices) == 1 and ends is not None and ends[0] >= 0 and ends[1] < MOST_RANKS
@@ -154,7 +150,7 @@ def largest(node: Node, scope: Scope) -> int:
         if not isinstance(current, (Convolve, Pool)):
             below = operands(current)
             times = _kept(current)
-            found = max(found, *(times * scope.points(inner.axes) * width(inner.dtype) for inner in below), 0)
+            found = max(found, *(times * scope.points(inner.axes) * ir.types.width(inner.dtype) for inner in below), 0)
             pending.extend(below)
     return found
 
@@ -171,11 +167,6 @@ def _kept(node: Node) -> int:
             return steps
         pending.extend(operands(current))
     return steps if node.derivative is not None else 1
-
-
-def width(dtype: str) -> int:
-    """Bytes of one element."""
-    return max(1, ir.types.BITS[ir.types.narrow(dtype)] // 8)
 
 
 def _operands(reduce: ir.Reduce, scope: Scope) -> tuple[Operand, ...]:
@@ -200,14 +191,12 @@ def _canonical(reduce: ir.Reduce, read: Iterable[Operand]) -> ir.Reduce:
     return replace(found, ranges=())
 
 
-def plain_scope(nest: Nest, *, order: Axes = (), loops: Axes = ()) -> Scope:
+def plain_scope(nest: Nest) -> Scope:
     """The scope of a nest on its own: it plans no further nests."""
-    names = {o.name: o for o in nest.operands}
-    indices = dict.fromkeys((*(order or nest.axes), *nest.reduce.indices, *nest.ranges))
+    indices = dict.fromkeys((*nest.axes, *nest.reduce.indices, *nest.ranges))
     return Scope(
         nest.ranges,
-        {name: o.shape for name, o in names.items()},
-        {name: o.origin for name, o in names.items()},
+        {o.name: o.shape for o in nest.operands},
+        {o.name: o.origin for o in nest.operands},
         {index: number for number, index in enumerate(indices)},
-        frozenset(loops),
     )

@@ -26,13 +26,11 @@ _POINTS: Final = 1 << 22
 # A matrix product inside of a body is stored by XLA. Below so many bytes it stays in the second cache of a device.
 _STORED: Final = 16 << 20
 
-_RANKED: Final = (ir.Reducer.MINK, ir.Reducer.MAXK, ir.Reducer.ARGMINK, ir.Reducer.ARGMAXK)
-
 
 def prefers_pallas(nest: Nest) -> tuple[bool, str]:
     """Whether a kernel is expected to win on a GPU, and why or why not, in words."""
     reduce = nest.reduce
-    if not isinstance(reduce.reducer, ir.Reducer) or reduce.reducer in _RANKED:
+    if not isinstance(reduce.reducer, ir.Reducer) or reduce.reducer in ir.RANKED:
         return False, f"{reduce.reducer.value} runs in XLA operations"
     points = prod(nest.shape) * _points(reduce.indices, nest)
     if points < _POINTS:

@@ -24,8 +24,8 @@ def plan_reduce(reduce: ir.Reduce, scope: Scope) -> Node:
     if scope.points(indices) == 0:
         return fill(identity(reduce.reducer, reduce.dtype), reduce.dtype)
     node = _plan(reduce, indices, scope)
-    if reduce.reducer not in (Reducer.SUM, Reducer.MEAN):
-        # Of a sum each product is a nest of its own.
+    if reduce.reducer is Reducer.LOGSUMEXP or reduce.reducer in ir.PLACES | ir.RANKED:
+        # Folds have become nests where they are planned; of a sum each product is one of its own.
         node = nested(node, replace(reduce, dtype=node.dtype), scope)
     return scope.cast(node, reduce.dtype)
 

@@ -135,7 +135,7 @@ def plan_stream(nest: Nest, form: Form) -> Stream:
 
 def _state(reduce: ir.Reduce) -> str:
     """The type of the values that are combined."""
-    if reduce.reducer in (Reducer.ARGMIN, Reducer.ARGMAX, Reducer.ARGMINK, Reducer.ARGMAXK):
+    if reduce.reducer in ir.PLACES:
         return reduce.body.dtype
     return reduce.accumulate
 

@@ -195,7 +195,7 @@ class _Scope:
             guard = body.condition if guard is None else ir.Binary("&&", guard, body.condition, "bool")
             body = body.then
         inner = self.bind(expr.indices)
-        parts = [inner.expr(part) for part in _conjuncts(guard)]
+        parts = [inner.expr(part) for part in ir.conjuncts(guard)]
         joined = reduce(lambda a, b: ir.Binary("&&", a, b, "bool"), parts) if parts else None
         return replace(
             expr,
@@ -210,16 +210,6 @@ class _Scope:
 def _is_computed(index: Affine) -> bool:
     """Whether a subscript on the left is more than an index or a number."""
     return bool(index.terms) and index.bare is None
-
-
-def _conjuncts(guard: ir.Expr | None) -> list[ir.Expr]:
-    match guard:
-        case None:
-            return []
-        case ir.Binary("&&", left, right):
-            return [*_conjuncts(left), *_conjuncts(right)]
-        case _:
-            return [guard]
 
 
 def _neutral(reducer: Reducer | ir.Monoid, dtype: str) -> ir.Const | None:

@@ -97,3 +97,12 @@ def test_a_limit_changes_no_number() -> None:
     np.testing.assert_allclose(tight(x, y, b), usual(x, y, b), rtol=1e-5, atol=5e-5)  # Sums of 700 terms.
     slope = lambda k: jax.grad(lambda x: jnp.sin(k(x, y, b)).sum())(x)  # noqa: E731
     np.testing.assert_allclose(slope(tight), slope(usual), rtol=1e-4, atol=1e-4)
+
+
+def test_a_batch_and_the_parts_of_a_guard_keep_to_a_limit() -> None:
+    limit = 1 << 20
+    x = jax.ShapeDtypeStruct((4, 4096), jnp.float32)
+    guarded = tcjax.kernel("O(i) +=! tanh(x(i) * x(j)) where j <= i", memory_limit=limit)
+
+    assert "loop nest" in str(guarded.plan(jax.ShapeDtypeStruct((4096,), jnp.float32)))
+    assert temporary(jax.vmap(guarded), [x])[0] <= limit

@@ -362,3 +362,18 @@ def test_an_initial_value_has_a_derivative_and_may_be_donated() -> None:
         near(jax.jit(lambda a, b, c: kernel(a, b, C=c), donate_argnums=2)(a, b, c), expected)
 
     assert c.is_deleted()
+
+
+def test_a_python_function_inside_of_a_nest_has_two_derivatives() -> None:
+    x, y = jnp.linspace(0.1, 1.0, 5), jnp.linspace(-1.0, 1.0, 7)
+
+    def plain(x: jax.Array, y: jax.Array) -> jax.Array:
+        return (jnp.tanh(x[:, None] * y) ** 2).sum(1)
+
+    with nesting():
+        kernel = tcjax.kernel("O(i) = sum[j](square(x(i) * y(j)))", fns={"square": lambda a: jnp.tanh(a) ** 2})
+        assert "loop nest" in str(kernel.plan(x, y))
+        for derivative in (jax.grad, jax.hessian):
+            found = derivative(lambda x: jnp.sin(kernel(x, y)).sum())(x)
+            wanted = derivative(lambda x: jnp.sin(plain(x, y)).sum())(x)
+            np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)

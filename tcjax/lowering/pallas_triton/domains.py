@@ -7,17 +7,6 @@ from ...symbolic import AllOf, AtLeastZero, Condition, IndexVar
 from .frames import Frame, Integer, maximum, minimum, quotient
 
 
-def conjuncts(guard: ir.Expr | None) -> tuple[ir.Expr, ...]:
-    """The conditions that a guard is the conjunction of."""
-    match guard:
-        case None:
-            return ()
-        case ir.Binary("&&", left, right):
-            return (*conjuncts(left), *conjuncts(right))
-        case _:
-            return (guard,)
-
-
 def inequalities(guard: ir.Expr | None) -> tuple[AtLeastZero, ...]:
     """Linear conditions on indices that hold wherever the guard does."""
     return () if guard is None else tuple(_linear(ir.condition_of(guard)))

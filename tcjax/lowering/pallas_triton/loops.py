@@ -15,7 +15,7 @@ from ...planning.widening import widened
 from ...symbolic import AtLeastZero, IndexVar
 from ..context import numeric
 from ..elementwise import convert
-from .domains import conjuncts, inequalities, limits
+from .domains import inequalities, limits
 from .expressions import evaluate
 from .frames import Frame, Integer, Kept, conjunction, maximum, minimum, quotient
 from .products import Product, as_product, common_half, dot, side
@@ -76,7 +76,7 @@ class Sweep:
         part: Part | None = None,
     ) -> "Sweep":
         body = widened(reduce.body, reduce.accumulate)
-        guards, conditions = conjuncts(reduce.guard), inequalities(reduce.guard)
+        guards, conditions = ir.conjuncts(reduce.guard), inequalities(reduce.guard)
         return Sweep(reduce, body, guards, conditions, shape, product, lanes, part)
 
     @property

@@ -12,7 +12,6 @@ from ...ir import Reducer
 from ...planning.widening import HALVES, widened
 from ...symbolic import IndexVar
 from .blocks import SMALLEST_DOT, block
-from .domains import conjuncts
 from .expressions import evaluate
 from .frames import Frame, Side, conjunction
 from .reducers import scalar
@@ -50,7 +49,7 @@ def as_product(
         return None
     sides: dict[str, list[ir.Expr]] = {"left": [], "right": [], "outer": []}
     guards: dict[str, list[ir.Expr]] = {"left": [], "right": [], "outer": []}
-    for parts, found in ((_factors(body), sides), (conjuncts(reduce.guard), guards)):
+    for parts, found in ((_factors(body), sides), (ir.conjuncts(reduce.guard), guards)):
         for part in parts:
             side = _side(part, index, rows, columns)
             if side is None:

@@ -17,8 +17,6 @@ class Unsupported(Exception):
         self.reason = reason
 
 
-_RANKED: Final = (Reducer.MINK, Reducer.MAXK, Reducer.ARGMINK, Reducer.ARGMAXK)
-
 # JAX's lowering has no rule for something inside of these, in 0.10.2 as in 0.12 (tests/lowering/pallas asks it).
 _NOT_LOWERED = "cospi cyl_bessel_i0 cyl_bessel_i1 erf erfc erfcinv erfcx lgamma normcdf normcdfinv round sinpi tgamma"
 NOT_LOWERED: Final = frozenset(_NOT_LOWERED.split())
@@ -51,7 +49,7 @@ def _reasons(nest: Nest) -> Iterator[str]:
         yield "the result has more elements than 32-bit offsets count"
     for node in ir.walk(nest.reduce):
         match node:
-            case ir.Reduce(reducer) if reducer in _RANKED:
+            case ir.Reduce(reducer) if reducer in ir.RANKED:
                 yield f"{reducer.value} keeps more than one value: XLA sorts instead"
             case ir.Reduce(reducer) if not isinstance(reducer, Reducer):
                 yield "a combination of one's own: XLA operations run it"

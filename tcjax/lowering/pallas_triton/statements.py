@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ...planning.schedule.kernel_plan import KernelPlan
 
 _POSITIONS: Final = (Reducer.ARGMIN, Reducer.ARGMAX)
-_RANKED: Final = (Reducer.MINK, Reducer.MAXK, Reducer.ARGMINK, Reducer.ARGMAXK)
 
 # What is computed inside is written out at each of its reads: beyond so many nodes it is computed elsewhere.
 _LARGEST: Final = 2000
@@ -139,7 +138,7 @@ def _reduction(statement: Formula, point: IndexVar) -> ir.Reduce:
     if not statement.restart:
         raise Unsupported(f"{statement.target.name} goes on from what it held")
     reducer, accumulate = statement.reducer, statement.accumulate
-    if not isinstance(reducer, Reducer) or reducer in _RANKED:
+    if not isinstance(reducer, Reducer) or reducer in ir.RANKED:
         raise Unsupported(f"{reducer.value} runs in XLA operations")
     dtype = "int32" if reducer in _POSITIONS else accumulate
     indices = statement.reduction or (point,)

@@ -23,9 +23,6 @@ from .timing import Contender, Watch, wall_timer
 # How far results may be apart, relative to the largest: forms add in other orders.
 TOLERANCES = {"float64": 1e-9, "complex128": 1e-9, "float32": 1e-4, "complex64": 1e-4, "float16": 2e-2}
 ROUGHEST = 1e-1  # bfloat16 and below.
-# A candidate may use so much temporary memory: a multiple of arguments and results, or so many bytes.
-MEMORY_FACTOR = 4
-MEMORY_FLOOR = 16 << 20
 
 
 def tune(compiler: Compiler, call: Call, arguments: Arguments, *, seconds: float, progress: bool) -> Tuning:
@@ -125,7 +122,7 @@ class _Builder:
             run, analysis = self._compiled(choice)
             if analysis is not None:
                 moved = analysis.argument_size_in_bytes + analysis.output_size_in_bytes
-                if analysis.temp_size_in_bytes > max(MEMORY_FACTOR * moved, MEMORY_FLOOR):
+                if analysis.temp_size_in_bytes > planning.allowance(moved):
                     raise Unusable(f"needs {analysis.temp_size_in_bytes / 2**20:.0f} MiB of temporary memory")
             results = [np.asarray(result) for result in run()]
         except Unusable:

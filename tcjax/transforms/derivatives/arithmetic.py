@@ -145,23 +145,12 @@ def both(left: ir.Expr | None, right: ir.Expr | None) -> ir.Expr | None:
     """The conjunction of conditions, either of which may be missing: without repetitions."""
     if left is None or right is None:
         return right if left is None else left
-    parts = conjuncts(left)
+    parts = ir.conjuncts(left)
     result = left
-    for part in conjuncts(right):
+    for part in ir.conjuncts(right):
         if part not in parts:
             result = ir.Binary("&&", result, part, "bool")
     return result
-
-
-def conjuncts(condition: ir.Expr | None) -> list[ir.Expr]:
-    """The parts that all must hold."""
-    match condition:
-        case None:
-            return []
-        case ir.Binary("&&", left, right):
-            return [*conjuncts(left), *conjuncts(right)]
-        case _:
-            return [condition]
 
 
 def opposite(condition: ir.Expr) -> ir.Expr:

@@ -10,7 +10,7 @@ from ... import ir
 from ...ir import Reducer
 from ...symbolic import Affine, AffineLike, AtLeastZero, IndexVar, Interval, Size, clamp
 from ...symbolic.affine import Atom
-from .arithmetic import both, choose, compare, conjuncts, constant, plus, times
+from .arithmetic import both, choose, compare, constant, plus, times
 from .backward import Occurrence
 from .scope import Scope
 
@@ -77,7 +77,7 @@ class Inversion:
     ) -> Receipt:
         value = moved(occurrence.value, solutions)
         given = None if occurrence.guard is None else moved(occurrence.guard, solutions)
-        guard = _all([test for test in conjuncts(both(guard, given)) if not self.always(test)])
+        guard = _all([test for test in ir.conjuncts(both(guard, given)) if not self.always(test)])
         on_the_left = frozenset[IndexVar]().union(*(subscript.variables for subscript in left))
         gone = {solution.index for solution in solutions}
         rest = [index for index in occurrence.bound if index not in gone and index not in on_the_left]
@@ -251,7 +251,7 @@ def _inside(subscript: Affine, place: Interval) -> Affine:
 
 def _joined(left: Receipt, right: Receipt) -> Receipt:
     """Both in one sum: what holds for both is the guard, the rest of each a choice."""
-    mine, others = conjuncts(left.guard), conjuncts(right.guard)
+    mine, others = ir.conjuncts(left.guard), ir.conjuncts(right.guard)
     common = [part for part in mine if part in others]
     value = plus(_chosen(left.value, mine, common), _chosen(right.value, others, common))
     return replace(left, value=value, guard=_all(common))

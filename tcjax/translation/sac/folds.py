@@ -13,7 +13,7 @@ from ...syntax.sac import tree
 from ..refusal import refuse
 from . import literals
 from .expressions import Scope
-from .generators import Limits, as_limit, comprehension, conjuncts, interval_of
+from .generators import Limits, as_limit, comprehension, interval_of
 
 _FOLDS: Final[Mapping[Reducer, str]] = {
     Reducer.SUM: "sum",
@@ -125,7 +125,7 @@ def _limits(reduce: ir.Reduce, scope: Scope) -> tuple[dict[IndexVar, Limits], ir
         limits[index] = Limits.of(interval_of(index, scope, reduce))
         if range_ is not None and is_moving:
             tests += moving_ends(range_)
-    tests += conjuncts(reduce.guard)
+    tests += ir.conjuncts(reduce.guard)
     left: list[ir.Expr] = []
     for test in tests:
         limit = as_limit(test, reduce.indices)

@@ -1,6 +1,6 @@
 """Ranges of indices as generators."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -75,18 +75,6 @@ def as_limit(test: ir.Expr, indices: tuple[IndexVar, ...]) -> tuple[IndexVar, Li
 
 
 _MIRRORED: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
-
-
-def conjuncts(guard: ir.Expr | None) -> Iterator[ir.Expr]:
-    """The parts of a guard that all must hold."""
-    match guard:
-        case None:
-            return
-        case ir.Binary("&&", left, right):
-            yield from conjuncts(left)
-            yield from conjuncts(right)
-        case _:
-            yield guard
 
 
 def comprehension(

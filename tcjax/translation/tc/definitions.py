@@ -16,7 +16,6 @@ from ..refusal import refuse, too_deep
 from .expressions import Expressions, Names, is_sayable, write_extent
 
 _OPERATORS: Final[dict[Reducer | ir.Monoid, str]] = {Reducer.SUM: "+", Reducer.PRODUCT: "*"}
-_ONLY_INLINE: Final = frozenset((Reducer.MINK, Reducer.MAXK, Reducer.ARGMINK, Reducer.ARGMAXK))
 _POSITIONS: Final = frozenset((Reducer.ARGMIN, Reducer.ARGMAX))
 # What elaboration names the result of a call whose type is not its target's.
 _UNCONVERTED: Final = re.compile(r"(.+)\.call\d+")
@@ -190,7 +189,7 @@ class _Definition:
         value = scope.root(statement.value)
         clauses = _clauses(statement.domain, scope)
         reducer = statement.reducer
-        if reducer not in _ONLY_INLINE and self.is_implied(statement, value, clauses, scope):
+        if reducer not in ir.RANKED and self.is_implied(statement, value, clauses, scope):
             operator = _OPERATORS.get(reducer, reducer.value)
             return self.assign(statement, operator, statement.restart, value, clauses, scope)
         return self.inline(statement, scope)
