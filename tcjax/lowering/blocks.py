@@ -28,13 +28,13 @@ def lower_stream(
         dimension = plan.axes.index(axis) + (plan.ranks is not None)
         extent = plan.extents[plan.axes.index(axis)]
         tiles = lax.map(lambda number: run.tile({TILE: number}), jnp.arange(count, dtype=jnp.int32))
-        result = _joined(tiles, dimension, size, extent)
+        result = joined(tiles, dimension, size, extent)
     if plan.ranks is None:
         return transpose(result, plan.axes, axes)
     return _ranked(result, plan, axes, arrays, foreign, lower)
 
 
-def _joined(tiles: jax.Array, dimension: int, size: int, extent: int) -> jax.Array:
+def joined(tiles: jax.Array, dimension: int, size: int, extent: int) -> jax.Array:
     """The tiles of a dimension behind each other; the last overlaps the one before where the size does not divide."""
     count = tiles.shape[0]
     tiles = jnp.moveaxis(tiles, 0, dimension)
@@ -95,6 +95,10 @@ class _Run:
             assert plan.tail is not None
             return self.points(plan.tail, plan.last, at, self.arrays)
 
+        span = None
+        if plan.spans:
+            firsts, ends = (jnp.asarray(some, jnp.int32)[at[TILE]] for some in zip(*plan.spans, strict=True))
+            span = firsts, ends
         return stream(
             plan.reducer,
             rows=1 if plan.inside else plan.rows,
@@ -103,6 +107,7 @@ class _Run:
             body=body,
             tail=tail if plan.last else None,
             rank=plan.ranks,
+            span=span,
         )
 
     def part(self, block: int | jax.Array) -> Mapping[str, jax.Array]:

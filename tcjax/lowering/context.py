@@ -1,6 +1,6 @@
 """What every lowering has at hand: the arrays, the steps of unrolled loops, and how axes line up."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import jax
@@ -19,7 +19,7 @@ class Context:
     The steps of unrolled loops are numbers, those of loops at run time are traced. `padded` holds tensors with the
     zeros already around them that any read asks for, and the number of those in front, by dimension. `done` keeps
     what was computed, by node identity, so that a node that occurs twice is computed once, and `views` the views of
-    tensors.
+    tensors. `shared` keeps the results of passes, by their identity, from one statement to the next.
     """
 
     arrays: Mapping[str, jax.Array]
@@ -28,6 +28,7 @@ class Context:
     padded: Mapping[str, tuple[jax.Array, tuple[int, ...]]] = field(default_factory=dict)
     done: dict[int, jax.Array] = field(default_factory=dict)
     views: dict[tuple[str, tuple[View, ...]], jax.Array] = field(default_factory=dict)
+    shared: dict[int, Sequence[jax.Array]] = field(default_factory=dict)
 
     def at(self, steps: Mapping[IndexVar, int | jax.Array]) -> "Context":
         """The same arrays at one step of a loop."""

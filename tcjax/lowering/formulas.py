@@ -14,7 +14,7 @@ from ..symbolic import Affine, IndexVar, Size
 from ..transforms import derivatives
 from .context import Context
 from .derived import with_derivatives
-from .stores import lower_store
+from .rounds import lower_stage
 
 # Names that no program can use: of the result of a nest, of its cotangent, and of the tangent that is computed.
 RESULT, COTANGENT, TANGENT = "result.", "cotangent.", "tangent."
@@ -118,7 +118,7 @@ class Runner:
         box = tuple(sorted(formula.box.items(), key=lambda pair: str(pair[0])))
         stage = _planned(statement, box, listed, old is not None, self.backend)
         context = Context(arrays, with_derivatives(dict(self.foreign)))
-        return lower_store(stage, lower_node(stage.value, context), old, context, lower_node)
+        return lower_stage(stage, old, context, lower_node)
 
 
 __all__ = ["COTANGENT", "RESULT", "Runner", "tangent_name", "tangent_of"]

@@ -1,12 +1,15 @@
 """A plan as a JAX function."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, assert_never
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from .. import planning
+from ..planning.forms import is_costly
 from ..planning.nodes import (
     Apply,
     CallBuiltin,
@@ -18,13 +21,16 @@ from ..planning.nodes import (
     LoopNest,
     MonoidFold,
     Node,
+    Online,
     OrderStatistic,
     Pool,
     Position,
     Read,
     Step,
     Unroll,
+    operands,
 )
+from ..planning.stages import scope_of
 from .assembly import assemble
 from .context import Context, numeric
 from .convolutions import lower_convolve
@@ -40,7 +46,9 @@ from .reductions import (
     lower_position,
     lower_unroll,
 )
-from .stores import boxed, lower_store
+from .rounds import lower_stage
+from .softmax import lower_online
+from .stores import boxed
 from .tiles import lower_tiled
 
 Foreign = Mapping[str, Callable[..., object]]
@@ -73,6 +81,8 @@ def _run(
 ) -> tuple[jax.Array, ...]:
     known = dict(arrays)
     assemblies = plan.assemblies if stages is plan.stages else {}
+    shared: dict[int, Sequence[jax.Array]] = {}
+    before: jax.Array | None = None
     done = 0
     for number, stage in enumerate(stages):
         if number < done:
@@ -81,31 +91,53 @@ def _run(
             assembly = assemblies[number]
             done = number + assembly.stages
             group = [s for s in stages[number:done] if isinstance(s, planning.Compute)]
-            values = [boxed(s, lower_node(s.value, Context(known, foreign))) for s in group]
-            known[group[0].target] = assemble(assembly.whole, values)
+            with _named(stage, number):
+                values = [boxed(s, lower_node(s.value, Context(known, foreign, shared=shared))) for s in group]
+                known[group[0].target] = assemble(assembly.whole, values)
             continue
-        match stage:
-            case planning.Compute(target=target):
-                context = Context(known, foreign)
-                value = lower_node(stage.value, context)
-                old = known.get(target) if stage.store.keeps else None
-                known[target] = lower_store(stage, value, old, context, lower_node)
-            case planning.Tiled(target=target):
-                known[target] = lower_tiled(stage, known, foreign, lower_node)
-            case planning.Call(targets, inner, arguments):
-                passed = {name: known[argument] for name, argument in zip(inner.parameters, arguments, strict=True)}
-                known.update(zip(targets, lower(inner, passed, {}, foreign), strict=True))
-            case planning.CallForeign(targets, function, arguments, results, frame, varying):
-                called = foreign[function]
-                for _ in range(frame):
-                    called = jax.vmap(called, tuple(0 if varies else None for varies in varying))
-                found = called(*(known[argument] for argument in arguments))
-                parts = tuple(found) if isinstance(found, (tuple, list)) else (found,)
-                for target, part, (dtype, _) in zip(targets, parts, results, strict=True):
-                    known[target] = jnp.asarray(part, numeric(dtype))
-            case _:
-                assert_never(stage)
+        with _named(stage, number):
+            match stage:
+                case planning.Compute(target=target):
+                    old = known.get(target) if stage.store.keeps else None
+                    fused = _is_one_loop(stage.value)
+                    here = _behind(known, before) if fused and before is not None else known
+                    known[target] = lower_stage(stage, old, Context(here, foreign, shared=shared), lower_node)
+                    before = known[target] if fused else before
+                case planning.Tiled(target=target):
+                    known[target] = lower_tiled(stage, known, foreign, lower_node)
+                case planning.Call(targets, inner, arguments):
+                    passed = {name: known[argument] for name, argument in zip(inner.parameters, arguments, strict=True)}
+                    known.update(zip(targets, lower(inner, passed, {}, foreign), strict=True))
+                case planning.CallForeign(targets, function, arguments, results, frame, varying):
+                    called = foreign[function]
+                    for _ in range(frame):
+                        called = jax.vmap(called, tuple(0 if varies else None for varies in varying))
+                    found = called(*(known[argument] for argument in arguments))
+                    parts = tuple(found) if isinstance(found, (tuple, list)) else (found,)
+                    for target, part, (dtype, _) in zip(targets, parts, results, strict=True):
+                        known[target] = jnp.asarray(part, numeric(dtype))
+                case _:
+                    assert_never(stage)
     return tuple(known[name] for name in plan.returns)
+
+
+def _named(stage: planning.ScheduledStage, number: int) -> AbstractContextManager[object]:
+    """Operations in it have the name of the stage: profilers show it, and so do derivatives."""
+    return jax.named_scope(scope_of(stage, number))
+
+
+def _is_one_loop(node: Node) -> bool:
+    """Whether a nest is one fused loop that computes what XLA would rather store than compute twice."""
+    if isinstance(node, LoopNest) and node.form.whole and is_costly(node.nest):
+        return True
+    return any(map(_is_one_loop, operands(node)))
+
+
+def _behind(arrays: Mapping[str, jax.Array], before: jax.Array) -> dict[str, jax.Array]:
+    """The arrays once `before` is there: what several loops share, XLA would store for every step of theirs."""
+    names = sorted(arrays)
+    *tied, _ = lax.optimization_barrier((*(arrays[name] for name in names), before))
+    return dict(zip(names, tied, strict=True))
 
 
 def lower_node(node: Node, context: Context) -> jax.Array:
@@ -145,6 +177,8 @@ def _lower(node: Node, context: Context) -> jax.Array:
             return lower_order_statistic(node, context, lower_node)
         case LoopNest():
             return lower_nest(node, context, lower_node)
+        case Online():
+            return lower_online(node, context, lower_node)
         case MonoidFold():
             return lower_monoid_fold(node, context, lower_node)
         case _:

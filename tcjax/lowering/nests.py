@@ -13,19 +13,22 @@ from jax.interpreters import ad, batching, mlir
 
 from ..diagnostics import Code, CompileError
 from ..planning.batching import anonymous, batched
-from ..planning.domains import pieces
-from ..planning.forms import Form, choose, within
+from ..planning.domains import parts
+from ..planning.forms import Form, choose, in_tiles, is_costly, within
 from ..planning.nests import Nest, Operand
 from ..planning.nodes import LoopNest, Node
 from ..planning.pallas_rule import prefers_pallas
 from ..planning.preferences import Backend
 from ..planning.scope import identity
+from ..planning.sieves import plan_sieve
 from ..planning.streams import plan_alone, plan_stream
 from .blocks import lower_stream
 from .context import Context, Lower, transpose
 from .derived import with_derivatives
 from .elementwise import convert
 from .formulas import COTANGENT, RESULT, Runner, tangent_name, tangent_of
+from .placing import placed
+from .sieves import run_sieve
 from .stores import lower_fill_value
 from .varying import equally_varying
 
@@ -53,7 +56,8 @@ def bind(
 ) -> Any:
     """The primitive applied; `arrays` are the operands in order."""
     called = tuple(sorted(foreign.items()))
-    return nest_p.bind(*equally_varying(arrays), nest=nest, form=form, foreign=called, backend=backend)
+    run = functools.partial(nest_p.bind, nest=nest, form=form, foreign=called, backend=backend)
+    return placed(run, equally_varying(arrays), [nest], [operand.name for operand in nest.operands])
 
 
 def _node(node: Node, context: Context) -> jax.Array:
@@ -67,9 +71,10 @@ def _named(arrays: Sequence[Any], nest: Nest) -> dict[str, Any]:
 
 
 _anonymous = functools.lru_cache(maxsize=1024)(anonymous)
-_pieces = functools.lru_cache(maxsize=1024)(pieces)
+_parts = functools.lru_cache(maxsize=1024)(parts)
 _alone = functools.lru_cache(maxsize=1024)(plan_alone)
 _stream = functools.lru_cache(maxsize=1024)(plan_stream)
+_sieve = functools.lru_cache(maxsize=1024)(plan_sieve)
 
 
 def run_plain(*arrays: jax.Array, nest: Nest, form: Form, foreign: Foreign, backend: Backend) -> jax.Array:
@@ -84,11 +89,8 @@ def run_stream(*arrays: jax.Array, nest: Nest, form: Form, foreign: Foreign, bac
     """The nest block after block."""
     if form.whole:
         return run_plain(*arrays, nest=nest, form=form, foreign=foreign, backend=backend)
-    axis, parts = _pieces(nest, form)
-    # XLA may hold what all parts need at once.
-    room = None if backend.memory is None else backend.memory // len(parts)
-    forms = [form if part == nest else within(choose(part), part, room) for part in parts]
-    found = [_streamed(arrays, part, own, foreign) for part, own in zip(parts, forms, strict=True)]
+    axis, found_parts = _parts(nest, form, backend.memory)
+    found = [_streamed(arrays, part, own, foreign) for part, own in found_parts]
     if axis is None:
         return found[0]
     return lax.concatenate(found, nest.axes.index(axis))
@@ -99,7 +101,17 @@ def _streamed(arrays: Sequence[jax.Array], nest: Nest, form: Form, foreign: Fore
     if lo == hi:
         nothing = lower_fill_value(identity(nest.reduce.reducer, nest.reduce.dtype), nest.reduce.dtype)
         return jnp.full(nest.shape, nothing)
-    found = lower_stream(_stream(nest, form), nest.axes, _named(arrays, nest), with_derivatives(dict(foreign)), _node)
+    known, functions = _named(arrays, nest), with_derivatives(dict(foreign))
+    if form.sieve:
+        sieve = _sieve(nest, form.sieve)
+
+        def run(own: Nest, given: Mapping[str, jax.Array]) -> jax.Array:
+            chosen = sieve.form if own is sieve.firsts else replace(choose(own), sieve=0)
+            return _streamed([given[o.name] for o in own.operands], own, chosen, foreign)
+
+        found = run_sieve(sieve, nest.axes, known, functions, run, _node)
+    else:
+        found = lower_stream(_stream(nest, form), nest.axes, known, functions, _node)
     return convert(jnp.broadcast_to(found, nest.shape), nest.reduce.dtype)
 
 
@@ -107,14 +119,7 @@ def run_cpu(*arrays: jax.Array, nest: Nest, form: Form, foreign: Foreign, backen
     """The nest block after block; a Pallas kernel that someone forces is interpreted."""
     if backend.name == "pallas" and (kernel := _pallas(nest, interpret=True)) is not None:
         return kernel(_named(arrays, nest))
-    if any(_is_placed(array) for array in arrays):
-        return run_plain(*arrays, nest=nest, form=form, foreign=foreign, backend=backend)
     return run_stream(*arrays, nest=nest, form=form, foreign=foreign, backend=backend)
-
-
-def _is_placed(array: jax.Array) -> bool:
-    """Whether the type says where the array lies: the carry of a loop could not change it."""
-    return any(axes is not None for axes in jax.typeof(array).sharding.spec)
 
 
 def _pallas(nest: Nest, *, interpret: bool) -> Callable[[Mapping[str, jax.Array]], jax.Array] | None:
@@ -178,6 +183,9 @@ def _jvp(
         # JAX differentiates what index notation has no name for.
         plain = functools.partial(run_plain, nest=nest, form=form, foreign=foreign, backend=backend)
         return jax.jvp(plain, primals, [ad.instantiate_zeros(t) if isinstance(t, ad.Zero) else t for t in tangents])
+    if form.whole and is_costly(nest):
+        # Beside a derivative, XLA would compute once what this nest shares with others, and store that for every step.
+        form = in_tiles(form, nest)
     result = nest_p.bind(*primals, nest=nest, form=form, foreign=foreign, backend=backend)
     if derivative is None:
         return result, ad.Zero(jax.typeof(result).to_tangent_aval())

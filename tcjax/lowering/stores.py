@@ -161,11 +161,16 @@ def lower_fill_value(value: bool | int | float, dtype: str) -> jax.Array:
     return lower_fill(Fill(value, dtype=dtype), Context({}, {}))
 
 
-def _scatter(stage: Compute, value: jax.Array, old: jax.Array | None, context: Context, lower: Lower) -> jax.Array:
-    """One `scatter` over all points; targets outside are dropped."""
-    store = stage.store
+def begun(stage: Compute, old: jax.Array | None, context: Context, lower: Lower) -> jax.Array:
+    """The target of a scatter before its first point."""
+    target = _zeros(stage) if old is None else old
+    return _restarted(stage, target, _columns(stage, context, lower)) if _begins(stage, old) else target
+
+
+def _columns(stage: Compute, context: Context, lower: Lower) -> list[tuple[jax.Array, Axes]]:
+    """The positions in each dimension."""
     columns: list[tuple[jax.Array, Axes]] = []
-    for dimension, extent in zip(store.dimensions, stage.shape, strict=True):
+    for dimension, extent in zip(stage.store.dimensions, stage.shape, strict=True):
         match dimension:
             case Lookup(positions):
                 found = lower(positions, context)
@@ -173,6 +178,13 @@ def _scatter(stage: Compute, value: jax.Array, old: jax.Array | None, context: C
                 columns.append((jnp.where(found < 0, extent, found), positions.axes))
             case Strip(start, stride, _, _, _, factors):
                 columns.append(_positions(position(start, context), stride, factors))
+    return columns
+
+
+def _scatter(stage: Compute, value: jax.Array, old: jax.Array | None, context: Context, lower: Lower) -> jax.Array:
+    """One `scatter` over all points; targets outside are dropped."""
+    store = stage.store
+    columns = _columns(stage, context, lower)
     target = _zeros(stage) if old is None else old
     if _begins(stage, old):
         target = _restarted(stage, target, columns)

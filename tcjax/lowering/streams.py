@@ -33,14 +33,15 @@ def stream(
     body: Callable[[int | jax.Array, int], Values],
     tail: Callable[[], Values] | None = None,
     rank: int | None = None,
+    span: tuple[jax.Array, jax.Array] | None = None,
 ) -> jax.Array:
     """The reduction over ``(block + u)*rows + r``, `rows` lanes side by side and `unroll` blocks in a trip.
 
     ``body(block, u)`` has the lanes as its first axis; `block` is traced, or a number for the blocks that run outside
     of the loop. The points of `tail` come after the blocks. For a rank, the result has that many values along its
-    first axis.
+    first axis. Of blocks with a `span`, only those in this range take part.
     """
-    source = _Source(rows, unroll, blocks, body, tail)
+    source = _Source(rows, unroll, blocks, body, tail, span)
     match reducer:
         case Reducer.MINK | Reducer.MAXK | Reducer.ARGMINK | Reducer.ARGMAXK:
             assert rank is not None
@@ -64,6 +65,7 @@ class _Source:
     blocks: int
     body: Callable[[int | jax.Array, int], Values]
     tail: Callable[[], Values] | None
+    span: tuple[jax.Array, jax.Array] | None = None
 
     def block(self, first: int | jax.Array, u: int) -> Point:
         return _point(*self.body(first, u), self.rows, first + u)
@@ -151,7 +153,7 @@ def _point(value: jax.Array, live: jax.Array | None, rows: int | None, block: in
 def _looped(monoid: Monoid, state: State, source: _Source, first: int, trips: int) -> State:
     """The state after all trips."""
     size, unroll = prod(state[0].shape), source.unroll
-    spread = size >= _SQUARE * _SQUARE and size * unroll * trips >= _MANY_POINTS
+    spread = size >= _SQUARE * _SQUARE and size * unroll * trips >= _MANY_POINTS and not _is_divided(state[0])
 
     def step(trip: jax.Array, carry: State) -> State:
         before = _unpacked(carry, state) if monoid.together else carry
@@ -161,8 +163,21 @@ def _looped(monoid: Monoid, state: State, source: _Source, first: int, trips: in
         after = monoid.absorb(before, [source.block(block, u) for u in range(unroll)])
         return _packed(after) if monoid.together else after
 
-    carry = lax.fori_loop(np.int32(0), np.int32(trips), step, _packed(state) if monoid.together else state)
+    begin, end = np.int32(0), np.int32(trips)
+    if source.span is not None:
+        before, behind = (jnp.maximum(block - first, 0) for block in source.span)
+        begin, end = before // unroll, jnp.minimum((behind + unroll - 1) // unroll, trips)
+    carry = lax.fori_loop(begin, end, step, _packed(state) if monoid.together else state)
     return _unpacked(carry, state) if monoid.together else carry
+
+
+def _is_divided(array: jax.Array) -> bool:
+    """Whether XLA may divide the array between devices: each of them would have to see all of it."""
+    mesh = jax.typeof(array).sharding.mesh
+    return not mesh.empty and any(
+        kind is jax.sharding.AxisType.Auto and size > 1
+        for kind, size in zip(mesh.axis_types, mesh.axis_sizes, strict=True)
+    )
 
 
 def _nothing(array: jax.Array) -> jax.Array:

@@ -8,9 +8,9 @@ from ..symbolic import Affine, IndexVar, Size
 from .nests import Nest
 
 
-def batched(nest: Nest, varying: Sequence[bool], size: int) -> Nest:
+def batched(nest: Nest, varying: Sequence[bool], size: int, index: IndexVar | None = None) -> Nest:
     """The nest with one more axis in front, which the operands that are `varying` have in front too."""
-    index = _fresh(nest)
+    index = index or _fresh(nest)
     operands = tuple(
         replace(o, shape=(size, *o.shape), origin=(0, *o.origin)) if varies else o
         for o, varies in zip(nest.operands, varying, strict=True)

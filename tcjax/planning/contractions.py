@@ -17,7 +17,7 @@ def as_contraction(
     if len(factors) < 2 or not indices or accumulate == "bool":
         return None
     if mask is not None:
-        factors = _attach(mask, factors)
+        factors = _attach(mask, factors, scope.unrolled)
         if not factors:
             return None
     spaces = [ir.free_indices(factor) - scope.unrolled for factor in factors]
@@ -147,9 +147,12 @@ def _is_stored(factor: ir.Expr) -> bool:
     return isinstance(read, ir.Access) and not any(index.is_data for index in read.indices)
 
 
-def _attach(mask: ir.Expr, factors: list[ir.Expr]) -> list[ir.Expr]:
-    """The factors, those that have all indices of the mask zero where it is false; none if there is no such factor."""
-    needed = ir.free_indices(mask)
+def _attach(mask: ir.Expr, factors: list[ir.Expr], fixed: frozenset[IndexVar]) -> list[ir.Expr]:
+    """The factors, those that have all indices of the mask zero where it is false; none if there is no such factor.
+
+    Indices in `fixed` are numbers there.
+    """
+    needed = ir.free_indices(mask) - fixed
     covers = [needed <= ir.free_indices(factor) for factor in factors]
     pairs = zip(factors, covers, strict=True)
     return [masked(mask, factor, 0) if own else factor for factor, own in pairs] if any(covers) else []

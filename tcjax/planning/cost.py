@@ -1,11 +1,14 @@
 """What a plan costs: operations, bytes moved, and the largest temporary memory."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from .. import ir
+from ..ir import Reducer
 from ..symbolic import IndexVar
+from .domains import parts
+from .forms import Form, choose
 from .nests import Nest
 from .nodes import (
     Apply,
@@ -19,6 +22,7 @@ from .nodes import (
     LoopNest,
     MonoidFold,
     Node,
+    Online,
     OrderStatistic,
     Pool,
     Position,
@@ -28,8 +32,11 @@ from .nodes import (
     Window,
     operands,
 )
+from .onepass import Block, OnePass, plan_pass
+from .sieves import plan_sieve
+from .softmax import Blocks, Softmax
 from .stages import Call, CallForeign, Compute, Plan
-from .streams import ROW, plan_alone, plan_stream
+from .streams import ROW, Points, plan_alone, plan_stream
 from .tiled import Begin, Loop, Round, Tiled, TiledStep
 from .views import extends
 
@@ -62,7 +69,7 @@ def cost_of(stage: Compute) -> Cost:
 def plan_cost(plan: Plan) -> Cost:
     """The cost of a whole plan; tensors that are neither passed nor returned are temporaries."""
     flops = moved = peak = 0
-    held = 0
+    held = loops = 0
     seen: set[str] = set()
     for stage in plan.stages if plan.scheduled is None else plan.scheduled:
         match stage:
@@ -70,7 +77,10 @@ def plan_cost(plan: Plan) -> Cost:
                 cost = cost_of(stage) if isinstance(stage, Compute) else tiled_cost(stage)
                 flops += cost.flops
                 moved += cost.bytes
-                peak = max(peak, held + cost.temporary)
+                # XLA begins loops as early as it can: their accumulators are there at the same time.
+                own = _loops(stage.value) if isinstance(stage, Compute) else 0
+                loops += own
+                peak = max(peak, held + loops + cost.temporary - own)
                 if stage.target not in plan.returns and stage.target not in seen:
                     seen.add(stage.target)
                     held += prod(stage.shape) * ir.types.width(stage.dtype)
@@ -80,6 +90,12 @@ def plan_cost(plan: Plan) -> Cost:
             case CallForeign():
                 continue
     return Cost(flops, moved, max(peak, held))
+
+
+def _loops(node: Node) -> int:
+    """The bytes of all nests that a computation consists of."""
+    own = nest_bytes(node.nest, node.form, node.backend.memory) if isinstance(node, LoopNest) else 0
+    return own + sum(map(_loops, operands(node)))
 
 
 def tiled_cost(stage: Tiled) -> Cost:
@@ -142,6 +158,8 @@ class _Meter:
                 return inner + points * max(1, points.bit_length())
             case Pool(windows=windows):
                 return inner + self.points(node) * sum(extent for _, extent, _ in windows)
+            case Online(first=first):
+                return inner + (self._passed(node) if first else 0)
             case LoopNest(nest=nest):
                 return inner + _alone(nest).flops(plan_alone(nest))
             case MonoidFold(monoid=monoid, extents=extents, blocks=blocks):
@@ -158,6 +176,9 @@ class _Meter:
         found: dict[tuple[str, object], int] = {}
         if isinstance(node, Read):
             found[(node.tensor, node.axes)] = self.size(node)
+        if isinstance(node, Online) and node.first:
+            given = node.whole.softmax.operands
+            found |= {(o.name, o.shape): prod(o.shape) * ir.types.width(o.dtype) for o in given}
         if isinstance(node, LoopNest):
             found |= {(o.name, o.shape): prod(o.shape) * ir.types.width(o.dtype) for o in node.nest.operands}
         for operand in operands(node):
@@ -204,21 +225,27 @@ class _Meter:
                 state = self.points(node) * len(monoid.identity) * ir.types.width(node.dtype)
                 inner = sum(self.temporaries(operand, root=False) for operand in operands(node))
                 return inner + state * (2 + prod(extents) // 2) + (0 if root else self.size(node))
+            case Online(first=first):
+                return (pass_bytes(node.whole.softmax, node.whole.blocks) if first else 0) + (
+                    0 if root else self.size(node)
+                )
             case LoopNest():
                 return self._streamed(node) + (0 if root else self.size(node))
 
     def _streamed(self, node: LoopNest) -> int:
-        """The accumulators, before and after a block, and what a block stores."""
-        if node.form.whole:
-            return 0
-        stream = plan_stream(node.nest, node.form)
-        state = stream.rows if not stream.inside else 1
-        state *= prod(stream.shape) * ir.types.width(stream.dtype) * stream.states
-        extents = {ROW: stream.rows, **{axis: extent for axis, extent in zip(stream.axes, stream.shape, strict=True)}}
-        meter = _Meter({**self.extents, **extents})
-        inside = max((meter.temporaries(block.value, root=False) for block in stream.points), default=0)
-        moved = self.size(node) if stream.tiles is not None or stream.axes != node.axes else 0
-        return 2 * state + inside + moved
+        return nest_bytes(node.nest, node.form, node.backend.memory)
+
+    def _passed(self, node: Online) -> int:
+        """The operations of all blocks of a pass, as if none were skipped."""
+        plan = plan_pass(node.whole.softmax, node.whole.blocks)
+        tiles = prod(tile.count for tile in plan.tiles)
+        return tiles * sum(times * _in_block(plan, rows).block(points) for points, rows, times in plan.parts)
+
+    def block(self, points: Block) -> int:
+        """The operations of a block of scores."""
+        scores = self.flops(points.scores) + (BUILTIN_FLOPS + 2) * self.points(points.scores)
+        live = 0 if points.live is None else self.flops(points.live)
+        return scores + live + sum(map(self.flops, points.sums))
 
     def _materialised(self, node: Node) -> int:
         stored = isinstance(node, Read)
@@ -232,6 +259,79 @@ class _Meter:
         } | {w.position: self.extents[w.output] for w in reduced}
         points = prod(positions.get(axis, self.extents.get(axis, 1)) for axis in node.axes)
         return points * ir.types.width(node.dtype)
+
+
+def pass_bytes(softmax: Softmax, blocks: Blocks) -> int:
+    """Scores and exponentials of a block, the sums before and after it, and the results on their way."""
+    plan = plan_pass(softmax, blocks)
+    most = 0
+    for points, rows, _ in plan.parts:
+        block = prod(plan.shape(plan.axes, rows)) * ir.types.width(softmax.scores.dtype)
+        meter = _in_block(plan, rows)
+        inner = max(
+            meter.temporaries(one, root=True) + (meter.size(one) if ROW in one.axes else 0) for one in points.sums
+        )
+        most = max(most, 2 * block + inner)
+    pairs = zip(softmax.sums, plan.columns, strict=True)
+    sums = sum(prod(plan.shape(columns)) * ir.types.width(nest.reduce.accumulate) for nest, columns in pairs)
+    results = sum(prod(nest.shape) * ir.types.width(nest.reduce.dtype) for nest in softmax.results)
+    return most + 2 * sums + results
+
+
+def nest_bytes(nest: Nest, form: Form, memory: int | None = None) -> int:
+    """The bytes that a nest needs beside operands and result."""
+    return sum(nest_room(nest, form, memory))
+
+
+def nest_room(nest: Nest, form: Form, memory: int | None = None) -> tuple[int, int]:
+    """The bytes of a nest's accumulators, which are there with those of other loops, and of what a block stores.
+
+    XLA begins the loops of all parts at once.
+    """
+    if form.whole:
+        return 0, 0
+    if form.sieve:
+        return _sieve_bytes(nest, form, memory), 0
+    _, found = parts(nest, form, memory)
+    rooms = [_loop_room(part, own) for part, own in found if part.ranges[own.loop][0] < part.ranges[own.loop][1]]
+    return sum(kept for kept, _ in rooms), max((passing for _, passing in rooms), default=0)
+
+
+def _sieve_bytes(nest: Nest, form: Form, memory: int | None) -> int:
+    """The nests of a sieve, one after the other, what they leave, and the values of the blocks that are left."""
+    sieve = plan_sieve(nest, form.sieve)
+    nests = (sieve.firsts, sieve.blocks, sieve.rest)
+    loops = max(nest_bytes(one, replace(choose(one), sieve=0), memory) for one in nests)
+    left = sum(prod(one.shape) * ir.types.width(one.reduce.dtype) for one in nests)
+    ranges = {index: hi - lo for one in nests for index, (lo, hi) in one.ranges.items()}
+    return loops + left + 2 * _Meter(ranges).size(sieve.values)
+
+
+def _loop_room(nest: Nest, form: Form) -> tuple[int, int]:
+    """The accumulators and as much again where they meet; what a block stores."""
+    stream = plan_stream(nest, form)
+    width = ir.types.width(stream.dtype)
+    result = prod(stream.shape) * width * stream.states
+    lanes = result * (1 if stream.inside else stream.rows)
+    # A value and its place are one array in the loop and two behind it.
+    meeting = 7 * lanes // 4 if stream.states == 2 and stream.reducer is not Reducer.LOGSUMEXP else lanes // 2
+    extents = dict(zip(stream.axes, stream.shape, strict=True))
+    blocks = [(points, rows) for points, rows in ((stream.body, stream.rows), (stream.tail, stream.last)) if points]
+    inside = max((_block_bytes(nest, points, {**extents, ROW: rows}) for points, rows in blocks), default=0)
+    moved = prod(stream.extents) * width if stream.tiles is not None or stream.axes != nest.axes else 0
+    if stream.ranks is not None:
+        moved += prod(stream.extents) * 2 * width * stream.ranks
+    return lanes + meeting + moved, inside
+
+
+def _block_bytes(nest: Nest, points: Points, extents: Mapping[IndexVar, int]) -> int:
+    ranges = {index: hi - lo for index, (lo, hi) in nest.ranges.items()}
+    meter = _Meter({**ranges, **extents})
+    return sum(meter.temporaries(node, root=False) for node in (points.value, points.live) if node is not None)
+
+
+def _in_block(plan: OnePass, rows: int) -> _Meter:
+    return _Meter({**plan.extents, ROW: rows})
 
 
 def _alone(nest: Nest) -> _Meter:

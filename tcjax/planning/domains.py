@@ -9,7 +9,7 @@ from typing import Final
 from ..ir import PLACES, conjuncts
 from ..symbolic import Affine, Facts, IndexVar
 from .factors import non_negative
-from .forms import Form
+from .forms import Form, choose, like, within
 from .nests import Nest
 
 # A nest becomes at most so many pieces, of an axis with at least so many values each: every piece is compiled alone.
@@ -26,8 +26,11 @@ def pieces(nest: Nest, form: Form) -> tuple[IndexVar | None, tuple[Nest, ...]]:
     """
     if nest.reduce.guard is None:
         return None, (nest,)
-    conditions = [found for part in conjuncts(nest.reduce.guard) if (found := non_negative(part)) is not None]
+    conditions = _conditions(nest)
     best: tuple[IndexVar | None, tuple[Nest, ...]] = None, (_narrowed(nest, form.loop, conditions, {}),)
+    if by_tiles(form):
+        # Each tile has its own part of the loop.
+        return best
     related = {atom for affine in conditions if form.loop in affine.variables for atom in affine.variables}
     for axis in nest.axes:
         lo, hi = nest.ranges[axis]
@@ -42,10 +45,47 @@ def pieces(nest: Nest, form: Form) -> tuple[IndexVar | None, tuple[Nest, ...]]:
     return best
 
 
+def parts(nest: Nest, form: Form, memory: int | None) -> tuple[IndexVar | None, tuple[tuple[Nest, Form], ...]]:
+    """The pieces of a nest, each with the form that it runs in.
+
+    What the planner would decide for the nest, it decides for each piece anew; another form, which someone measured,
+    is kept: blocks of as many elements, unrolled as often.
+    """
+    axis, found = pieces(nest, form)
+    if found == (nest,):
+        return axis, ((nest, form),)
+    # XLA may hold what all parts need at once.
+    room = None if memory is None else memory // len(found)
+    usual = form == within(choose(nest), nest, memory)
+    forms = [choose(part) if usual else like(form, nest, part) for part in found]
+    return axis, tuple((part, within(own, part, room)) for part, own in zip(found, forms, strict=True))
+
+
+def spans(nest: Nest, form: Form) -> tuple[tuple[int, int], ...]:
+    """For each tile of a form the values of the loop index for which the guard may hold."""
+    assert form.tile is not None
+    axis, size = form.tile
+    lo, hi = nest.ranges[axis]
+    conditions = _conditions(nest)
+    starts = [min(first, hi - size) for first in range(lo, hi, size)]
+    tiles = [_narrowed(nest, form.loop, conditions, {axis: (first, first + size)}) for first in starts]
+    return tuple(tile.ranges[form.loop] for tile in tiles)
+
+
 def points(nest: Nest) -> int:
     """How many points a nest visits."""
     ranges = nest.ranges
     return prod(nest.shape) * prod(max(0, ranges[index][1] - ranges[index][0]) for index in nest.reduce.indices)
+
+
+def by_tiles(form: Form) -> bool:
+    """Whether a guard decides for each tile how far the loop runs."""
+    return form.tile is not None
+
+
+def _conditions(nest: Nest) -> list[Affine]:
+    parts = [] if nest.reduce.guard is None else conjuncts(nest.reduce.guard)
+    return [found for part in parts if (found := non_negative(part)) is not None]
 
 
 def _narrowed(nest: Nest, loop: IndexVar, conditions: list[Affine], part: Box) -> Nest:

@@ -15,6 +15,7 @@ from .nodes import Lookup, Node, Strip
 from .preferences import DEFAULT, Preferences
 from .reads import as_strip, plan_integer
 from .reductions import plan_reduce
+from .rounds import in_rounds
 from .scope import POSITIONS, RESTARTING, Origins, Scope, fill, identity
 from .stages import Compute, Store
 from .values import branch, plan_value
@@ -42,7 +43,7 @@ def plan_formula(
     # Only who plans waits for what knows of views.
     from .straightening import straighten
 
-    target = statement.target
+    target, given = statement.target, statement
     statement, decided = transforms.decide(_without_empty(statement, box), box)
     whole = box
     statement, box = _split(statement, box, loops)
@@ -72,7 +73,16 @@ def plan_formula(
         if isinstance(statement.reducer, ir.Monoid):
             accumulate = statement.reducer.components(accumulate)[0]
     shape = shapes[target.name]
-    return Compute(target.name, target.dtype, shape, accumulate, value, store, statement, box, loops, decided)
+    stage = Compute(target.name, target.dtype, shape, accumulate, value, store, statement, box, loops, decided)
+    if not isinstance(given, ir.Accumulate) or plain:
+        return stage
+
+    whole_only = Preferences({target.name: None})
+
+    def plan(part: ir.Accumulate, within: ranges.Box, around: frozenset[IndexVar]) -> Compute:
+        return plan_formula(part, within, shapes, origins, defined=True, loops=around, preferences=whole_only)
+
+    return replace(stage, rounds=in_rounds(stage, given, whole, scope, plan))
 
 
 def _without_empty(statement: Formula, box: ranges.Box) -> Formula:

@@ -8,8 +8,8 @@ from typing import Final
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar, Size
-from .domains import pieces, points
-from .forms import Form, choose, within
+from .domains import pieces, points, spans
+from .forms import Form, candidates, choose, in_tiles, within
 from .nests import Nest, Operand
 from .nodes import Apply, CallBuiltin, Convolve, LoopNest, Node, Pool, Unroll, operands
 from .preferences import Backend
@@ -21,9 +21,6 @@ SMALL_SPACE: Final = 4 << 20
 MOST_GROWTH: Final = 2
 # Reducers whose state grows with the rank: beyond this many values one sort is better.
 MOST_RANKS: Final = 32
-
-# Of what XLA stores step by step, so many elements are computed at a time.
-TILE_ELEMENTS: Final = 1 << 17
 
 # Operators whose derivative needs their arguments, products apart.
 _CURVED: Final = ("/", "**", "where")
@@ -54,6 +51,11 @@ def nested(plain: Node, reduce: ir.Reduce, scope: Scope) -> Node:
     form = scope.form if scope.form is not None and scope.form.loop in reduce.indices else choose(nest)
     if scope.form is None:
         form = _sparing(form, plain, nest, wishes.backend)
+        if wishes.backend.forms:
+            own = _wished(nest, form, wishes.backend)
+            if own is None:
+                return plain
+            form = own
     views = tuple((o.name, scope.views[o.name]) for o in read if o.name in scope.views)
     why = _why(nest, form)
     return LoopNest(nest, form, views, computed, wishes.backend, dtype=plain.dtype, axes=axes, why=why)
@@ -93,20 +95,19 @@ def _hoisted(reduce: ir.Reduce, scope: Scope) -> tuple[ir.Reduce, Scope, tuple[t
     return replace(reduce, body=body, guard=guard), wide, computed
 
 
+def _wished(nest: Nest, usual: Form, backend: Backend) -> Form | None:
+    """The form that someone measured for this very nest, if it has one; None: it is better none."""
+    form = dict(backend.forms).get(nest.name, usual)
+    return form if form is None or form in candidates(nest) else usual
+
+
 def _sparing(form: Form, plain: Node, nest: Nest, backend: Backend) -> Form:
     """The form, changed where it would need too much memory."""
     if isinstance(plain, Unroll):
         # One fused loop over the result; but the derivatives that JAX would take of it store what each step has.
         once = _calls_once(nest.reduce.body)
-        form = replace(form, whole=True) if once else replace(form, unroll=1, tile=_tile(nest))
+        form = replace(form, whole=True) if once else in_tiles(form, nest)
     return within(form, nest, backend.memory)
-
-
-def _tile(nest: Nest) -> tuple[IndexVar, int] | None:
-    """So much of the first axis that a step's values lie in a cache."""
-    extent, *rest = nest.shape
-    size = max(1, TILE_ELEMENTS // max(1, prod(rest)))
-    return (nest.axes[0], size) if size < extent else None
 
 
 def _calls_once(body: ir.Expr) -> bool:
@@ -119,9 +120,16 @@ def _why(nest: Nest, form: Form) -> str:
     if form.whole:
         return "one fused loop over the result: no point of it is stored, and its derivative is one as well"
     whole = points(nest)
-    axis, parts = pieces(nest, form)
-    visited = sum(map(points, parts))
-    cut = f" in {len(parts)} parts of `{axis}`" if axis is not None else ""
+    if form.tile is not None and nest.reduce.guard is not None:
+        axis, size = form.tile
+        ends = spans(nest, form)
+        lo, hi = nest.ranges[form.loop]
+        visited = whole * sum(end - first for first, end in ends) // max(1, len(ends) * (hi - lo))
+        cut = f" in tiles of {size} values of `{axis}`"
+    else:
+        axis, parts = pieces(nest, form)
+        visited = sum(map(points, parts))
+        cut = f" in {len(parts)} parts of `{axis}`" if axis is not None else ""
     less = f", of which the guard leaves {100 * visited // max(1, whole)} %{cut}" if visited < whole else ""
     return f"{whole} points that are never stored{less}: `{form.loop}` runs in blocks of {form.rows}"
 

@@ -38,3 +38,10 @@ class Nest:
         """The extents of the axes."""
         ranges = self.ranges
         return tuple(ranges[axis][1] - ranges[axis][0] for axis in self.axes)
+
+    @property
+    def name(self) -> str:
+        """The nest in words that no other nest has, and that are the same in another process."""
+        box = ", ".join(f"{index} in {lo}:{hi}" for index, lo, hi in self.box)
+        read = ", ".join(f"{o.name}: {o.dtype}{list(o.shape)} from {list(map(str, o.origin))}" for o in self.operands)
+        return f"[{', '.join(map(str, self.axes))}] {ir.show_expr(self.reduce)} where {box} of {read}"

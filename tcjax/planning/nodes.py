@@ -10,6 +10,7 @@ from ..symbolic import Affine, IndexVar
 from .forms import Form
 from .nests import Nest
 from .preferences import Backend
+from .softmax import Blocks, Softmax
 from .views import View, Viewed
 
 Axes = tuple[IndexVar, ...]
@@ -223,6 +224,26 @@ class LoopNest(Computation):
 
 
 @dataclass(frozen=True, slots=True)
+class Pass:
+    """The one computation of a softmax: `sources` has the view or the computation for each of its operands."""
+
+    softmax: Softmax
+    sources: "tuple[Viewed | Node, ...]"
+    blocks: Blocks
+    backend: Backend = field(default_factory=Backend)
+
+
+@dataclass(frozen=True, slots=True)
+class Online(Computation):
+    """A result of a pass that others share: the one that is `first` counts its cost. `shown` is the nest as written."""
+
+    whole: Pass
+    result: int
+    shown: str = field(compare=False)
+    first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Block:
     """A loop over blocks of an index: `start` is the first value of a block, `row` counts within it.
 
@@ -279,6 +300,7 @@ Node = (
     | Position
     | OrderStatistic
     | LoopNest
+    | Online
     | MonoidFold
 )
 
@@ -290,6 +312,8 @@ def operands(node: Node) -> tuple[Node, ...]:
             return ()
         case LoopNest(computed=computed):
             return tuple(inner for _, inner in computed)
+        case Online(whole=whole, first=first):
+            return tuple(source for source in whole.sources if not isinstance(source, Viewed)) if first else ()
         case Read(dimensions=dimensions):
             return tuple(d.positions for d in dimensions if isinstance(d, Lookup))
         case Apply(arguments=arguments):

@@ -7,6 +7,7 @@ from .. import ir, ranges, transforms
 from .assembly import Overlay, assemblies
 from .formulas import plan_formula
 from .nodes import Apply, Fill, Iota, Read, Strip, operands
+from .online import fuse
 from .preferences import DEFAULT, Preferences
 from .stages import Call, CallForeign, Compute, Plan, Stage
 
@@ -40,7 +41,8 @@ def make_plan(bound: ranges.Bound, preferences: Preferences = DEFAULT) -> Plan:
                 stages[number + 1] = wide
                 whole = replace(assembly.whole, everywhere=True)
                 groups[number] = replace(assembly, whole=whole)
-    return Plan(function.name, *names, initial, tuple(stages), bound, groups)
+    fused = fuse(stages, initial, preferences)
+    return Plan(function.name, *names, initial, fused, bound, groups)
 
 
 def _widened(number: int, bound: ranges.Bound, preferences: Preferences) -> Compute | None:

@@ -10,11 +10,13 @@ from .forms import Form
 class Backend:
     """Who computes nests - "auto", "xla" or "pallas" - and the most bytes that a temporary may have.
 
-    Without a number for `memory`, it is what the memory contract says.
+    Without a number for `memory`, it is what the memory contract says. `forms` are those of single nests, by what
+    `Nest.name` says of them (None: no nest), for the nests of derivatives too; one that is no candidate is passed over.
     """
 
     name: str = "auto"
     memory: int | None = None
+    forms: tuple[tuple[str, Form | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from .. import ir
 from ..symbolic import IndexVar
 from .assembly import describe as assembly_of
+from .blocking import rows_of
 from .forms import Form
 from .nodes import (
     Apply,
@@ -17,7 +18,9 @@ from .nodes import (
     LoopNest,
     MonoidFold,
     Node,
+    Online,
     OrderStatistic,
+    Pass,
     Pool,
     Position,
     Read,
@@ -110,14 +113,23 @@ def describe(node: Node) -> str:
         case MonoidFold(monoid, _, indices, _, _, blocks):
             over = [*(block.index for block in blocks), *(index for index in indices if not _is_row(index, blocks))]
             return f"registered {monoid.name} over {', '.join(map(str, over))}{_blocks(blocks)}"
+        case Online(whole, shown=shown):
+            return f"online softmax: {_blocks_of(whole)}: {shown}"
         case LoopNest(nest, form):
             return f"loop nest: {_form(form)}: {ir.show_expr(nest.reduce)}"
+
+
+def _blocks_of(whole: Pass) -> str:
+    """How the blocks of a pass run, in words."""
+    return f"blocks of {rows_of(whole.softmax, whole.blocks)} x {whole.blocks.width}"
 
 
 def _form(form: Form) -> str:
     """How the loops run, in words."""
     if form.whole:
         return "unrolled"
+    if form.sieve:
+        return f"blocks of {form.sieve} of `{form.loop}`, then what the first of them have"
     rows = f"{form.rows} rows of `{form.loop}`"
     rows = f"{rows}, {form.unroll} times," if form.unroll > 1 else rows
     tile = f", {form.tile[1]} of `{form.tile[0]}` at a time" if form.tile is not None else ""
@@ -176,6 +188,8 @@ def name_of(node: Node) -> str:
             return "sort"
         case MonoidFold(blocks=blocks):
             return f"blocks of {main.monoid.name}" if blocks else f"tree of {main.monoid.name}"
+        case Online(whole, result):
+            return f"online softmax ({whole.softmax.results[result].reduce.reducer.value})"
         case LoopNest():
             return f"loop nest ({main.nest.reduce.reducer.value})"
 
@@ -205,6 +219,7 @@ _WEIGHT = {
     Convolve: 8,
     Contract: 7,
     LoopNest: 9,
+    Online: 10,
     MonoidFold: 9,
 }
 

@@ -37,10 +37,24 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
+class Rounds:
+    """A statement `count` times, each for other values of one of its indices, and once more for the `rest` of them.
+
+    `index` is the number of the round. Every round adds to what the others left.
+    """
+
+    index: IndexVar
+    count: int
+    step: "Compute"
+    rest: "Compute | None"
+
+
+@dataclass(frozen=True, slots=True)
 class Compute:
     """One statement: a computation and where it goes.
 
-    `accumulate` is the type in which it is combined; `decided` says which conditions went, and why.
+    `accumulate` is the type in which it is combined; `decided` says which conditions went, and why. With `rounds` it
+    is not computed as a whole, but in these.
     """
 
     target: str
@@ -53,6 +67,7 @@ class Compute:
     box: ranges.Box = field(compare=False)
     loops: frozenset[IndexVar] = field(default=frozenset(), compare=False)
     decided: tuple[str, ...] = field(default=(), compare=False)
+    rounds: Rounds | None = field(default=None, compare=False)
 
     @property
     def piece(self) -> tuple[int, ...]:
@@ -113,3 +128,12 @@ class Plan:
         from .printer import show_plan
 
         return show_plan(self)
+
+
+def scope_of(stage: "ScheduledStage", number: int) -> str:
+    """The name of the operations that compute the stage of that number."""
+    match stage:
+        case Call(targets=targets) | CallForeign(targets=targets):
+            return f"{'_'.join(targets)}.{number}"
+        case _:
+            return f"{stage.target}.{number}"

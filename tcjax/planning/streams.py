@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 from .. import ir, transforms
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar, clamp
+from .domains import by_tiles, spans
 from .forms import Form
 from .layouts import Layout, laid_out
 from .nesting import plain_scope
 from .nests import Nest
 from .nodes import Axes, Node
+from .products import divided
 from .reductions import plan_reduce
 from .scope import Scope
 from .terms import written_out
@@ -19,6 +21,8 @@ from .widening import widened
 
 # The number of a block, that of a block within its trip, a row of a block, and a tile; no program names an index so.
 BLOCK, STEP, ROW, TILE = (IndexVar(name) for name in ("t.", "u.", "r.", "o."))
+# Reductions whose running results are two values.
+_PAIRS = (Reducer.MEAN, Reducer.LOGSUMEXP, Reducer.ARGMIN, Reducer.ARGMAX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,7 @@ class Stream:
     `body` may use the number of the `BLOCK`, and for tensors that are `cuts` the `STEP` of the block in its trip, which
     has `unroll`; `tail` has the `last` rows after all `blocks`. `ranks` is the number of values of an order statistic,
     `rank` which of them is wanted. A tile of an axis, so many of an extent, begins at ``min(TILE * size, extent -
-    size)``. With `inside`, values have no rows.
+    size)``; with `spans`, it has only these blocks. With `inside`, values have no rows.
     `layouts` say how tensors lie, and under which name.
     """
 
@@ -65,6 +69,7 @@ class Stream:
     tiles: tuple[IndexVar, int, int] | None = None
     inside: bool = False
     layouts: tuple[Layout, ...] = ()
+    spans: tuple[tuple[int, int], ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -74,10 +79,8 @@ class Stream:
 
     @property
     def states(self) -> int:
-        """How many values a running result has, about."""
-        if self.ranks is not None:
-            return 2 * self.ranks
-        return 1 if self.reducer in (Reducer.SUM, Reducer.PRODUCT, Reducer.ANY, Reducer.ALL) else 2
+        """How many values a running result has; ranks are found one after the other."""
+        return 2 if self.ranks is not None or self.reducer in _PAIRS else 1
 
     @property
     def points(self) -> tuple[Points, ...]:
@@ -95,6 +98,7 @@ def plan_stream(nest: Nest, form: Form) -> Stream:
     free = ir.free_indices(replace(nest.reduce, rank=None))
     extents = {axis: hi - lo for axis, (lo, hi) in ranges.items()}
     axes = _minor_last(tuple(axis for axis in nest.axes if axis in free), ranges)
+    guarded = nest
     nest, layouts = laid_out(nest, form.loop, axes[-1] if axes else None)
     reduce = nest.reduce
     lo, hi = ranges[form.loop]
@@ -103,6 +107,10 @@ def plan_stream(nest: Nest, form: Form) -> Stream:
         reduce, tiles = _tiled(reduce, *form.tile, ranges)
     rows = max(1, min(form.rows, hi - lo))
     blocks, last = divmod(hi - lo, rows)
+    parts: tuple[tuple[int, int], ...] = ()
+    if tiles is not None and reduce.guard is not None and by_tiles(form):
+        found = [(first - lo, end - lo) for first, end in spans(guarded, form)]
+        parts = tuple((first // rows, max(first // rows, min(blocks, -(-end // rows)))) for first, end in found)
     planner = _Planner(nest, form, axes, ranges, reduce)
     body, cuts = planner.body(rows, blocks) if blocks else (None, ())
     tail = planner.points(Affine.of(ROW) + (hi - last), {ROW: (0, last)}) if last else None
@@ -130,6 +138,7 @@ def plan_stream(nest: Nest, form: Form) -> Stream:
         tiles,
         form.inside,
         layouts,
+        spans=parts,
     )
 
 
@@ -234,6 +243,7 @@ class _Planner:
         inner = (ROW, *others) if self.form.inside else others
         state = _state(found)
         if inner:
+            found = replace(found, body=divided(found.body)) if self.form.inside else found
             whole = replace(found, indices=inner, rank=None, dtype=found.accumulate)
             return Points(plan_value(written_out(whole, box), scope), None)
         wide = widened(found.body, found.accumulate)

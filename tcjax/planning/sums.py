@@ -8,12 +8,15 @@ from ..symbolic import IndexVar
 from .contractions import as_contraction, as_products
 from .convolutions import as_convolution, is_padding
 from .factors import Product, both, depends, distributed, masked, multiply, summands
-from .folds import as_number, fold, plan_fold, plan_nonrepeating, unroll, unrolled_indices, why_steps
+from .folds import LARGE, as_number, fold, plan_fold, plan_nonrepeating, unroll, unrolled_indices, why_steps
 from .nesting import nested
-from .nodes import LoopNest, Node
+from .nodes import Contract, LoopNest, Node
 from .scope import Scope, fill
 from .values import plan_value
 from .windows import gathered_indices
+
+# Results of at most so many elements are products of vectors.
+FEW = 16
 
 
 def plan_sum(
@@ -124,6 +127,9 @@ def _plan_inside(
     steps = unrolled_indices(indices, multiply(factors), mask, scope)
     if steps:
         rest = tuple(index for index in indices if index not in steps)
+        product = _window_first(steps, rest, factors, mask, accumulate, scope)
+        if product is not None:
+            return product
         body = _plan_inside(rest, factors, mask, accumulate, dtype, scope.unrolling(steps))
         unrolled = unroll(Reducer.SUM, steps, scope.cast(body, accumulate), scope, why_steps(steps, factors, scope))
         if not gathered_indices(steps, multiply(factors), scope):
@@ -135,6 +141,33 @@ def _plan_inside(
         why = f"{scope.points(steps)} products each: too few for a matrix multiplication"
         return unroll(Reducer.SUM, steps, body, scope, why)
     return _contracted(indices, factors, mask, accumulate, scope)
+
+
+def _window_first(
+    steps: tuple[IndexVar, ...],
+    rest: tuple[IndexVar, ...],
+    factors: list[ir.Expr],
+    mask: ir.Expr | None,
+    accumulate: str,
+    scope: Scope,
+) -> Contract | None:
+    """``sum[h](d(h) * sum[j](x(h + j) * w(j)))``: the window is one fused loop, the rest a product of two vectors."""
+    moving = [factor for factor in factors if depends(factor, frozenset(steps))]
+    fixed = [factor for factor in factors if not depends(factor, frozenset(steps))]
+    whole = frozenset[IndexVar]().union(*map(ir.free_indices, factors)) - scope.unrolled - frozenset(steps)
+    kept = scope.sorted(whole - frozenset(rest))
+    many = scope.points(rest) >= LARGE and scope.points(kept) <= FEW
+    if mask is not None or not moving or not fixed or not many or gathered_indices(steps, multiply(factors), scope):
+        return None
+    inside = scope.unrolling(steps)
+    body = inside.cast(plan_value(multiply(moving), inside), accumulate)
+    window = unroll(Reducer.SUM, steps, body, scope, why_steps(steps, moving, scope))
+    vector = scope.cast(plan_value(multiply(fixed), scope), accumulate)
+    axes = {*window.axes, *vector.axes}
+    if axes != whole or not (set(rest) <= set(window.axes) and set(rest) <= set(vector.axes)):
+        return None
+    why = f"a window of {scope.points(steps)} terms in one fused loop, and its product with another tensor"
+    return Contract((vector, window), dtype=accumulate, axes=kept, why=why)
 
 
 def _contracted(

@@ -14,6 +14,7 @@ from .tuning import remembered
 if TYPE_CHECKING:
     from ..planning.schedule import Schedule
     from ..planning.sharding import ShardedPlan
+    from ..transforms.hazards import Hazard
     from .tuning.choices import Choice
 
 
@@ -26,6 +27,7 @@ class Compiler:
     _bounds: dict[Call, ranges.Bound] = field(default_factory=dict)
     _plans: dict[Call, planning.Plan] = field(default_factory=dict)
     _sharded: "dict[Call, ShardedPlan]" = field(default_factory=dict)
+    _inspections: "dict[Call, tuple[planning.Plan, tuple[Hazard, ...]]]" = field(default_factory=dict)
 
     def within_depth(self) -> AbstractContextManager[None]:
         """Turns a stack that is too short for the program into a `CompileError` (TC0103)."""
@@ -69,6 +71,16 @@ class Compiler:
                 self._sharded[call] = shard(bound, dict(options.sharding.axes), options.sharding.sizes, preferences)
         return self._sharded[call]
 
+    def inspection(self, call: Call) -> "tuple[planning.Plan, tuple[Hazard, ...]]":
+        """How to look for what the data of a call do wrong, and what that may be."""
+        from ..transforms.hazards import inspect
+
+        if call not in self._inspections:
+            with self.within_depth():
+                found = inspect(self.bound(call), nan=self.front.options.checked == "nan")
+                self._inspections[call] = planning.make_plan(found.bound), found.hazards
+        return self._inspections[call]
+
     def planned(self, call: Call, choice: "Choice | None") -> planning.Plan:
         """How every statement is computed with such a choice; None and an empty one leave all to the planner.
 
@@ -86,7 +98,8 @@ class Compiler:
             # Only who tunes imports what it needs.
             from .tuning.choices import scheduled
 
-            preferences = replace(preferences, forms=dict(choice.forms))
+            backend = replace(preferences.backend, forms=choice.gradient)
+            preferences = replace(preferences, forms=dict(choice.forms), backend=backend)
             plan = planning.make_plan(bound, preferences)
             return self._checked(_tiled(plan, scheduled(choice, bound.function) or schedule))
 

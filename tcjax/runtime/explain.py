@@ -1,28 +1,48 @@
 """What the compiler did, told to its user."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from math import prod
 from typing import Any
 
 from .. import planning, ranges
-from ..planning.cost import plan_cost
+from ..planning.cost import nest_bytes, plan_cost
+from ..planning.domains import parts
+from ..planning.stages import scope_of
+from .gradients import Gradient, gradient_of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Explanation:
     """Ranges and what fixed each, operations and why, costs. `str()` is the text, `to_dict()` the data.
 
-    Costs: `flops` scalar operations, `bytes` and `temporary_bytes` in bytes.
+    What the derivative needs is found when someone asks for the first time: that takes as long as tracing it.
     """
 
-    data: dict[str, Any]
+    program: str
+    plan: planning.Plan = field(repr=False)
+    fns: Mapping[str, Callable[..., Any]] = field(default_factory=dict, compare=False, repr=False)
 
     @staticmethod
-    def of(program: str, plan: planning.Plan) -> "Explanation":
-        return Explanation({"program": program, **_describe(plan)})
+    def of(program: str, plan: planning.Plan, fns: Mapping[str, Callable[..., Any]] | None = None) -> "Explanation":
+        return Explanation(program, plan, fns or {})
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """What `to_dict` gives."""
+        return {"program": self.program, **_describe(self.plan, gradient_of(self.plan, self.fns), "")}
 
     def to_dict(self) -> dict[str, Any]:
-        """The explanation as plain dicts, lists, strings and numbers."""
+        """The explanation as plain dicts, lists, strings and numbers.
+
+        Of the whole and of each of `statements`: `flops` scalar operations, `bytes` that are moved at least once,
+        `temporary_bytes` that XLA is expected to need beside arguments and results, and `gradient_temporary_bytes` for
+        reverse mode by all float parameters - None, and `no_gradient` why, where there is none. A statement's `loops`
+        say for each of its loop nests which index runs (`loop`), how many values are side by side (`rows`) and
+        unrolled (`unroll`), the tile of an axis if there is one (`tile`: axis and extent), whether a block is combined
+        `inside`, in how many `parts` a guard cuts it, and the bytes that it needs (`temporary_bytes`).
+        """
         return self.data
 
     def __str__(self) -> str:
@@ -36,25 +56,38 @@ class Explanation:
             f"total: {_count(total['flops'])} operations, {_bytes(total['bytes'])} moved, "
             f"{_bytes(total['temporary_bytes'])} temporary"
         )
+        lines.append(f"gradient: {_gradient(total)}")
         return "\n".join(lines)
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        from ..display import show_explanation
 
-def _describe(plan: planning.Plan) -> dict[str, Any]:
-    statements = []
+        return show_explanation(self.data, self.plan)
+
+
+def _describe(plan: planning.Plan, gradient: Gradient, path: str) -> dict[str, Any]:
+    """The data of a plan, which is called at the stage of that path."""
+    statements: list[dict[str, Any]] = []
     numbers = {stage.target: number for number, stage in enumerate(plan.stages) if isinstance(stage, planning.Compute)}
+
+    def slope(at: int) -> dict[str, Any]:
+        if gradient.peak is None:
+            return {"gradient_temporary_bytes": None}
+        return {"gradient_temporary_bytes": gradient.stages.get(f"{path}{scope_of(plan.stages[at], at)}", 0)}
+
     for number, stage in enumerate(plan.stages if plan.scheduled is None else plan.scheduled):
         match stage:
             case planning.Compute():
                 at = number if plan.scheduled is None else plan.stages.index(stage)
-                statements.append({**_compute(stage, plan.bound, at), **_left_whole(plan, at)})
+                statements.append({**_compute(stage, plan.bound, at), **slope(at), **_left_whole(plan, at)})
             case planning.Tiled(number=at):
                 for compute, loops in stage.computes():
                     own = at if compute.target == stage.target else numbers[compute.target]
-                    statements.append(_tile(compute, loops, plan.bound, own))
+                    statements.append({**_tile(compute, loops, plan.bound, own), **slope(own)})
             case planning.Call(targets, inner, _):
-                described = _describe(inner)
+                described = _describe(inner, gradient, f"{path}{scope_of(stage, number)}/")
                 statements += [{**inside, "inside": inner.name} for inside in described["statements"]]
             case planning.CallForeign(targets, function, _, results, frame):
                 shapes = ", ".join(f"{dtype}{list(shape)}" for dtype, shape in results)
@@ -69,6 +102,7 @@ def _describe(plan: planning.Plan) -> dict[str, Any]:
                         "flops": 0,
                         "bytes": 0,
                         "temporary_bytes": 0,
+                        **slope(number),
                     }
                 )
     cost = plan_cost(plan)
@@ -78,6 +112,8 @@ def _describe(plan: planning.Plan) -> dict[str, Any]:
         "flops": cost.flops,
         "bytes": cost.bytes,
         "temporary_bytes": cost.temporary,
+        "gradient_temporary_bytes": gradient.peak,
+        **({"no_gradient": gradient.reason} if gradient.reason else {}),
     }
 
 
@@ -97,9 +133,32 @@ def _compute(stage: planning.Compute, bound: ranges.Bound, number: int) -> dict[
         "operation": planning.name_of(stage.value),
         "reason": planning.reason_of(stage.value),
         "facts": list(planning.facts_of(stage)),
+        "loops": [_loops(node) for node in _nests(stage.value)],
         "flops": cost.flops,
         "bytes": cost.bytes,
         "temporary_bytes": cost.temporary,
+    }
+
+
+def _nests(node: planning.nodes.Node) -> Iterator[planning.nodes.LoopNest]:
+    if isinstance(node, planning.nodes.LoopNest) and not node.form.whole:
+        yield node
+    for operand in planning.nodes.operands(node):
+        yield from _nests(operand)
+
+
+def _loops(node: planning.nodes.LoopNest) -> dict[str, Any]:
+    """How a loop nest runs on a CPU."""
+    form = node.form
+    _, found = parts(node.nest, form, node.backend.memory)
+    return {
+        "loop": str(form.loop),
+        "rows": found[0][1].rows,
+        "unroll": found[0][1].unroll,
+        "tile": None if form.tile is None else [str(form.tile[0]), form.tile[1]],
+        "inside": form.inside,
+        "parts": len(found),
+        "temporary_bytes": nest_bytes(node.nest, form, node.backend.memory),
     }
 
 
@@ -143,7 +202,26 @@ def _statement_lines(statement: dict[str, Any]) -> list[str]:
         f"  cost       {_count(statement['flops'])} operations, {_bytes(statement['bytes'])} moved, "
         f"{_bytes(statement['temporary_bytes'])} temporary"
     )
+    lines += [f"  loops      {_run(loops)}" for loops in statement.get("loops", ())]
+    if statement.get("gradient_temporary_bytes"):
+        lines.append(f"  gradient   {_bytes(statement['gradient_temporary_bytes'])} temporary")
     return [*lines, ""]
+
+
+def _run(loops: dict[str, Any]) -> str:
+    """How a loop nest runs, in words."""
+    rows = f"{loops['rows']} values of `{loops['loop']}`"
+    rows += " in one operation" if loops["inside"] else " side by side"
+    trip = f", {loops['unroll']} times in a trip" if loops["unroll"] > 1 else ""
+    tile = f", for {loops['tile'][1]} of `{loops['tile'][0]}` at a time" if loops["tile"] else ""
+    cut = f", in {loops['parts']} parts" if loops["parts"] > 1 else ""
+    return f"{rows}{trip}{tile}{cut}; {_bytes(loops['temporary_bytes'])}"
+
+
+def _gradient(total: dict[str, Any]) -> str:
+    if total["gradient_temporary_bytes"] is None:
+        return f"none: {total['no_gradient']}"
+    return f"{_bytes(total['gradient_temporary_bytes'])} temporary, by all float parameters"
 
 
 def _count(number: int) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from tcjax import ir
 from tcjax.lowering import nests
-from tcjax.planning import forms
+from tcjax.planning import domains, forms
 from tcjax.planning import nesting as limits
 from tcjax.planning.forms import Form
 from tcjax.planning.nests import Nest
@@ -37,6 +37,7 @@ def nesting(rows: int = 3, unroll: int = 1, *, tile: int | None = None, written:
         patch.setattr(limits, "MOST_GROWTH", 0)
         patch.setattr(limits, "choose", choose)
         patch.setattr(nests, "choose", choose)
+        patch.setattr(domains, "choose", choose)
         if written is not None:
             patch.setattr(forms, "MOST_TERMS", written)
         yield

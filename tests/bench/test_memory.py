@@ -14,21 +14,12 @@ DEEP = settings().max_examples > 100
 NAMING = ("attention", "attention_gradient", "causal_attention", "causal_attention_gradient")
 CASES = {case.name: case for case in all_cases("full") if case.group == "nests" and case.family not in NAMING}
 # Compiled in every run; `make deep` compiles all.
-USUAL = ("rbf", "rbf_gradient", "nearest_gradient", "five_nearest_gradient")
-# What needs more today, and why.
-TOO_MUCH = {
-    "weighted_window_gradient": "the gradient of the weights reads the image as overlapping rows, which are stored",
-    "causal_attention_unnamed": "the pieces of a guard each have a matrix product, whose operands XLA copies",
-    "causal_attention_unnamed_gradient": "the pieces of a guard each have a matrix product, whose operands XLA copies",
-}
+USUAL = ("rbf", "rbf_gradient", "nearest_gradient", "five_nearest_gradient", "causal_attention_unnamed")
 
 
 def cases() -> list[object]:
     chosen = [case for case in CASES.values() if DEEP or case.family in USUAL]
-    marks = {case.name: pytest.mark.xfail(reason=TOO_MUCH.get(case.family, "")) for case in chosen}
-    return [
-        pytest.param(case, id=case.name, marks=[marks[case.name]] if case.family in TOO_MUCH else []) for case in chosen
-    ]
+    return [pytest.param(case, id=case.name) for case in chosen]
 
 
 @pytest.mark.parametrize("case", cases())

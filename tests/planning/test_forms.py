@@ -1,11 +1,14 @@
 """The loops that a nest is given: enough work in a block, little enough to stay in the cache and to compile."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import pytest
 
 import tcjax
 from tcjax.lowering import nests
+from tcjax.planning.domains import parts
 from tcjax.planning.forms import BLOCK, MOST_CANDIDATES, candidates, choose
 from tcjax.planning.streams import plan_stream
 
@@ -60,3 +63,29 @@ def test_candidates_begin_with_the_choice_and_keep_positions_apart(text, monkeyp
     assert 4 <= len(found) <= MOST_CANDIDATES
     assert len(set(found)) == len(found)
     assert text is NEAREST or not any(form.inside for form in found)
+
+
+def test_a_form_that_someone_measured_is_kept_for_the_parts_of_a_guarded_nest(monkeypatch):
+    text = "def f(float(N) x, float(N) y) -> (O) { O(i) = sum[j where j <= i](tanh(x(i) * y(j))) }"
+    found = []
+    monkeypatch.setattr(nests, "_parts", lambda *given: found.append(given) or parts(*given))
+    jax.jit(tcjax.kernel(text)).lower(*[jax.ShapeDtypeStruct((4096,), jnp.float32)] * 2)
+    (nest, planned, _), *_ = found
+    measured = replace(planned, tile=None, rows=8, unroll=4)
+
+    axis, kept = parts(nest, measured, None)
+    _, bounded = parts(nest, measured, 1 << 20)
+
+    assert axis == nest.axes[0] and len(kept) > 1
+    assert all(form.unroll == 4 for _, form in kept)
+    assert all(form.rows * part.shape[0] == 8 * nest.shape[0] for part, form in kept)
+    assert all(form.rows < other.rows for (_, form), (_, other) in zip(bounded, kept, strict=True))
+
+
+def test_a_search_tries_a_tile_of_a_long_axis(monkeypatch):
+    nest = nest_of(NEAREST, (65536, 3), (512, 3), monkeypatch=monkeypatch)
+
+    tiles = [form for form in candidates(nest) if form.tile is not None]
+
+    assert tiles and choose(nest).tile is None
+    assert all(form.rows > choose(nest).rows for form in tiles)

@@ -29,6 +29,11 @@ POSITION = Formula("O(i) argmin=! fabs(x(i) - y(j))", lambda x, y: jnp.abs(x[:, 
 LEAST_SUMS = Formula(
     "C(i,j) min=! A(i,k) + B(k,j)", lambda a, b: jnp.min(a[:, :, None] + b[None], axis=1), ((8, 16), (16, 8))
 )
+WEIGHTED = Formula(
+    "O(i) = sum[j](exp(x(i) * y(j) - logsumexp[l](x(i) * y(l))) * v(j))",
+    lambda x, y, v: jax.nn.softmax(x[:, None] * y, axis=1) @ v,
+    ((16,), (24,), (24,)),
+)
 EXPONENTS = Formula(
     "O(i) = logsumexp[j](x(i) * y(j))", lambda x, y: jax.nn.logsumexp(x[:, None] * y, axis=1), ((16,), (24,))
 )
@@ -170,6 +175,55 @@ def the_type_says_where_gradients_lie() -> None:
             found = jax.jit(jax.grad(lambda *a, f=kernel: jnp.sin(f(*a)).sum()))(*placed)
             assert jax.typeof(found).sharding.spec[0] == "x", jax.typeof(found)
             near(found, expected)
+
+
+@check
+def the_type_says_where_every_gradient_lies() -> None:
+    for formula in (KERNEL_SUM, NEAREST, EXPONENTS, WEIGHTED):
+        given = arrays(formula)
+        every = tuple(range(len(given)))
+        expected = jax.grad(lambda *a, f=formula.jnp: jnp.sin(f(*a)).sum(), every)(*given)
+        with jax.set_mesh(explicit()):
+            placed = [jax.device_put(a, P("x") if n == 0 else P("y")) for n, a in enumerate(given)]
+            kernel = formula.fresh()
+            found = jax.jit(jax.grad(lambda *a, f=kernel: jnp.sin(f(*a)).sum(), every))(*placed)
+            assert [jax.typeof(a) for a in found] == [jax.typeof(a) for a in placed]
+            near(found, expected)
+
+
+@check
+def the_type_says_where_a_batch_lies() -> None:
+    x, y = arrays(NEAREST)
+    stack = jnp.stack([x + n for n in range(8)])
+    expected = jax.vmap(lambda row: NEAREST.jnp(row, y))(stack)
+    with jax.set_mesh(explicit()):
+        kernel = NEAREST.fresh()
+        for spec in (P(None, "y"), P("x"), P("x", "y")):
+            placed, points = jax.device_put(stack, spec), jax.device_put(y, P())
+            spread = jax.vmap(lambda row, points: kernel(row, points), in_axes=(0, None))
+            near(jax.jit(spread)(placed, points), expected)
+            slope = jax.grad(lambda s, p, f=spread: jnp.sin(f(s, p)).sum())
+            near(
+                jax.jit(slope)(placed, points),
+                jax.grad(lambda s: jnp.sin(jax.vmap(lambda row: NEAREST.jnp(row, y))(s)).sum())(stack),
+            )
+
+
+@check
+def every_device_runs_its_blocks_and_asks_no_other() -> None:
+    n = 8192
+    with jax.set_mesh(explicit()):
+        for formula in (KERNEL_SUM, POSITION, EXPONENTS, WEIGHTED):
+            shapes = [(n, *shape[1:]) for shape in formula.shapes]
+            specs = [P("x"), *(P(),) * (len(shapes) - 1)]
+            given = [jax.device_put(jnp.ones(shape), spec) for shape, spec in zip(shapes, specs, strict=True)]
+            compiled = jax.jit(formula.fresh()).lower(*given).compile()
+            analysis, text = compiled.memory_analysis(), str(compiled.as_text())
+            assert analysis is not None and analysis.temp_size_in_bytes < 16 << 20, analysis
+            assert " while(" in text
+            # The tiles of a softmax do not end where the blocks of devices do.
+            apart = formula is WEIGHTED
+            assert apart or not any(word in text for word in ("all-gather(", "all-reduce(", "all-to-all("))
 
 
 @check

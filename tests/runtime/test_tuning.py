@@ -1,6 +1,7 @@
 """`k.tune`: which way to run a kernel it finds, with clocks that the test sets."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,10 @@ import pytest
 
 import tcjax
 from tcjax import planning
+from tcjax.lowering.buffers import nests_of
 from tcjax.planning.forms import Form
+from tcjax.planning.nests import Nest
+from tcjax.runtime.tuning import candidates
 from tcjax.runtime.tuning import tune as tuning
 from tcjax.runtime.tuning.choices import Choice, Tiles
 from tcjax.runtime.tuning.progress import Bar, progress_bar
@@ -279,6 +283,65 @@ class TestForms:
         tuned = tcjax.kernel(self.NEAREST).tune(*self.points())
 
         assert self.forms(tuned) == self.forms(tcjax.kernel(self.NEAREST)) == []
+
+
+class TestGradients:
+    SLOPES = "def f(float(N) x, float(M) y) -> (O) { O(i) +=! fabs(x(i) - y(j)) }"
+
+    def points(self) -> list[np.ndarray]:
+        return [np.random.default_rng(seed).normal(size=1500).astype("float32") for seed in (0, 1)]
+
+    def nests(self, kernel: tcjax.Kernel) -> dict[Nest, Form]:
+        """The nests of the derivative and their forms, that of the result left out."""
+        slope = jax.grad(lambda *a: kernel(*a).sum(), (0, 1))
+        found = nests_of(jax.make_jaxpr(slope)(*self.points()).jaxpr)
+        return {nest: form for nest, form in found.items() if nest.operands[0].name != "x"}
+
+    def forms(self, kernel: tcjax.Kernel) -> list[Form]:
+        return list(self.nests(kernel).values())
+
+    def test_the_nests_of_a_derivative_are_tuned_and_remembered(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("TCJAX_CACHE_DIR", str(tmp_path))
+        usual = candidates.candidates
+        monkeypatch.setattr(candidates, "candidates", lambda nest: usual(nest)[:2])
+        timed(lambda c: 1.0 / (1 + sum(form is not None for _, form in c.choice.gradient)), monkeypatch)
+        kernel = tcjax.kernel(self.SLOPES)
+        planned = self.forms(kernel)
+
+        tuned = kernel.tune(*self.points(), seconds=1e6, gradient=True)
+
+        assert tuned.tuned is not None and tuned.tuned.gradient_speedup == 3.0
+        assert "gradient as planned" in str(tuned.tuned)
+        assert len(planned) == 2 and not set(planned) & set(self.forms(tuned))
+        assert self.forms(tcjax.kernel(self.SLOPES)) == self.forms(tuned)
+        for found, expected in zip(
+            jax.grad(lambda *a: tuned(*a).sum(), (0, 1))(*self.points()),
+            jax.grad(lambda *a: kernel(*a).sum(), (0, 1))(*self.points()),
+            strict=True,
+        ):
+            np.testing.assert_allclose(found, expected, rtol=1e-5)
+        # Who then tunes the result alone keeps what was found for the derivative.
+        again = tcjax.kernel(self.SLOPES).tune(*self.points(), seconds=1e-3)
+        assert self.forms(again) == self.forms(tuned)
+
+    def test_a_remembered_form_that_is_no_candidate_is_passed_over(self) -> None:
+        kernel = tcjax.kernel(self.SLOPES)
+        planned = self.forms(kernel)
+        call, _ = kernel._call(tuple(self.points()), {})
+        odd = tuple((nest.name, replace(form, rows=7)) for nest, form in self.nests(kernel).items())
+
+        other = tcjax.kernel(self.SLOPES)
+        other._compiler.choices[call] = Choice(gradient=odd)
+
+        assert self.forms(other) == planned
+
+    def test_what_has_no_derivative_is_refused(self) -> None:
+        kernel = tcjax.kernel("O(i) = int32(x(i) > 0.0)")
+
+        with pytest.raises(tcjax.CompileError, match="no gradient to tune: no result is a float"):
+            kernel.tune(self.points()[0], gradient=True)
 
 
 class TestRefusals:

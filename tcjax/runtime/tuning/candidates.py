@@ -1,12 +1,14 @@
 """What a search tries: other forms of a statement's loop nests, and tiles in which producers are computed."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from typing import Any
 
 from ... import planning, ranges
 from ...planning import nodes
 from ...planning.forms import Form, candidates
 from ...planning.schedule.stages import Stage, consumers_of, stages_of
+from ..gradients import traced_cotangents
 from .choices import Choice, Tiles, show_form
 from .search import Candidate
 
@@ -50,6 +52,26 @@ def _forms(target: str, stages: list[planning.Compute]) -> list[Candidate]:
         found[None] = None
     forms = [form for form in found if {form} != decided]
     return [Candidate(f"{target}: {show_form(f)}", partial(Choice.with_form, target=target, form=f)) for f in forms]
+
+
+def gradient_candidates_of(plan: planning.Plan, fns: Mapping[str, Callable[..., Any]]) -> list[list[Candidate]]:
+    """Other forms for each loop nest of reverse mode that the plan itself does not have, and none at all."""
+    from ...lowering.buffers import nests_of
+
+    own = {node.nest for stage in _computes(plan) for node in _nests(stage.value)}
+    found: list[list[Candidate]] = []
+    for number, (nest, decided) in enumerate(nests_of(traced_cotangents(plan, fns).jaxpr).items()):
+        if nest in own or decided.whole:
+            continue
+        forms: list[Form | None] = [form for form in candidates(nest) if form != decided]
+        label = f"gradient {number}, {nest.reduce.reducer.value} over {nest.shape}"
+        found.append(
+            [
+                Candidate(f"{label}: {show_form(f)}", partial(Choice.with_gradient, nest=nest.name, form=f))
+                for f in (*forms, None)
+            ]
+        )
+    return found
 
 
 def _nests(node: nodes.Node) -> Iterator[nodes.LoopNest]:

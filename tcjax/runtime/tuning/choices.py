@@ -1,6 +1,6 @@
 """`Choice`: what may differ between two ways to run one kernel, and its form as JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -27,16 +27,23 @@ class Tiles:
 class Choice:
     """How the loop nest of a target runs (None: as one plain XLA reduction), and what is computed in tiles.
 
-    What it does not name runs as the planner decides.
+    `gradient` has the forms of the nests of derivatives, by their names. What a choice does not name runs as the
+    planner decides.
     """
 
     forms: tuple[tuple[str, Form | None], ...] = ()
     tiles: tuple[Tiles, ...] = ()
+    gradient: tuple[tuple[str, Form | None], ...] = ()
 
     def with_form(self, target: str, form: Form | None) -> "Choice":
         """The same with another form for a target."""
         others = tuple(pair for pair in self.forms if pair[0] != target)
         return replace(self, forms=(*others, (target, form)))
+
+    def with_gradient(self, nest: str, form: Form | None) -> "Choice":
+        """The same with another form for a nest of the derivatives."""
+        others = tuple(pair for pair in self.gradient if pair[0] != nest)
+        return replace(self, gradient=(*others, (nest, form)))
 
     def with_tiles(self, tiles: Tiles) -> "Choice":
         """The same with other tiles for a consumer."""
@@ -45,6 +52,7 @@ class Choice:
 
     def __str__(self) -> str:
         parts = [f"{target}: {show_form(form)}" for target, form in self.forms] + list(map(str, self.tiles))
+        parts += [f"gradient: {show_form(form)}" for _, form in self.gradient]
         return "; ".join(parts) or "as planned"
 
 
@@ -74,19 +82,25 @@ def scheduled(choice: Choice, function: ir.Function) -> Schedule | None:
 
 def to_json(choice: Choice) -> dict[str, Any]:
     """The choice as plain dicts, lists, strings and numbers."""
-    forms = [[target, None if form is None else _form_to_json(form)] for target, form in choice.forms]
     tiles = [[t.consumer, t.loop, t.rows, list(t.producers)] for t in choice.tiles]
-    return {"forms": forms, "tiles": tiles}
+    return {"forms": _forms_to_json(choice.forms), "tiles": tiles, "gradient": _forms_to_json(choice.gradient)}
+
+
+def _forms_to_json(forms: Iterable[tuple[str, Form | None]]) -> list[Any]:
+    return [[name, None if form is None else _form_to_json(form)] for name, form in forms]
 
 
 def from_json(data: Any) -> Choice:
     """The choice. Raises `ValueError`, `TypeError`, `KeyError` or `AttributeError` for anything else."""
-    forms = tuple((_text(target), None if form is None else _form_from_json(form)) for target, form in data["forms"])
     tiles = tuple(
         Tiles(_text(consumer), _text(loop), _count(rows), tuple(map(_text, producers)))
         for consumer, loop, rows, producers in data["tiles"]
     )
-    return Choice(forms, tiles)
+    return Choice(_forms_from_json(data["forms"]), tiles, _forms_from_json(data["gradient"]))
+
+
+def _forms_from_json(data: Any) -> tuple[tuple[str, Form | None], ...]:
+    return tuple((_text(name), None if form is None else _form_from_json(form)) for name, form in data)
 
 
 def _form_to_json(form: Form) -> dict[str, Any]:

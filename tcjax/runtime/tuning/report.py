@@ -21,7 +21,8 @@ class Tuning:
     """What `Kernel.tune` found. `str()` is a table.
 
     `planned` and `best` are seconds a call before and after, `choice` is what the kernel now does, `trials` is all
-    that was tried, in order. `stopped` says why the search ended early and is empty where it did not; `saved` is the
+    that was tried, in order; `gradient_planned` and `gradient_best` are those of the derivative, where it was searched
+    for. `stopped` says why the search ended early and is empty where it did not; `saved` is the
     file that remembers the choice, None where nothing does.
     """
 
@@ -33,6 +34,14 @@ class Tuning:
     trials: tuple[Trial, ...]
     stopped: str = ""
     saved: Path | None = None
+    gradient_planned: float | None = None
+    gradient_best: float | None = None
+
+    @property
+    def gradient_speedup(self) -> float:
+        """The same for reverse mode by all float parameters; 1 where it was not searched for."""
+        planned, best = self.gradient_planned, self.gradient_best
+        return planned / best if planned and best else 1.0
 
     @property
     def speedup(self) -> float:
@@ -42,6 +51,8 @@ class Tuning:
     def __str__(self) -> str:
         width = max((len(trial.name) for trial in self.trials), default=0)
         lines = [f"{self.kernel} on {self.device}: {self.choice}, {self.speedup:.2f} times as fast as planned"]
+        if self.gradient_best is not None:
+            lines.append(f"its gradient: {self.gradient_speedup:.2f} times as fast as planned")
         lines += [f"  {trial.name:{width}}  {_measured(trial)}" for trial in self.trials]
         if self.stopped:
             lines.append(f"stopped early: {self.stopped}")

@@ -26,7 +26,7 @@ from .choices import Choice, from_json, to_json
 from .memory import DIRECTORY, directory
 
 # Counts up when forms or schedules of the same name come to mean something else.
-FORMAT = 1
+FORMAT = 2
 _LONGEST = 1 << 20  # Bytes: what is longer is none of our files.
 _warned: set[str] = set()
 

@@ -1,21 +1,26 @@
 """`tune`: measures the ways to run one kernel on this device, keeps the fastest, and remembers it."""
 
+import math
+import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
 import numpy as np
 from jax.core import Tracer
 
-from ... import lowering, planning
-from ...diagnostics import Code, CompileError
+from ... import lowering, planning, ranges
+from ...diagnostics import Code, CompileError, CompileWarning
 from ..arguments import Arguments
 from ..compiler import Compiler
 from ..fronts import Call, Front
-from .candidates import candidates_of
+from ..gradients import cotangents, weights, without_derivative
+from .candidates import candidates_of, gradient_candidates_of
 from .choices import Choice
+from .memory import remembered
 from .progress import progress_bar
-from .report import Tuning
+from .report import Trial, Tuning
 from .search import Unusable, search
 from .store import device_kind, key_of, remember
 from .timing import Contender, Watch, wall_timer
@@ -25,14 +30,17 @@ TOLERANCES = {"float64": 1e-9, "complex128": 1e-9, "float32": 1e-4, "complex64":
 ROUGHEST = 1e-1  # bfloat16 and below.
 
 
-def tune(compiler: Compiler, call: Call, arguments: Arguments, *, seconds: float, progress: bool) -> Tuning:
+def tune(
+    compiler: Compiler, call: Call, arguments: Arguments, *, seconds: float, progress: bool, gradient: bool = False
+) -> Tuning:
     """What is fastest for these arguments, checked against what the planner decides by itself."""
     bound = compiler.bound(call)
     build = _Builder(compiler, call, arguments)
-    watch = Watch(seconds)
+    # Of a search for both, the derivative has as much time as the result.
+    watch = Watch(seconds / 2 if gradient else seconds)
     name, device = bound.function.name, device_kind() or "no device"
     try:
-        planned = build.first()
+        planned = build.first("as planned", Choice())
     except KeyboardInterrupt:
         return Tuning(name, device, None, None, Choice(), (), "interrupted")
     statements = candidates_of(compiler.planned(call, Choice()))
@@ -42,26 +50,72 @@ def tune(compiler: Compiler, call: Call, arguments: Arguments, *, seconds: float
     finally:
         bar.close()
     key = key_of(compiler.front, call, bound)
-    best = outcome.best
+    best, trials, stopped = outcome.best, list(outcome.trials), outcome.stopped
+    choice = replace(best.choice, gradient=_earlier(compiler, call, bound).gradient)
+    slope: _Slope | None = None
+    if gradient and stopped != "interrupted":
+        slope = _gradient(compiler, call, arguments, choice, Watch(seconds / 2), progress)
+        choice = slope.choice
+        trials, stopped = [*trials, *slope.trials], stopped or slope.stopped
     about = {
         "kernel": name,
-        "choice": str(best.choice),
+        "choice": str(choice),
         "planned_seconds": _finite(planned.best),
         "best_seconds": _finite(best.best),
-        "stopped": outcome.stopped,
+        "stopped": stopped,
     }
     # An interrupted search that measured nothing has nothing to say.
-    saved = remember(key, best.choice, about) if key is not None and planned.samples else None
+    saved = remember(key, choice, about) if key is not None and planned.samples else None
     return Tuning(
         name,
         device,
         _finite(planned.best),
         _finite(best.best),
-        best.choice,
-        tuple(outcome.trials),
-        outcome.stopped,
+        choice,
+        tuple(trials),
+        stopped,
         saved,
+        *((None, None) if slope is None else (_finite(slope.planned), _finite(slope.best))),
     )
+
+
+def _earlier(compiler: Compiler, call: Call, bound: ranges.Bound) -> Choice:
+    """What an earlier search left."""
+    with warnings.catch_warnings():
+        # This search replaces a file that is broken.
+        warnings.simplefilter("ignore", CompileWarning)
+        return compiler.choices.get(call) or remembered(compiler.front, call, bound) or Choice()
+
+
+@dataclass(frozen=True, slots=True)
+class _Slope:
+    """What a search for the derivative found, in seconds a call."""
+
+    choice: Choice
+    planned: float
+    best: float
+    trials: tuple[Trial, ...]
+    stopped: str
+
+
+def _gradient(
+    compiler: Compiler, call: Call, arguments: Arguments, choice: Choice, watch: Watch, progress: bool
+) -> _Slope:
+    """The fastest forms of the nests of reverse mode, each in turn; the result is computed as `choice` says."""
+    start = replace(choice, gradient=())
+    build = _Gradients(compiler, call, arguments)
+    try:
+        planned = build.first("gradient as planned", start)
+    except KeyboardInterrupt:
+        return _Slope(choice, math.inf, math.inf, (), "interrupted")
+    statements = gradient_candidates_of(compiler.planned(call, start), compiler.front.options.fns)
+    bar = progress_bar(f"gradient of {compiler.front.name}", sum(map(len, statements)), progress)
+    try:
+        outcome = search(planned, statements, build, wall_timer, watch, bar)
+    finally:
+        bar.close()
+    best = outcome.best
+    return _Slope(best.choice, planned.best, best.best, tuple(outcome.trials), outcome.stopped)
 
 
 def check_tunable(front: Front, arguments: Arguments, seconds: object) -> None:
@@ -96,6 +150,18 @@ def check_tunable(front: Front, arguments: Arguments, seconds: object) -> None:
             )
 
 
+def check_differentiable(compiler: Compiler, call: Call) -> None:
+    """Raises `CompileError` for a kernel that has no derivative to tune."""
+    reason = without_derivative(compiler.plan(call))
+    if reason:
+        raise CompileError(
+            Code.BAD_OPTION,
+            f"`{compiler.front.name}` has no gradient to tune: {reason}",
+            compiler.front.span,
+            help="leave `gradient` out",
+        )
+
+
 def _finite(seconds: float) -> float | None:
     return seconds if np.isfinite(seconds) else None
 
@@ -110,11 +176,11 @@ class _Builder:
         self._initial = {name: jax.numpy.asarray(array) for name, array in arguments.initial.items()}
         self._expected: list[np.ndarray] = []
 
-    def first(self) -> Contender:
-        """What the planner decides."""
-        run, _ = self._compiled(Choice())
+    def first(self, name: str, choice: Choice) -> Contender:
+        """What the others are compared with."""
+        run, _ = self._compiled(choice)
         self._expected = [np.asarray(result) for result in run()]
-        return Contender("as planned", Choice(), run)
+        return Contender(name, choice, run)
 
     def __call__(self, name: str, choice: Choice) -> Contender:
         """A choice, compiled and checked. Raises `Unusable`."""
@@ -136,15 +202,33 @@ class _Builder:
         return Contender(name, choice, run)
 
     def _compiled(self, choice: Choice) -> tuple[Callable[[], Any], Any]:
-        plan: planning.Plan = self._compiler.planned(self._call, choice)
+        run, given = self._function(self._compiler.planned(self._call, choice))
+        with self._compiler.within_depth():
+            compiled = jax.jit(run).lower(*given).compile()
+        return lambda: compiled(*given), compiled.memory_analysis()
+
+    def _function(self, plan: planning.Plan) -> tuple[Callable[..., tuple[jax.Array, ...]], tuple[Any, ...]]:
+        """What is measured, and its arguments."""
         foreign = self._compiler.front.options.fns
 
         def run(arrays: Mapping[str, jax.Array], initial: Mapping[str, jax.Array]) -> tuple[jax.Array, ...]:
             return lowering.lower(plan, arrays, initial, foreign)
 
-        with self._compiler.within_depth():
-            compiled = jax.jit(run).lower(self._arrays, self._initial).compile()
-        return lambda: compiled(self._arrays, self._initial), compiled.memory_analysis()
+        return run, (self._arrays, self._initial)
+
+
+class _Gradients(_Builder):
+    """Compiles the derivative of choices: from cotangents of the float results to those of the float parameters."""
+
+    def _function(self, plan: planning.Plan) -> tuple[Callable[..., tuple[jax.Array, ...]], tuple[Any, ...]]:
+        pulled = cotangents(plan, self._compiler.front.options.fns)
+        random = np.random.default_rng(0)
+        given = [jax.numpy.asarray(random.standard_normal(w.shape), w.dtype) for w in weights(plan)]
+
+        def run(*arguments: Any) -> tuple[jax.Array, ...]:
+            return tuple(pulled(*arguments).values())
+
+        return run, (self._arrays, self._initial, given)
 
 
 def _agree(result: np.ndarray, expected: np.ndarray) -> bool:

@@ -1,0 +1,211 @@
+"""A softmax block after block: the largest score so far, and sums relative to it, which shrink as it grows."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from ..ir import Reducer
+from ..planning.nodes import Axes, Node
+from ..planning.onepass import EXPONENTIALS, FIRST, Block, OnePass
+from ..planning.softmax import Softmax, statistic_of
+from ..symbolic import IndexVar
+from .context import Context, Lower, align
+from .elementwise import convert
+from .padding import padded
+from .varying import steady
+
+# The largest score of each row, whether any counts, and each sum divided by the exponential of the largest.
+State = tuple[jax.Array, jax.Array | None, jax.Array | None, tuple[jax.Array, ...]]
+Padded = Mapping[str, tuple[jax.Array, tuple[int, ...]]]
+Foreign = Mapping[str, Callable[..., object]]
+
+
+def lower_pass(
+    plan: OnePass, softmax: Softmax, arrays: Mapping[str, jax.Array], foreign: Foreign, lower: Lower
+) -> list[jax.Array]:
+    """The results of a softmax, in order."""
+    laid_out = {one.name: lax.transpose(arrays[one.tensor], one.order) for one in plan.layouts}
+    blocks = [block for block, _, _ in plan.parts]
+    scores = [node for block in blocks for node in (block.scores, block.live) if node is not None]
+    around = padded(laid_out, scores), padded(arrays, [node for block in blocks for node in block.sums])
+    run = _Run(plan, softmax, arrays, laid_out, around, foreign, lower)
+    if not plan.tiles:
+        return run.tile({})
+    ranges = softmax.ranges
+    counts = [tile.count for tile in plan.tiles]
+
+    def step(number: jax.Array, results: list[jax.Array]) -> list[jax.Array]:
+        starts: dict[IndexVar, jax.Array] = {}
+        # With 64 bits the number of a step has as many.
+        number = lax.convert_element_type(number, jnp.int32)
+        for tile in reversed(plan.tiles):
+            place = lax.rem(number, jnp.int32(tile.count))
+            number = lax.div(number, jnp.int32(tile.count))
+            starts[tile.start] = jnp.minimum(place * jnp.int32(tile.size), jnp.int32(tile.extent - tile.size)) + tile.lo
+        at = {tile.axis: starts[tile.start] - tile.lo for tile in plan.tiles}
+        zero = jnp.zeros((), jnp.int32)
+        found: list[jax.Array] = []
+        for nest, whole, part in zip(softmax.results, results, run.tile(starts), strict=True):
+            found.append(lax.dynamic_update_slice(whole, part, [at.get(axis, zero) for axis in nest.axes]))
+        return found
+
+    empty = [
+        jnp.zeros([ranges[axis][1] - ranges[axis][0] for axis in nest.axes], aval.dtype)
+        for nest, aval in zip(softmax.results, run.avals(), strict=True)
+    ]
+    carry = steady(lambda carry: step(jnp.int32(0), carry), empty, arrays.values())
+    return lax.fori_loop(np.int32(0), np.int32(prod(counts)), step, carry)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A pass over given arrays, those of the scores `laid_out`; `around` has what is padded of both."""
+
+    plan: OnePass
+    softmax: Softmax
+    arrays: Mapping[str, jax.Array]
+    laid_out: Mapping[str, jax.Array]
+    around: tuple[Padded, Padded]
+    foreign: Foreign
+    lower: Lower
+
+    def avals(self) -> Sequence[jax.ShapeDtypeStruct]:
+        starts = {tile.start: tile.lo for tile in self.plan.tiles}
+        return jax.eval_shape(lambda: self.tile({start: jnp.int32(lo) for start, lo in starts.items()}))
+
+    def tile(self, starts: Mapping[IndexVar, jax.Array]) -> list[jax.Array]:
+        """The results for the rows of one tile."""
+        plan = self.plan
+        state: State | None = None
+        if plan.body is not None:
+            body, single = plan.body, plan.blocks == 1 and not plan.ends
+            if single:
+                state = self.absorb(None, body, plan.width, {**starts, FIRST: jnp.int32(plan.lo)})
+            else:
+                begin, end = self.span(starts)
+
+                def step(block: jax.Array, state: State) -> State:
+                    first = lax.convert_element_type(block, jnp.int32) * jnp.int32(plan.width) + jnp.int32(plan.lo)
+                    at = {**starts, FIRST: first}
+                    return self.absorb(state, body, plan.width, at)
+
+                nothing = self.empty(body, {**starts, FIRST: jnp.int32(plan.lo)})
+                carry = steady(lambda carry: step(jnp.int32(0), carry), nothing, self.arrays.values())
+                state = lax.fori_loop(begin, end, step, carry)
+        if plan.tail is not None:
+            state = self.absorb(state, plan.tail, plan.last, starts)
+        assert state is not None
+        return self.finished(state)
+
+    def span(self, starts: Mapping[IndexVar, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        """The blocks in which a point may count."""
+        plan = self.plan
+        first, behind = jnp.int32(0), jnp.int32(plan.blocks)
+        for end in plan.ends:
+            rest = jnp.int32(end.base)
+            for tile, coefficient in zip(plan.tiles, end.coefficients, strict=True):
+                rest = rest + coefficient * starts[tile.start]
+            if end.weight > 0:
+                least = -(rest // end.weight)
+                first = jnp.maximum(first, (least - plan.lo) // plan.width)
+            else:
+                most = rest // -end.weight
+                behind = jnp.minimum(behind, (most - plan.lo) // plan.width + 1)
+        return first, behind
+
+    def empty(self, points: Block, at: Mapping[IndexVar, jax.Array]) -> State:
+        """The state before all blocks."""
+        like = jax.eval_shape(lambda: self.absorb(None, points, self.plan.width, at))
+        largest, seen, total, sums = like
+        return (
+            jnp.full(largest.shape, -jnp.inf, largest.dtype),
+            None if seen is None else jnp.zeros(seen.shape, seen.dtype),
+            None if total is None else jnp.zeros(total.shape, total.dtype),
+            tuple(jnp.zeros(one.shape, one.dtype) for one in sums),
+        )
+
+    def absorb(self, state: State | None, points: Block, width: int, at: Mapping[IndexVar, jax.Array]) -> State:
+        """The state after a block, which is the first where there is none before."""
+        plan = self.plan
+        context = Context(self.laid_out, self.foreign, at, self.around[0])
+        axes, shape = plan.axes, plan.shape(plan.axes, width)
+        inner = tuple(place for place, axis in enumerate(axes) if axis not in plan.rows)
+        scores = jnp.broadcast_to(align(self.lower(points.scores, context), points.scores.axes, axes), shape)
+        seen = None
+        if points.live is not None:
+            live = jnp.broadcast_to(align(self.lower(points.live, context), points.live.axes, axes), shape)
+            scores = jnp.where(live, scores, jnp.asarray(-jnp.inf, scores.dtype))
+            seen = jnp.any(live, inner)
+        if plan.stored:
+            scores = lax.optimization_barrier(scores)
+        largest = jnp.max(scores, inner)
+        if state is not None:
+            largest = jnp.maximum(state[0], largest)
+        shift = jnp.where(largest == -jnp.inf, jnp.zeros((), largest.dtype), largest)
+        exponentials = jnp.exp(scores - lax.expand_dims(shift, inner))
+        own = Context({**self.arrays, EXPONENTIALS: exponentials}, self.foreign, at, self.around[1])
+        sums = tuple(
+            jnp.broadcast_to(align(*self.summed(node, own), columns), plan.shape(columns))
+            for node, columns in zip(points.sums, plan.columns, strict=True)
+        )
+        total = jnp.sum(exponentials, inner) if self.needs_total else None
+        if state is None:
+            return largest, seen, total, sums
+        before, other, known, running = state
+        scale = jnp.exp(before - shift)
+        return (
+            largest,
+            seen if other is None or seen is None else seen | other,
+            None if total is None or known is None else known * scale + total,
+            tuple(
+                each * self.along(scale, columns, each.dtype) + one
+                for each, one, columns in zip(running, sums, plan.columns, strict=True)
+            ),
+        )
+
+    def summed(self, node: Node, context: Context) -> tuple[jax.Array, Axes]:
+        """A sum of a block, and its axes."""
+        array = self.lower(node, context)
+        loops = frozenset(self.plan.axes) - frozenset(self.plan.rows)
+        inner = tuple(place for place, axis in enumerate(node.axes) if axis in loops)
+        if not inner:
+            return array, node.axes
+        # XLA adds vectors of what is stored; fused, it would add one value at a time.
+        total = jnp.sum(lax.optimization_barrier(array), inner, dtype=array.dtype)
+        return total, tuple(axis for place, axis in enumerate(node.axes) if place not in inner)
+
+    @property
+    def needs_total(self) -> bool:
+        return any(nest.reduce.reducer is Reducer.LOGSUMEXP for nest in self.softmax.statistics)
+
+    def along(self, rows: jax.Array, columns: tuple[IndexVar, ...], dtype: jnp.dtype) -> jax.Array:
+        """A value of each row, for the columns of a sum."""
+        return align(rows, self.plan.rows, columns).astype(dtype)
+
+    def finished(self, state: State) -> list[jax.Array]:
+        """The results: sums relative to their statistic rather than to the largest score."""
+        largest, seen, total, sums = state
+        exact: list[jax.Array] = []
+        for nest in self.softmax.statistics:
+            value = largest
+            if nest.reduce.reducer is Reducer.LOGSUMEXP:
+                assert total is not None
+                # Of an infinite score the exponential is not a number.
+                value = jnp.where(jnp.isinf(largest), largest, jnp.log(total) + largest)
+            exact.append(convert(value, nest.reduce.dtype))
+        results = list(exact)
+        for nest, running, columns in zip(self.softmax.sums, sums, self.plan.columns, strict=True):
+            number, dtype = statistic_of(nest)
+            statistic = convert(exact[number], dtype).astype(largest.dtype)
+            # It is 1 for a largest score that is finite, and not a number where all scores are infinite.
+            scale = jnp.exp(largest - statistic)
+            value = running * self.along(scale, columns, running.dtype)
+            if seen is not None:
+                value = jnp.where(self.along(seen, columns, seen.dtype), value, jnp.zeros((), value.dtype))
+            results.append(convert(value, nest.reduce.dtype))
+        return results

@@ -1,0 +1,75 @@
+"""Order statistics by the first values of blocks, and what the first blocks have."""
+
+from collections.abc import Callable, Mapping
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ..ir import PLACES
+from ..planning.nests import Nest
+from ..planning.nodes import Axes
+from ..planning.scope import identity
+from ..planning.sieves import BLOCKS, FIRSTS, PLACE, RANK, VALUES, Sieve
+from .blocks import joined
+from .context import Context, Lower, align
+from .stores import lower_fill_value
+
+Arrays = Mapping[str, jax.Array]
+
+
+def run_sieve(
+    sieve: Sieve,
+    axes: Axes,
+    arrays: Arrays,
+    foreign: Mapping[str, Callable[..., object]],
+    run: Callable[[Nest, Arrays], jax.Array],
+    lower: Lower,
+) -> jax.Array:
+    """The nest that was taken apart, with one dimension for each of `axes`; `run` computes another nest."""
+    if sieve.axis is None:
+        return _sieved(sieve, axes, arrays, foreign, run, lower)
+    dimension = axes.index(sieve.axis)
+    extents = {part.name: arrays[part.tensor].shape[part.dimensions[0]] for part in sieve.parts}
+    extent = next(iter(extents.values()))
+    count = -(-extent // sieve.tile)
+
+    def tile(number: jax.Array) -> jax.Array:
+        start = jnp.minimum(number * sieve.tile, extent - sieve.tile)
+        cut = dict(arrays)
+        for part in sieve.parts:
+            array = arrays[part.tensor]
+            for place in part.dimensions:
+                array = lax.dynamic_slice_in_dim(array, start, sieve.tile, axis=place)
+            # With the cut inside of its loops, XLA:CPU would not use vectors.
+            cut[part.name] = lax.optimization_barrier(array)
+        return _sieved(sieve, axes, cut, foreign, run, lower)
+
+    tiles = lax.map(tile, jnp.arange(count, dtype=jnp.int32))
+    return joined(tiles, dimension, sieve.tile, extent)
+
+
+def _sieved(
+    sieve: Sieve,
+    axes: Axes,
+    arrays: Arrays,
+    foreign: Mapping[str, Callable[..., object]],
+    run: Callable[[Nest, Arrays], jax.Array],
+    lower: Lower,
+) -> jax.Array:
+    firsts = run(sieve.firsts, arrays)
+    # Of equal values the first one counts: blocks are in their order, and places outside of the loop come last.
+    blocks = lax.sort(run(sieve.blocks, {FIRSTS: firsts}), dimension=0)
+    along = (RANK, PLACE, *sieve.free)
+    values = align(lower(sieve.values, Context({**arrays, BLOCKS: blocks}, foreign)), sieve.values.axes, along)
+    values = jnp.broadcast_to(values, (blocks.shape[0], sieve.size, *blocks.shape[1:]))
+    if sieve.guarded:
+        steps = lax.broadcasted_iota(jnp.int32, values.shape, 1)
+        nothing = lower_fill_value(identity(sieve.firsts.reduce.reducer, sieve.values.dtype), sieve.values.dtype)
+        values = jnp.where(blocks[:, None] * sieve.size + steps < sieve.extent, values, nothing)
+    found = run(sieve.rest, {VALUES: lax.reshape(values, (blocks.shape[0] * sieve.size, *blocks.shape[1:]))})
+    if sieve.rest.reduce.reducer not in PLACES:
+        return found
+    free = [lax.broadcasted_iota(jnp.int32, found.shape, axes.index(axis)) for axis in sieve.free]
+    first = blocks.at[(found // sieve.size, *free)].get(mode="clip")
+    return first * sieve.size + found % sieve.size

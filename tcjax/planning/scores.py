@@ -1,0 +1,115 @@
+"""Reductions of scores: what is a statistic of which scores, and what is a sum weighted by their exponentials."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from .. import ir
+from ..ir import Reducer
+from ..symbolic import IndexVar
+from .factors import both, depends, multiply
+from .widening import widened
+
+# Scores as the terms of a sum and the conditions under which they count, in any order.
+Key = tuple[frozenset[tuple[tuple[bool, ir.Expr], int]], frozenset[ir.Expr]]
+
+
+@dataclass(frozen=True, slots=True)
+class Exponent:
+    """``exp(scores - statistic) * others / divisor``: the terms of the scores, and a read of the statistic."""
+
+    terms: tuple[tuple[bool, ir.Expr], ...]
+    statistic: ir.Access
+    call: ir.Call
+    others: tuple[ir.Expr, ...]
+    divisor: ir.Expr | None
+
+
+def is_statistic(reduce: ir.Reduce) -> bool:
+    """Whether a sum of exponentials may be relative to it."""
+    return reduce.reducer in (Reducer.MAX, Reducer.LOGSUMEXP) and ir.types.is_float(reduce.body.dtype)
+
+
+def exponents(reduce: ir.Reduce) -> Iterator[Exponent]:
+    """The ways in which a sum is one of exponentials of differences, times other factors."""
+    if reduce.reducer is not Reducer.SUM or not ir.types.is_float(reduce.body.dtype):
+        return
+    factors, divisors = _factors(reduce.body, frozenset(reduce.indices))
+    divisor = multiply(divisors) if divisors else None
+    for place, factor in enumerate(factors):
+        if not isinstance(factor, ir.Call) or factor.function != "exp" or not ir.types.is_float(factor.dtype):
+            continue
+        others = tuple(factors[:place] + factors[place + 1 :])
+        found = terms(factor.arguments[0])
+        for number, (negative, term) in enumerate(found):
+            read = term.operand if isinstance(term, ir.Cast) else term
+            if negative and isinstance(read, ir.Access) and len(found) > 1:
+                yield Exponent(tuple(found[:number] + found[number + 1 :]), read, factor, others, divisor)
+
+
+def terms(expr: ir.Expr) -> list[tuple[bool, ir.Expr]]:
+    """The expression as terms that are added or (true) subtracted."""
+    found: list[tuple[bool, ir.Expr]] = []
+    pending = [(False, expr)]
+    while pending:
+        negative, current = pending.pop()
+        match current:
+            case ir.Binary("+", left, right):
+                pending += [(negative, right), (negative, left)]
+            case ir.Binary("-", left, right):
+                pending += [(not negative, right), (negative, left)]
+            case ir.Unary("-", operand):
+                pending.append((not negative, operand))
+            case _:
+                found.append((negative, current))
+    return found
+
+
+def key(found: list[tuple[bool, ir.Expr]], guard: ir.Expr | None) -> Key:
+    """What is the same for the same scores."""
+    return frozenset(Counter(found).items()), frozenset(ir.conjuncts(guard))
+
+
+def keys(statistic: ir.Reduce, dtype: str) -> Iterator[Key]:
+    """The scores of a statistic, in the type in which sums have them.
+
+    ``max[j](c ? s : -inf)`` is ``max[j where c](s)`` too.
+    """
+    body = widened(statistic.body, dtype)
+    yield key(terms(body), statistic.guard)
+    match body:
+        case ir.Select(condition, scores, ir.Const(value)) if value == -float("inf"):
+            yield key(terms(scores), both(statistic.guard, condition))
+        case _:
+            return
+
+
+def summed(found: tuple[tuple[bool, ir.Expr], ...], dtype: str) -> ir.Expr:
+    """The terms as one expression."""
+    order = sorted(found, key=lambda term: term[0])
+    (negative, total), *rest = order
+    if negative:
+        total = ir.Unary("-", total, dtype)
+    for negative, term in rest:
+        total = ir.Binary("-" if negative else "+", total, term, dtype)
+    return total
+
+
+def relative(scores: ir.Expr, statistic: ir.Access, stored: str, call: ir.Call) -> ir.Call:
+    """``exp(scores - statistic)``, where the statistic was rounded to the type in which it was `stored`."""
+    shift = statistic if statistic.dtype == stored else ir.Cast(statistic, stored)
+    shift = shift if stored == scores.dtype else ir.Cast(shift, scores.dtype)
+    return replace(call, arguments=(ir.Binary("-", scores, shift, scores.dtype),))
+
+
+def _factors(expr: ir.Expr, loops: frozenset[IndexVar]) -> tuple[list[ir.Expr], list[ir.Expr]]:
+    """The factors of a product, and what they are divided by that does not change with the loops."""
+    match expr:
+        case ir.Binary("*", left, right):
+            (factors, divisors), (others, more) = _factors(left, loops), _factors(right, loops)
+            return factors + others, divisors + more
+        case ir.Binary("/", left, right) if not depends(right, loops):
+            factors, divisors = _factors(left, loops)
+            return factors, [*divisors, right]
+        case _:
+            return [expr], []

@@ -1,0 +1,182 @@
+"""Order statistics in two steps: the first value of every block, then all values of the blocks that come first.
+
+The r values that come first lie in the r blocks whose own first values come first: any other block has r values before
+its own. So a nest is visited once, and then a small part of it, instead of once for every rank.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from .. import ir, transforms
+from ..ir import Reducer
+from ..symbolic import Affine, IndexVar, Size
+from .forms import Form, choose
+from .nests import Nest, Operand
+from .nodes import Node
+from .ranks import ranks, reads, sieve_axes, sieve_tile
+from .scope import Scope
+from .terms import written_out
+from .values import plan_value
+from .widening import widened
+
+# The number of a block, a place in it, the rank of a block, and a place in what is left; no program names an index so.
+BLOCK, PLACE, RANK, LEFT = (IndexVar(name) for name in ("sb.", "st.", "sc.", "su."))
+# The first values of the blocks, the numbers of the blocks that are left, and the values in these.
+FIRSTS, BLOCKS, VALUES = "s.firsts", "s.blocks", "s.values"
+
+MOST_GATHERS: Final = 16
+
+Ranges = Mapping[IndexVar, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A tensor `name`, so much of `tensor` as a tile needs along `dimensions`."""
+
+    name: str
+    tensor: str
+    dimensions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sieve:
+    """`firsts` are the first values of blocks of `size` points, along ``(block, *free)``; `blocks` the numbers of those
+    that come first, along ``(rank, *free)``; `values` the values of all their points, along ``(rank, place, *free)``,
+    `values_axes`; and `rest` is the nest over these, one behind the other.
+
+    Of an `axis` so many values, `tile`, at a time, from `parts` of the tensors: the nests are for one tile.
+    """
+
+    size: int
+    extent: int
+    firsts: Nest
+    blocks: Nest
+    values: Node
+    rest: Nest
+    free: tuple[IndexVar, ...]
+    axis: IndexVar | None = None
+    tile: int = 0
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def form(self) -> Form:
+        """How the first values are found: without a loop, as long as that is not too much at once."""
+        usual = replace(choose(self.firsts), sieve=0)
+        return replace(usual, rows=1, unroll=self.size) if usual.unroll * 2 >= self.size else usual
+
+    @property
+    def guarded(self) -> bool:
+        """Whether the last block has places outside of the loop."""
+        return self.extent % self.size > 0
+
+
+def plan_sieve(nest: Nest, size: int) -> Sieve:
+    """The steps of an order statistic whose values are in few of its blocks."""
+    free, wanted, tile = sieve_axes(nest), ranks(nest), sieve_tile(nest, size)
+    assert tile is not None
+    axis, parts = None, ()
+    if tile:
+        axis = free[-1]
+        nest, parts = _cut(nest, axis, tile)
+    reduce, ranges = nest.reduce, nest.ranges
+    [loop] = reduce.indices
+    lo, hi = ranges[loop]
+    guarded = (hi - lo) % size > 0
+    value = reduce.body.dtype if reduce.reducer in ir.PLACES else reduce.accumulate
+    box = {axis: ranges[axis] for axis in free}
+    inner = {i: ranges[i] for node in ir.walk(reduce.body) if isinstance(node, ir.Reduce) for i in node.indices}
+    body = widened(reduce.body, value)
+
+    def tensor(name: str, dtype: str, index: IndexVar, extent: int) -> tuple[ir.Access, Operand]:
+        """An element of a tensor along ``(index, *free)``, and the tensor."""
+        shape = (extent, *(hi - lo for lo, hi in box.values()))
+        access = ir.Access(ir.Tensor(name, dtype, tuple(map(Size.of, shape))), tuple(map(Affine.of, (index, *free))))
+        return access, Operand(name, dtype, shape, (0, *(lo for lo, _ in box.values())))
+
+    # Positions count from the start of the loop.
+    blocks = -(-(hi - lo) // size)
+    place = Affine.of(BLOCK).scale(size) + Affine.of(PLACE)
+    best, find = Reducer.MIN, Reducer.ARGMINK
+    if reduce.reducer in (Reducer.MAXK, Reducer.ARGMAXK):
+        best, find = Reducer.MAX, Reducer.ARGMAXK
+    firsts = Nest(
+        ir.Reduce(
+            best,
+            (PLACE,),
+            (),
+            _below(ir.integer(place), hi - lo) if guarded else None,
+            transforms.substitute_expr(body, {loop: place + lo}),
+            None,
+            value,
+            value,
+        ),
+        (BLOCK, *free),
+        _boxed({**inner, **box, BLOCK: (0, blocks), PLACE: (0, size)}),
+        nest.operands,
+    )
+    first, operand = tensor(FIRSTS, value, BLOCK, blocks)
+    numbers = Nest(
+        ir.Reduce(find, (BLOCK,), (), None, first, ir.Index(RANK), "int32", "int32"),
+        (RANK, *free),
+        _boxed({**box, BLOCK: (0, blocks), RANK: (0, wanted)}),
+        (operand,),
+    )
+    block, chosen = tensor(BLOCKS, "int32", RANK, wanted)
+    at = Affine.of(ir.Data(block)).scale(size) + Affine.of(PLACE) + lo
+    # A few reads become gathers of elements; many of them gather whole rows, which a reduction then sums.
+    terms = written_out(body, ranges) if reads(body, loop, nest) <= MOST_GATHERS else body
+    span = {**inner, **box, RANK: (0, wanted), PLACE: (0, size)}
+    scope = _scope((*nest.operands, chosen), (RANK, PLACE, *free), span)
+    values = scope.cast(plan_value(transforms.substitute_expr(terms, {loop: at}), scope), value)
+    left, known = tensor(VALUES, value, LEFT, wanted * size)
+    rest = Nest(
+        replace(reduce, indices=(LEFT,), body=left),
+        nest.axes,
+        _boxed({**{axis: ranges[axis] for axis in nest.axes}, LEFT: (0, wanted * size)}),
+        (known,),
+    )
+    return Sieve(size, hi - lo, firsts, numbers, values, rest, free, axis, tile, parts)
+
+
+def _below(place: ir.Expr, extent: int) -> ir.Expr:
+    return ir.Binary("<", place, ir.Const(extent, "int32"), "bool")
+
+
+def _boxed(box: Ranges) -> tuple[tuple[IndexVar, int, int], ...]:
+    return tuple((index, *box[index]) for index in sorted(box, key=str))
+
+
+def _scope(operands: tuple[Operand, ...], axes: tuple[IndexVar, ...], box: Ranges) -> Scope:
+    order = dict.fromkeys((*axes, *box))
+    return Scope(
+        box,
+        {o.name: o.shape for o in operands},
+        {o.name: o.origin for o in operands},
+        {index: number for number, index in enumerate(order)},
+    )
+
+
+def _cut(nest: Nest, axis: IndexVar, extent: int) -> tuple[Nest, tuple[Part, ...]]:
+    """The nest for the first values of an axis, from tensors that have no others."""
+    lo, _ = nest.ranges[axis]
+    operands = {o.name: o for o in nest.operands}
+    parts: dict[str, Part] = {}
+
+    def visit(expr: ir.Expr) -> ir.Expr:
+        expr = ir.rebuild(expr, visit)
+        if not isinstance(expr, ir.Access) or axis not in ir.free_indices(expr):
+            return expr
+        source = operands[expr.tensor.name]
+        places = tuple(number for number, index in enumerate(expr.indices) if index.bare == axis)
+        part = parts.setdefault(source.name, Part(f"s.{source.name}", source.name, places))
+        shape = tuple(extent if n in places else size for n, size in enumerate(source.shape))
+        origin = tuple(lo if n in places else first for n, first in enumerate(source.origin))
+        operands[part.name] = Operand(part.name, source.dtype, shape, origin)
+        return replace(expr, tensor=ir.Tensor(part.name, source.dtype, tuple(map(Size.of, shape))))
+
+    reduce = visit(nest.reduce)
+    assert isinstance(reduce, ir.Reduce)
+    used = {access.tensor.name for access in ir.accesses(reduce)}
+    kept = tuple(o for o in operands.values() if o.name in used)
+    return Nest(reduce, nest.axes, _boxed({**nest.ranges, axis: (lo, lo + extent)}), kept), tuple(parts.values())

@@ -1,0 +1,130 @@
+"""Sums that are weighted by the exponentials of scores, and the scores' largest value: one pass over a loop."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from .. import ir
+from ..symbolic import IndexVar
+from .batching import batched
+from .factors import multiply
+from .nests import Nest, Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """How the pass runs: `width` values of `loop` at a time, for so many values of each axis of the `tile`."""
+
+    loop: IndexVar
+    width: int
+    tile: tuple[tuple[IndexVar, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Softmax:
+    """`statistics` of the same scores, and `sums` of ``exp(scores - statistic) * weight``, all of them nests.
+
+    A statistic is a maximum or a logarithm of a sum of exponentials; a sum reads it as the tensor that
+    `statistic_name` names. Indices mean the same in all nests, as do the names of `operands`.
+    """
+
+    operands: tuple[Operand, ...]
+    statistics: tuple[Nest, ...]
+    sums: tuple[Nest, ...]
+
+    @property
+    def results(self) -> tuple[Nest, ...]:
+        return (*self.statistics, *self.sums)
+
+    @property
+    def rows(self) -> tuple[IndexVar, ...]:
+        """The axes of the scores, for each value of which the loop runs."""
+        return self.statistics[0].axes
+
+    @property
+    def ranges(self) -> dict[IndexVar, tuple[int, int]]:
+        return {index: (lo, hi) for nest in self.results for index, lo, hi in nest.box}
+
+    @property
+    def guard(self) -> ir.Expr | None:
+        return self.sums[0].reduce.guard
+
+    @property
+    def scores(self) -> ir.Expr:
+        exponential, _ = parts(self.sums[0])
+        match exponential:
+            case ir.Call(_, (ir.Binary("-", scores, _),)):
+                return scores
+            case _:
+                raise AssertionError(exponential)
+
+
+def statistic_name(number: int) -> str:
+    """What the sums call a statistic; no program has such a name."""
+    return f"m.{number}"
+
+
+def weighted(
+    exponential: ir.Call,
+    weight: Sequence[ir.Expr],
+    reduce: ir.Reduce,
+    guard: ir.Expr | None,
+    indices: Sequence[IndexVar],
+) -> ir.Reduce:
+    """The sum of an exponential times the factors of its weight, in the types of `reduce`."""
+    body = ir.Binary("*", exponential, multiply(weight), exponential.dtype) if weight else exponential
+    return replace(reduce, indices=tuple(indices), guard=guard, body=body)
+
+
+def parts(nest: Nest) -> tuple[ir.Call, ir.Expr | None]:
+    """The exponential of a sum and its weight; None is 1."""
+    match nest.reduce.body:
+        case ir.Call() as exponential:
+            return exponential, None
+        case ir.Binary("*", ir.Call() as exponential, weight):
+            return exponential, weight
+        case body:
+            raise AssertionError(body)
+
+
+def statistic_of(nest: Nest) -> tuple[int, str]:
+    """The number of the statistic that a sum is relative to, and the type that it was stored in between."""
+    exponential, _ = parts(nest)
+    match exponential:
+        case ir.Call(_, (ir.Binary("-", _, shift),)):
+            while isinstance(shift, ir.Cast) and not isinstance(shift.operand, ir.Access):
+                shift = shift.operand
+            read = shift.operand if isinstance(shift, ir.Cast) else shift
+            assert isinstance(read, ir.Access)
+            return int(read.tensor.name.removeprefix("m.")), shift.dtype
+        case _:
+            raise AssertionError(exponential)
+
+
+def batched_softmax(softmax: Softmax, varying: Sequence[bool], size: int) -> tuple[Softmax, tuple[bool, ...]]:
+    """The softmax for every element of a new axis, and which results have it in front.
+
+    The operands that are `varying` have it in front too. A result that changes with none of them stays as it was.
+    """
+    index = _fresh(softmax)
+    names = {o.name for o, varies in zip(softmax.operands, varying, strict=True) if varies}
+    results: list[Nest] = []
+    moved: list[bool] = []
+    for number, nest in enumerate(softmax.results):
+        own = [operand.name in names for operand in nest.operands]
+        if any(own):
+            if number < len(softmax.statistics):
+                names.add(statistic_name(number))
+            nest = batched(nest, own, size, index)
+        results.append(nest)
+        moved.append(any(own))
+    count = len(softmax.statistics)
+    operands = tuple(
+        replace(o, shape=(size, *o.shape), origin=(0, *o.origin)) if varies else o
+        for o, varies in zip(softmax.operands, varying, strict=True)
+    )
+    return Softmax(operands, tuple(results[:count]), tuple(results[count:])), tuple(moved)
+
+
+def _fresh(softmax: Softmax) -> IndexVar:
+    taken = {index.name for index in softmax.ranges}
+    return next(IndexVar(name) for n in range(len(taken) + 1) if (name := f"b.{n}") not in taken)

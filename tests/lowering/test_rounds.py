@@ -1,0 +1,94 @@
+"""Values in rounds end where values at once do, with the same derivatives, in little memory."""
+
+from collections.abc import Iterator
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tcjax
+from tcjax import planning
+from tcjax.planning import rounds
+
+FAR = "def f(int32(N,L) I, float(N,D) x, float(N,L) y) -> (float(5,D) O) { O(I(i,l), d) %s }"
+DISTANCE = FAR % "+=! fabs(x(i,d) - y(i,l))"
+
+
+@pytest.fixture(autouse=True)
+def _short_rounds(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Rounds for whatever may have some, of about 50 values."""
+    monkeypatch.setattr(rounds, "SMALL_VALUES", 0)
+    monkeypatch.setattr(rounds, "MOST_GROWTH", 0)
+    monkeypatch.setattr(rounds, "ROUND", 50)
+    jax.clear_caches()
+    yield
+    jax.clear_caches()
+
+
+def arrays(n: int, length: int = 3, d: int = 4, cells: int = 5) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    random = np.random.default_rng(n)
+    places = random.integers(-1, cells + 1, (n, length), dtype=np.int32)
+    x, y = (random.normal(size=shape).astype(np.float32) for shape in ((n, d), (n, length)))
+    return places, x, y
+
+
+def scattered(places: np.ndarray, x: np.ndarray, y: np.ndarray, start: np.ndarray, combine: np.ufunc) -> np.ndarray:
+    """Each value where its place is inside, one after the other."""
+    found = start.astype(np.float64)
+    for i, l, d in np.ndindex(*places.shape, x.shape[1]):
+        if 0 <= places[i, l] < len(found):
+            found[places[i, l], d] = combine(found[places[i, l], d], abs(float(x[i, d]) - float(y[i, l])))
+    return found
+
+
+def in_rounds(kernel: tcjax.Kernel, *given: object) -> bool:
+    (stage,) = kernel.plan(*given).stages
+    return isinstance(stage, planning.Compute) and stage.rounds is not None
+
+
+@pytest.mark.parametrize("n", [2, 12, 13, 40])
+def test_a_sum_in_rounds_has_every_value_once(n: int) -> None:
+    given = arrays(n)
+    kernel = tcjax.kernel(DISTANCE)
+
+    found = kernel(*given)
+
+    assert in_rounds(kernel, *given)
+    np.testing.assert_allclose(found, scattered(*given, np.zeros((5, 4)), np.add), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("sign", "combine", "start"), [("max=!", np.fmax, -np.inf), ("min=!", np.fmin, np.inf)])
+def test_an_extremum_in_rounds_is_that_of_all_values(sign: str, combine: np.ufunc, start: float) -> None:
+    given = arrays(30)
+
+    found = tcjax.kernel(FAR % f"{sign} fabs(x(i,d) - y(i,l))")(*given)
+
+    np.testing.assert_allclose(found, scattered(*given, np.full((5, 4), start), combine), rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::tcjax.CompileWarning")
+def test_a_sum_in_rounds_goes_on_from_what_is_there() -> None:
+    given, before = arrays(30), np.full((5, 4), 2, np.float32)
+
+    found = tcjax.kernel(FAR % "+= fabs(x(i,d) - y(i,l))")(*given, O=before)
+
+    np.testing.assert_allclose(found, scattered(*given, before, np.add), rtol=1e-5)
+
+
+@pytest.mark.parametrize("sign", ["+=!", "max=!"])
+def test_the_derivatives_are_those_of_values_at_once(sign: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    places, x, y = arrays(13)
+    text = FAR % f"{sign} (x(i,d) - y(i,l)) * (x(i,d) - y(i,l)) * y(i,l)"
+
+    def slopes(x: jax.Array) -> list[np.ndarray]:
+        kernel = tcjax.kernel(text)
+        slope = jax.grad(lambda x: jnp.sin(jnp.where(jnp.isfinite(f := kernel(places, x, y)), f, 0)).sum())
+        return [np.asarray(slope(x)), np.asarray(jax.jvp(slope, (x,), (jnp.cos(x),))[1])]
+
+    found = slopes(jnp.asarray(x))
+    monkeypatch.setattr(rounds, "SMALL_VALUES", 1 << 40)
+    jax.clear_caches()
+
+    for got, want in zip(found, slopes(jnp.asarray(x)), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)

@@ -1,0 +1,47 @@
+"""Which statements compute their values in rounds, and over which index."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import tcjax
+from tcjax import planning
+from tcjax.planning.rounds import ROUND
+
+FAR = "def f(int32(N,L) I, float(N,D) x, float(N,L) y) -> (float(1000,D) O) {{ O(I(i,l), d) {} }}"
+
+
+def stage(text: str, *shapes: tuple[int, ...]) -> planning.Compute:
+    types = [jnp.int32, *[jnp.float32] * (len(shapes) - 1)]
+    arguments = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in zip(shapes, types, strict=True)]
+    (found,) = tcjax.kernel(text).plan(*arguments).stages
+    assert isinstance(found, planning.Compute)
+    return found
+
+
+def test_values_that_need_more_room_than_all_they_are_computed_of_come_in_rounds() -> None:
+    found = stage(FAR.format("+=! fabs(x(i,d) - y(i,l))"), (4096, 64), (4096, 64), (4096, 64)).rounds
+
+    assert found is not None
+    assert found.count * ROUND == 4096 * 64 * 64
+    assert found.rest is None
+
+
+def test_what_a_number_of_rounds_does_not_divide_is_a_last_round() -> None:
+    found = stage(FAR.format("+=! fabs(x(i,d) - y(i,l))"), (5000, 64), (5000, 64), (5000, 64)).rounds
+
+    assert found is not None
+    assert found.rest is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes"),
+    [
+        (FAR.format("+=! fabs(x(i,d) - y(i,l))"), ((64, 8), (64, 64), (64, 8))),
+        (FAR.format("+=! x(i,d) where l in 0:64"), ((4096, 64), (4096, 64), (4096, 64))),
+        ("def f(int32(N,L) I, float(M,D) x) -> (O) { O(i,d) +=! fabs(x(I(i,l), d)) }", ((4096, 64), (1000, 64))),
+    ],
+    ids=["few values", "a tensor as it is", "a place that data does not decide"],
+)
+def test_other_values_are_stored_at_once(text: str, shapes: tuple[tuple[int, ...], ...]) -> None:
+    assert stage(text, *shapes).rounds is None

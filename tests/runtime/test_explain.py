@@ -1,0 +1,153 @@
+"""What `explain` predicts: bytes beside arguments and results as XLA counts them, and how loops run."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+from hypothesis import settings
+
+import tcjax
+
+# `make deep` compiles all of them in both directions.
+DEEP = settings().max_examples > 100
+N = 2048
+SQUARES = "sum[d]((x(i,d) - y(j,d)) * (x(i,d) - y(j,d)))"
+POINTS = ((N, 3), (N, 3))
+ROWS = ((N,), (N,))
+
+PROGRAMS: dict[str, tuple[str, tuple[tuple[int, ...], ...]]] = {
+    "a kernel sum": (f"O(i) = sum[j](exp(-{SQUARES}) * b(j))", (*POINTS, (N,))),
+    "a logsumexp": (f"O(i) = logsumexp[j](-{SQUARES})", POINTS),
+    "a nearest neighbour": (f"O(i) = min[j]({SQUARES})", POINTS),
+    "a position": (f"O(i) = argmin[j]({SQUARES})", POINTS),
+    "a product": ("O(i) *=! x(i) - y(j)", ROWS),
+    "a mean": ("O(i) mean=! fabs(x(i) - y(j))", ROWS),
+    "shortest paths": ("C(i,j) min=! A(i,k) + B(k,j)", ((256, 256), (256, 256))),
+    "a band": ("O(i) = sum[j where i - j <= 64 && j - i <= 64](tanh(x(i) * y(j)) * v(j))", (*ROWS, (N,))),
+    "two nests": (f"O(i) = min[j]({SQUARES}) P(j) = min[i]({SQUARES})", POINTS),
+    "two products of matrices": ("C(i,j) +=! A(i,k) * B(k,j) D(i,l) +=! tanh(C(i,j)) * E(j,l)", ((512, 512),) * 3),
+    "one product of matrices": ("C(i,j) +=! A(i,k) * B(k,j)", ((512, 512), (512, 512))),
+    "elements": ("C(i,j) = A(i,j) * tanh(B(i,j))", ((512, 512), (512, 512))),
+}
+USUAL = ("a kernel sum", "a nearest neighbour", "two products of matrices", "elements")
+
+
+def temporary(function: Callable[..., Any], *arguments: Any) -> int:
+    """As XLA counts."""
+    analysis = jax.jit(function).lower(*arguments).compile().memory_analysis()
+    assert analysis is not None
+    return analysis.temp_size_in_bytes
+
+
+def near(predicted: int, found: int) -> None:
+    """No less than an eighth below, no more than twice as much and 1 MiB above."""
+    assert found <= 1.125 * predicted + (64 << 10)
+    assert predicted <= 2 * found + (1 << 20)
+
+
+def shapes(name: str) -> tuple[str, list[jax.ShapeDtypeStruct]]:
+    text, found = PROGRAMS[name]
+    return text, [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in found]
+
+
+@pytest.mark.parametrize("name", PROGRAMS if DEEP else USUAL)
+def test_the_temporaries_of_a_result_are_foretold(name: str) -> None:
+    text, arguments = shapes(name)
+    kernel = tcjax.kernel(text)
+
+    explained = kernel.explain(*arguments).to_dict()
+
+    near(explained["temporary_bytes"], temporary(kernel, *arguments))
+
+
+@pytest.mark.parametrize("name", [n for n in (PROGRAMS if DEEP else USUAL) if n != "a position"])
+def test_the_temporaries_of_a_gradient_are_foretold(name: str) -> None:
+    text, arguments = shapes(name)
+    kernel = tcjax.kernel(text)
+
+    explained = kernel.explain(*arguments).to_dict()
+
+    results = jax.tree.leaves(jax.eval_shape(kernel, *arguments))
+
+    def cotangents(given: Any, weights: Any) -> Any:
+        return jax.vjp(lambda *a: jax.tree.leaves(kernel(*a)), *given)[1](weights)
+
+    near(explained["gradient_temporary_bytes"], temporary(cotangents, arguments, results))
+
+
+def test_every_statement_tells_what_its_derivative_needs() -> None:
+    text, arguments = shapes("two nests")
+
+    explained = tcjax.kernel(text).explain(*arguments)
+
+    first, second = explained.to_dict()["statements"]
+    total = explained.to_dict()["gradient_temporary_bytes"]
+    assert 0 < first["gradient_temporary_bytes"] <= total
+    assert first["gradient_temporary_bytes"] == pytest.approx(second["gradient_temporary_bytes"], rel=0.1)
+    assert first["gradient_temporary_bytes"] + second["gradient_temporary_bytes"] == pytest.approx(total, rel=0.1)
+    assert str(explained).count("\n  gradient ") == 2
+
+
+def test_the_statements_of_a_called_definition_tell_it_too() -> None:
+    inner = "def inner(float(N) x, float(M) y) -> (O) { O(i) min=! fabs(x(i) - y(j)) }"
+    outer = "def outer(float(N) x, float(M) y) -> (P) { O = inner(x, y) P(i) = O(i) * O(i) }"
+    kernel = tcjax.load(f"{inner} {outer}").outer
+
+    called, _ = kernel.explain(*shapes("a product")[1]).to_dict()["statements"]
+
+    assert called["inside"] == "inner" and called["gradient_temporary_bytes"] > 0
+
+
+def test_the_loops_of_a_nest_are_told() -> None:
+    text, arguments = shapes("a band")
+
+    explained = tcjax.kernel(text).explain(*arguments)
+
+    (loops,) = explained.to_dict()["statements"][0]["loops"]
+    assert loops["loop"] == "j" and loops["rows"] > 1 and (loops["parts"] > 1 or loops["tile"][0] == "i")
+    assert loops["temporary_bytes"] == explained.to_dict()["temporary_bytes"]
+    assert f"{loops['rows']} values of `j` side by side" in str(explained)
+
+
+@pytest.mark.parametrize(
+    ("text", "types", "why"),
+    [
+        ("O(i) = x(i) + 1", ("int32",), "no parameter is a float"),
+        ("O(i) = int32(x(i) > 0.0)", ("float32",), "no result is a float"),
+    ],
+)
+def test_where_there_is_no_derivative_the_reason_is_told(text: str, types: tuple[str, ...], why: str) -> None:
+    arguments = [jax.ShapeDtypeStruct((8,), jnp.dtype(t)) for t in types]
+
+    explained = tcjax.kernel(text).explain(*arguments)
+
+    assert explained.to_dict()["gradient_temporary_bytes"] is None
+    assert explained.to_dict()["no_gradient"] == why
+    assert str(explained).endswith(f"gradient: none: {why}")
+
+
+def test_a_python_function_without_a_derivative_does_not_stand_in_the_way() -> None:
+    def root(x: jax.Array) -> jax.Array:
+        return jax.pure_callback(lambda a: a, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+    kernel = tcjax.kernel("def f(float(N) x) -> (O) { O(i) = root(x(i)) }", fns={"root": root})
+
+    explained = kernel.explain(jnp.ones(4)).to_dict()
+
+    assert explained["gradient_temporary_bytes"] is None
+    assert explained["no_gradient"].startswith("JAX finds none")
+
+
+def test_nothing_is_traced_before_someone_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tcjax.runtime import explain
+
+    asked: list[Any] = []
+    usual = explain.gradient_of
+    monkeypatch.setattr(explain, "gradient_of", lambda *given: asked.append(given) or usual(*given))
+
+    explained = tcjax.kernel("O(i) = x(i) * x(i)").explain(jnp.ones(4))
+
+    assert not asked
+    assert str(explained) and explained.to_dict() and len(asked) == 1
