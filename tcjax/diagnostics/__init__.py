@@ -1,7 +1,8 @@
 """Mistakes, where they are, and how they are shown."""
 
 from .codes import Code, Kind
-from .errors import CompileError, CompileWarning, render, show_place, show_warning, warn
+from .errors import CompileError, CompileWarning, DataError, render, show_place, show_warning, warn
+from .pages import explanation, title
 from .source import NO_SOURCE, NOWHERE, Source, Span
 
 __all__ = [
@@ -10,11 +11,14 @@ __all__ = [
     "Code",
     "CompileError",
     "CompileWarning",
+    "DataError",
     "Kind",
     "Source",
     "Span",
+    "explanation",
     "render",
     "show_place",
     "show_warning",
+    "title",
     "warn",
 ]

@@ -40,8 +40,31 @@ def _rebuild(code: Code, message: str, span: Span, help: str) -> CompileError:
     return CompileError(code, message, span, help=help)
 
 
+class DataError(ValueError):
+    """What the data of a call did to a kernel with ``checked=True``: a read or a target outside, a division by zero.
+
+    `span` says where in the program; `str()` shows the line with a caret.
+    """
+
+    def __init__(self, message: str, span: Span | None = None) -> None:
+        super().__init__(message, span)
+        self.message = message
+        self.span = span or NOWHERE
+
+    def __str__(self) -> str:
+        return "\n".join([self.message, *show_place(self.span)])
+
+
 class CompileWarning(UserWarning):
-    """Something legal that probably means something else than its writer thinks."""
+    """Something legal that probably means something else than its writer thinks.
+
+    `message` says what, `span` where; `str()` shows the line with a caret.
+    """
+
+    def __init__(self, message: str, span: Span | None = None) -> None:
+        super().__init__(message if span is None else show_warning(message, span))
+        self.message = message
+        self.span = span
 
 
 def render(error: CompileError) -> str:
@@ -80,4 +103,4 @@ def warn(message: str, span: Span) -> None:
     frame, level, package = sys._getframe(), 1, __name__.partition(".")[0]
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == package:
         frame, level = frame.f_back, level + 1
-    warnings.warn(show_warning(message, span), CompileWarning, stacklevel=level)
+    warnings.warn(CompileWarning(message, span), stacklevel=level)

@@ -2,6 +2,9 @@
 
 from .differences import differences
 from .interpret import interpret
+from .points import FIRST
 from .promotion import in_float64
+from .steps import Step, show_value
+from .tracing import trace
 
-__all__ = ["differences", "in_float64", "interpret"]
+__all__ = ["FIRST", "Step", "differences", "in_float64", "interpret", "show_value", "trace"]

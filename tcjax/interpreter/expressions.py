@@ -74,7 +74,7 @@ def point_values(
     false, do not take part: the body is not evaluated there.
     """
     scope, places, loops = scope.bind(indices)
-    takes_part = _condition(ranges, guard, scope)
+    takes_part = condition(ranges, guard, scope)
     evaluate = evaluator(body, scope)
     point = scope.point
 
@@ -172,7 +172,7 @@ def stack(values: Sequence[Value], source: str, target: str) -> np.ndarray[Any, 
     return vector.astype(dtype_of(target))
 
 
-def _condition(ranges: Sequence[ir.Range], guard: ir.Expr | None, scope: Scope) -> Evaluate | None:
+def condition(ranges: Sequence[ir.Range], guard: ir.Expr | None, scope: Scope) -> Evaluate | None:
     """Whether the point takes part; None if every point does."""
     # The last range that was given for an index holds; one with constant ends is the box.
     given = {r.index: r for r in ranges}.values()

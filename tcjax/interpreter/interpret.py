@@ -1,6 +1,7 @@
 """The door: a function with known sizes, applied to arrays."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, assert_never
 
 import numpy as np
@@ -26,33 +27,51 @@ def interpret(
     `arrays` are the parameters and `initial` the initial values of `function.initial` by name, `foreign` the functions
     of ``fns``. Raises `CompileError` (TC0603) when a foreign function returns other shapes than the function has.
     """
+    (tensors,) = deque(states(bound, arrays, initial, foreign), maxlen=1)
+    return tuple(tensors[tensor.name] for tensor in bound.function.returns)
+
+
+def states(
+    bound: Bound,
+    arrays: Mapping[str, Any],
+    initial: Mapping[str, Any] = {},
+    foreign: Mapping[str, Callable[..., Any]] = {},
+) -> Iterator[Mapping[str, Array]]:
+    """All tensors by name before the first statement, and then after each one."""
     function = bound.function
     tensors = {p.name: _argument(p, arrays[p.name], bound) for p in function.parameters}
     tensors |= {t.name: _argument(t, initial[t.name], bound) for t in function.initial if t.name in initial}
-    # Wrapping, overflow and NaN are values here, not events.
-    with np.errstate(all="ignore"):
-        for number, statement in enumerate(function.statements):
-            match statement:
-                case ir.Define():
-                    scope = Scope(bound, bound.boxes[number], tensors, foreign)
-                    tensors[statement.target.name] = define(statement, scope)
-                case ir.Accumulate():
-                    scope = Scope(bound, bound.boxes[number], tensors, foreign)
-                    tensors[statement.target.name] = accumulate(statement, scope)
-                case ir.Invoke(targets, callee, arguments):
-                    inner = {p.name: tensors[a.name] for p, a in zip(callee.parameters, arguments, strict=True)}
-                    results = interpret(bound.calls[number], inner, foreign=foreign)
-                    tensors |= _results(targets, results)
-                case ir.ApplyForeign(_, name, arguments, frame):
-                    given = [tensors[argument.name] for argument in arguments]
-                    if frame:
-                        tensors |= _mapped(statement, foreign[name], given, bound)
-                    else:
-                        returned = foreign[name](*(array.copy() for array in given))
-                        tensors |= _foreign_results(statement, returned, bound)
-                case _:
-                    assert_never(statement)
-    return tuple(tensors[tensor.name] for tensor in function.returns)
+    yield tensors
+    for number, statement in enumerate(function.statements):
+        # Wrapping, overflow and NaN are values here, not events.
+        with np.errstate(all="ignore"):
+            tensors = {**tensors, **_written(number, statement, bound, tensors, foreign)}
+        yield tensors
+
+
+def _written(
+    number: int,
+    statement: ir.Statement,
+    bound: Bound,
+    tensors: Mapping[str, Array],
+    foreign: Mapping[str, Callable[..., Any]],
+) -> Mapping[str, Array]:
+    """The targets of a statement after it."""
+    match statement:
+        case ir.Define():
+            return {statement.target.name: define(statement, Scope(bound, bound.boxes[number], tensors, foreign))}
+        case ir.Accumulate():
+            return {statement.target.name: accumulate(statement, Scope(bound, bound.boxes[number], tensors, foreign))}
+        case ir.Invoke(targets, callee, arguments):
+            inner = {p.name: tensors[a.name] for p, a in zip(callee.parameters, arguments, strict=True)}
+            return _results(targets, interpret(bound.calls[number], inner, foreign=foreign))
+        case ir.ApplyForeign(_, name, arguments, frame):
+            given = [tensors[argument.name] for argument in arguments]
+            if frame:
+                return _mapped(statement, foreign[name], given, bound)
+            return _foreign_results(statement, foreign[name](*(array.copy() for array in given)), bound)
+        case _:
+            assert_never(statement)
 
 
 def _argument(tensor: ir.Tensor, array: Any, bound: Bound) -> Array:

@@ -25,8 +25,8 @@ def define(statement: ir.Define, scope: Scope) -> Array:
     """
     target = statement.target
     result = _content(target, scope)
-    scope, places, loops = scope.bind(_left_indices(statement.indices))
-    element = _element(target, statement.indices, scope)
+    scope, places, loops = scope.bind(left_indices(statement.indices))
+    element = target_element(target, statement.indices, scope)
     domain = statement.domain
     collect = point_values((), domain.ranges, domain.guard, statement.value, scope)
     convert = conversion(statement.value.dtype, target.dtype)
@@ -49,7 +49,7 @@ def accumulate(statement: ir.Accumulate, scope: Scope) -> Array:
     target, reducer = statement.target, statement.reducer
     result = _content(target, scope)
     goes_on = not statement.restart and target.name in scope.tensors
-    scope, places, loops = scope.bind(_left_indices(statement.indices))
+    scope, places, loops = scope.bind(left_indices(statement.indices))
     if not goes_on:
         region = _region(target, statement.indices, scope)
         empty = conversion(_result_type(statement), target.dtype)(identity(reducer, statement.accumulate))
@@ -60,7 +60,7 @@ def accumulate(statement: ir.Accumulate, scope: Scope) -> Array:
     body = widened(statement.value, statement.accumulate)
     domain = statement.domain
     collect = point_values(statement.reduction, domain.ranges, domain.guard, body, scope)
-    element = _element(target, statement.indices, scope)
+    element = target_element(target, statement.indices, scope)
     for scope.point[places] in product(*loops):  # type: ignore[assignment]
         values, numbers = collect()
         if values and (place := element()) is not None:
@@ -87,12 +87,14 @@ def _content(target: ir.Tensor, scope: Scope) -> Array:
     return np.zeros(scope.bound.shapes[target.name], dtype_of(target.dtype))
 
 
-def _left_indices(subscripts: Sequence[Affine]) -> list[IndexVar]:
+def left_indices(subscripts: Sequence[Affine]) -> list[IndexVar]:
     """The index variables of the left side, in order of appearance."""
     return list(dict.fromkeys(index for affine in subscripts for index in sorted(affine.variables, key=str)))
 
 
-def _element(target: ir.Tensor, subscripts: Sequence[Affine], scope: Scope) -> Callable[[], tuple[int, ...] | None]:
+def target_element(
+    target: ir.Tensor, subscripts: Sequence[Affine], scope: Scope
+) -> Callable[[], tuple[int, ...] | None]:
     """A function that gives the place that the left side names, None if data puts it outside the tensor."""
     shape, logical, origin = _places(target, subscripts, scope)
 

@@ -4,7 +4,7 @@ from functools import reduce
 
 from ..symbolic import Affine, Clamp, IndexVar, Quotient, Remainder, Size
 from ..symbolic.affine import Atom
-from .expressions import Binary, Const, Data, Expr, Extent, Index
+from .expressions import Binary, Cast, Const, Data, Expr, Extent, Index
 
 
 def integer(affine: Affine) -> Expr:
@@ -30,7 +30,7 @@ def _atom(atom: Atom) -> Expr:
         case Clamp(kind, arguments):
             return reduce(lambda left, right: _binary(kind, left, right), map(integer, arguments))
         case Data(expr):
-            return expr
+            return expr if expr.dtype == "int32" else Cast(expr, "int32")
         case _:
             raise AssertionError(atom)
 

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 
 # What an option is when it is left out, for those that this version only knows by name.
 _UNBUILT = {
-    "checked": False,
     "deterministic": False,
 }
 BACKENDS = ("auto", "xla", "pallas")
 DIALECTS = ("tc", "sac", "python")
+# What programs are written in; LaTeX is for people.
+NOTATIONS = (*DIALECTS, "latex")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +36,7 @@ class Options:
     assume: tuple[Assumption, ...] = ()
     memory: int | None = None
     sharding: Sharding | None = None
+    checked: bool | str = False
 
 
 class KernelOptions(TypedDict, total=False):
@@ -47,7 +49,7 @@ class KernelOptions(TypedDict, total=False):
     accumulate: str | None
     backend: str
     assume: Sequence[str]
-    checked: bool
+    checked: bool | str
     deterministic: bool
     sharding: Any
     strict: bool
@@ -64,6 +66,7 @@ def check_options(given: KernelOptions) -> Options:
                 help=f"the options are {', '.join(KernelOptions.__annotations__)}",
             )
     dialect, fns, accumulate = options.get("dialect"), options.get("fns"), options.get("accumulate")
+    limit = options.get("memory_limit")
     backend, strict = options.get("backend", "auto"), options.get("strict", False)
     if dialect is not None and dialect not in DIALECTS:
         raise _bad("dialect", dialect, f"one of {_listed(DIALECTS)}, or leave it out: the text shows its notation")
@@ -84,9 +87,17 @@ def check_options(given: KernelOptions) -> Options:
             )
     if not isinstance(strict, bool):
         raise _bad("strict", strict, "True or False")
+    audit = options.get("checked", False)
+    if not isinstance(audit, bool) and audit != "nan":
+        raise _bad("checked", audit, 'True, False, or "nan", which looks for NaN in results too')
     kind = None if accumulate is None else ir.types.SPELLINGS[str(accumulate)]
     checked = Options(dict(fns or {}), kind, str(backend), strict, dialect)  # type: ignore[call-overload]
-    checked = replace(checked, assume=_assumptions(options.get("assume")), memory=_bytes(options.get("memory_limit")))
+    checked = replace(
+        checked,
+        assume=_assumptions(options.get("assume")),
+        memory=None if limit is None else bytes_of(limit),
+        checked=audit,
+    )
     schedule, sharding = options.get("schedule"), options.get("sharding")
     if sharding is not None:
         if not isinstance(sharding, tuple) or len(sharding) != 2:
@@ -99,10 +110,8 @@ _UNITS = {"": 1, "B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "KB": 1
 _UNITS |= {"TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 
-def _bytes(given: object) -> int | None:
-    """A number of bytes, as a number or a text with a unit; None for none."""
-    if given is None:
-        return None
+def bytes_of(given: object) -> int:
+    """A number of bytes, as a number or a text with a unit. Raises `CompileError` (TC0308) for anything else."""
     found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", given) if isinstance(given, str) else None
     if found is not None and found[2].upper() in _UNITS:
         return int(float(found[1]) * _UNITS[found[2].upper()])

@@ -522,3 +522,12 @@ def test_a_gradient_has_the_type_of_its_argument(scalar: str) -> None:
 
     assert gradient.dtype == dtype_of(scalar)
     np.testing.assert_allclose(np.asarray(gradient).astype("complex128"), 2 * given.astype("complex128"), rtol=1e-2)
+
+
+@pytest.mark.parametrize("scalar", ["uint8", "int16", "uint32"])
+def test_a_ragged_end_is_any_integer(scalar: str) -> None:
+    ends = np.array([0, 2, 3], scalar)
+
+    found = tcjax.kernel("{ [i] -> sum({ [j] -> a[i, j] | [j] < [ends[i]] }) }")(np.ones((3, 4), "float32"), ends)
+
+    np.testing.assert_array_equal(found, ends)

@@ -1,0 +1,60 @@
+"""What a trace tells: values, and what they were made of."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .scalars import Value
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """``text = value``, and the `parts` that the value was made of.
+
+    `label` says which of several points this is, `note` what happened, `omitted` how many points are not among the
+    parts; `again` that it was told before. A step without a value (None) only holds parts.
+    """
+
+    text: str
+    value: Value | None
+    label: str = ""
+    note: str = ""
+    parts: tuple["Step", ...] = ()
+    omitted: int = 0
+    statement: str = ""
+    again: bool = False
+
+    @property
+    def oddity(self) -> str:
+        """``NaN``, ``infinity``, or nothing for a finite value."""
+        if self.value is None:
+            return ""
+        value = np.asarray(self.value)
+        wide = value.astype(complex) if value.dtype.kind in "fcV" else np.zeros(())
+        return "NaN" if np.isnan(wide) else "infinity" if np.isinf(wide) else ""
+
+    @property
+    def begins(self) -> str:
+        """The oddity, if it appears here: no part has it, and for an infinity no part is NaN either."""
+        if self.again or not self.oddity:
+            return ""
+        inside = {self.oddity, "NaN"} & frozenset().union(*(part.oddities for part in self.parts))
+        return "" if inside else self.oddity
+
+    @cached_property
+    def oddities(self) -> frozenset[str]:
+        """The oddities of the value and of all parts."""
+        own = frozenset((self.oddity,)) if self.oddity else frozenset[str]()
+        return own.union(*(part.oddities for part in self.parts))
+
+
+def show_value(value: Any) -> str:
+    """A scalar as text: seven digits of a float."""
+    scalar = np.asarray(value)
+    if scalar.dtype.kind in "fV":
+        return f"{float(scalar):.7g}"
+    if scalar.dtype.kind == "c":
+        return f"{complex(scalar):.7g}"
+    return str(scalar.item())

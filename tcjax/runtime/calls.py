@@ -1,0 +1,203 @@
+"""Calls of a program: which array is which argument, and one jitted function for everything that is static."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..diagnostics import Code, CompileError
+from .arguments import Arguments, arrange, as_array
+from .compiler import Compiler
+from .fronts import Call, Front, Value
+from .values import ValueNeeded, value_of
+
+_Variant = tuple[tuple[str, ...], tuple[tuple[str, int], ...], tuple[Value, ...]]
+
+# So many combinations of names, sizes and values are kept compiled.
+_MOST_VARIANTS = 1000
+
+
+class Calls:
+    """A program that can be called with arrays."""
+
+    def __init__(self, front: Front) -> None:
+        self._front = front
+        self._compiler = Compiler(front)
+        self._arity = len(front.parameters)
+        self._compiled: dict[_Variant, Callable[..., Any]] = {}
+        # The parameters whose values decide shapes, by the shapes and types of a call.
+        self._static: dict[Call, tuple[str, ...]] = {}
+        self._plain = self._jitted((), ())
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        # The usual call goes straight to jit: anything more would cost more than a small kernel itself.
+        if not kwargs and len(args) == self._arity:
+            for value in args:
+                if type(value) not in _ARRAYS and not _is_array(value):
+                    break
+            else:
+                if not self._static:
+                    try:
+                        return self._plain(*args)
+                    except ValueNeeded:
+                        pass
+        arguments = self._arguments(args, kwargs)
+        given = (*arguments.arrays.values(), *arguments.initial.values())
+        if any(map(_is_symbolic, given)):
+            return self._jitted(tuple(arguments.initial), tuple(sorted(arguments.sizes.items())))(*given)
+        call = self._call_of(arguments)
+        return self._jitted(tuple(arguments.initial), call.sizes, call.values)(*given)
+
+    def _jitted(
+        self, initial: tuple[str, ...], sizes: tuple[tuple[str, int], ...], values: tuple[Value, ...] = ()
+    ) -> Callable[..., Any]:
+        key = (initial, sizes, values)
+        if key not in self._compiled:
+            if len(self._compiled) > _MOST_VARIANTS:
+                self._compiled.clear()
+
+            def run(*arrays: jax.Array) -> Any:
+                # Only who calls a kernel needs the lowerings: `import tcjax` stays light.
+                from .. import lowering
+
+                by_name, begin = self._named(initial, arrays)
+                given, starts = tuple(by_name.values()), tuple(begin.values())
+                fns, sharding = self._front.options.fns, self._front.options.sharding
+                if sharding is None and any(map(_is_symbolic, (*given, *starts))):
+                    results = self._symbolic(by_name, begin, dict(sizes))
+                    return results[0] if len(results) == 1 else results
+                call = call_of(given, begin, sizes, values)
+                if sharding is None:
+                    plan = self._compiler.plan(call)
+                    with self._compiler.within_depth():
+                        results = lowering.lower(plan, by_name, begin, fns)
+                else:
+                    from ..lowering.sharding import lower_sharded
+
+                    shards = self._compiler.sharded(call)
+                    with self._compiler.within_depth():
+                        results = lower_sharded(shards, sharding.mesh, by_name, begin, fns)
+                return results[0] if len(results) == 1 else results
+
+            run.__name__ = self._front.name
+            compiled = jax.jit(run)
+            if self._front.options.checked:
+                from .inspecting import inspected
+
+                compiled = inspected(self, compiled, initial, sizes, values)
+            self._compiled[key] = compiled
+        return self._compiled[key]
+
+    def _named(self, initial: tuple[str, ...], arrays: tuple[Any, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The arguments, of their parameters' types, and the initial values, by name."""
+        by_name = {
+            parameter.name: as_array(array, parameter.name, parameter.declared, parameter.span)
+            for parameter, array in zip(self._front.parameters, arrays, strict=False)
+        }
+        return by_name, dict(zip(initial, arrays[self._arity :], strict=True))
+
+    def _symbolic(
+        self, arrays: Mapping[str, jax.Array], initial: Mapping[str, jax.Array], sizes: Mapping[str, int]
+    ) -> tuple[jax.Array, ...]:
+        """The results for arrays whose sizes are symbols: without a plan, which is for numbers."""
+        from ..lowering.symbolic import lower_symbolic
+        from .fronts import Definition
+
+        if not isinstance(self._front, Definition):
+            # A SaC program is elaborated for shapes: this says so.
+            call_of(tuple(arrays.values()), initial, ())
+        ranks = Call(
+            tuple((0,) * array.ndim for array in arrays.values()),
+            tuple(str(jax.dtypes.canonicalize_dtype(array.dtype)) for array in arrays.values()),
+        )
+        with self._compiler.within_depth():
+            return lower_symbolic(self._front.function(ranks), arrays, initial, sizes, self._front.options.fns)
+
+    def _arguments(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Arguments:
+        arguments = arrange(self._front, args, kwargs)
+        parameters = {p.name: p for p in self._front.parameters}
+        arrays = {
+            name: as_array(value, name, parameters[name].declared, parameters[name].span)
+            for name, value in arguments.arrays.items()
+        }
+        starts = self._starts(arguments.initial, arrays) if arguments.initial else {}
+        return Arguments(arrays, starts, arguments.sizes)
+
+    def _starts(self, initial: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, Any]:
+        """The initial values as arrays of their outputs' types."""
+        # Types of outputs do not depend on sizes.
+        shapes = [
+            jax.ShapeDtypeStruct(tuple(n if isinstance(n, int) else 0 for n in a.shape), a.dtype)
+            for a in arrays.values()
+        ]
+        function = self._front.function(call_of(tuple(shapes), {}, ()))
+        dtypes = {tensor.name: tensor.dtype for tensor in function.initial}
+        return {name: as_array(value, name, dtypes.get(name), self._front.span) for name, value in initial.items()}
+
+    def _call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Call, Arguments]:
+        """The call with the values of the arguments that decide shapes."""
+        arguments = self._arguments(args, kwargs)
+        return self._call_of(arguments), arguments
+
+    def _call_of(self, arguments: Arguments) -> Call:
+        sizes = tuple(sorted(arguments.sizes.items()))
+        plain = call_of(tuple(arguments.arrays.values()), arguments.initial, sizes)
+        names = self._static.get(plain, ())
+        while True:
+            values = tuple(value_of(name, arguments.arrays[name], self._front.span) for name in names)
+            call = replace(plain, values=values)
+            try:
+                self._front.function(call)
+            except ValueNeeded as needed:
+                value_of(needed.name, arguments.arrays[needed.name], needed.span)
+                names = (*names, needed.name)
+                continue
+            if names:
+                self._static[plain] = names
+            return call
+
+
+# The array types that were passed so far: `isinstance` with jax.Array costs as much as a small kernel.
+_ARRAYS: set[type] = set()
+
+
+def _is_array(value: object) -> bool:
+    """Whether jit takes the value as it is; a NumPy array of objects or strings has to be refused first."""
+    if isinstance(value, jax.Array):
+        _ARRAYS.add(type(value))
+        return True
+    return type(value) is np.ndarray and value.dtype.kind in "biufc"
+
+
+def call_of(
+    arrays: tuple[Any, ...],
+    initial: Mapping[str, Any],
+    sizes: tuple[tuple[str, int], ...],
+    values: tuple[Value, ...] = (),
+) -> Call:
+    return Call(
+        tuple(_known_shape(array) for array in arrays),
+        tuple(str(jax.dtypes.canonicalize_dtype(array.dtype)) for array in arrays),
+        tuple((name, _known_shape(array)) for name, array in initial.items()),
+        sizes,
+        values,
+    )
+
+
+def _is_symbolic(array: Any) -> bool:
+    """Whether a size is a symbol of `jax.export`."""
+    return not all(isinstance(extent, int) for extent in array.shape)
+
+
+def _known_shape(array: Any) -> tuple[int, ...]:
+    """The shape. Raises `CompileError` (TC0901) for the symbolic sizes of `jax.export.symbolic_shape`."""
+    shape = tuple(array.shape)
+    if not all(isinstance(extent, int) for extent in shape):
+        raise CompileError(
+            Code.NOT_STATIC,
+            f"the sizes ({', '.join(map(str, shape))}) are not all numbers, and a kernel is planned for one shape",
+            help="export it for the shapes that will be passed, one `jax.ShapeDtypeStruct` of numbers each",
+        )
+    return shape

@@ -1,0 +1,6 @@
+"""A kernel against its interpreter, on random arguments."""
+
+from .check import check
+from .report import Check, CheckError
+
+__all__ = ["Check", "CheckError", "check"]

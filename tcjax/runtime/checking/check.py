@@ -1,0 +1,90 @@
+"""The door: examples, comparisons, and the smallest disagreement."""
+
+import warnings
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...diagnostics import Code, CompileError, CompileWarning
+from .comparisons import COMPARISONS
+from .drawing import Drawer
+from .report import Check, CheckError
+from .reproducing import explained
+from .samples import Sample, filled
+from .shrinking import shrink
+from .tolerances import Difference
+from .trials import Raised, Skipped, Trial
+
+if TYPE_CHECKING:
+    from ..questions import Questions
+
+
+def check(kernel: "Questions", examples: int, seed: int) -> Check:
+    """Compares a kernel with its interpreter on so many random calls.
+
+    Raises `CheckError` for the first disagreement, with the smallest call that was found to show it, and where no
+    arguments are found that the kernel takes.
+    """
+    for name, number in (("examples", examples), ("seed", seed)):
+        if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 0:
+            raise CompileError(
+                Code.BAD_OPTION, f"{name}={number!r} is no number of {name}", help=f"write {name}=20, a whole number"
+            )
+    compared: Counter[str] = Counter()
+    skipped: Counter[str] = Counter()
+    worst, worst_in = 0.0, ""
+    with warnings.catch_warnings():
+        # What is worth a warning was said when the kernel was made.
+        warnings.simplefilter("ignore", CompileWarning)
+        drawer = Drawer(kernel)
+        for example in range(examples):
+            rng = np.random.default_rng((seed, example))
+            sample = drawer.draw(rng, example)
+            for comparison in COMPARISONS:
+                # Gradients are compared where no two elements are equal and none is 0: away from kinks.
+                own = _generic(rng, sample) if comparison == "gradients" else sample
+                try:
+                    outcome = COMPARISONS[comparison](Trial.of(kernel, own))
+                except Skipped as reason:
+                    skipped[f"{comparison}: {reason}"] += 1
+                    continue
+                except Raised as raised:
+                    raise _smallest(kernel, own, comparison, str(raised), example, seed) from raised.__cause__
+                if outcome.difference is not None:
+                    raise _smallest(kernel, own, comparison, outcome.difference, example, seed)
+                compared[comparison] += 1
+                if outcome.worst > worst:
+                    worst, worst_in = outcome.worst, comparison
+    return Check(kernel._front.name, int(examples), compared, skipped, worst, worst_in)
+
+
+def _generic(rng: np.random.Generator, sample: Sample) -> Sample:
+    positive = all((array >= 0).all() for array in sample.everything.values() if array.dtype.kind in "fV")
+    style = "positive" if positive else "generic"
+    return sample.having(
+        {
+            name: filled(rng, array.shape, str(array.dtype), style, None, nonzero=False)
+            for name, array in sample.everything.items()
+            if array.dtype.kind in "fV"
+        }
+    )
+
+
+def _smallest(
+    kernel: "Questions", sample: Sample, comparison: str, found: Difference | str, example: int, seed: int
+) -> CheckError:
+    """The error for the smallest call with a disagreement in the same comparison."""
+
+    def failure(candidate: Sample) -> Difference | str | None:
+        try:
+            return COMPARISONS[comparison](Trial.of(kernel, candidate)).difference
+        except (Skipped, CompileError):
+            return None
+        except Raised as raised:
+            return str(raised)
+
+    smallest, tried = shrink(kernel, sample, lambda candidate: failure(candidate) is not None)
+    last = failure(smallest)
+    trial = Trial.of(kernel, smallest)
+    return CheckError(explained(trial, comparison, found if last is None else last, example, seed, tried))

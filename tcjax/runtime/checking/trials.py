@@ -1,0 +1,128 @@
+"""One call of a kernel, compiled and interpreted, and what a comparison of the two gives."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+from jax.experimental import checkify
+
+from ...diagnostics import CompileError, DataError
+from ...ranges import Bound
+from ..fronts import Call
+from .samples import Array, Sample, admitted
+from .tolerances import Difference, coarsest, differences, spread
+
+if TYPE_CHECKING:
+    from ..questions import Questions
+
+
+class Skipped(Exception):
+    """A comparison that cannot be made, and why."""
+
+
+class Raised(Exception):
+    """What the compiled kernel raised where the interpreter has values."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One call of a kernel, known to be admitted."""
+
+    kernel: "Questions"
+    sample: Sample
+    call: Call
+    bound: Bound
+
+    @staticmethod
+    def of(kernel: "Questions", sample: Sample, most: int = 2_000_000) -> "Trial":
+        """Raises `CompileError` where the kernel refuses the call."""
+        return Trial(kernel, sample, *admitted(kernel, sample, most))
+
+    @cached_property
+    def coarse(self) -> str:
+        return coarsest(self.bound)
+
+    @cached_property
+    def outputs(self) -> tuple[str, ...]:
+        return tuple(tensor.name for tensor in self.bound.function.returns)
+
+    @cached_property
+    def static(self) -> frozenset[str]:
+        """The arguments whose values decide shapes."""
+        return frozenset(name for name, *_ in self.call.values)
+
+    def results(self, arrays: Mapping[str, Any]) -> tuple[Any, ...]:
+        """What the compiled kernel gives, some arrays replaced."""
+        sample = self.sample
+        given = [arrays.get(name, array) for name, array in sample.arrays.items()]
+        initial = {name: arrays.get(name, array) for name, array in sample.initial.items()}
+        return _several(self.kernel(*given, **initial, **sample.sizes))
+
+    def transformed(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """A function that calls the kernel, compiled as a whole; what a checked kernel finds is raised."""
+        if not self.kernel._front.options.checked:
+            return jax.jit(function)
+        compiled = jax.jit(checkify.checkify(function))
+
+        def run(argument: Any) -> Any:
+            error, found = compiled(argument)
+            error.throw()
+            return found
+
+        return run
+
+    def expected(self, sample: Sample | None = None) -> tuple[Array, ...]:
+        """What the interpreter gives."""
+        sample = sample or self.sample
+        try:
+            return _several(self.kernel.interpret(*sample.arrays.values(), **sample.initial, **sample.sizes))
+        except CompileError:
+            raise
+        except Exception as error:
+            if not self.kernel._front.options.fns:
+                raise
+            raise Skipped(f"a Python function does not take NumPy's numbers: {type(error).__name__}") from error
+
+    @cached_property
+    def movable(self) -> dict[str, Array]:
+        """The float arrays, by which results have derivatives."""
+        return {n: a for n, a in self.sample.everything.items() if a.dtype.kind in "fV" and n not in self.static}
+
+    def compare(self, found: Iterable[Any], expected: Sequence[Array], samples: Sequence[Sample]) -> "Outcome":
+        """`expected` may be the results for several samples, one on top of the other."""
+        found = [np.asarray(part) for part in found]
+        worst, difference = differences(found, expected, self.outputs, self.coarse)
+        if difference is not None and len(difference.place) == expected[self.outputs.index(difference.output)].ndim:
+            spreads = [spread(self.kernel, self.bound, sample, self.coarse) for sample in samples]
+            stacked = (
+                spreads[0] if samples == [self.sample] else [np.stack(parts) for parts in zip(*spreads, strict=True)]
+            )
+            worst, difference = differences(found, expected, self.outputs, self.coarse, stacked)
+        return Outcome(worst, difference)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The largest error beside its tolerance, and the element where it is more."""
+
+    worst: float
+    difference: Difference | None = None
+
+
+def _several(results: Any) -> tuple[Any, ...]:
+    return results if isinstance(results, tuple) else (results,)
+
+
+def compiled(run: Callable[[], Any]) -> Any:
+    """What the kernel gives; a refusal is one, anything else that it raises is a mistake."""
+    try:
+        return jax.block_until_ready(run())
+    except CompileError as error:
+        raise Skipped(error.message) from error
+    except (DataError, checkify.JaxRuntimeError) as error:
+        raise Skipped("the kernel refuses the data, as `checked` says") from error
+    except Exception as error:
+        raise Raised(f"{type(error).__name__}: {error}".splitlines()[0]) from error

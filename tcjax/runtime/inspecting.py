@@ -1,0 +1,74 @@
+"""Kernels with ``checked=True``: the data of a call are looked at before it is computed."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jax.experimental import checkify
+
+from ..diagnostics import DataError
+from ..transforms.hazards import NOWHERE, Hazard
+from .fronts import Value
+
+if TYPE_CHECKING:
+    from .calls import Calls
+
+
+def inspected(
+    kernel: "Calls",
+    compiled: Callable[..., Any],
+    initial: tuple[str, ...],
+    sizes: tuple[tuple[str, int], ...],
+    values: tuple[Value, ...],
+) -> Callable[..., Any]:
+    """The compiled kernel, behind a look at its data.
+
+    With arrays it raises `DataError`. Inside of a transformation it calls `checkify.check`, which is for
+    `checkify.checkify` around all to report.
+    """
+    from .. import lowering
+    from .calls import call_of
+
+    @jax.jit
+    def look(*arrays: jax.Array) -> jax.Array:
+        by_name, begin = kernel._named(initial, arrays)
+        plan, _ = kernel._compiler.inspection(call_of(tuple(by_name.values()), begin, sizes, values))
+        with kernel._compiler.within_depth():
+            found = lowering.lower(plan, by_name, begin, kernel._front.options.fns)
+        return jnp.stack(found)
+
+    def run(*arrays: Any) -> Any:
+        by_name, begin = kernel._named(initial, arrays)
+        call = call_of(tuple(by_name.values()), begin, sizes, values)
+        _, hazards = kernel._compiler.inspection(call)
+        if hazards:
+            _report(look(*map(jax.lax.stop_gradient, arrays)), hazards)
+        return compiled(*arrays)
+
+    return run
+
+
+def _report(found: Any, hazards: tuple[Hazard, ...]) -> None:
+    """Raises for the first hazard that happened; `found` has a point and a value for each."""
+    if isinstance(found, Tracer):
+        for number, hazard in enumerate(hazards):
+            first, value = found[2 * number], found[2 * number + 1]
+            checkify.check(first == NOWHERE, hazard.said(), *_places(hazard, first), value)
+        return
+    numbers = np.asarray(found)
+    for number, hazard in enumerate(hazards):
+        first, value = int(numbers[2 * number]), int(numbers[2 * number + 1])
+        if first != NOWHERE:
+            raise DataError(hazard.said().format(*_places(hazard, first), value), hazard.span)
+
+
+def _places(hazard: Hazard, number: Any) -> list[Any]:
+    """The values of the indices at the point of a number."""
+    places: list[Any] = []
+    for _, lo, extent in reversed(hazard.axes):
+        places.insert(0, lo + number % extent)
+        number = number // extent
+    return places

@@ -1,0 +1,195 @@
+"""What a kernel tells of itself: values point by point, ranges, plans, reasons, and its program in other notations."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from .. import ir, planning, ranges
+from ..diagnostics import Code, CompileError
+from ..ranges import Bound
+from ..symbolic import Interval
+from .assumptions import facts_of
+from .calls import Calls
+from .explain import Explanation
+from .options import NOTATIONS
+from .pages import kernel_formula, kernel_page
+from .writing import written
+
+if TYPE_CHECKING:
+    from ..display import Picture
+    from ..planning.schedule import Schedule
+    from .elements import Place
+
+
+class Questions(Calls):
+    """A program that answers questions."""
+
+    def interpret(self, /, *args: Any, **kwargs: Any) -> Any:
+        """The same call through the reference interpreter: plain loops, slow and obviously right.
+
+        Returns NumPy arrays in the same structure.
+        """
+        # SciPy's special functions take longer to import than everything else: only who interprets waits for them.
+        from .. import interpreter
+
+        bound, arrays, initial = self._operands(args, kwargs)
+        with self._compiler.within_depth():
+            results = interpreter.interpret(bound, arrays, initial, self._front.options.fns)
+        return results[0] if len(results) == 1 else results
+
+    def _operands(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[Bound, dict[str, Any], dict[str, Any]]:
+        """A call as the interpreter takes it: what is known of it, the arrays, and the initial values."""
+        call, arguments = self._call(args, kwargs)
+        bound = self._compiler.bound(call)
+        given = {**arguments.arrays, **arguments.initial}
+
+        def typed(tensors: tuple[ir.Tensor, ...]) -> dict[str, Any]:
+            known = [tensor for tensor in tensors if tensor.name in given]
+            return {tensor.name: np.asarray(given[tensor.name]).astype(jnp.dtype(tensor.dtype)) for tensor in known}
+
+        return bound, typed(bound.function.parameters), typed(bound.function.initial)
+
+    def at(self, /, *where: Any, **indices: int) -> "Place":
+        """How one element of a result comes to be: ``k.at(i=3, j=2)(A, B)``.
+
+        The element is named by the indices of the left side, or by its position: ``k.at(3, 2)``; of several results by
+        the name of its result first: ``k.at("C", i=3, j=2)``. What comes back takes the kernel's arguments and gives an
+        `Element`, which prints every read, every value on the way, and where a NaN first appears. The interpreter
+        computes it. Raises `CompileError` (TC0707) where there is no such element.
+        """
+        from .elements import place_of
+
+        return place_of(self, where, indices)
+
+    def ranges(self, /, *args: Any, **kwargs: Any) -> list[dict[str, Any]]:
+        """For each statement in order the half-open range of each index.
+
+        With arguments (arrays or `jax.ShapeDtypeStruct`) pairs of ints, ``{"i": (0, 8)}``; without, symbolic
+        `Interval`s.
+        """
+        if not args and not kwargs and self._arity:
+            return self._symbolic_ranges()
+        call, _ = self._call(args, kwargs)
+        return _boxes(self._compiler.bound(call))
+
+    def _symbolic_ranges(self) -> list[dict[str, Interval | None]]:
+        function = self._likely()
+        return _intervals(ranges.infer_ranges(function, facts_of(self._front, function)))
+
+    def constraints(self) -> tuple[str, ...]:
+        """What must hold for the sizes, as texts for ``jax.export.symbolic_shape(..., constraints=...)``.
+
+        These are the assumptions of ``assume``, then what the program itself needs: that no range ends before it
+        begins and that reads and writes stay inside their arrays, as far as sizes alone decide it. A dimension
+        without a name, ``A.0``, is called ``A_0``. Conditions that JAX cannot state (``!=``, ``or``) are left out.
+        """
+        from .constraints import constraints_of
+
+        return constraints_of(self._likely(), self._front)
+
+    def _likely(self) -> ir.Function:
+        function = self._front.likely
+        if function is None:
+            raise CompileError(
+                Code.UNKNOWN_RANK,
+                f"without arguments nothing says what the parameters of `{self._front.name}` are",
+                self._front.span,
+                help="pass arguments, or declare the parameters: `float(N) A` in index notation, `float[n] a` in SaC",
+            )
+        return function
+
+    def ir(self, /, *args: Any, **kwargs: Any) -> ir.Function:
+        """The typed program; without arguments, undeclared parameters have likely types."""
+        if not args and not kwargs and self._arity:
+            return self._likely()
+        call, _ = self._call(args, kwargs)
+        return self._compiler.bound(call).function
+
+    def plan(self, /, *args: Any, **kwargs: Any) -> planning.Plan:
+        """Which operation computes each statement for arguments (or `jax.ShapeDtypeStruct`s) of these shapes."""
+        call, _ = self._call(args, kwargs)
+        return self._compiler.plan(call)
+
+    def explain(self, /, *args: Any, **kwargs: Any) -> Explanation:
+        """Ranges and what fixed them, the operation chosen for each statement and why, and what it costs."""
+        call, _ = self._call(args, kwargs)
+        return Explanation.of(self._front.text(), self._compiler.plan(call), self._front.options.fns)
+
+    def picture(self, /, *args: Any, **kwargs: Any) -> "Picture":
+        """What one element of each statement reads, which points take part, and in which tiles: text, SVG, HTML."""
+        from .pages import kernel_picture
+
+        call, _ = self._call(args, kwargs)
+        return kernel_picture(self._front, self._compiler.plan(call))
+
+    def schedule(self, /, *args: Any, **kwargs: Any) -> "Schedule":
+        """A schedule without commands: every statement is computed whole, in the order of the program.
+
+        The statements of a SaC program depend on the ranks of its arguments: they are the smallest that its selections
+        show, unless arguments (arrays or `jax.ShapeDtypeStruct`) are passed to tell. Where nothing tells, names of
+        stages and loops are looked up when the schedule is used.
+        """
+        from ..planning.schedule import Schedule
+
+        function = self.ir(*args, **kwargs) if args or kwargs or not self._arity else self._front.likely
+        return Schedule(self._front.name, function, bind=self._bound)
+
+    def _bound(self, /, *args: Any, **kwargs: Any) -> Bound:
+        call, _ = self._call(args, kwargs)
+        return self._compiler.bound(call)
+
+    def to(self, dialect: str, /, *args: Any, **kwargs: Any) -> str:
+        """The program in another notation: "tc", "sac", "python" or "latex".
+
+        What a SaC program is in index notation depends on the ranks of its arguments: they are the smallest that its
+        selections show, unless arguments (arrays or `jax.ShapeDtypeStruct`) are passed to tell. An output that
+        accumulates without ``!`` begins from the identity in SaC. Raises `CompileError` (TC0109) for what the other
+        notation cannot say.
+        """
+        if dialect not in NOTATIONS:
+            raise CompileError(
+                Code.BAD_OPTION,
+                f"this version of tcjax does not write {dialect!r}",
+                help=f"write to({' or '.join(repr(name) for name in NOTATIONS)})",
+            )
+        function = self.ir(*args, **kwargs) if args or kwargs else None
+        return written(self._front, dialect, function)
+
+    def __str__(self) -> str:
+        return self._front.text()
+
+    def _repr_html_(self) -> str:
+        return kernel_page(self._front)
+
+    def _repr_latex_(self) -> str | None:
+        return kernel_formula(self._front)
+
+    def __repr__(self) -> str:
+        names = ", ".join(parameter.name for parameter in self._front.parameters)
+        return f"<tcjax.Kernel {self._front.name}({names})>"
+
+
+def _intervals(found: ranges.SymbolicRanges) -> list[dict[str, Interval | None]]:
+    """The symbolic ranges of every statement, those of called definitions in their place."""
+    listed: list[dict[str, Interval | None]] = []
+    for number, (statement, given) in enumerate(zip(found.function.statements, found.statements, strict=True)):
+        if isinstance(statement, ir.Invoke):
+            listed.extend(_intervals(found.calls[number]))
+        else:
+            listed.append({str(index): interval for index, interval in given.intervals.items()})
+    return listed
+
+
+def _boxes(bound: ranges.Bound) -> list[dict[str, tuple[int, int]]]:
+    """The ranges of every statement, those of called definitions in their place."""
+    found: list[dict[str, tuple[int, int]]] = []
+    for number, (statement, box) in enumerate(zip(bound.function.statements, bound.boxes, strict=True)):
+        if isinstance(statement, ir.Invoke):
+            found.extend(_boxes(bound.calls[number]))
+        else:
+            found.append({str(index): (lo, hi) for index, (lo, hi) in box.items()})
+    return found

@@ -1,0 +1,71 @@
+"""`k.check()` on the kernels of the bench, the examples and the documents; a default run takes a few of them."""
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+import tcjax
+from bench.cases import Case, all_cases
+from tests.docs.markdown import ROOT, pages, run_page
+
+# The grids of a V-cycle halve again and again: few sizes fit, and each that is drawn elaborates the whole recursion.
+CASES = {case.name: case for case in all_cases("tiny") if case.family != "sac_vcycle"}
+EXAMPLES = sorted((ROOT / "examples").rglob("*.py"))
+EACH = 3 if settings().max_examples > 100 else 1
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
+def test_the_kernels_of_a_case_of_the_bench_pass(case: Case) -> None:
+    library = tcjax.load(case.text)
+
+    for name in library:
+        assert library[name].check(examples=EACH).compared["values"] > 0
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_the_kernels_of_an_example_pass(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = recorded(monkeypatch)
+    spec = importlib.util.spec_from_file_location(f"example_{file.stem}", file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, module)
+    spec.loader.exec_module(module)
+
+    for kernel in distinct(made):
+        assert kernel.check(examples=EACH).compared["values"] > 0
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_kernels_of_a_page_pass(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = recorded(monkeypatch)
+    run_page(page.read_text(), tmp_path / "example.py", {"__name__": "example", "np": np, "tcjax": tcjax})
+
+    for kernel in distinct(made):
+        try:
+            kernel.check(examples=EACH)
+        except tcjax.CheckError as error:
+            # Pages show kernels that refuse every call, and one that is wrong on purpose.
+            assert str(error).startswith("found no arguments") or kernel.__name__ == "wrong"
+
+
+def recorded(monkeypatch: pytest.MonkeyPatch) -> list[tcjax.Kernel]:
+    """The kernels that are made from now on."""
+    made: list[tcjax.Kernel] = []
+    begin = tcjax.Kernel.__init__
+
+    def init(self: tcjax.Kernel, *args: object) -> None:
+        begin(self, *args)  # type: ignore[arg-type]
+        made.append(self)
+
+    monkeypatch.setattr(tcjax.Kernel, "__init__", init)
+    return made
+
+
+def distinct(made: list[tcjax.Kernel]) -> Iterator[tcjax.Kernel]:
+    """One kernel of each program and options."""
+    return iter({(str(kernel), str(kernel._front.options)): kernel for kernel in made}.values())
