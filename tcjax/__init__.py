@@ -4,19 +4,29 @@
 subscripts that everyone knows, over any semiring; `monoid` registers a reduction of your own.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .diagnostics import CompileError, CompileWarning
-from .runtime import Explanation, Kernel, Library, einsum, indices, kernel, load, monoid
-
 if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from . import linen as linen
+    from . import nn as nn
+    from . import symbolic as symbolic
+    from . import testing as testing
+    from .diagnostics import CompileError, CompileWarning, DataError
     from .planning.schedule import Region, Schedule
+    from .runtime import Explanation, Kernel, Library, einsum, indices, kernel, load, monoid
+    from .runtime.checking import Check, CheckError
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Check",
+    "CheckError",
     "CompileError",
     "CompileWarning",
+    "DataError",
     "Explanation",
     "Kernel",
     "Library",
@@ -29,11 +39,38 @@ __all__ = [
     "monoid",
 ]
 
+# Where each public name lives. They are imported by who uses them: the command `tcjax` checks and formats programs
+# without waiting for JAX, and schedules bring a prover along.
+_HOMES = {
+    "Check": "runtime.checking",
+    "CheckError": "runtime.checking",
+    "CompileError": "diagnostics",
+    "CompileWarning": "diagnostics",
+    "DataError": "diagnostics",
+    "Region": "planning.schedule",
+    "Schedule": "planning.schedule",
+    **dict.fromkeys(("Explanation", "Kernel", "Library", "einsum", "indices", "kernel", "load", "monoid"), "runtime"),
+}
+_ROOMS = ("diagnostics", "linen", "nn", "planning", "runtime", "symbolic", "syntax", "testing")
 
-def __getattr__(name: str) -> object:
-    # Schedules and the prover behind them are imported by who uses them.
-    if name in ("Region", "Schedule"):
-        from .planning import schedule
 
-        return getattr(schedule, name)
-    raise AttributeError(f"module 'tcjax' has no attribute {name!r}")
+# A type checker reads the imports above, and calls a misspelt name a mistake.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        if name in _HOMES:
+            value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+            globals()[name] = value
+            return value
+        if name in _ROOMS:
+            return import_module(f".{name}", __name__)
+        raise AttributeError(f"module 'tcjax' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def load_ipython_extension(shell: "InteractiveShell") -> None:
+    """``%load_ext tcjax``: cells of programs under ``%%tc``."""
+    import_module(".notebook", __name__).register(shell)

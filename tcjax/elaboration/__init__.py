@@ -4,7 +4,7 @@ from .check import check, guess
 from .elaborate import elaborate
 from .scope import RESERVED
 from .signature import Argument, CellFunction, ForeignFunction, ValueNeeded
-from .uses import completed, needs_signature, parameters, ranks_from_uses
+from .uses import calls_python, completed, needs_signature, parameters, ranks_from_uses
 
 __all__ = [
     "RESERVED",
@@ -12,6 +12,7 @@ __all__ = [
     "CellFunction",
     "ForeignFunction",
     "ValueNeeded",
+    "calls_python",
     "check",
     "completed",
     "elaborate",

@@ -179,5 +179,7 @@ def _wrong_type(operator: str, accepted: str, dtype: str, span: Span) -> Compile
         Code.WRONG_TYPE,
         f"`{operator}` takes {accepted}, here is {dtype}",
         span,
-        help="convert the operands, for instance with `int32(...)`",
+        help="write a power as `pow(a, b)`: `^` is the exclusive or of bits"
+        if operator == "^"
+        else "convert the operands, for instance with `int32(...)`",
     )

@@ -10,6 +10,7 @@ from ..ir.builtins import BUILTINS, Builtin
 from ..symbolic import IndexVar, Size
 from ..syntax import ast
 from .literals import Value
+from .reducers import is_builtin, registered
 from .signature import ForeignFunction
 from .spelling import counted, did_you_mean
 
@@ -205,6 +206,13 @@ class Scope:
                 help=f"write `{name}` alone, or `{name} * (...)` for a product",
             )
         environment = self.environment
+        if is_builtin(name) or registered(name):
+            return CompileError(
+                Code.UNDEFINED_NAME,
+                f"`{name}` is a reduction, and names in square brackets what it runs over",
+                span,
+                help=f"write `{name}[k](...)`",
+            )
         candidates = (*environment.tensors, *BUILTINS, *environment.functions, *environment.definitions, "min", "max")
         return CompileError(
             Code.UNDEFINED_NAME,
@@ -232,8 +240,20 @@ def check_subscript_count(tensor: ir.Tensor, count: int, span: Span) -> None:
             Code.WRONG_SUBSCRIPT_COUNT,
             f"`{tensor.name}` has {counted(tensor.rank, 'dimension')}, given: {counted(count, 'subscript')}",
             span,
-            help=f"write {counted(tensor.rank, 'subscript')}, one for each dimension",
+            help=f"write {counted(tensor.rank, 'subscript')}, one for each dimension: {_example(tensor)}",
         )
+
+
+def _example(tensor: ir.Tensor) -> str:
+    """``A(i, j)``, by letters that most programs use."""
+    letters = "ijklmnpq"
+    subscripts = ", ".join(letters[: tensor.rank]) if tensor.rank <= len(letters) else "..."
+    return f"`{tensor.name}({subscripts})`" if tensor.rank else f"`{tensor.name}`"
+
+
+def _as_called(name: str) -> str:
+    builtin = BUILTINS.get(name)
+    return "" if builtin is None else f": `{name}({', '.join('abcd'[: builtin.arity])})`"
 
 
 def _wrong_count(node: ast.Apply, accepted: str) -> CompileError:
@@ -241,5 +261,5 @@ def _wrong_count(node: ast.Apply, accepted: str) -> CompileError:
         Code.WRONG_ARGUMENT_COUNT,
         f"`{node.function}` takes {accepted}, given: {len(node.arguments)}",
         node.span,
-        help=f"give it {accepted}",
+        help=f"give it {accepted}{_as_called(node.function)}",
     )

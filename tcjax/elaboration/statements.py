@@ -62,7 +62,7 @@ def assign(node: ast.Assign, outputs: Outputs, warn: Warn) -> ir.Define | ir.Acc
     reduction = tuple([index for index in mentioned if index not in left])
     for index in scope.indices.values():
         if index not in left and index not in mentioned:
-            raise _only_in_clauses(index, scope)
+            raise _only_in_clauses(node, index, scope)
     if node.equivalent is not None:
         _check_equivalent(node.equivalent, scope)
     domain = ir.Domain(tuple(clauses.ranges.values()), conjunction(clauses.guards), tuple(clauses.exists))
@@ -243,7 +243,13 @@ def _check_equivalent(node: ast.Equivalent, scope: Scope) -> None:
             )
 
 
-def _only_in_clauses(index: IndexVar, scope: Scope) -> CompileError:
+def _only_in_clauses(node: ast.Assign, index: IndexVar, scope: Scope) -> CompileError:
+    otherwise = f"use `{index.name}` in the right side, on the left or in a guard, or leave the clause out"
+    ends = [end for clause in node.where if isinstance(clause, ast.RangeClause) for end in (clause.lo, clause.hi)]
+    if any(isinstance(end, ast.Name) and end.id == index.name for end in ends):
+        # Most often a size that is spelt otherwise.
+        sizes = ", ".join(f"`{name}`" for name in scope.environment.sizes) or "there are none"
+        otherwise = f"write a size of a parameter: {sizes}"
     return CompileError(
         Code.ONLY_IN_CLAUSES,
         f"the index `{index.name}` occurs only in the clauses of `where`, so nothing runs over it",
@@ -251,7 +257,7 @@ def _only_in_clauses(index: IndexVar, scope: Scope) -> CompileError:
         help=did_you_mean(
             index.name,
             scope.names(),
-            f"use `{index.name}` in the right side, on the left or in a guard, or leave the clause out",
+            otherwise,
         ),
     )
 
@@ -263,5 +269,13 @@ def _missing_reduction(node: ast.Assign, index: IndexVar, scope: Scope) -> Compi
         Code.MISSING_REDUCTION,
         f"`{index.name}` is not on the left, so `=` would have to reduce over it",
         scope.places[index],
-        help=f"{guess}say how: `{node.target}... +=! ...`, `max=!`, or `sum[{index.name}](...)` inside the right side",
+        help=f"{guess}say how: `{_left(node)} +=! ...`, `max=!`, or `sum[{index.name}](...)` inside the right side",
     )
+
+
+def _left(node: ast.Assign) -> str:
+    """The left side as a message can show it."""
+    if node.indices is None:
+        return node.target
+    plain = [index.id if isinstance(index, ast.Name) else "..." for index in node.indices]
+    return f"{node.target}({','.join(plain)})"

@@ -87,8 +87,10 @@ def unbound_size(span: Span, sizes: Iterable[SizeVar]) -> CompileError:
     )
 
 
-def output_size(statement: Comprehension, dimension: int, found: Interval, wanted: Size, given_by: str) -> CompileError:
-    """TC0603 where what is written does not fill what was declared or passed."""
+def output_size(
+    statement: Comprehension, dimension: int, found: Interval, wanted: Size, given_by: str, meant: IndexVar | None
+) -> CompileError:
+    """TC0603 where what is written does not fill what was declared or passed; `meant` is an index that would."""
     name = statement.target.name
     index = statement.indices[dimension]
     part = found.intersect(Interval(Size.of(0), wanted))
@@ -96,7 +98,8 @@ def output_size(statement: Comprehension, dimension: int, found: Interval, wante
         Code.OUTPUT_SIZE,
         f"{given_by} dimension {dimension} of `{name}` {_elements(wanted)}, but `{index}` runs over {found} here",
         statement.span,
-        help=f"give dimension {dimension} of `{name}` the extent {found.extent}, "
+        help=("" if meant is None else f"did you mean `{meant}` there? Otherwise ")
+        + f"give dimension {dimension} of `{name}` the extent {found.extent}, "
         f"or say which part is written: `where {index} in {part.lo}:{part.hi}`",
     )
 
@@ -198,7 +201,8 @@ def _remedy(
         return f"pass arrays for which `{access.tensor.name}` has elements"
     if not subscript.variables:
         larger = f", or give `{access.tensor.name}` larger extents in the return annotation" if writes else ""
-        return f"use a subscript from {region.lo} to {region.hi - 1}{larger}"
+        wraps = "; negative ones do not count from the end" if str(subscript).startswith("-") else ""
+        return f"use a subscript from {region.lo} to {region.hi - 1}{larger}{wraps}"
     inside = _inside(subscript, region, solution)
     if constraint.read.path is not None:
         reading = " without reading a tensor" if _depends_on_data(constraint.read.path) else ""

@@ -53,6 +53,12 @@ def settled_place(
             wanted = values
         if inferred and values is not None and values != wanted:
             given_by = "the declaration gives" if declared else "the initial value gives"
-            raise mistakes.output_size(statement, dimension, values, wanted.extent, given_by)
+            fits = (
+                other.bare
+                for other, found_at in zip(statement.indices, found.intervals, strict=True)
+                if found_at == wanted
+            )
+            meant = next((other for other in fits if other is not None), None)
+            raise mistakes.output_size(statement, dimension, values, wanted.extent, given_by, meant)
         intervals.append(wanted)
     return Place(tuple(intervals))

@@ -1,10 +1,13 @@
 """The kernel object and the ways to make one."""
 
 from .einsum import einsum
-from .entry import Library, kernel, load
 from .explain import Explanation
 from .indices import indices
 from .kernel import Kernel
 from .monoids import monoid
+
+# isort: split
+# Behind the module `kernel`, which type checkers would otherwise take for the function of this name.
+from .entry import Library, kernel, load
 
 __all__ = ["Explanation", "Kernel", "Library", "einsum", "indices", "kernel", "load", "monoid"]

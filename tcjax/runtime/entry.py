@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from ..diagnostics import Code, CompileError, Span
 from ..syntax import ast, tc
@@ -12,6 +12,9 @@ from .foreign import means_builtin
 from .fronts import Definition, Front
 from .kernel import Kernel
 from .options import KernelOptions, Options, check_options
+
+if TYPE_CHECKING:
+    from ..syntax import embedded
 
 
 @overload
@@ -41,18 +44,22 @@ def load(source: str | Path, /, **options: Unpack[KernelOptions]) -> "Library":
     Raises `CompileError` for a mistake in any definition, or when the file cannot be read.
     """
     checked = check_options(options)
-    text, name = _text_of(source)
-    if _is_sac(text, checked):
+    return library(*_text_of(source), checked)
+
+
+def library(text: str, name: str, options: Options) -> "Library":
+    """All definitions of a text that errors call `name`."""
+    if _is_sac(text, options):
         from .comprehensions import read_all
 
         fronts: dict[str, Front] = {}
-        for front in read_all(text, name, checked):
+        for front in read_all(text, name, options):
             fronts.setdefault(front.name, front)
     else:
         program = tc.read(text, name)
         firsts = {definition.name: definition for definition in reversed(program.definitions)}
         fronts = {
-            definition.name: Definition(program, definition, checked)
+            definition.name: Definition(program, definition, options)
             for definition in program.definitions
             if firsts[definition.name] is definition
         }
@@ -119,6 +126,9 @@ class Library:
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._kernels]
 
+    def _repr_html_(self) -> str:
+        return "".join(kernel._repr_html_() for kernel in self._kernels.values())
+
     def __repr__(self) -> str:
         return f"<tcjax.Library {', '.join(self._kernels)}>"
 
@@ -141,7 +151,7 @@ def _front(text: str, name: str, first_line: int, options: Options) -> Front:
 def _entry(program: ast.Program) -> ast.Definition:
     """The one definition that no other calls."""
     definitions = {definition.name: definition for definition in reversed(program.definitions)}
-    called = {name for definition in definitions.values() for name in _calls(definition)}
+    called = {name for definition in definitions.values() for name in calls_in(definition)}
     entries = [definition for name, definition in definitions.items() if name not in called]
     if len(entries) == 1:
         return entries[0]
@@ -155,7 +165,8 @@ def _entry(program: ast.Program) -> ast.Definition:
     )
 
 
-def _calls(definition: ast.Definition) -> Iterator[str]:
+def calls_in(definition: ast.Definition) -> Iterator[str]:
+    """The names of the functions that a definition calls on whole tensors."""
     for statement in definition.body:
         match statement:
             case ast.CallAssign(function=function):
@@ -170,19 +181,22 @@ def _from_function(function: Any, options: Options) -> Kernel:
     # Only who decorates needs the Python notation: `import tcjax` stays light.
     from ..syntax import embedded
 
-    reading = embedded.read(function)
+    return kernel_of(embedded.read(function), getattr(function, "__name__", "kernel"), options)
+
+
+def kernel_of(reading: "embedded.Reading", name: str, options: Options) -> Kernel:
+    """The kernel of a Python function that was read; `name` is the function's."""
     fns = dict(options.fns)
     others: list[ast.Definition] = []
-    for name, called in reading.callables.items():
+    for callee, called in reading.callables.items():
         if isinstance(called, Kernel):
-            others += _definitions(called, name)
+            others += _definitions(called, callee)
             fns = {**called._front.options.fns, **fns}
-        elif name not in fns and callable(called) and not means_builtin(name, called):
-            fns[name] = called
+        elif callee not in fns and callable(called) and not means_builtin(callee, called):
+            fns[callee] = called
     options = replace(options, fns=fns)
     if reading.definition is None:
         assert reading.text is not None
-        name = getattr(function, "__name__", "kernel")
         front = _front(reading.text, reading.source.name, reading.source.first_line, options)
         if not isinstance(front, Definition):
             own = front.entry.names

@@ -7,7 +7,7 @@ from typing import Final
 from lark import Lark, UnexpectedToken
 
 from ...diagnostics import Code, CompileError, Source, Span
-from ..lexing import Lexer
+from ..lexing import Lexer, Token
 from . import tree
 from .builder import Builder
 from .context import name_by_context
@@ -23,8 +23,8 @@ def read(text: str, name: str = "<text>", first_line: int = 1) -> tree.Program:
     length, and never recurses. Raises `CompileError` (TC0101 to TC0110, TC0503), and nothing else, for any text.
     """
     source = Source(text, name, first_line)
-    grammar, lexer = _tables()
-    tokens = lexer.tokens(source)
+    grammar, _ = _tables()
+    tokens = tokens_of(source)
     if len(tokens) == 1:
         raise CompileError(
             Code.NO_DEFINITION,
@@ -43,6 +43,12 @@ def read(text: str, name: str = "<text>", first_line: int = 1) -> tree.Program:
             raise mistake(tokens, position, parser.accepts()) from None
     assert isinstance(program, tree.Program)
     return program
+
+
+def tokens_of(source: Source) -> list[Token]:
+    """The words of a text and ``$END``, whether or not it can be read; comments are none."""
+    _, lexer = _tables()
+    return lexer.tokens(source)
 
 
 @cache

@@ -1,6 +1,7 @@
 """The TC notation: Facebook's Tensor Comprehensions, with tcjax's additions."""
 
-from .reader import read
+from .parts import Part, parts
+from .reader import read, tokens_of
 from .writer import write
 
-__all__ = ["read", "write"]
+__all__ = ["Part", "parts", "read", "tokens_of", "write"]

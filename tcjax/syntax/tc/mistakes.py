@@ -18,6 +18,7 @@ def mistake(tokens: list[Token], position: int, found: Token, accepted: set[str]
         _other_language(before, found, accepted)
         or _keyword(found, accepted)
         or _assignment(tokens[:position], found, after, accepted)
+        or _type_behind(tokens, position, accepted)
         or _bracket(tokens[:position], found, accepted)
         or _place(before, found, accepted)
         or f"write {_expected(accepted)} here"
@@ -150,7 +151,11 @@ def _bracket(before: list[Token], found: Token, accepted: set[str]) -> str:
     opened = open_brackets(before)
     innermost = before[opened[-1]] if opened else None
     if (innermost and innermost.type == "LSQB") or (before and before[-1].type == "RSQB" and "LPAR" in accepted):
-        return "`r[k, l in 0:3](e)` reduces over k and l; a tensor's indices stand in parentheses: `A(i, j)`"
+        read = _read_in_brackets(before)
+        reduces = "`r[k, l in 0:3](e)` reduces over k and l"
+        if read is None:
+            return f"{reduces}; a tensor's indices stand in parentheses: `A(i, j)`"
+        return f"a tensor's indices stand in parentheses: `{read}`; {reduces}"
     if found.type in ("RPAR", "RSQB", "RBRACE") and (innermost is None or innermost.type == "LBRACE"):
         return "" if "NUMBER" in accepted else f"this `{found.text}` closes nothing: leave it out"
     if innermost is None:
@@ -163,6 +168,34 @@ def _bracket(before: list[Token], found: Token, accepted: set[str]) -> str:
         return f"a comma is missing before `{short(found.text)}`"
     if {"COMMA", "RPAR"} <= accepted and found.type in ("NAME", "NUMBER", "SIZE", "LPAR"):
         return f"a comma or an operator is missing before `{short(found.text)}`"
+    return ""
+
+
+def _read_in_brackets(before: list[Token]) -> str | None:
+    """``A(i, j)`` for ``A[i, j]`` at the end of `before`; None for what is long, or reads like a reduction."""
+    start = next((at for at in range(len(before) - 1, 0, -1) if before[at].type == "LSQB"), 0)
+    inside = before[start + 1 : -1] if before[-1].type == "RSQB" else []
+    plain = all(token.type in ("NAME", "NUMBER", "COMMA") for token in inside)
+    if not 0 < len(inside) < 8 or not plain or before[start - 1].text in _REDUCTIONS:
+        return None
+    listed = "".join(", " if token.type == "COMMA" else token.text for token in inside)
+    return f"{before[start - 1].text}({listed})"
+
+
+_REDUCTIONS: Final = frozenset(
+    ("sum", "prod", "min", "max", "any", "all", "mean", "logsumexp", "argmax", "argmin", "mink", "maxk")
+)
+
+
+def _type_behind(tokens: list[Token], position: int, accepted: set[str]) -> str:
+    """For a parameter written as ``A float(N)``."""
+    if accepted != {"COMMA", "RPAR"} or tokens[position].type not in ("TYPE", "TYPE_WORD"):
+        return ""
+    end = position + 1
+    if tokens[end].type == "LPAR":
+        end = next((at for at in range(end, len(tokens)) if tokens[at].type == "RPAR"), end) + 1
+    if end < len(tokens) and tokens[end].type in ("COMMA", "RPAR"):
+        return "a type stands before its tensor: `float(M, K) A`"
     return ""
 
 
@@ -201,7 +234,8 @@ def _place(before: Token, found: Token, accepted: set[str]) -> str:
 def _statement(before: Token, found: Token, accepted: set[str]) -> str:
     """For what neither goes on with a statement nor begins one."""
     if found.type == "EQUAL" and "BINARY" in accepted:
-        return f"compare with `==`; a let stands behind `where`: `where {before.text} = e`"
+        name = before.text if before.type == "NAME" else "t"
+        return f"compare with `==`; a let stands behind `where`: `where {name} = e`"
     if found.type == "EQUAL" and before.type == "NAME":
         return f"declare first, then define: `float(N) {before.text}` and `{before.text}(i) = ...`"
     return "a statement begins with the tensor that it defines: `O(i) = ...`"

@@ -7,7 +7,7 @@ from lark import Lark, UnexpectedToken
 
 from ...diagnostics import Code, CompileError, Source, Span
 from .. import ast
-from ..lexing import Lexer
+from ..lexing import Lexer, Token
 from .builder import Builder
 from .mistakes import mistake
 from .words import demote_words, split
@@ -30,8 +30,7 @@ def read(text: str, name: str = "<text>", first_line: int = 1) -> ast.Program:
     length, and never recurses. Raises `CompileError` (TC0101 to TC0107, TC0503), and nothing else, for any text.
     """
     source = Source(text, name, first_line)
-    tokens = _LEXER.tokens(source)
-    demote_words(tokens)
+    tokens = tokens_of(source)
     if len(tokens) == 1:
         raise CompileError(
             Code.NO_DEFINITION,
@@ -53,3 +52,10 @@ def read(text: str, name: str = "<text>", first_line: int = 1) -> ast.Program:
             raise mistake(tokens, position, error.token, parser.accepts()) from None  # type: ignore[arg-type]
     assert isinstance(program, ast.Program)
     return program
+
+
+def tokens_of(source: Source) -> list[Token]:
+    """The words of a text and ``$END``, whether or not it can be read; comments are none."""
+    tokens = _LEXER.tokens(source)
+    demote_words(tokens)
+    return tokens

@@ -1,0 +1,222 @@
+"""All diagnostics of a file: of every definition, not only the first. Nothing runs, and JAX is not needed."""
+
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .. import elaboration, ranges
+from ..diagnostics import NO_SOURCE, Code, CompileError, CompileWarning, Source, Span
+from ..elaboration import sac as sac_elaboration
+from ..syntax import ast, sac, tc
+from ..syntax.sac import tree
+from .shapes import Shape
+from .texts import Text
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A mistake, or a warning: something legal that probably means something else."""
+
+    error: CompileError | CompileWarning
+
+    @property
+    def is_error(self) -> bool:
+        return isinstance(self.error, CompileError)
+
+    @property
+    def span(self) -> Span | None:
+        span = self.error.span
+        return None if span is None or span.source is NO_SOURCE else span
+
+    def to_dict(self, file: str) -> dict[str, Any]:
+        """The finding as JSON takes it; `end` is the column behind it, null where there is no place."""
+        line, column, end = (None, None, None) if self.span is None else self.span
+        own = self.error
+        if isinstance(own, CompileError):
+            said = {"severity": "error", "code": own.code, "kind": own.kind, "message": own.message, "help": own.help}
+        else:
+            said = {"severity": "warning", "code": None, "kind": "warning", "message": own.message, "help": None}
+        return {"file": file, "line": line, "column": column, "end": end, **said}
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Shapes by parameter and sizes by name, to check bounds for numbers as well."""
+
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+
+def check_text(text: Text, numbers: Numbers) -> list[Finding]:
+    """What is wrong with a text, in its order."""
+    found = Findings()
+    if text.notation == "python":
+        from .python_files import check_python
+
+        check_python(text, numbers, found)
+    elif text.notation == "sac":
+        check_sac(text.content, text.name, numbers, found)
+    else:
+        check_tc(text.content, text.name, numbers, found)
+    return found.sorted()
+
+
+class Findings:
+    """Findings, each once: a definition that calls a wrong one has the same mistake."""
+
+    def __init__(self) -> None:
+        self.found: dict[tuple[object, ...], Finding] = {}
+
+    def add(self, error: CompileError | CompileWarning) -> None:
+        place = (None, 0, 0) if error.span is None else (error.span.source.name, error.span.line, error.span.column)
+        self.found.setdefault((*place, error.message), Finding(error))
+
+    @contextmanager
+    def collect(self) -> Iterator[None]:
+        """Takes up what the block raises and warns of."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                yield
+            except CompileError as error:
+                self.add(error)
+            except RecursionError:
+                self.add(CompileError(Code.TOO_DEEP, "this is nested too deeply", help="split it into definitions"))
+        for warning in caught:
+            if isinstance(warning.message, CompileWarning):
+                self.add(warning.message)
+
+    def placed_in(self, source: Source) -> None:
+        """Shows the lines of a whole file where parts of it were read."""
+        for key, finding in self.found.items():
+            own = finding.error
+            if own.span is None or own.span.source.name != source.name:
+                continue
+            span = replace(own.span, source=source)
+            if isinstance(own, CompileError):
+                self.found[key] = Finding(CompileError(own.diagnosis, own.message, span, help=own.help))
+            else:
+                self.found[key] = Finding(CompileWarning(own.message, span))
+
+    def sorted(self) -> list[Finding]:
+        def place(finding: Finding) -> tuple[int, int]:
+            return (0, 0) if finding.span is None else (finding.span.line, finding.span.column)
+
+        return sorted(self.found.values(), key=place)
+
+
+# ---------------------------------------------------------------- TC
+
+
+def check_tc(text: str, name: str, numbers: Numbers, found: Findings, first_line: int = 1) -> None:
+    """Every definition of a TC text."""
+    definitions: list[ast.Definition] = []
+    broken: set[str] = set()
+    parts = tc.parts(text, name, first_line)
+    for part in parts:
+        try:
+            definitions += tc.read(part.text, name, part.first_line).definitions
+        except CompileError as error:
+            found.add(error)
+            broken.add(part.name)
+    if not broken:
+        with found.collect():
+            # What only the whole text shows: a word that is a name in one definition is one in all.
+            tc.read(text, name, first_line)
+    firsts = {definition.name: definition for definition in reversed(definitions)}
+    for definition in definitions:
+        if firsts[definition.name] is not definition:
+            found.add(CompileWarning(f"`{definition.name}` is defined twice, and the first counts", definition.span))
+    program = ast.Program(tuple(firsts.values()))
+    mentions = {part.name: part.words for part in parts}
+    for definition in program.definitions:
+        if not broken & mentions.get(definition.name, frozenset()):
+            with found.collect():
+                check_definition(definition, program, (), numbers)
+    found.placed_in(Source(text, name, first_line))
+
+
+def check_definition(
+    definition: ast.Definition, program: ast.Program, functions: Collection[str], numbers: Numbers
+) -> None:
+    """Raises what is wrong with a definition that may call Python `functions`, of which nothing is known."""
+    definition = elaboration.completed(definition, functions)
+    if elaboration.needs_signature(definition, program, functions):
+        elaboration.check(definition, program, functions)
+        if elaboration.calls_python(definition, program, functions):
+            return
+    signature = _signature(definition, numbers)
+    if signature is None:
+        return
+    function = elaboration.elaborate(definition, program, signature, {})
+    ranges.infer_ranges(function)
+    if function.parameters and all(tensor.name in numbers.shapes for tensor in function.parameters):
+        shapes = {tensor.name: numbers.shapes[tensor.name].extents for tensor in function.parameters}
+        known = {size.name for tensor in function.parameters for size in tensor.shape for size in size.variables()}
+        free = {str(size) for size in function.free_sizes}
+        sizes = {size: value for size, value in numbers.sizes.items() if size in free or size in known}
+        ranges.bind(function, shapes, sizes)
+
+
+def _signature(definition: ast.Definition, numbers: Numbers) -> dict[str, elaboration.Argument] | None:
+    """The types of parameters that are not declared: as the shapes say, else likely ones; None if only a call tells."""
+    undeclared = [parameter.name for parameter in definition.parameters or () if parameter.type is None]
+    if not undeclared:
+        return {}
+    given = {name: numbers.shapes[name] for name in undeclared if name in numbers.shapes}
+    likely = elaboration.guess(definition)
+    if likely is None and len(given) < len(undeclared):
+        return None
+    found = dict(likely or {})
+    for name, shape in given.items():
+        dtype = shape.dtype or (found[name].dtype if name in found else "float32")
+        found[name] = elaboration.Argument(dtype, len(shape.extents))
+    return found
+
+
+# ---------------------------------------------------------------- SaC
+
+
+def check_sac(text: str, name: str, numbers: Numbers, found: Findings, first_line: int = 1) -> None:
+    """Every function of a SaC text, and its expression."""
+    program = None
+    with found.collect():
+        program = sac.read(text, name, first_line)
+    if program is None:
+        return
+    count = len(found.found)
+    for part in _apart(program):
+        others = {function.name: None for function in program.functions if function not in part.functions}
+        with found.collect():
+            sac_elaboration.entry_of(part, others)
+    if len(found.found) > count:
+        return
+    entries: Sequence[str | None] = [function.name for function in program.functions]
+    if program.result is not None:
+        entries = [*entries, None]
+    for entry in entries:
+        with found.collect():
+            own = sac_elaboration.entry_of(program, {}, entry)
+            if own.names and all(name in numbers.shapes for name in own.names):
+                shapes = [numbers.shapes[name] for name in own.names]
+                declared = [None if isinstance(p, str) else p.type.scalar for p in own.parameters]
+                arguments = {
+                    name: sac_elaboration.Argument(shape.dtype or scalar or "float32", shape.extents)
+                    for name, shape, scalar in zip(own.names, shapes, declared, strict=True)
+                }
+                try:
+                    function = sac_elaboration.elaborate(program, own, arguments, {}, {})
+                except elaboration.ValueNeeded:
+                    # Only a value tells the shapes.
+                    continue
+                ranges.bind(function, {name: shape.extents for name, shape in zip(own.names, shapes, strict=True)})
+
+
+def _apart(program: tree.Program) -> Iterator[tree.Program]:
+    """Every function alone, and the expression, so that a mistake in one does not hide those of the others."""
+    for function in program.functions:
+        yield tree.Program((function,), (), None, span=function.span)
+    if program.result is not None:
+        yield replace(program, functions=())

@@ -1,0 +1,14 @@
+"""One file for each subcommand; what needs JAX is imported when it runs."""
+
+from .bench import bench
+from .check import check
+from .completion import completion
+from .errors import errors
+from .explain import explain
+from .fmt import fmt
+from .grad import grad
+from .run import run
+from .translate import translate
+from .tune import tune
+
+__all__ = ["bench", "check", "completion", "errors", "explain", "fmt", "grad", "run", "translate", "tune"]

@@ -1,0 +1,52 @@
+"""``tcjax bench``: how fast a program and its gradient run, and how fast the same by hand."""
+
+import click
+
+from .. import options
+
+
+@click.command(cls=options.Several, short_help="Times of a program and its gradient.")
+@options.file
+@options.notation
+@options.definition
+@options.shapes
+@options.sizes
+@click.option(
+    "--against", metavar="EXPRESSION", help="The same in Python, with jnp, jax, lax and the arguments' names."
+)
+@click.option("--seconds", type=click.FloatRange(0.01, 600), default=1.0, show_default=True, help="Per measurement.")
+@click.option("--json", "as_json", is_flag=True, help="The table as data.")
+@options.backend
+@options.memory_limit
+def bench(
+    file: str,
+    notation: str | None,
+    name: str | None,
+    shapes: tuple[str, ...],
+    sizes: tuple[str, ...],
+    against: str | None,
+    seconds: float,
+    as_json: bool,
+    backend: str,
+    memory_limit: str | None,
+) -> None:
+    """Times the compiled program and its gradient on random arrays: medians, compilation apart, temporary bytes.
+
+    The gradient is that of the sum of all float results by every float parameter. --against is run and timed in turn
+    with the program; the results are compared.
+
+    \b
+    Example:
+      tcjax bench mm.tc --shapes A=512x512 B=512x512 --against "A @ B"
+    """
+    from ..kernels import chosen, kernels_of
+    from ..measuring import measure, show
+    from ..shapes import read_shapes, read_sizes
+    from ..specs import random_arrays, specs_of
+    from ..texts import read_text
+
+    given, numbers = read_shapes(shapes), read_sizes(sizes)
+    text = read_text(file, notation)  # type: ignore[arg-type]
+    kernel = chosen(kernels_of(text, backend=backend, memory_limit=memory_limit), name, text.name)
+    arrays = random_arrays(specs_of(kernel, given))
+    click.echo(show(measure(kernel, arrays, numbers, against, seconds), as_json))

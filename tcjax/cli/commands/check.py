@@ -1,0 +1,71 @@
+"""``tcjax check``: every mistake of every definition."""
+
+import json
+
+import click
+
+from .. import options
+from ..failures import Failure, show_error
+
+
+@click.command(cls=options.Several, short_help="Every mistake in every definition.")
+@options.files
+@options.notation
+@options.shapes
+@options.sizes
+@click.option("--json", "as_json", is_flag=True, help="A list of findings for editors and scripts, on stdout.")
+def check(
+    files: tuple[str, ...], notation: str | None, shapes: tuple[str, ...], sizes: tuple[str, ...], as_json: bool
+) -> None:
+    """Reports the mistakes of all definitions of all files.
+
+    Python files are read, not run: kernels are the functions under @tcjax.kernel and the texts in tcjax.kernel("...").
+    With --shapes, reads are checked for these numbers wherever the parameters of a definition have them.
+
+    \b
+    Exit code: 0 without a mistake, 1 with one, 2 for misuse and for a file that cannot be read.
+
+    \b
+    Example:
+      tcjax check kernels.tc model.py
+      tcjax check stencil.tc --shapes A=64x64
+    """
+    from ...diagnostics import CompileError
+    from ..checking import Numbers, check_text
+    from ..shapes import read_shapes, read_sizes
+    from ..texts import read_text
+
+    numbers = Numbers(read_shapes(shapes), read_sizes(sizes))
+    found: list[dict] = []
+    unreadable: list[Failure] = []
+    errors = warned = 0
+    for path in dict.fromkeys(files):
+        try:
+            findings = check_text(read_text(path, notation), numbers)  # type: ignore[arg-type]
+        except Failure as failure:
+            unreadable.append(failure)
+            continue
+        for finding in findings:
+            errors += finding.is_error
+            warned += not finding.is_error
+            found.append(finding.to_dict(path))
+            if as_json:
+                continue
+            if isinstance(finding.error, CompileError):
+                show_error(finding.error, err=False)
+            else:
+                click.echo(click.style("warning: ", fg="yellow") + str(finding.error))
+            click.echo()
+    readable = len(dict.fromkeys(files)) - len(unreadable)
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+    elif readable:
+        click.echo(f"{_counted(readable, 'file')}: {_counted(errors, 'mistake')}, {_counted(warned, 'warning')}")
+    for failure in unreadable:
+        failure.show()
+    if unreadable or errors:
+        raise click.exceptions.Exit(2 if unreadable else 1)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

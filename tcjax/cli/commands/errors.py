@@ -1,0 +1,41 @@
+"""``tcjax errors``: the pages that teach each mistake."""
+
+import click
+
+from ..failures import Failure
+
+
+@click.command(short_help="What an error code means.")
+@click.argument("code", required=False)
+def errors(code: str | None) -> None:
+    """The page of an error code: what it means, a wrong program and a right one; without a code, the list.
+
+    \b
+    Example:
+      tcjax errors TC0401
+    """
+    from ...diagnostics import Code, explanation, title
+
+    if code is None:
+        for each in Code:
+            click.echo(f"{each.value}  {each.kind:<11}  {title(each)}")
+        return
+    wanted = code.strip().upper()
+    wanted = wanted if wanted.startswith("TC") else f"TC{wanted}"
+    found = next((each for each in Code if each.value == wanted), None)
+    if found is None:
+        raise Failure(f"there is no error {code!r}; {_near(wanted)}")
+    click.echo(explanation(found).rstrip("\n"))
+
+
+def _near(wanted: str) -> str:
+    from ...diagnostics import Code
+
+    codes = [code.value for code in Code]
+    same_kind = [code for code in codes if code[:4] == wanted[:4]]
+    near = sorted(same_kind or codes, key=lambda code: (_distance(code, wanted), code))[:3]
+    return f"near ones are {', '.join(near)}; `tcjax errors` lists all"
+
+
+def _distance(code: str, wanted: str) -> int:
+    return sum(a != b for a, b in zip(code, wanted, strict=False)) + abs(len(code) - len(wanted))

@@ -1,0 +1,56 @@
+"""``tcjax explain``: ranges, the operation of every statement, and what it costs."""
+
+import click
+
+from .. import options
+from ..failures import files
+
+
+@click.command(cls=options.Several, short_help="Ranges, plan and cost for some shapes.")
+@options.file
+@options.notation
+@options.definition
+@options.shapes
+@options.sizes
+@options.backend
+@options.memory_limit
+@click.option("--html", "page", metavar="OUT", help="Write a page with pictures, which needs nothing else, to OUT.")
+def explain(
+    file: str,
+    notation: str | None,
+    name: str | None,
+    shapes: tuple[str, ...],
+    sizes: tuple[str, ...],
+    backend: str,
+    memory_limit: str | None,
+    page: str | None,
+) -> None:
+    """Says which range every index has and why, which operation computes each statement, and what it costs.
+
+    \b
+    Example:
+      tcjax explain mlp.tc --shapes x=128x784 W=256x784 bias=256
+      tcjax explain mlp.tc --shapes x=128x784 W=256x784 bias=256 --html mlp.html
+    """
+    from ..kernels import chosen, kernels_of
+    from ..shapes import read_shapes, read_sizes
+    from ..specs import specs_of
+    from ..texts import read_text
+
+    given, numbers = read_shapes(shapes), read_sizes(sizes)
+    text = read_text(file, notation)  # type: ignore[arg-type]
+    kernel = chosen(kernels_of(text, backend=backend, memory_limit=memory_limit), name, text.name)
+    explanation = kernel.explain(**specs_of(kernel, given), **numbers)
+    if page is None:
+        click.echo(str(explanation))
+        return
+    with files(page):
+        _write_page(page, kernel.__name__, explanation._repr_html_())  # type: ignore[attr-defined]
+    click.echo(f"wrote {page}")
+
+
+def _write_page(path: str, title: str, body: str) -> None:
+    from pathlib import Path
+
+    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>'
+    Path(path).write_text(f"<!doctype html>\n<html><head>{head}</head><body>{body}</body></html>\n", encoding="utf-8")

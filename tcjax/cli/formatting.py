@@ -1,0 +1,246 @@
+"""One canonical form of a text, which keeps its comments and the blank lines between statements."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Final
+
+from ..diagnostics import Source
+from ..syntax import ast, sac, tc
+from ..syntax.lexing import Token
+from ..syntax.sac import tree
+from .failures import Failure
+from .texts import Text
+
+INDENT: Final = "  "
+
+
+@dataclass(slots=True)
+class Unit:
+    """What stands on a line of its own: a head, a statement, a closing brace; and the tokens that it was made of.
+
+    A unit that `opens` a definition stands behind a blank line, and none follows a head or comes before a brace.
+    """
+
+    text: str
+    first: Token
+    last: Token
+    depth: int = 0
+    opens: bool = False
+    is_head: bool = False
+    is_end: bool = False
+    before: "list[Comment]" = field(default_factory=list)
+    behind: "list[Comment]" = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment as it is written, and where: lines and columns count from 1."""
+
+    text: str
+    line: int
+    column: int
+    last_line: int
+
+
+def formatted(text: Text) -> str:
+    """The canonical form. Raises `CompileError` for a text that cannot be read, `Failure` where a comment would go."""
+    source = Source(text.content, text.name)
+    read = sac.read if text.notation == "sac" else tc.read
+    before = read(text.content, text.name)
+    if text.notation == "sac":
+        tokens, comments = sac.tokens_of(source), list(_sac_comments(source))
+        units = list(_sac_units(before, tokens))  # type: ignore[arg-type]
+    else:
+        tokens, comments = tc.tokens_of(source), list(_tc_comments(source))
+        units = list(_tc_units(text, tokens))
+    rest = _attach(comments, units)
+    result = "\n".join(_lines(units, rest)) + "\n"
+    after = Source(result, text.name)
+    kept = _sac_comments(after) if text.notation == "sac" else _tc_comments(after)
+    if sorted(c.text for c in kept) != sorted(c.text for c in comments):
+        raise Failure(f"{text.name}: a comment would be lost, so nothing was changed; put it on a line of its own")
+    if read(result, text.name) != before:
+        raise Failure(f"{text.name}: the formatted text would mean something else, so nothing was changed")
+    return result.replace("\n", "\r\n") if "\r\n" in text.content else result
+
+
+# ---------------------------------------------------------------- TC
+
+
+def _tc_units(text: Text, tokens: list[Token]) -> Iterator[Unit]:
+    places = {(token.line, token.column): position for position, token in enumerate(tokens)}
+    # Part by part: the tree of a whole text leaves a definition out whose name came before.
+    for part in tc.parts(text.content, text.name):
+        for definition in tc.read(part.text, text.name, part.first_line).definitions:
+            if definition.parameters is None:
+                yield from _statements(definition.body, places, tokens, len(tokens) - 1, 0)
+                continue
+            opening = places[definition.span.line, definition.span.column]
+            arrow = _find(tokens, opening, "LBRACE")
+            closing = _find(tokens, arrow, "RBRACE")
+            head = tc.write(replace(definition, body=())).splitlines()[0]
+            yield Unit(head, tokens[opening], tokens[arrow], opens=True, is_head=True)
+            yield from _statements(definition.body, places, tokens, closing, 1)
+            yield Unit("}", tokens[closing], tokens[closing], is_end=True)
+
+
+def _statements(
+    body: Sequence[ast.Statement], places: dict[tuple[int, int], int], tokens: list[Token], end: int, depth: int
+) -> Iterator[Unit]:
+    begins = [places[statement.span.line, statement.span.column] for statement in body]
+    for statement, (begin, following) in zip(body, pairwise([*begins, end]), strict=True):
+        last = following - 1
+        while last > begin and tokens[last].type == "SEMICOLON":
+            last -= 1
+        yield Unit(tc.write(statement), tokens[begin], tokens[last], depth)
+
+
+def _find(tokens: list[Token], start: int, type: str) -> int:
+    return next(position for position in range(start, len(tokens)) if tokens[position].type == type)
+
+
+def _tc_comments(source: Source) -> Iterator[Comment]:
+    for number, line in enumerate(source.text.splitlines(), start=1):
+        code, sign, said = line.partition("#")
+        if sign:
+            yield Comment(f"#{said}".rstrip(), number, len(code) + 1, number)
+
+
+# ---------------------------------------------------------------- SaC
+
+
+def _sac_units(program: tree.Program, tokens: list[Token]) -> Iterator[Unit]:
+    places = {(token.line, token.column): position for position, token in enumerate(tokens)}
+    position = 0
+    for function in program.functions:
+        start = places[function.span.line, function.span.column]
+        returned = _find(tokens, start, "RETURN")
+        body = _opening(tokens, start, returned, len(function.lets))
+        end = _closing(tokens, body)
+        written = sac.write(tree.Program((function,), (), None)).splitlines()
+        yield Unit(written[0], tokens[start], tokens[body], opens=True, is_head=True)
+        for line, (first, last) in zip(written[1:-1], _between(tokens, body + 1, end), strict=True):
+            yield Unit(line.strip(), tokens[first], tokens[last], 1)
+        yield Unit("}", tokens[end], tokens[end], is_end=True)
+        position = end + 1
+    spans = list(_between(tokens, position, len(tokens) - 1))
+    texts = [sac.write(tree.Program((), (let,), None)) for let in program.lets]
+    if program.result is not None:
+        texts.append(sac.write_expr(program.result))
+    for number, (text, (first, last)) in enumerate(zip(texts, spans, strict=True)):
+        yield Unit(text, tokens[first], tokens[last], opens=number == 0)
+
+
+def _opening(tokens: list[Token], start: int, returned: int, lets: int) -> int:
+    """The brace before the first of `lets` definitions, or before ``return``: the last one that is still open there."""
+    opened: list[int] = []
+    for position in range(start, returned):
+        if tokens[position].type == "LBRACE":
+            opened.append(position)
+        elif tokens[position].type == "RBRACE":
+            opened.pop()
+    return opened[-1]
+
+
+def _closing(tokens: list[Token], opening: int) -> int:
+    depth = 0
+    for position in range(opening, len(tokens)):
+        depth += (tokens[position].type == "LBRACE") - (tokens[position].type == "RBRACE")
+        if depth == 0:
+            return position
+    raise AssertionError("a text that was read has its braces in pairs")
+
+
+def _between(tokens: list[Token], start: int, end: int) -> Iterator[tuple[int, int]]:
+    """First and last token of every statement; a semicolon outside of all brackets ends one."""
+    depth, first = 0, start
+    for position in range(start, end):
+        depth += tokens[position].type in ("LBRACE", "LPAR", "LSQB")
+        depth -= tokens[position].type in ("RBRACE", "RPAR", "RSQB")
+        if tokens[position].type == "SEMICOLON" and depth == 0:
+            yield first, position
+            first = position + 1
+    if first < end:
+        yield first, end - 1
+
+
+_SAC_COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def _sac_comments(source: Source) -> Iterator[Comment]:
+    text = "\n".join(source.text.splitlines())
+    for match in _SAC_COMMENT.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        column = match.start() - (text.rfind("\n", 0, match.start()) + 1) + 1
+        said = "\n".join(part.rstrip() for part in match.group().split("\n"))
+        yield Comment(said, line, column, line + said.count("\n"))
+
+
+# ---------------------------------------------------------------- comments and lines
+
+
+def _attach(comments: list[Comment], units: list[Unit]) -> list[Comment]:
+    """Gives every comment to a unit: behind the one that ends on its line, else before the one that follows.
+
+    A comment inside of a unit stands before it afterwards. What follows the last unit is left over.
+    """
+    rest: list[Comment] = []
+    number = 0
+    for comment in comments:
+        place = (comment.line, comment.column)
+        while number < len(units) and (units[number].last.line, units[number].last.column) < place:
+            number += 1
+        ended = units[number - 1] if number else None
+        following = units[number] if number < len(units) else None
+        if following is not None and (following.first.line, following.first.column) < place:
+            following.before.append(comment)
+        elif (
+            ended is not None
+            and ended.last.line == comment.line
+            and (following is None or following.first.line > comment.last_line)
+        ):
+            ended.behind.append(comment)
+        else:
+            (rest if following is None else following.before).append(comment)
+    return rest
+
+
+def _lines(units: list[Unit], rest: list[Comment]) -> Iterator[str]:
+    reached: int | None = None
+    after_head = False
+
+    def gap(line: int, own: bool) -> bool:
+        return reached is not None and not after_head and (own or line - reached > 1)
+
+    for unit in units:
+        indent = INDENT * unit.depth
+        opens = unit.opens
+        for comment in unit.before:
+            inside = (comment.line, comment.column) > (unit.first.line, unit.first.column)
+            line = unit.first.line if inside else comment.line
+            if gap(line, opens):
+                yield ""
+            inner = INDENT if unit.is_end else indent
+            yield from _shown(comment.text, inner)
+            reached, after_head, opens = (line if inside else comment.last_line), False, False
+        if gap(unit.first.line, opens) and not unit.is_end:
+            yield ""
+        multiline = [comment for comment in unit.behind if "\n" in comment.text]
+        trailing = "".join(f"  {comment.text}" for comment in unit.behind if comment not in multiline)
+        yield f"{indent}{unit.text}{trailing}"
+        for comment in multiline:
+            yield from _shown(comment.text, indent)
+        reached, after_head = max([unit.last.line, *(c.last_line for c in unit.behind)]), unit.is_head
+    for comment in rest:
+        if gap(comment.line, False):
+            yield ""
+        yield from _shown(comment.text, "")
+        reached, after_head = comment.last_line, False
+
+
+def _shown(comment: str, indent: str) -> Iterator[str]:
+    first, *others = comment.split("\n")
+    yield f"{indent}{first}"
+    yield from others

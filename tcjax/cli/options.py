@@ -1,0 +1,35 @@
+"""Options that several commands share."""
+
+import click
+
+from .shapes import Several
+
+NOTATIONS = ("tc", "sac", "python")
+
+file = click.argument("file", metavar="FILE", required=True)
+files = click.argument("files", metavar="FILE...", nargs=-1, required=True)
+notation = click.option(
+    "--from", "notation", type=click.Choice(NOTATIONS), help="The notation of FILE, where its name does not say it."
+)
+definition = click.option(
+    "--def", "name", metavar="NAME", help="Which definition; without it, the one that no other calls."
+)
+shapes = click.option(
+    "--shapes",
+    multiple=True,
+    metavar="A=4x3 ...",
+    help="Shapes of parameters; A=int32:4x3 says the type too, and A=() is a scalar.",
+)
+sizes = click.option(
+    "--size", "sizes", multiple=True, metavar="B=6 ...", help="Sizes that no parameter tells, by name."
+)
+backend = click.option(
+    "--backend",
+    type=click.Choice(("auto", "xla", "pallas")),
+    default="auto",
+    show_default=True,
+    help="What computes loop nests.",
+)
+memory_limit = click.option("--memory-limit", metavar="256MiB", help="The most memory that temporaries may take.")
+
+__all__ = ["Several", "backend", "definition", "file", "files", "memory_limit", "notation", "shapes", "sizes"]

@@ -1,0 +1,275 @@
+"""Kernels in a Python file, found by reading it: nothing of it runs."""
+
+import ast as python
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from ..diagnostics import Code, CompileError, Source, Span
+from ..syntax import ast, embedded, sac, tc
+from .checking import Findings, Numbers, check_definition, check_sac, check_tc
+from .failures import Failure
+from .texts import Text
+
+_PACKAGE: Final = __name__.split(".")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A kernel of a file: a decorated function, or a text in a call, under the name that it is assigned to.
+
+    `options` are the keywords whose values are literals; `functions` the names in ``fns``.
+    """
+
+    name: str
+    line: int
+    function: python.FunctionDef | None
+    text: str | None
+    content: str
+    options: Mapping[str, Any]
+    functions: tuple[str, ...]
+
+
+def find(text: Text) -> list[Found]:
+    """The kernels of a Python file, from top to bottom. Raises `CompileError` where the file is no Python."""
+    tree = _parsed(text)
+    lines = text.content.splitlines()
+    names = _names_of_package(tree)
+    assigned = {
+        id(node.value): target.id
+        for node in python.walk(tree)
+        if isinstance(node, python.Assign)
+        for target in node.targets
+        if isinstance(target, python.Name)
+    }
+    found: list[Found] = []
+    for node in python.walk(tree):
+        match node:
+            case python.FunctionDef(decorator_list=decorators):
+                for decorator in decorators:
+                    called = decorator.func if isinstance(decorator, python.Call) else decorator
+                    if _is_way_in(called, names) == "kernel":
+                        call = decorator if isinstance(decorator, python.Call) else None
+                        found.append(_decorated(node, lines, call))
+                        break
+            case python.Call(func=func, args=[python.Constant(value=str() as given) as literal]):
+                way = _is_way_in(func, names)
+                if way is not None and (way == "kernel" or any(sign in given for sign in "\n({")):
+                    name = assigned.get(id(node), f"<line {literal.lineno}>")
+                    found.append(
+                        Found(name, literal.lineno, None, given, _content(literal, given, lines), *_options(node))
+                    )
+    return sorted(found, key=lambda each: each.line)
+
+
+def check_python(text: Text, numbers: Numbers, found: Findings) -> None:
+    """Every kernel of a Python file."""
+    source = Source(text.content, text.name)
+    kernels: list[Found] = []
+    with found.collect():
+        kernels = find(text)
+    constants = _constants(_parsed(text)) if kernels else {}
+    for kernel in kernels:
+        with found.collect():
+            if kernel.text is not None:
+                _check_content(kernel, text.name, numbers, found)
+                continue
+            reading = read_function(kernel, text.name, constants, kernels)
+            if reading.definition is None:
+                _check_content(_docstring(kernel, text), text.name, numbers, found)
+                continue
+            others = definitions_of(reading, text.name, constants, kernels)
+            program = ast.Program((reading.definition, *others))
+            functions = _functions(kernel, reading)
+            check_definition(reading.definition, program, functions, numbers)
+    found.placed_in(source)
+
+
+def _check_content(kernel: Found, name: str, numbers: Numbers, found: Findings) -> None:
+    """The text of a kernel, in whichever notation it is."""
+    if kernel.options.get("dialect", "sac" if sac.is_sac(kernel.content) else "tc") == "sac":
+        if not kernel.functions:
+            check_sac(kernel.content, name, numbers, found, kernel.line)
+    elif not kernel.functions:
+        check_tc(kernel.content, name, numbers, found, kernel.line)
+    else:
+        program = tc.read(kernel.content, name, kernel.line)
+        for definition in program.definitions:
+            with found.collect():
+                check_definition(definition, program, kernel.functions, numbers)
+
+
+def _docstring(kernel: Found, text: Text) -> Found:
+    """The text in the docstring of a function, where the file has it."""
+    assert kernel.function is not None
+    match kernel.function.body[0]:
+        case python.Expr(value=python.Constant(value=str() as given) as literal):
+            content = _content(literal, given, text.content.splitlines())
+            return replace(kernel, text=given, content=content, line=literal.lineno)
+        case _:
+            raise AssertionError("a function without statements has a docstring")
+
+
+def _functions(kernel: Found, reading: embedded.Reading) -> set[str]:
+    return {*kernel.functions, *(name for name, value in reading.callables.items() if not isinstance(value, _Kernel))}
+
+
+# ---------------------------------------------------------------- functions under the decorator
+
+
+@dataclass(frozen=True, slots=True)
+class _Kernel:
+    """Stands for another kernel of the file, which the body may call."""
+
+    found: Found
+
+    def __call__(self) -> None:
+        raise NotImplementedError
+
+
+def _unseen() -> None:
+    """Stands for a Python function of the file, which is not run."""
+
+
+def read_function(kernel: Found, name: str, constants: Mapping[str, object], kernels: list[Found]) -> embedded.Reading:
+    """What a decorated function says."""
+    assert kernel.function is not None
+    scope = dict(constants)
+    scope.update({each.name: _Kernel(each) for each in kernels if each is not kernel})
+    return embedded.read_text(kernel.content, scope, name, kernel.line)
+
+
+def definitions_of(
+    reading: embedded.Reading, name: str, constants: Mapping[str, object], kernels: list[Found]
+) -> list[ast.Definition]:
+    """The definitions of the kernels that a body calls, and of those that they call."""
+    definitions: list[ast.Definition] = []
+    pending = [(called, value.found) for called, value in reading.callables.items() if isinstance(value, _Kernel)]
+    seen: set[str] = set()
+    while pending:
+        called, found = pending.pop()
+        if called in seen:
+            continue
+        seen.add(called)
+        if found.text is not None:
+            program = tc.read(found.content, name, found.line)
+            own, *others = reversed(program.definitions)
+            definitions += [replace(own, name=called), *others]
+            continue
+        inner = read_function(found, name, constants, kernels)
+        if inner.definition is None:
+            assert inner.text is not None
+            definitions.append(replace(tc.read(inner.text, name, found.line).definitions[-1], name=called))
+            continue
+        definitions.append(replace(inner.definition, name=called))
+        pending += [(other, value.found) for other, value in inner.callables.items() if isinstance(value, _Kernel)]
+    return definitions
+
+
+# ---------------------------------------------------------------- the file
+
+
+def _parsed(text: Text) -> python.Module:
+    source = Source(text.content, text.name)
+    try:
+        return python.parse(text.content)
+    except SyntaxError as error:
+        column = max(error.offset or 1, 1)
+        span = Span(max(error.lineno or 1, 1), column, column + 1, source)
+        message = f"this is not Python: {error.msg}"
+        raise CompileError(
+            Code.UNEXPECTED_TOKEN, message, span, help="write Python that its own parser reads"
+        ) from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise Failure(f"{text.name}: Python cannot read this file: {error}") from None
+
+
+def _names_of_package(tree: python.Module) -> dict[str, str]:
+    """What the file calls the package (``tcjax``) and its ways in (``kernel``, ``load``)."""
+    names: dict[str, str] = {}
+    for node in python.walk(tree):
+        match node:
+            case python.Import(names=aliases):
+                names |= {alias.asname or alias.name: _PACKAGE for alias in aliases if alias.name == _PACKAGE}
+            case python.ImportFrom(module=module, names=aliases) if module == _PACKAGE:
+                names |= {a.asname or a.name: a.name for a in aliases if a.name in ("kernel", "load")}
+    return names
+
+
+def _is_way_in(node: python.expr, names: Mapping[str, str]) -> str | None:
+    """``kernel`` or ``load`` where an expression means one of them."""
+    match node:
+        case python.Attribute(value=python.Name(id=package), attr=("kernel" | "load") as way):
+            return way if names.get(package) == _PACKAGE else None
+        case python.Name(id=name):
+            return names[name] if names.get(name) in ("kernel", "load") else None
+        case _:
+            return None
+
+
+def _decorated(node: python.FunctionDef, lines: list[str], call: python.Call | None) -> Found:
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    content = "\n".join(lines[first - 1 : node.end_lineno]) + "\n"
+    options, functions = _options(call) if call is not None else ({}, ())
+    return Found(node.name, first, node, None, content, options, functions)
+
+
+def _options(call: python.Call) -> tuple[dict[str, Any], tuple[str, ...]]:
+    options: dict[str, Any] = {}
+    functions: tuple[str, ...] = ()
+    for keyword in call.keywords:
+        if keyword.arg == "fns" and isinstance(keyword.value, python.Dict):
+            keys = [key.value for key in keyword.value.keys if isinstance(key, python.Constant)]
+            functions = tuple(key for key in keys if isinstance(key, str))
+        elif keyword.arg is not None:
+            try:
+                options[keyword.arg] = python.literal_eval(keyword.value)
+            except ValueError:
+                continue
+    return options, functions
+
+
+def _content(literal: python.Constant, given: str, lines: list[str]) -> str:
+    """The text of a literal at the columns that it has in the file, where it holds no escapes."""
+    assert literal.end_lineno is not None and literal.end_col_offset is not None
+    taken = [line.encode() for line in lines[literal.lineno - 1 : literal.end_lineno]]
+    taken[-1] = taken[-1][: literal.end_col_offset]
+    before = taken[0][: literal.col_offset]
+    raw = b"\n".join([taken[0][literal.col_offset :], *taken[1:]]).decode()
+    opening = len(raw) - len(raw.lstrip("rRuU"))
+    quote = raw[opening : opening + 3]
+    quote = quote if quote in ('"""', "'''") else quote[:1]
+    inside = raw[opening + len(quote) : -len(quote)]
+    if inside != given:
+        return given
+    return " " * (len(before.decode()) + opening + len(quote)) + given
+
+
+def _constants(tree: python.Module) -> dict[str, object]:
+    """Numbers that the file assigns to names, functions that it defines, and the names of `math`."""
+    return dict(_bindings(tree))
+
+
+def _bindings(tree: python.Module) -> Iterator[tuple[str, object]]:
+    for node in python.walk(tree):
+        match node:
+            case python.Assign(targets=[python.Name(id=name)], value=value):
+                try:
+                    constant = python.literal_eval(value)
+                except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+                    continue
+                if isinstance(constant, int | float | complex):
+                    yield name, constant
+            case python.FunctionDef(name=name, decorator_list=[]):
+                function: Callable[[], None] = _unseen
+                yield name, function
+            case python.ImportFrom(module="math", names=aliases):
+                yield from ((a.asname or a.name, getattr(math, a.name)) for a in aliases if hasattr(math, a.name))
+            case python.Import(names=aliases):
+                yield from ((a.asname or a.name, math) for a in aliases if a.name == "math")
+
+
+def constants_of(text: Text) -> dict[str, object]:
+    """What the bodies of a file's kernels may take from around them."""
+    return _constants(_parsed(text))

@@ -1,0 +1,191 @@
+"""`tcjax fmt` writes one form, keeps every comment, and is done after one time."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tcjax.cli.failures import Failure
+from tcjax.cli.formatting import formatted
+from tcjax.cli.texts import Text
+from tcjax.diagnostics import Source
+from tcjax.syntax import ast, sac, tc
+from tcjax.syntax.sac import tree
+from tests.strategies import sac_trees, trees
+
+from .commands import MM, Shell
+
+MESSY = """\
+# products
+def mm(float(M,K) A, float(K,N) B) -> (C) { # head
+
+
+    # before
+    C(m,n) +=! (A(m,k))  # first
+      *B(k,n);           # behind
+
+    D(i) = 1 where i in 0..3
+
+
+    # end
+} # closed
+def two(float(N) A) -> (B) { t(i) = A(i) B(i)=t(i) }
+# last
+"""
+
+CLEAN = """\
+# products
+def mm(float(M,K) A, float(K,N) B) -> (C) {  # head
+  # before
+  # first
+  C(m, n) +=! A(m, k) * B(k, n)  # behind
+
+  D(i) = 1 where i in 0:3
+
+  # end
+}  # closed
+
+def two(float(N) A) -> (B) {
+  t(i) = A(i)
+  B(i) = t(i)
+}
+# last
+"""
+
+MESSY_SAC = """\
+/* relaxes
+   once */
+float[m,n] f(float[m,n] a) { b = a+1.0; // sum
+  /* inner */ return { [i,j]->b[i,j] }; }
+x = f(A); /* mid */ y = x*2.0;
+
+y + (1.0) // result
+"""
+
+CLEAN_SAC = """\
+/* relaxes
+   once */
+float[m, n] f(float[m, n] a) {
+  b = a + 1.0;  // sum
+  /* inner */
+  return { [i, j] -> b[i, j] };
+}
+
+x = f(A);
+/* mid */
+y = x * 2.0;
+
+y + 1.0  // result
+"""
+
+
+@pytest.mark.parametrize(("name", "messy", "clean"), [("a.tc", MESSY, CLEAN), ("a.sac", MESSY_SAC, CLEAN_SAC)])
+def test_a_text_has_one_form(shell: Shell, name: str, messy: str, clean: str) -> None:
+    shell.write(name, messy)
+    shell.write(f"clean_{name}", clean)
+
+    assert shell("fmt", name).stdout == clean
+    assert shell("fmt", f"clean_{name}").stdout == clean
+
+
+def test_check_and_diff_say_what_write_then_does(shell: Shell) -> None:
+    path = shell.write("a.tc", MESSY)
+
+    check, diff = shell("fmt", "a.tc", "--check"), shell("fmt", "a.tc", "--diff")
+    assert path.read_text() == MESSY
+    written = shell("fmt", "a.tc", "--write")
+
+    assert (check.exit_code, check.stdout) == (1, "would format a.tc\n")
+    assert diff.exit_code == 1 and "-    C(m,n) +=! (A(m,k))  # first" in diff.stdout.splitlines()
+    assert written.exit_code == 0 and path.read_text() == CLEAN
+    assert [shell("fmt", "a.tc", mode).exit_code for mode in ("--check", "--diff", "--write")] == [0, 0, 0]
+    assert [file.name for file in shell.folder.iterdir()] == ["a.tc"]
+
+
+def test_line_ends_of_windows_stay(shell: Shell) -> None:
+    path = shell.write("a.tc", MESSY.replace("\n", "\r\n"))
+
+    assert shell("fmt", "a.tc", "--write").exit_code == 0
+    assert path.read_bytes() == CLEAN.replace("\n", "\r\n").encode()
+    assert shell("fmt", "a.tc", "--check").exit_code == 0
+
+
+def test_a_definition_that_is_given_twice_stays_twice(shell: Shell) -> None:
+    shell.write("a.tc", MM + MM)
+
+    assert shell("fmt", "a.tc").stdout.count("def mm") == 2
+
+
+def test_a_text_with_a_mistake_is_left_alone(shell: Shell) -> None:
+    path = shell.write("a.tc", "def f(float(N) A) -> (B) { B(i = A(i) } # mine\n")
+
+    result = shell("fmt", "a.tc", "--write")
+
+    assert result.exit_code == 2 and "TC0101" in result.stderr
+    assert path.read_text().endswith("# mine\n")
+
+
+def test_files_of_python_are_refused(shell: Shell) -> None:
+    shell.write("a.py", "x = 1\n")
+
+    result = shell("fmt", "a.py")
+
+    assert (result.exit_code, result.stderr) == (2, "Error: a.py: `tcjax fmt` takes TC and SaC, not Python files\n")
+
+
+def test_standard_input_goes_to_standard_output(shell: Shell) -> None:
+    assert shell("fmt", "-", input="C(i)=A(i)*2").stdout == "C(i) = A(i) * 2\n"
+    assert shell("fmt", "-", "--write", input="C(i)=A(i)").exit_code == 2
+
+
+@st.composite
+def scattered(draw: st.DrawFn, words: list[str], gaps: list[str]) -> tuple[str, list[str]]:
+    """The words with a comment, an empty line or a blank between them, and the comments."""
+    text = ""
+    comments: list[str] = []
+    for word in words:
+        gap = draw(st.sampled_from(gaps))
+        if "{}" in gap:
+            gap = gap.format(f"c{len(comments)}")
+            comments.append(f"c{len(comments)}")
+        text += f"{word}{gap}"
+    return text, comments
+
+
+def words_of(tokens: list) -> list[str]:
+    return [token.text for token in tokens if token.text]
+
+
+@given(st.data(), trees.programs())
+def test_comments_anywhere_in_tc_stay_in_order_of_their_statements(data: st.DataObject, program: ast.Program) -> None:
+    words = words_of(tc.tokens_of(Source(tc.write(program))))
+    text, comments = data.draw(scattered(words, [" ", " ", " ", "\n", "\n\n\n", " # {}\n", "\n# {}\n\n"]))
+
+    result = formatted(Text("a.tc", text, "tc"))
+
+    assert tc.read(result) == tc.read(text)
+    assert sorted(line.partition("#")[2].strip() for line in result.splitlines() if "#" in line) == sorted(comments)
+    assert formatted(Text("a.tc", result, "tc")) == result
+
+
+@given(st.data(), sac_trees.programs())
+def test_comments_anywhere_in_sac_stay(data: st.DataObject, program: tree.Program) -> None:
+    words = words_of(sac.tokens_of(Source(sac.write(program))))
+    gaps = [" ", " ", " ", "\n", "\n\n", " // {}\n", " /* {} */ ", "\n/* {}\n */\n"]
+    text, comments = data.draw(scattered(words, gaps))
+    try:
+        before = sac.read(text)
+    except ValueError:
+        return
+
+    result = formatted(Text("a.sac", text, "sac"))
+
+    assert sac.read(result) == before
+    assert all(result.count(f"{comment} ") + result.count(f"{comment}\n") == 1 for comment in comments)
+    assert formatted(Text("a.sac", result, "sac")) == result
+
+
+def test_a_comment_that_would_go_stops_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tcjax.cli.formatting._attach", lambda comments, units: [])
+
+    with pytest.raises(Failure, match="a comment would be lost, so nothing was changed"):
+        formatted(Text("a.tc", "C(i) = A(i) # mine\n", "tc"))

@@ -1,0 +1,158 @@
+"""`tcjax explain`, `translate`, `grad`, `bench`, `errors` and `completion`."""
+
+import json
+
+import pytest
+
+import tcjax
+from tcjax.diagnostics import Code
+
+from .commands import MM, WRONG, Shell
+
+
+@pytest.fixture
+def mm(shell: Shell) -> Shell:
+    """A folder with a product."""
+    shell.write("mm.tc", MM)
+    return shell
+
+
+def test_explain_prints_what_the_kernel_explains(mm: Shell) -> None:
+    result = mm("explain", "mm.tc", "--shapes", "A=8x4", "B=4x6")
+
+    assert result.exit_code == 0, result.output
+    assert "float32[8, 6]" in result.stdout and "k          0:4" in result.stdout
+    assert "\n  operation  " in result.stdout and "\ntotal: " in result.stdout
+
+
+def test_explain_writes_a_page(mm: Shell) -> None:
+    if not hasattr(tcjax.Explanation, "_repr_html_"):
+        pytest.skip("no pictures in this version")
+
+    result = mm("explain", "mm.tc", "--shapes", "A=8x4", "B=4x6", "--html", "mm.html")
+
+    page = (mm.folder / "mm.html").read_text()
+    assert (result.exit_code, result.stdout) == (0, "wrote mm.html\n")
+    assert page.startswith("<!doctype html>") and "C[m, n]" in page and page.rstrip().endswith("</html>")
+    assert mm("explain", "mm.tc", "--shapes", "A=8x4", "B=4x6", "--html", "no/mm.html").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("shapes", "said"),
+    [
+        (["A=8x4"], "no shape for `B`; add --shapes B=4x4"),
+        (["A=8x4", "B=4x6", "Z=3"], "`mm` has no argument `Z`; its arguments are `A`, `B`"),
+        (["A=8y4"], "'8y4' is no shape; write extents with an x between, A=1024x512"),
+        (["A=floatt:8x4"], "'floatt' is no element type"),
+        (["A=8x"], "'8x' is no shape"),
+        (["A=8x99999999999"], "is no shape"),
+        (["A=8x4", "A=8x4"], "`A` is given twice"),
+        (["A=8x4", "B=5x6"], "TC0601"),
+        (["A=8", "B=4x6"], "TC0502"),
+        (["A=int32:8x4", "B=4x6"], "TC0305"),
+    ],
+)
+def test_shapes_that_do_not_fit_are_one_message(mm: Shell, shapes: list[str], said: str) -> None:
+    result = mm("explain", "mm.tc", "--shapes", *shapes)
+
+    assert result.exit_code == 2
+    assert said in result.stderr and result.stdout == ""
+
+
+def test_a_translated_program_reads_back_as_the_same_one(mm: Shell) -> None:
+    sac = mm("translate", "mm.tc", "--to", "sac").stdout
+    mm.write("mm.sac", sac)
+    python = mm("translate", "mm.tc", "--to", "python").stdout
+    mm.write("mm.py", f"import tcjax\n\n\n{python}")
+
+    assert "sum({ [k] -> A[m, k] * B[k, n] })" in sac
+    assert mm("translate", "mm.sac", "--to", "tc").stdout.replace("int", "float").count("+=!") == 1
+    assert mm("translate", "mm.py", "--to", "tc").stdout == mm("fmt", "mm.tc").stdout
+
+
+def test_translate_needs_shapes_where_ranks_are_open(shell: Shell) -> None:
+    shell.write("relax.sac", "{ iv -> a[iv] + 1.0 }")
+
+    without = shell("translate", "relax.sac", "--to", "tc")
+    matrices = shell("translate", "relax.sac", "--to", "tc", "--shapes", "a=4x4")
+
+    assert without.exit_code == 2 and "TC0505" in without.stderr
+    assert matrices.exit_code == 0 and "a(" in matrices.stdout
+
+
+def test_grad_prints_the_adjoint_as_a_program(mm: Shell) -> None:
+    result = mm("grad", "mm.tc", "--wrt", "A")
+
+    assert result.exit_code == 0, result.output
+    assert list(tcjax.load(result.stdout)) == ["mm_adjoint"]
+    assert "-> (d_A)" in result.stdout
+    assert mm("grad", "mm.tc", "--wrt", "Q").exit_code == 2
+
+
+def test_bench_times_the_program_its_gradient_and_the_same_by_hand(mm: Shell) -> None:
+    result = mm("bench", "mm.tc", "--shapes", "A=8x4", "B=4x6", "--against", "A @ B", "--seconds", "0.01", "--json")
+
+    rows = json.loads(result.stdout)
+    assert [row["name"] for row in rows] == ["tcjax", "by hand", "gradient", "gradient by hand"]
+    assert all(row["median"] > 0 and row["compile_seconds"] > 0 for row in rows)
+    assert rows[1]["difference"] < 1e-5 and rows[3]["difference"] < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("A @", "--against is no Python expression"),
+        ("A @ Q", "--against fails: NameError: name 'Q' is not defined"),
+        ("A", "--against gives arrays of shape [[8, 4]], the program [[8, 6]]"),
+    ],
+)
+def test_an_expression_that_is_not_the_same_is_refused(mm: Shell, expression: str, said: str) -> None:
+    result = mm("bench", "mm.tc", "--shapes", "A=8x4", "B=4x6", "--against", expression, "--seconds", "0.01")
+
+    assert result.exit_code == 2 and said in result.stderr
+
+
+def test_tune_tells_what_it_tried(mm: Shell) -> None:
+    result = mm("tune", "mm.tc", "--shapes", "A=8x4", "B=4x6", "--seconds", "0.2")
+
+    assert result.exit_code == 0, result.output
+    assert "mm" in result.stdout
+
+
+def test_sizes_beyond_memory_are_one_line(mm: Shell) -> None:
+    result = mm("bench", "mm.tc", "--shapes", "A=2000000000x2", "B=2x2000000000")
+
+    assert result.exit_code == 2
+    assert result.stderr == "Error: arrays of 8e+09 elements are too many to fill with random numbers\n"
+
+
+def test_errors_shows_every_page_and_lists_them(shell: Shell) -> None:
+    listed = shell("errors").stdout.splitlines()
+
+    assert [line.split()[0] for line in listed] == [code.value for code in Code]
+    assert shell("errors", "TC0401").stdout.startswith("# TC0401: nothing says how far an index runs")
+    assert shell("errors", "0401").stdout == shell("errors", "tc0401").stdout == shell("errors", "TC0401").stdout
+
+
+def test_an_unknown_code_gets_near_ones(shell: Shell) -> None:
+    result = shell("errors", "TC0409")
+
+    assert result.exit_code == 2
+    assert "there is no error 'TC0409'; near ones are TC0401" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["bash", "zsh", "fish"])
+def test_completion_is_a_script_for_the_command(shell: Shell, name: str) -> None:
+    script = shell("completion", name).stdout
+
+    assert f"_TCJAX_COMPLETE={name}_complete" in script and "tcjax" in script
+
+
+def test_a_mistake_in_a_program_is_the_message_with_its_caret(shell: Shell) -> None:
+    shell.write("rows.tc", WRONG)
+
+    for arguments in (["run"], ["grad"], ["translate", "--to", "sac"], ["explain"], ["bench"]):
+        command, *others = arguments
+        result = shell(command, "rows.tc", *others)
+        assert (result.exit_code, result.stdout) == (2, ""), command
+        assert "rows.tc:1:44" in result.stderr and "help: " in result.stderr
