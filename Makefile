@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo gallery test lint format fuzz deep bench golden install clean
+.PHONY: help demo gallery layers test lint format fuzz deep bench golden docs install clean
 
 help:  ## these lines
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 16
@@ -28,6 +28,9 @@ demo: $(INSTALLED)  ## learn digits, filter photographs, take noise out, solve P
 gallery: $(INSTALLED)  ## kernel methods on real data, each compared with scikit-learn, SciPy or NumPy
 	for example in examples/kernel_methods/*.py; do echo "$$example"; $(BIN)/python $$example || exit 1; done
 
+layers: $(INSTALLED)  ## Flax layers made of comprehensions: digits, a transformer, a learned equation
+	for example in examples/layers/*.py; do echo "$$example"; $(BIN)/python $$example || exit 1; done
+
 test: lint  ## lint, then every test
 	$(BIN)/python -m pytest
 
@@ -35,7 +38,7 @@ lint: $(INSTALLED)  ## style, types and the import contract
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 
 format: $(INSTALLED)  ## rewrite the sources in the project's style
 	$(BIN)/ruff check --fix .
@@ -56,12 +59,16 @@ bench: $(INSTALLED)  ## compare with the best hand-written JAX; one table of rat
 	$(BIN)/python -m bench.run
 
 golden: $(INSTALLED)  ## rewrite golden pages and the outputs in the documents from what the compiler does now
-	$(BIN)/python -m pytest tests/golden tests/docs --update-golden
+	$(BIN)/python -m pytest tests/golden tests/docs tests/cli/test_page.py --update-golden
+
+docs: $(INSTALLED)  ## the documentation as a site, in site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	@echo "Look at it: $(BIN)/python -m http.server --directory site"
 
 install: $(INSTALLED)  ## only prepare the virtual environment
 
-clean:  ## remove virtual environments, caches and out/
-	rm -rf .venv-* out build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+clean:  ## remove virtual environments, caches, site/ and out/
+	rm -rf .venv-* out site build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(INSTALLED): pyproject.toml

@@ -1,6 +1,7 @@
 """What every test shares: the device, hypothesis profiles, and `--update-golden`."""
 
 import os
+from collections.abc import Iterator
 from zlib import crc32
 
 import pytest
@@ -36,10 +37,15 @@ settings.load_profile("small")
 SAMPLED = {
     "tests/agreement/test_nest_kinks.py": 2,
     "tests/examples/test_kernel_methods.py": 2,
+    "tests/linen/test_linen.py": 2,
     "tests/lowering/pallas": 3,
     "tests/lowering/test_monoids.py": 4,
     "tests/lowering/test_streams.py": 4,
+    "tests/nn/test_layers.py": 2,
     "tests/runtime/test_adjoint.py": 2,
+    "tests/runtime/test_check.py": 3,
+    "tests/runtime/test_check_everywhere.py": 30,
+    "tests/runtime/test_checked.py": 3,
     "tests/runtime/test_einsum.py": 3,
     "tests/runtime/test_export.py": 2,
     "tests/runtime/test_monoid.py": 4,
@@ -70,6 +76,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="rewrite the pages of tests/golden instead of comparing with them"
     )
+
+
+@pytest.fixture
+def quickly_compiled() -> Iterator[None]:
+    """XLA leaves most optimisations out: for tests of numbers that compile a lot."""
+    import jax
+
+    before = jax.config.read("jax_disable_most_optimizations")
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", before)
 
 
 @pytest.fixture

@@ -1,0 +1,142 @@
+"""Training steps of models whose layers are comprehensions, against the same models in plain Flax: ``python -m
+bench.layers``.
+
+Both are made by the same code from the same random numbers; steps are interleaved, and the median of the ratios of
+neighbours counts, so that a machine that is busy slows both.
+"""
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from flax import nnx
+
+import tcjax.nn
+
+TARGET = 1.05
+
+Make = Callable[[ModuleType], tuple[nnx.Module, tuple[jax.Array, ...]]]
+
+
+def normal(*shape: int) -> jax.Array:
+    return jnp.asarray(np.random.default_rng(0).normal(size=shape), jnp.float32)
+
+
+def perceptron(room: ModuleType) -> tuple[nnx.Module, tuple[jax.Array, ...]]:
+    """Dense layers with a norm between them."""
+    rngs = nnx.Rngs(0)
+    first, last = room.Linear(256, 1024, rngs=rngs), room.Linear(1024, 256, rngs=rngs)
+    return nnx.Sequential(first, room.LayerNorm(1024, rngs=rngs), nnx.relu, last), (normal(256, 256),)
+
+
+def pictures(room: ModuleType) -> tuple[nnx.Module, tuple[jax.Array, ...]]:
+    """Convolutions, normalised over the batch, and pooling."""
+    rngs = nnx.Rngs(0)
+
+    def pool(x: jax.Array) -> jax.Array:
+        return room.max_pool(x, (2, 2), (2, 2))
+
+    layers = [
+        room.Conv(3, 32, (3, 3), rngs=rngs),
+        room.BatchNorm(32, rngs=rngs),
+        nnx.relu,
+        pool,
+        room.Conv(32, 64, (3, 3), rngs=rngs),
+        room.GroupNorm(64, 8, rngs=rngs),
+        nnx.relu,
+        pool,
+    ]
+    return nnx.Sequential(*layers), (normal(16, 32, 32, 3),)
+
+
+class Block(nnx.Module):
+    """A block of a transformer."""
+
+    def __init__(self, room: ModuleType, width: int, heads: int) -> None:
+        rngs = nnx.Rngs(0)
+        self.embed = room.Embed(100, width, rngs=rngs)
+        self.norms = nnx.List([room.RMSNorm(width, rngs=rngs) for _ in range(2)])
+        self.attention = room.MultiHeadAttention(heads, width, decode=False, rngs=rngs)
+        self.up, self.down = room.Linear(width, 4 * width, rngs=rngs), room.Linear(4 * width, width, rngs=rngs)
+
+    def __call__(self, letters: jax.Array) -> jax.Array:
+        x = self.embed(letters)
+        x = x + self.attention(self.norms[0](x), is_causal=True)
+        x = x + self.down(nnx.gelu(self.up(self.norms[1](x))))
+        return self.embed.attend(x)
+
+
+def transformer(room: ModuleType) -> tuple[nnx.Module, tuple[jax.Array, ...]]:
+    """Embeddings, causal attention, and a network for each place."""
+    letters = jnp.asarray(np.random.default_rng(0).integers(0, 100, (16, 128)))
+    return Block(room, 128, 4), (letters,)
+
+
+MODELS: tuple[Make, ...] = (perceptron, pictures, transformer)
+
+
+def step_of(make: Make, room: ModuleType) -> Callable[[], Any]:
+    """A training step as a function without arguments, compiled."""
+    model, inputs = make(room)
+    adam = optax.adam(1e-3)
+    graph, params, others = nnx.split(model, nnx.Param, ...)
+
+    @jax.jit
+    def step(params: Any, others: Any, state: Any, *inputs: jax.Array) -> Any:
+        def loss(params: Any) -> Any:
+            called = nnx.merge(graph, params, jax.tree.map(lambda array: array, others))
+            return (called(*inputs) ** 2).mean(), nnx.state(called, nnx.Not(nnx.Param))
+
+        slope, others = jax.grad(loss, has_aux=True)(params)
+        updates, state = adam.update(slope, state)
+        return optax.apply_updates(params, updates), others, state
+
+    held = [params, others, adam.init(params)]
+
+    def run() -> None:
+        held[:] = jax.block_until_ready(step(*held, *inputs))
+
+    run()
+    return run
+
+
+def measure(make: Make, seconds: float) -> tuple[float, float, int]:
+    """Median seconds of a step in plain Flax, the median ratio of ours to it, and how many were compared."""
+    ours, flax = step_of(make, tcjax.nn), step_of(make, nnx)
+    times: list[tuple[float, float]] = []
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or len(times) < 5:
+        pair = []
+        # Each goes first every other time.
+        for run in (ours, flax) if len(times) % 2 else (flax, ours):
+            start = time.perf_counter()
+            run()
+            pair.append(time.perf_counter() - start)
+        times.append((pair[0], pair[1]) if len(times) % 2 else (pair[1], pair[0]))
+    ratio = float(np.median([mine / theirs for mine, theirs in times]))
+    return float(np.median([theirs for _, theirs in times])), ratio, len(times)
+
+
+def rows(seconds: float) -> Iterator[str]:
+    """A line for each model."""
+    for make in MODELS:
+        flax, ratio, count = measure(make, seconds)
+        mark = "" if ratio <= TARGET else f"  (the target is {TARGET})"
+        yield f"{make.__name__:12} {1e3 * flax:8.2f} ms in Flax   {ratio:5.2f} of that here, {count} steps each{mark}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=20.0, help="for each model (default: 20)")
+    for row in rows(parser.parse_args().seconds):
+        print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""Element types: arrays as a program declares them, and programs for another type."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ..runtime.fronts import Definition
+from ..runtime.kernel import Kernel
+from ..syntax import ast
+
+
+def promoted(kernel: Kernel, arrays: Mapping[str, Any], dtype: Any) -> dict[str, jax.Array]:
+    """The arguments as the program takes them.
+
+    Where it declares a float, arrays of other floats and of integers become that. All others that are floats become
+    `dtype`; None: the type that holds them all. Integers stay where nothing declares a float.
+    """
+    given = {name: jnp.asarray(array) for name, array in arrays.items()}
+    declared = {parameter.name: parameter.declared for parameter in kernel._front.parameters}
+    open_floats = [a for name, a in given.items() if declared[name] is None and _is_inexact(a.dtype)]
+    common = dtype if dtype is not None else jnp.result_type(*open_floats) if open_floats else None
+    for name, array in given.items():
+        wanted = declared[name]
+        if wanted is None:
+            given[name] = array.astype(common) if common is not None and _is_inexact(array.dtype) else array
+        elif _is_inexact(jnp.dtype(wanted)) and array.dtype != bool and not _loses(array.dtype, wanted):
+            given[name] = array.astype(jax.dtypes.canonicalize_dtype(wanted))
+    return given
+
+
+@lru_cache(maxsize=1024)
+def retyped(kernel: Kernel, dtype: str) -> Kernel:
+    """The same program with `dtype` wherever a parameter or an output is declared to be a float.
+
+    What calls other definitions, and what is written in SaC, stays as it is.
+    """
+    front = kernel._front
+    if not isinstance(front, Definition):
+        return kernel
+    definition = front.definition
+    parameters = None if definition.parameters is None else tuple(_as(p, dtype) for p in definition.parameters)
+    returns = tuple(_as(p, dtype) for p in definition.returns)
+    if (parameters, returns) == (definition.parameters, definition.returns):
+        return kernel
+    changed = replace(definition, parameters=parameters, returns=returns)
+    return Kernel(Definition(front.program, changed, front.options))
+
+
+def _as(parameter: ast.Parameter, dtype: str) -> ast.Parameter:
+    kind = parameter.type
+    if kind is None or not jnp.issubdtype(jnp.dtype(kind.scalar), jnp.floating):
+        return parameter
+    return replace(parameter, type=replace(kind, scalar=dtype))
+
+
+def _is_inexact(dtype: Any) -> bool:
+    return bool(jnp.issubdtype(dtype, jnp.inexact))
+
+
+def _loses(dtype: Any, wanted: str) -> bool:
+    """Whether a complex value would lose its imaginary part."""
+    return bool(jnp.issubdtype(dtype, jnp.complexfloating)) and not jnp.issubdtype(wanted, jnp.complexfloating)

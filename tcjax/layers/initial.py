@@ -1,0 +1,67 @@
+"""Initial values: initialisers see a parameter with its dimensions in the order of their roles."""
+
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from .roles import Dimension, Role
+
+Initializer = Callable[..., Any]
+
+# JAX's initialisers that ask which dimensions are summed over; they assume the last but one, and the last is kept.
+_BY_FANS = ("variance_scaling", "orthogonal")
+
+
+@dataclass(frozen=True, slots=True)
+class ByFans:
+    """An initialiser that is called with the shape ``(window..., in, out)``, whatever order a parameter has."""
+
+    init: Initializer
+
+    def __call__(self, key: Any, shape: Sequence[int], dtype: Any = jnp.float32) -> Any:
+        return self.init(key, shape, dtype)
+
+
+def draw(init: Initializer, key: Any, shape: tuple[int, ...], dtype: Any, dims: Sequence[Dimension]) -> jax.Array:
+    """The initial value of a parameter.
+
+    Initialisers that scale by the fan-in or fan-out get the right one: dimensions that the program sums over are
+    together one dimension, those that it keeps another, and windows stand before both, as in JAX's convolutions. Each
+    point of a batch is drawn by itself. Other initialisers are called with the shape.
+    """
+    if not _goes_by_fans(init):
+        return init(key, shape, dtype)
+    order = sorted(range(len(shape)), key=lambda number: (_ORDER[dims[number].role], number))
+    batch, windows, summed, kept = (
+        [shape[number] for number in order if dims[number].role is role]
+        for role in (Role.BATCH, Role.WINDOW, Role.IN, Role.OUT)
+    )
+    seen = (*windows, math.prod(summed), math.prod(kept))
+    if batch:
+        keys = jax.random.split(key, math.prod(batch))
+        value = jax.vmap(lambda one: init(one, seen, dtype))(keys)
+    else:
+        value = init(key, seen, dtype)
+    value = jnp.reshape(value, [shape[number] for number in order])
+    return jnp.transpose(value, [order.index(number) for number in range(len(shape))])
+
+
+_ORDER = {role: number for number, role in enumerate((Role.BATCH, Role.WINDOW, Role.IN, Role.OUT))}
+
+
+def _goes_by_fans(init: Initializer) -> bool:
+    if isinstance(init, ByFans):
+        return True
+    inner = inspect.unwrap(init) if callable(init) else init
+    module, name = getattr(inner, "__module__", "") or "", getattr(inner, "__qualname__", "")
+    if not module.startswith("jax.") or not name.startswith(tuple(f"{family}." for family in _BY_FANS)):
+        return False
+    # Who names axes means those of the parameter as it is.
+    given = inspect.getclosurevars(inner).nonlocals
+    named = {"in_axis": -2, "out_axis": -1, "batch_axis": (), "column_axis": -1}
+    return all(given.get(axis, usual) == usual for axis, usual in named.items())

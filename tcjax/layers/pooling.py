@@ -1,0 +1,34 @@
+"""Flax's pooling functions as comprehensions; both of its interfaces have the same ones."""
+
+from collections.abc import Sequence
+
+import jax
+
+from . import programs
+from .programs.windows import Padding
+
+
+def max_pool(
+    inputs: jax.Array, window_shape: Sequence[int], strides: Sequence[int] | None = None, padding: Padding = "VALID"
+) -> jax.Array:
+    """The maximum over windows of inputs ``(.., spatial.., channels)``; what pads takes no part."""
+    return programs.pooling(inputs, "max", window_shape, strides, padding)
+
+
+def min_pool(
+    inputs: jax.Array, window_shape: Sequence[int], strides: Sequence[int] | None = None, padding: Padding = "VALID"
+) -> jax.Array:
+    """The minimum over windows of inputs ``(.., spatial.., channels)``; what pads takes no part."""
+    return programs.pooling(inputs, "min", window_shape, strides, padding)
+
+
+def avg_pool(
+    inputs: jax.Array,
+    window_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Padding = "VALID",
+    count_include_pad: bool = True,
+) -> jax.Array:
+    """The mean over windows of inputs ``(.., spatial.., channels)``; padding counts as zeros, or not at all."""
+    reducer = "average" if count_include_pad else "mean"
+    return programs.pooling(inputs, reducer, window_shape, strides, padding)

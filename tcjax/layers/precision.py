@@ -1,0 +1,30 @@
+"""The precision of products, as Flax's layers take it."""
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import jax
+
+from ..diagnostics import Code, CompileError
+
+
+def precision_name(precision: Any) -> str | None:
+    """`jax.lax.Precision` or a name, as `jax.default_matmul_precision` takes it.
+
+    Raises `CompileError` (TC0308) for anything else.
+    """
+    if precision is None or isinstance(precision, str):
+        return precision
+    if isinstance(precision, jax.lax.Precision):
+        return precision.name.lower()
+    raise CompileError(
+        Code.BAD_OPTION,
+        f"precision={precision!r:.60} is not an option",
+        help="precision is None, a jax.lax.Precision, or a name that jax.default_matmul_precision takes",
+    )
+
+
+def at_precision(precision: Any) -> AbstractContextManager[Any]:
+    """Products that are traced inside have this precision; None: what JAX is set to."""
+    name = precision_name(precision)
+    return nullcontext() if name is None else jax.default_matmul_precision(name)

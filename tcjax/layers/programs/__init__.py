@@ -1,0 +1,27 @@
+"""The programs of the ready layers, as functions of arrays; each family of layers is a file."""
+
+from .attention import appended, attention, dropout
+from .dense import bilinear, dense, dot_general
+from .embedding import attended, embedded
+from .experts import experts
+from .normalization import axes_of, moments, normalized, running
+from .windows import convolution, per_axis, pooling
+
+__all__ = [
+    "appended",
+    "attended",
+    "attention",
+    "axes_of",
+    "bilinear",
+    "convolution",
+    "dense",
+    "dot_general",
+    "dropout",
+    "embedded",
+    "experts",
+    "moments",
+    "normalized",
+    "per_axis",
+    "pooling",
+    "running",
+]

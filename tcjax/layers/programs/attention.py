@@ -1,0 +1,127 @@
+"""Dot-product attention: masks, biases, groups of queries that share keys, and a cache of keys and values."""
+
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ...runtime.kernel import Kernel
+from ..precision import at_precision
+from .notation import at, definition, names
+
+# How an operand of the weights ``(.., heads, queries, keys)`` is laid out: whether each of its axes is one long.
+Broadcast = tuple[bool, ...]
+
+
+def attention(
+    query: jax.Array,
+    key: jax.Array,
+    value: jax.Array,
+    bias: jax.Array | None = None,
+    mask: jax.Array | None = None,
+    *,
+    kept: jax.Array | None = None,
+    is_causal: bool = False,
+    precision: Any = None,
+) -> jax.Array:
+    """The mean of values ``(.., keys, heads, V)``, weighted by the softmax of products of queries and keys.
+
+    `query` is ``(.., queries, heads, D)``; `bias` is added to the scaled products ``(.., heads, queries, keys)``,
+    `mask` is true where a key counts, `kept` multiplies the weights; axes of length 1 are repeated. With fewer heads of
+    keys than of queries, consecutive heads share one. Where no key counts, all count alike.
+    """
+    lead, heads, shared = query.ndim - 3, query.shape[-2], key.shape[-2]
+    if heads % shared:
+        raise ValueError(f"{heads} heads of queries cannot share {shared} heads of keys in equal groups.")
+    query = query.reshape(*query.shape[:-2], shared, heads // shared, query.shape[-1])
+    extra = {"bias": bias, "mask": None if mask is None else mask.astype(bool), "kept": kept}
+    given = {name: _grouped(array, lead, shared) for name, array in extra.items() if array is not None}
+    patterns = tuple((name, tuple(extent == 1 for extent in array.shape)) for name, array in given.items())
+    wide = str(jnp.promote_types(query.dtype, jnp.float32))
+    lowest = 0.7 * float(jnp.finfo(wide).min)
+    scale = query.shape[-1] ** -0.5
+    program = attention_program(lead, patterns, is_causal, wide, str(query.dtype), lowest, scale)
+    with at_precision(precision):
+        found = program(query, key, value, *given.values())
+    return found.reshape(*found.shape[:-3], heads, found.shape[-1])
+
+
+def dropout(
+    query: jax.Array, key: jax.Array, broadcast: bool, rng: jax.Array | None, rate: float, deterministic: bool
+) -> jax.Array | None:
+    """What multiplies the weights ``(.., heads, queries, keys)``: zero or ``1 / (1 - rate)``; None for no dropout.
+
+    With `broadcast` it is the same for every head and every example, as Flax draws it.
+    """
+    if rate == 0.0 or deterministic:
+        return None
+    if rng is None:
+        raise ValueError("dropout_rng is required when dropout_rate > 0 and deterministic=False.")
+    lead = (1,) * (key.ndim - 2) if broadcast else (*query.shape[:-3], query.shape[-2])
+    keep = jax.random.bernoulli(rng, 1.0 - rate, (*lead, query.shape[-3], key.shape[-3]))
+    return keep.astype(query.dtype) / jnp.asarray(1.0 - rate, query.dtype)
+
+
+def _grouped(array: jax.Array, lead: int, shared: int) -> jax.Array:
+    """``(.., heads, queries, keys)`` with two axes for heads, and all leading axes."""
+    array = array.reshape((1,) * (lead + 3 - array.ndim) + array.shape)
+    heads = array.shape[-3]
+    split = (1, 1) if heads == 1 else (shared, heads // shared)
+    return array.reshape(*array.shape[:-3], *split, *array.shape[-2:])
+
+
+@lru_cache(maxsize=1024)
+def attention_program(
+    lead: int,
+    patterns: tuple[tuple[str, Broadcast], ...],
+    is_causal: bool,
+    wide: str,
+    dtype: str,
+    lowest: float,
+    scale: float,
+) -> Kernel:
+    """Attention behind so many leading axes. The softmax is computed in `wide`, as are the products that go into it."""
+    batch = names("a", lead)
+    every = [*batch, "h", "g", "q", "k"]
+    reads = {
+        name: at(name, *("0" if single else index for single, index in zip(pattern, every, strict=True)))
+        for name, pattern in patterns
+    }
+    query, key, value = (
+        at("Q", *batch, "q", "h", "g", "d"),
+        at("K", *batch, "k", "h", "d"),
+        at("V", *batch, "k", "h", "e"),
+    )
+    score, norm, weight = at("score", *every), at("norm", *every[:-1]), at("weight", *every)
+    y = at("y", *batch, "q", "h", "g", "e")
+    scaled = f"{score} * {scale!r}" + (f" + {reads['bias']}" if "bias" in reads else "")
+    counts = [*(["k <= q"] if is_causal else []), *([reads["mask"]] if "mask" in reads else [])]
+    if counts:
+        scaled = f"({' && '.join(counts)} ? {scaled} : {lowest!r})"
+    dropped = f" * {reads['kept']}" if "kept" in reads else ""
+    statements = [
+        f"{score} = sum[d]({wide}({query}) * {wide}({key}))",
+        f"{score} = {scaled}",
+        f"{norm} = logsumexp[k]({score})",
+        f"{weight} = {dtype}(exp({score} - {norm})){dropped}",
+        f"{y} +=! {weight} * {value}",
+    ]
+    if "mask" in reads:
+        # Where no key counts, the norm is too large for the logarithm of their number to show in it.
+        statements.append(f"{y} = {y} / {dtype}(sum[k](exp({score} - {norm})))")
+    return definition("attention", ("Q", "K", "V", *reads), ("y",), statements)
+
+
+def appended(cache: jax.Array, new: jax.Array, position: jax.Array) -> jax.Array:
+    """A cache ``(.., length, heads, D)`` with the one new entry ``(.., 1, heads, D)`` at a position."""
+    return append_program(cache.ndim - 3)(cache, new.astype(cache.dtype), position)
+
+
+@lru_cache(maxsize=16)
+def append_program(lead: int) -> Kernel:
+    """A cache behind so many leading axes, with a new entry."""
+    batch = names("a", lead)
+    old, one = at("cache", *batch, "k", "h", "d"), at("fresh", *batch, "0", "h", "d")
+    statement = f"{at('y', *batch, 'k', 'h', 'd')} = k == position ? {one} : {old}"
+    return definition("append", ("cache", "fresh", "position"), ("y",), [statement])

@@ -1,0 +1,89 @@
+"""Products with a matrix: dense layers, dense layers over several axes, bilinear layers."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import jax
+
+from ...runtime.kernel import Kernel
+from ..precision import at_precision
+from .notation import at, definition, names
+
+
+def dense(
+    inputs: jax.Array, kernel: jax.Array, bias: jax.Array | None, axes: Sequence[int] = (-1,), precision: Any = None
+) -> jax.Array:
+    """``y(.., o..) = sum over axes of inputs(..) * kernel(axes.., o..) + bias(o..)``, the kept axes first."""
+    contracted = tuple(sorted(axis % inputs.ndim for axis in axes))
+    program = dense_program(inputs.ndim, contracted, kernel.ndim - len(contracted), bias is not None)
+    with at_precision(precision):
+        return program(inputs, kernel) if bias is None else program(inputs, kernel, bias)
+
+
+@lru_cache(maxsize=1024)
+def dense_program(rank: int, axes: tuple[int, ...], features: int, has_bias: bool) -> Kernel:
+    """A dense layer for inputs of a rank, summed over `axes`, with so many axes of features."""
+    kept, summed, out = names("a", rank - len(axes)), names("i", len(axes)), names("o", features)
+    order = iter(kept)
+    read = [summed[axes.index(axis)] if axis in axes else next(order) for axis in range(rank)]
+    y = at("y", *kept, *out)
+    statements = [f"{y} +=! {at('x', *read)} * {at('w', *summed, *out)}"]
+    if has_bias:
+        statements.append(f"{y} = {y} + {at('b', *out)}")
+    return definition("dense", ("x", "w", "b")[: 3 if has_bias else 2], ("y",), statements)
+
+
+def bilinear(
+    left: jax.Array, right: jax.Array, kernel: jax.Array, bias: jax.Array | None, precision: Any = None
+) -> jax.Array:
+    """``y(.., o) = sum[i, j](left(.., i) * kernel(i, j, o) * right(.., j)) + bias(o)``."""
+    program = bilinear_program(left.ndim - 1, bias is not None)
+    with at_precision(precision):
+        return program(left, right, kernel) if bias is None else program(left, right, kernel, bias)
+
+
+@lru_cache(maxsize=256)
+def bilinear_program(lead: int, has_bias: bool) -> Kernel:
+    """A bilinear layer for inputs with so many axes before the last."""
+    kept = names("a", lead)
+    y = at("y", *kept, "o")
+    statements = [f"{y} +=! {at('l', *kept, 'i')} * w(i, j, o) * {at('r', *kept, 'j')}"]
+    if has_bias:
+        statements.append(f"{y} = {y} + b(o)")
+    return definition("bilinear", ("l", "r", "w", "b")[: 4 if has_bias else 3], ("y",), statements)
+
+
+def dot_general(
+    left: jax.Array,
+    right: jax.Array,
+    dimension_numbers: Any,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> jax.Array:
+    """`jax.lax.dot_general` as a comprehension, for layers that take one; a type or a sharding is left to JAX."""
+    if preferred_element_type is not None or out_sharding is not None:
+        given = {"preferred_element_type": preferred_element_type, "out_sharding": out_sharding}
+        return jax.lax.dot_general(left, right, dimension_numbers, precision, **given)
+    pairs = tuple(tuple(tuple(axes) for axes in part) for part in dimension_numbers)
+    with at_precision(precision):
+        return dot_program(left.ndim, right.ndim, pairs)(left, right)
+
+
+@lru_cache(maxsize=1024)
+def dot_program(left: int, right: int, pairs: tuple[tuple[tuple[int, ...], ...], ...]) -> Kernel:
+    """A product of arrays of these ranks; `pairs` are contracted axes and batch axes, of both sides each."""
+    (left_summed, right_summed), (left_batch, right_batch) = pairs
+    batch, summed = names("b", len(left_batch)), names("i", len(left_summed))
+
+    def indices(rank: int, own: str, contracted: tuple[int, ...], shared: tuple[int, ...]) -> list[str]:
+        known = dict(zip((*contracted, *shared), (*summed, *batch), strict=True))
+        return [known.get(axis, f"{own}{axis}") for axis in range(rank)]
+
+    x = indices(left, "m", left_summed, left_batch)
+    w = indices(right, "n", right_summed, right_batch)
+    kept = [index for index in (*x, *w) if index not in batch and index not in summed]
+    statement = f"{at('y', *batch, *kept)} +=! {at('x', *x)} * {at('w', *w)}"
+    return definition("dot_general", ("x", "w"), ("y",), [statement])

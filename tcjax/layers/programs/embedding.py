@@ -1,0 +1,41 @@
+"""Embeddings: rows of a table, and products with all of them."""
+
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ...runtime.kernel import Kernel
+from ..precision import at_precision
+from .notation import at, definition, names
+
+
+def embedded(table: jax.Array, ids: jax.Array) -> jax.Array:
+    """The rows of ``(count, features)`` at `ids`: from the end for negative ones, NaN outside of the table."""
+    return embedding_program(ids.ndim, bool(jnp.issubdtype(table.dtype, jnp.inexact)))(table, ids.astype(jnp.int32))
+
+
+@lru_cache(maxsize=64)
+def embedding_program(rank: int, has_nan: bool) -> Kernel:
+    """Rows of a table at ids of a rank."""
+    kept = names("a", rank)
+    number = at("ids", *kept)
+    row = f"table(({number} < 0 ? {number} + table.0 : {number}), d)"
+    outside = " : 0.0 / 0.0" if has_nan else " : 0"
+    value = f"{number} >= -table.0 && {number} < table.0 ? {row}{outside}"
+    return definition("embedding", ("table", "ids"), ("y",), [f"{at('y', *kept, 'd')} = {value}"])
+
+
+def attended(query: jax.Array, table: jax.Array, precision: Any = None) -> jax.Array:
+    """The product of each query with each row."""
+    with at_precision(precision):
+        return attend_program(query.ndim - 1)(query, table)
+
+
+@lru_cache(maxsize=64)
+def attend_program(lead: int) -> Kernel:
+    """Products of queries, behind so many leading axes, with rows of a table."""
+    kept = names("a", lead)
+    statement = f"{at('y', *kept, 'n')} +=! {at('query', *kept, 'd')} * table(n, d)"
+    return definition("attend", ("query", "table"), ("y",), [statement])

@@ -1,0 +1,167 @@
+"""Windows that slide over spatial axes: convolutions and pooling, with Flax's ways to pad."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+import jax
+from jax import lax
+
+from ...runtime.kernel import Kernel
+from ..precision import at_precision
+from .notation import at, definition, names, where
+
+Padding = str | int | Sequence[int | tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A window along one axis of length `extent`: `size` taps that are `dilation` apart, every `stride` elements.
+
+    `low` and `high` elements are added at the ends: zeros (or what a reduction ignores), or those of the other end
+    where the axis `wraps`.
+    """
+
+    extent: int
+    size: int
+    stride: int
+    dilation: int
+    low: int
+    high: int
+    wraps: bool = False
+
+    @property
+    def outputs(self) -> int:
+        """How many places the window has."""
+        return max(0, (self.extent + self.low + self.high - (self.size - 1) * self.dilation - 1) // self.stride + 1)
+
+    def place(self, output: str, tap: str) -> str:
+        """Where a tap reads."""
+        first = _times(self.stride, output) + " + " + _times(self.dilation, tap)
+        place = f"{first} - {self.low}" if self.low else first
+        return f"({place}) % {self.extent}" if self.wraps else place
+
+    def guards(self, output: str, tap: str) -> list[str]:
+        """The conditions for reading inside of the array."""
+        if self.wraps:
+            return []
+        low = [f"{self.place(output, tap)} >= 0"] if self.low else []
+        high = [f"{self.place(output, tap)} < {self.extent}"] if self.high else []
+        return low + high
+
+
+def windows_of(
+    shape: Sequence[int], sizes: Sequence[int], strides: Sequence[int], dilations: Sequence[int], padding: Padding
+) -> tuple[Window, ...]:
+    """A window for each spatial axis. Raises `ValueError` for a padding that Flax does not have."""
+    reach = [(size - 1) * dilation + 1 for size, dilation in zip(sizes, dilations, strict=True)]
+    if padding == "CIRCULAR":
+        pads = [((length - 1) // 2, length // 2) for length in reach]
+    elif padding == "CAUSAL":
+        if len(sizes) != 1:
+            raise ValueError("Causal padding is only implemented for 1D convolutions.")
+        pads = [(reach[0] - 1, 0)]
+    elif isinstance(padding, str):
+        pads = lax.padtype_to_pads(shape, reach, strides, padding)
+    else:
+        listed = [padding] * len(sizes) if isinstance(padding, int) else list(padding)
+        pads = [(pad, pad) if isinstance(pad, int) else (pad[0], pad[1]) for pad in listed]
+        if len(pads) != len(sizes):
+            raise ValueError(f"Invalid padding format: {padding}, should have a pair for each of {len(sizes)} axes.")
+    return tuple(
+        Window(extent, size, stride, dilation, low, high, padding == "CIRCULAR")
+        for extent, size, stride, dilation, (low, high) in zip(shape, sizes, strides, dilations, pads, strict=True)
+    )
+
+
+def convolution(
+    inputs: jax.Array,
+    kernel: jax.Array,
+    bias: jax.Array | None,
+    *,
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    padding: Padding,
+    groups: int = 1,
+    precision: Any = None,
+) -> jax.Array:
+    """Inputs ``(.., spatial.., channels)`` with a kernel ``(spatial.., channels / groups, features)``."""
+    rank = kernel.ndim - 2
+    lead = inputs.ndim - rank - 1
+    windows = windows_of(inputs.shape[lead:-1], kernel.shape[:rank], strides, dilations, padding)
+    if groups > 1:
+        inputs = inputs.reshape(*inputs.shape[:-1], groups, inputs.shape[-1] // groups)
+        kernel = kernel.reshape(*kernel.shape[:-1], groups, kernel.shape[-1] // groups)
+        bias = None if bias is None else bias.reshape(groups, -1)
+    program = convolution_program(lead, windows, groups > 1, bias is not None)
+    with at_precision(precision):
+        y = program(inputs, kernel) if bias is None else program(inputs, kernel, bias)
+    return y.reshape(*y.shape[:-2], -1) if groups > 1 else y
+
+
+@lru_cache(maxsize=1024)
+def convolution_program(lead: int, windows: tuple[Window, ...], grouped: bool, has_bias: bool) -> Kernel:
+    """A convolution with these windows behind so many leading axes; a group has an axis of its own."""
+    kept, out, taps = names("a", lead), names("h", len(windows)), names("k", len(windows))
+    group = ["g"] if grouped else []
+    y = at("y", *kept, *out, *group, "o")
+    x = at("x", *kept, *_places(windows), *group, "c")
+    w = at("w", *taps, "c", *group, "o")
+    statements = [f"{y} +=! {x} * {w}{where(_clauses(windows))}"]
+    if has_bias:
+        statements.append(f"{y} = {y} + {at('b', *group, 'o')}")
+    return definition("convolution", ("x", "w", "b")[: 3 if has_bias else 2], ("y",), statements)
+
+
+def pooling(
+    inputs: jax.Array, reducer: str, sizes: Sequence[int], strides: Sequence[int] | None, padding: Padding
+) -> jax.Array:
+    """``min``, ``max``, ``sum``, ``mean`` or ``average`` over windows of inputs ``(.., spatial.., channels)``.
+
+    What pads takes no part: a mean is over the elements inside, an average is the sum divided by the window's size.
+    """
+    lead = inputs.ndim - len(sizes) - 1
+    ones = (1,) * len(sizes)
+    windows = windows_of(inputs.shape[lead:-1], sizes, strides or ones, ones, padding)
+    return pooling_program(lead, windows, reducer)(inputs)
+
+
+@lru_cache(maxsize=1024)
+def pooling_program(lead: int, windows: tuple[Window, ...], reducer: str) -> Kernel:
+    """A reduction over these windows, behind so many leading axes."""
+    kept, out, taps = names("a", lead), names("h", len(windows)), names("k", len(windows))
+    y, x = at("y", *kept, *out, "c"), at("x", *kept, *_places(windows), "c")
+    clauses = [f"{tap} in 0:{window.size}" for tap, window in zip(taps, windows, strict=True)]
+    operator = {"sum": "+", "mean": "+", "average": "+"}.get(reducer, f" {reducer}")
+    statements = [f"{y}{operator}=! {x}{where([*clauses, *_clauses(windows)])}"]
+    guards = _guards(windows)
+    if reducer == "mean" and guards:
+        statements.append(f"{y} = {y} / sum[{', '.join(clauses)} where {', '.join(guards)}](1.0)")
+    elif reducer in ("mean", "average"):
+        statements.append(f"{y} = {y} / {prod(window.size for window in windows)}")
+    return definition("pooling", ("x",), ("y",), statements)
+
+
+def _places(windows: Sequence[Window]) -> list[str]:
+    return [window.place(f"h{axis}", f"k{axis}") for axis, window in enumerate(windows)]
+
+
+def _clauses(windows: Sequence[Window]) -> list[str]:
+    """Ranges where padding makes more places than there are whole windows, and guards."""
+    ranges = [f"h{axis} in 0:{window.outputs}" for axis, window in enumerate(windows) if window.low or window.high]
+    return ranges + _guards(windows)
+
+
+def _guards(windows: Sequence[Window]) -> list[str]:
+    return [guard for axis, window in enumerate(windows) for guard in window.guards(f"h{axis}", f"k{axis}")]
+
+
+def _times(factor: int, index: str) -> str:
+    return index if factor == 1 else f"{factor}*{index}"
+
+
+def per_axis(given: int | Sequence[int] | None, rank: int) -> tuple[int, ...]:
+    """A number for each axis, from one for all, or None for 1."""
+    return (1 if given is None else given,) * rank if given is None or isinstance(given, int) else tuple(given)

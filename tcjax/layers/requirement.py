@@ -1,0 +1,9 @@
+"""Whether Flax is there, and what to do where it is not."""
+
+from importlib.util import find_spec
+
+
+def require_flax(room: str) -> None:
+    """Raises `ImportError` with one line of advice where Flax is not installed."""
+    if find_spec("flax") is None:
+        raise ImportError(f"{room} needs Flax, which is not installed: pip install 'tcjax[flax]'", name="flax")

@@ -1,0 +1,26 @@
+"""Layers for flax.linen: any comprehension with parameters, and Flax's layers as comprehensions."""
+
+from ..layers.requirement import require_flax
+
+require_flax("tcjax.linen")
+
+from ..layers.pooling import avg_pool, max_pool, min_pool  # noqa: E402
+from .attention import MultiHeadDotProductAttention, dot_product_attention  # noqa: E402
+from .comprehensions import Comprehension  # noqa: E402
+from .dense import Conv, Dense, DenseGeneral, Embed  # noqa: E402
+from .normalization import LayerNorm, RMSNorm  # noqa: E402
+
+__all__ = [
+    "Comprehension",
+    "Conv",
+    "Dense",
+    "DenseGeneral",
+    "Embed",
+    "LayerNorm",
+    "MultiHeadDotProductAttention",
+    "RMSNorm",
+    "avg_pool",
+    "dot_product_attention",
+    "max_pool",
+    "min_pool",
+]

@@ -1,0 +1,68 @@
+"""`nn.Dense`, `nn.DenseGeneral`, `nn.Conv` and `nn.Embed` as comprehensions."""
+
+from typing import Any
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+from ..layers import programs
+
+
+class Dense(nn.Dense):
+    """`nn.Dense`: ``y(.., o) = sum[i](x(.., i) * kernel(i, o)) + bias(o)``."""
+
+    @nn.compact
+    def __call__(self, inputs: jax.Array) -> jax.Array:
+        if self.dot_general is not None or self.dot_general_cls is not None:
+            return super().__call__(inputs)
+        kernel = self.param("kernel", self.kernel_init, (inputs.shape[-1], self.features), self.param_dtype)
+        bias = self.param("bias", self.bias_init, (self.features,), self.param_dtype) if self.use_bias else None
+        given: Any = self.promote_dtype(inputs, kernel, bias, dtype=self.dtype)
+        return programs.dense(*given, precision=self.precision)
+
+
+class DenseGeneral(nn.DenseGeneral):
+    """`nn.DenseGeneral`, whose product is a comprehension: a dense layer over any axes."""
+
+    dot_general: Any = programs.dot_general
+
+
+class Conv(nn.Conv):
+    """`nn.Conv`: ``y(.., h, o) = sum[k, c](x(.., s*h + d*k - low, c) * kernel(k, c, o)) + bias(o)``."""
+
+    @nn.compact
+    def __call__(self, inputs: jax.Array) -> jax.Array:
+        sizes = (self.kernel_size,) if isinstance(self.kernel_size, int) else tuple(self.kernel_size)
+        rank = len(sizes)
+        others = (self.conv_general_dilated, self.conv_general_dilated_cls, self.mask)
+        unusual = self.padding == "REFLECT" or any(n != 1 for n in programs.per_axis(self.input_dilation, rank))
+        if unusual or any(other is not None for other in others):
+            return super().__call__(inputs)
+        shape = (*sizes, inputs.shape[-1] // self.feature_group_count, self.features)
+        kernel = self.param("kernel", self.kernel_init, shape, self.param_dtype)
+        bias = self.param("bias", self.bias_init, (self.features,), self.param_dtype) if self.use_bias else None
+        given: Any = self.promote_dtype(inputs, kernel, bias, dtype=self.dtype)
+        return programs.convolution(
+            *given,
+            strides=programs.per_axis(self.strides, rank),
+            dilations=programs.per_axis(self.kernel_dilation, rank),
+            padding=self.padding,
+            groups=self.feature_group_count,
+            precision=self.precision,
+        )
+
+
+class Embed(nn.Embed):
+    """`nn.Embed`: ``y(.., d) = embedding(ids(..), d)``."""
+
+    def __call__(self, inputs: jax.Array) -> jax.Array:
+        if self.num_embeddings == 1 or not jnp.issubdtype(inputs.dtype, jnp.integer):
+            return super().__call__(inputs)
+        table: Any = self.promote_dtype(self.embedding, dtype=self.dtype, inexact=False)
+        return programs.embedded(table[0], inputs)
+
+    def attend(self, query: jax.Array) -> jax.Array:
+        """The product of each query with each embedding."""
+        given: Any = self.promote_dtype(query, self.embedding, dtype=self.dtype)
+        return programs.attended(*given)

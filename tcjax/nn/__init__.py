@@ -1,0 +1,34 @@
+"""Layers for flax.nnx: any comprehension with parameters, and Flax's layers as comprehensions."""
+
+from ..layers.requirement import require_flax
+
+require_flax("tcjax.nn")
+
+from ..layers.pooling import avg_pool, max_pool, min_pool  # noqa: E402
+from . import initializers  # noqa: E402
+from .attention import MultiHeadAttention, dot_product_attention  # noqa: E402
+from .comprehensions import Comprehension  # noqa: E402
+from .convolution import Conv  # noqa: E402
+from .experts import MixtureOfExperts  # noqa: E402
+from .linear import Bilinear, Embed, Linear, LinearGeneral  # noqa: E402
+from .normalization import BatchNorm, GroupNorm, LayerNorm, RMSNorm  # noqa: E402
+
+__all__ = [
+    "BatchNorm",
+    "Bilinear",
+    "Comprehension",
+    "Conv",
+    "Embed",
+    "GroupNorm",
+    "LayerNorm",
+    "Linear",
+    "LinearGeneral",
+    "MixtureOfExperts",
+    "MultiHeadAttention",
+    "RMSNorm",
+    "avg_pool",
+    "dot_product_attention",
+    "initializers",
+    "max_pool",
+    "min_pool",
+]

@@ -1,0 +1,53 @@
+"""`nnx.dot_product_attention` and `nnx.MultiHeadAttention` as comprehensions."""
+
+from typing import Any
+
+import jax
+from flax import nnx
+from flax.nnx.nn import dtypes
+
+from ..layers import programs
+from .linear import LinearGeneral
+from .normalization import LayerNorm
+
+
+def dot_product_attention(
+    query: jax.Array,
+    key: jax.Array,
+    value: jax.Array,
+    bias: jax.Array | None = None,
+    mask: jax.Array | None = None,
+    broadcast_dropout: bool = True,
+    dropout_rng: jax.Array | None = None,
+    dropout_rate: float = 0.0,
+    deterministic: bool = False,
+    dtype: Any = None,
+    precision: Any = None,
+    module: nnx.Module | None = None,
+    promote_dtype: Any = dtypes.promote_dtype,
+    is_causal: bool = False,
+) -> jax.Array:
+    """`nnx.dot_product_attention`: the mean of values, weighted by the softmax of products of queries and keys.
+
+    Where a `module` asks for the weights, Flax computes them.
+    """
+    dropout = (broadcast_dropout, dropout_rng, dropout_rate, deterministic)
+    if module is not None:
+        given = (query, key, value, bias, mask, *dropout, dtype, precision, module, promote_dtype)
+        return nnx.dot_product_attention(*given, is_causal)
+    query, key, value = promote_dtype((query, key, value), dtype=dtype)
+    kept = programs.dropout(query, key, *dropout)
+    return programs.attention(query, key, value, bias, mask, kept=kept, is_causal=is_causal, precision=precision)
+
+
+class MultiHeadAttention(nnx.MultiHeadAttention):
+    """`nnx.MultiHeadAttention` with its projections, its attention and its cache as comprehensions."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"attention_fn": dot_product_attention, **kwargs})
+        # Flax makes the parts; ours have the same attributes and other methods.
+        for projection in (self.query, self.key, self.value, self.out):
+            projection.__class__ = LinearGeneral
+        for norm in (self.query_ln, self.key_ln):
+            if norm is not None:
+                norm.__class__ = LayerNorm

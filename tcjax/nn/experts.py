@@ -1,0 +1,75 @@
+"""A mixture of experts as a comprehension."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+from flax.nnx.nn import dtypes
+from flax.nnx.nn.linear import default_bias_init, default_kernel_init
+
+from ..layers import programs, recipe
+from .comprehensions import initial_value
+
+# The networks as they use their parameters: what the initialisers see as fan-in and fan-out of one expert.
+_NETWORKS = """
+def networks(x, up, down) -> (y) {
+  hidden(t, e, f) +=! x(t, e, d) * up(e, d, f)
+  y(t, e, o) +=! hidden(t, e, f) * down(e, f, o)
+}"""
+
+
+class MixtureOfExperts(nnx.Module):
+    """Two-layer networks of which each input goes to the `top_k` that a gate likes best.
+
+    The result is the sum of their outputs, weighted by the softmax of what the gate says of these `top_k`. All
+    experts are computed, and those that were not chosen have the weight zero. `activation` is a builtin's name.
+    """
+
+    def __init__(
+        self,
+        num_experts: int,
+        in_features: int,
+        hidden_features: int,
+        out_features: int | None = None,
+        *,
+        top_k: int = 2,
+        activation: str = "relu",
+        dtype: Any = None,
+        param_dtype: Any = jnp.float32,
+        precision: Any = None,
+        kernel_init: nnx.Initializer = default_kernel_init,
+        bias_init: nnx.Initializer = default_bias_init,
+        rngs: nnx.Rngs,
+    ) -> None:
+        if not 1 <= top_k <= num_experts:
+            raise ValueError(f"top_k is {top_k}, but there are {num_experts} experts")
+        out_features = in_features if out_features is None else out_features
+        own = recipe(_NETWORKS, {"up": kernel_init, "down": kernel_init})
+
+        def network(name: str, *shape: int) -> nnx.Param[jax.Array]:
+            value = initial_value(own, name, kernel_init, rngs.params(), (num_experts, *shape), param_dtype)
+            return nnx.Param(value)
+
+        self.gate = nnx.Param(kernel_init(rngs.params(), (in_features, num_experts), param_dtype))
+        self.up = network("up", in_features, hidden_features)
+        self.up_bias = nnx.Param(bias_init(rngs.params(), (num_experts, hidden_features), param_dtype))
+        self.down = network("down", hidden_features, out_features)
+        self.down_bias = nnx.Param(bias_init(rngs.params(), (num_experts, out_features), param_dtype))
+        self.top_k = top_k
+        self.activation = activation
+        self.dtype = dtype
+        self.precision = precision
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        """The outputs ``(.., out_features)`` for inputs ``(.., in_features)``."""
+        return self._outputs_and_shares(x)[0]
+
+    def shares(self, x: jax.Array) -> jax.Array:
+        """The weight of each expert ``(.., num_experts)``: what a term that balances their load needs."""
+        return self._outputs_and_shares(x)[1]
+
+    def _outputs_and_shares(self, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        own = (self.gate, self.up, self.up_bias, self.down, self.down_bias)
+        given = dtypes.promote_dtype((x, *(param[...] for param in own)), dtype=self.dtype)
+        return programs.experts(*given, chosen=self.top_k, activation=self.activation, precision=self.precision)

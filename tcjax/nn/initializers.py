@@ -1,0 +1,44 @@
+"""Initialisers that scale by the fans that a program has.
+
+Those of JAX and Flax that scale a variance (`lecun_normal`, `he_uniform`, ...) do so already when they are passed to a
+layer of tcjax without axes; here they stand beside `by_fans`, which does it for an initialiser of one's own.
+"""
+
+from flax.nnx.nn.initializers import (
+    glorot_normal,
+    glorot_uniform,
+    he_normal,
+    he_uniform,
+    lecun_normal,
+    lecun_uniform,
+    normal,
+    ones,
+    orthogonal,
+    uniform,
+    variance_scaling,
+    zeros,
+)
+
+from ..layers import ByFans, Initializer
+
+
+def by_fans(init: Initializer) -> Initializer:
+    """The initialiser, called with the shape ``(windows.., fan in, fan out)`` whatever order a parameter has."""
+    return ByFans(init)
+
+
+__all__ = [
+    "by_fans",
+    "glorot_normal",
+    "glorot_uniform",
+    "he_normal",
+    "he_uniform",
+    "lecun_normal",
+    "lecun_uniform",
+    "normal",
+    "ones",
+    "orthogonal",
+    "uniform",
+    "variance_scaling",
+    "zeros",
+]
