@@ -3,6 +3,7 @@
 from .. import ir
 from ..diagnostics import Code, CompileError
 from ..syntax import tc
+from .depth import within_depth
 from .fronts import Definition, Front
 
 
@@ -17,7 +18,7 @@ def written(front: Front, dialect: str, function: ir.Function | None) -> str:
     own = "sac" if not isinstance(front, Definition) else None
     if dialect == own:
         return front.text()
-    if isinstance(front, Definition) and dialect != "sac":
+    if isinstance(front, Definition) and dialect not in ("sac", "latex"):
         return (tc if dialect == "tc" else embedded).write(front.definition)
     if function is None:
         function = front.likely
@@ -28,6 +29,11 @@ def written(front: Front, dialect: str, function: ir.Function | None) -> str:
             front.span,
             help=f"pass arguments, or their shapes: `k.to({dialect!r}, jax.ShapeDtypeStruct((4, 3), 'float32'))`",
         )
+    if dialect == "latex":
+        from .. import typesetting
+
+        with within_depth(front.name, front.span):
+            return typesetting.latex(typesetting.typeset(function))
     if dialect == "sac":
         return sac.write(translation.to_sac(function)).rstrip("\n")
     program = translation.to_tc(function)

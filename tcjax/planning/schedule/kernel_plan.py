@@ -115,6 +115,11 @@ class KernelPlan:
         """What the stages inside need beside the output."""
         return sum(stage.bytes for stage in self.stages if stage.storage != "output")
 
+    def _repr_html_(self) -> str:
+        from .pages import kernel_plan_page
+
+        return kernel_plan_page([self])
+
 
 def kernel_plans(schedule: Schedule, bound: ranges.Bound) -> dict[str, KernelPlan]:
     """A kernel for each root stage that is a formula, in order. Raises `CompileError` for an illegal schedule."""

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import product
 from typing import Final
 
-from ... import ir, ranges
+from ... import ir, markup, ranges
 from .grids import Span
 from .regions import Region, domain_of
 from .schedule import Schedule
@@ -16,7 +15,6 @@ from .stages import Stage, Stages
 _COLUMNS: Final = 64
 _ROWS: Final = 24
 _MOST_TILES: Final = 1024
-_PIXELS: Final = 320
 
 Rectangle = tuple[Span, Span]
 
@@ -65,25 +63,20 @@ class Drawing:
             return "."
         return "+" if any(_meet(cell, shared) for shared in self.shared) else "#"
 
-    def svg(self) -> str:
+    def plane(self) -> markup.Plane:
+        """The drawing as layers: outlines of all tiles, this one, and what is computed again."""
         (top, bottom), (left, right) = self.whole
-        scale = _PIXELS / max(right - left, bottom - top, 1)
-        width, height = (right - left) * scale, max((bottom - top) * scale, 12.0)
+        layers = [markup.Layer("tiles", self.tiles, 2, outline=True)] if self.tiles else []
+        layers.append(markup.Layer("this tile", (self.tile,), 0))
+        if self.shared:
+            layers.append(markup.Layer("computed again", self.shared, 4, opacity=0.8))
+        rows = markup.Axis(self.axes[0], top, bottom) if len(self.axes) == 2 else None
+        columns = markup.Axis(self.axes[-1], left, right)
+        return markup.Plane(f"{self.stage}({', '.join(self.axes)}) for {self.at}", rows, columns, tuple(layers))
 
-        def shape(rectangle: Rectangle, style: str) -> str:
-            (y0, y1), (x0, x1) = rectangle
-            h = max((y1 - y0) * scale, 12.0 if bottom - top <= 1 else 0.0)
-            return (
-                f'<rect x="{(x0 - left) * scale:.1f}" y="{(y0 - top) * scale:.1f}" '
-                f'width="{(x1 - x0) * scale:.1f}" height="{h:.1f}" {style}/>'
-            )
-
-        parts = [shape(self.whole, 'fill="#f4f4f4" stroke="#888"')]
-        parts += [shape(tile, 'fill="none" stroke="#bbb" stroke-width="0.5"') for tile in self.tiles]
-        parts.append(shape(self.tile, 'fill="#4c8bf5" fill-opacity="0.55" stroke="#1a56c4"'))
-        parts += [shape(shared, 'fill="#f5a623" fill-opacity="0.6"') for shared in self.shared]
-        size = f'width="{width + 2:.0f}" height="{height + 2:.0f}" viewBox="-1 -1 {width + 2:.1f} {height + 2:.1f}"'
-        return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(parts)}</svg>'
+    def svg(self) -> str:
+        """A document without scripts."""
+        return markup.standalone(markup.plane_svg(self.plane()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +96,11 @@ class Picture:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        parts = [f"<pre>{escape(self.text.partition(_RULE)[0].rstrip())}</pre>"]
+        parts = [markup.code(self.text.partition(_RULE)[0].rstrip())]
         for drawing in self.drawings:
-            caption = f"{drawing.stage}({', '.join(drawing.axes)}) for {drawing.at}"
-            parts.append(f"<figure><figcaption>{escape(caption)}</figcaption>{drawing.svg()}</figure>")
-        return "\n".join(parts)
+            plane = drawing.plane()
+            parts.append(markup.figure(plane.title, markup.plane_svg(plane)))
+        return str(markup.block(*parts))
 
 
 _RULE: Final = "\n\n"

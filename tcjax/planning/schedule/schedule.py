@@ -9,11 +9,11 @@ from ... import ir, ranges
 from ...diagnostics import Span
 from . import legality, mistakes
 from .commands import Command, ComputeAt, ComputeRoot, FuseLoops, Reorder, SplitLoop, carry_out
+from .pages import KernelPlans, Regions
 from .regions import Region, infer_exactly, infer_regions
 from .stages import Attach, Fuse, Split, Stages, stages_of
 
 if TYPE_CHECKING:
-    from .kernel_plan import KernelPlan
     from .pictures import Picture
 
 # What an expression of a region could not say again.
@@ -119,20 +119,22 @@ class Schedule:
 
     # ------------------------------------------------------------ what follows
 
-    def infer_bounds(self, *args: Any, exact: bool = False, **kwargs: Any) -> dict[str, Region]:
+    def infer_bounds(self, *args: Any, exact: bool = False, **kwargs: Any) -> Regions:
         """Which part of every stage is computed at a time, for arguments (arrays or `jax.ShapeDtypeStruct`s).
+
+        A dictionary of a `Region` for each stage, which a notebook shows as a table.
 
         What a stage needs is the least box, and what that stage reads is what all points of the box read. With `exact`
         it is what the needed points read (by islpy, ``pip install 'tcjax[exact]'``).
         """
         bound = self.bound(*args, **kwargs)
-        return infer_exactly(self.on(bound.function).checked(), bound) if exact else self.regions(bound)
+        return Regions(infer_exactly(self.on(bound.function).checked(), bound) if exact else self.regions(bound))
 
-    def kernel_plan(self, *args: Any, **kwargs: Any) -> "dict[str, KernelPlan]":
+    def kernel_plan(self, *args: Any, **kwargs: Any) -> "KernelPlans":
         """For each stage at the root the kernel of all that is inside of it: its grid, blocks, scratch and masks."""
         from .kernel_plan import kernel_plans
 
-        return kernel_plans(self, self.bound(*args, **kwargs))
+        return KernelPlans(kernel_plans(self, self.bound(*args, **kwargs)))
 
     def show(self, *args: Any, **kwargs: Any) -> "Picture":
         """The loops and where each stage is computed, as text and in notebooks; with arguments what one tile needs."""

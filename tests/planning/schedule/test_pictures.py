@@ -68,7 +68,8 @@ def test_drawings_are_well_formed(size: tuple[int, int]) -> None:
         root = ElementTree.fromstring(drawing.svg())
         assert root.tag.endswith("svg")
         assert max(map(len, drawing.text())) <= 64
-    assert picture._repr_html_().startswith("<pre>")
+    root = ElementTree.fromstring(picture._repr_html_())
+    assert root.get("class") == "tcjax" and len(root.findall("figure")) == len(picture.drawings)
 
 
 def test_a_schedule_shows_its_commands_and_compares_by_them() -> None:

@@ -1,0 +1,115 @@
+"""The iteration domain of a statement on a plane of two of its indices: which points take part, in which tiles."""
+
+from collections.abc import Iterator
+
+from .. import planning
+from ..markup import Axis, Layer, Plane, Rectangle
+from ..planning.nodes import LoopNest, Node, operands
+from ..symbolic import IndexVar
+from .cells import FINEST, where
+from .points import Points, variables
+
+
+def domain_plane(points: Points) -> Plane | None:
+    """The domain, where conditions cut it or tiles divide it; else it is a box, which the ranges say."""
+    nest = _nest(points.stage)
+    steps = {} if nest is None else {index: n for index, n in _steps(nest).items() if index in points.box}
+    deciding = variables(points.condition)
+    if not deciding and not steps:
+        return None
+    axes = _axes(points, list(steps), deciding)
+    if axes is None:
+        return None
+    row, column = axes
+    rows, columns = _axis(points, row), _axis(points, column)
+    middle = points.middle()
+
+    def takes_part(i: int, j: int) -> bool:
+        return points.holds({**middle, row: i, column: j})
+
+    layers = [Layer("takes part", where(takes_part, rows, columns), 0)] if deciding else []
+    blocks = tuple(_blocks(rows, columns, steps.get(row), steps.get(column)))
+    if blocks:
+        layers.append(Layer(_said(steps), blocks, 1, outline=True))
+    others = [index for index in deciding - {row, column} if index in middle]
+    at = "".join(f", {index} = {middle[index]}" for index in sorted(others, key=str))
+    return Plane(f"{points.statement.target.name}: its points{at}", rows, columns, tuple(layers))
+
+
+def _axis(points: Points, index: IndexVar) -> Axis:
+    lo, hi = points.box[index]
+    return Axis(str(index), lo, hi)
+
+
+def _axes(points: Points, stepped: list[IndexVar], deciding: frozenset[IndexVar]) -> tuple[IndexVar, IndexVar] | None:
+    """What runs downwards and to the right: an index of the result and a loop where both matter."""
+    long = [index for index in (*points.left, *points.loops) if points.extent(index) > 1]
+    matter = [index for index in long if index in deciding or index in stepped]
+    order = [*matter, *(index for index in long if index not in matter)]
+    outer = [index for index in order if index in points.left]
+    inner = [index for index in order if index in points.loops]
+    if outer and inner and (inner[0] in matter or len([i for i in outer if i in matter]) < 2):
+        return outer[0], inner[0]
+    return (order[0], order[1]) if len(order) >= 2 else None
+
+
+# ---------------------------------------------------------------- tiles
+
+
+def _nest(stage: planning.Compute | None) -> LoopNest | None:
+    pending: list[Node] = [] if stage is None else [stage.value]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, LoopNest):
+            return node
+        pending.extend(operands(node))
+    return None
+
+
+def _steps(node: LoopNest) -> dict[IndexVar, int]:
+    """How many values of an index one trip of the loops of a nest has."""
+    form = node.form
+    if form.whole:
+        return {}
+    steps = {form.loop: form.rows * form.unroll}
+    return steps if form.tile is None else {**steps, form.tile[0]: form.tile[1]}
+
+
+def _said(steps: dict[IndexVar, int]) -> str:
+    return f"blocks of {' x '.join(f'{step} {index}' for index, step in steps.items())}"
+
+
+def _blocks(rows: Axis, columns: Axis, down: int | None, across: int | None) -> Iterator[Rectangle]:
+    """The blocks, unless they are too small to be seen."""
+    if down is None and across is None:
+        return
+    down, across = down or rows.extent, across or columns.extent
+    if max(-(-rows.extent // down), -(-columns.extent // across)) > FINEST:
+        return
+    for top in range(rows.lo, rows.hi, down):
+        for left in range(columns.lo, columns.hi, across):
+            yield (top, min(top + down, rows.hi)), (left, min(left + across, columns.hi))
+
+
+def tile_plane(stage: planning.Compute, points: Points) -> Plane | None:
+    """The result in the tiles of a schedule, on its last two axes that are cut or long."""
+    piece, shape = stage.piece, points.bound.shapes[stage.target]
+    cut = [n for n, (part, extent) in enumerate(zip(piece, shape, strict=True)) if 0 < part < extent]
+    if not cut:
+        return None
+    drawn = sorted({*cut, *(n for n, extent in enumerate(shape) if extent > 1)}, key=lambda n: (n not in cut, -n))[:2]
+    drawn.sort()
+    axes = [Axis(str(points.statement.indices[n]), *_placed(points, n)) for n in drawn]
+    rows = axes[0] if len(axes) == 2 else Axis("", 0, 1)
+    columns = axes[-1]
+    steps = [piece[n] for n in drawn]
+    blocks = tuple(_blocks(rows, columns, steps[0] if len(axes) == 2 else None, steps[-1]))
+    said = " x ".join(map(str, steps))
+    title = f"{stage.target} in tiles"
+    return Plane(title, axes[0] if len(axes) == 2 else None, columns, (Layer(f"tiles of {said}", blocks, 1, True),))
+
+
+def _placed(points: Points, dimension: int) -> tuple[int, int]:
+    name = points.statement.target.name
+    origin = points.bound.origins[name][dimension]
+    return origin, origin + points.bound.shapes[name][dimension]

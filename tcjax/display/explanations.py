@@ -1,0 +1,145 @@
+"""An explanation as a page of a notebook: for each statement its loops, its operation and why, and its costs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from .. import ir, planning
+from ..markup import Element, Work, bar, block, code, details, element, figure, formula, table, title, work_svg
+from ..symbolic import IndexVar
+from ..typesetting import mathml, typeset_statement
+from .pictures import StatementPicture, draw
+from .points import Points, points_of
+from .ranges import number_table, quoted
+
+Described = Mapping[str, Any]
+
+
+def show_explanation(data: Described, plan: planning.Plan | None) -> str:
+    """HTML without scripts, of the data of an explanation; the plan gives formulas and pictures."""
+    pictures, formulas = ({}, {}) if plan is None else _of_plan(plan)
+    statements = data["statements"]
+    parts: list[Element] = [title("How it is computed", _total(data)), code(data["program"])]
+    if data["facts"]:
+        parts.append(element("p", f"It is assumed that {', '.join(data['facts'])}."))
+    if "no_gradient" in data:
+        parts.append(element("p", "No gradient: ", quoted(str(data["no_gradient"]))))
+    parts.append(_costs(statements))
+    works = [Work(described["target"], described["flops"], described["bytes"]) for described in statements]
+    if any(work.flops > 0 and work.bytes > 0 for work in works):
+        parts.append(figure("operations for each byte: the further down, the more memory decides", work_svg(works)))
+    defined: set[str] = set()
+    for described in statements:
+        points = formulas.get(described["statement"])
+        lines = None if points is None else _formula(points.statement, defined)
+        loops = () if points is None else points.own
+        parts.append(_statement(described, lines, loops, pictures.get(described["statement"])))
+        defined.add(described["target"])
+    return str(block(*parts))
+
+
+def _of_plan(plan: planning.Plan) -> tuple[dict[str, StatementPicture], dict[str, Points]]:
+    """The pictures and the points of statements by their texts; none where expressions are too deep to be walked."""
+    try:
+        pictures = {picture.statement: picture for picture in draw(plan).statements}
+        return pictures, dict(points_of(plan))
+    except RecursionError:
+        return {}, {}
+
+
+def _formula(statement: ir.Statement, defined: set[str]) -> Element | None:
+    try:
+        return mathml(typeset_statement(statement, defined))
+    except RecursionError:
+        return None
+
+
+def _total(data: Described) -> str:
+    total = f"{count(data['flops'])} operations, {amount(data['bytes'])} moved, "
+    backwards = data.get("gradient_temporary_bytes")
+    gradient = "" if backwards is None else f", {amount(backwards)} for the gradient"
+    return f"{total}{amount(data['temporary_bytes'])} temporary{gradient}"
+
+
+def _costs(statements: list[Described]) -> Element:
+    """A line for each statement, with bars for its share of the operations and of the bytes."""
+    most_flops = max((described["flops"] for described in statements), default=0) or 1
+    most_bytes = max((described["bytes"] for described in statements), default=0) or 1
+    rows = [
+        (
+            described["target"],
+            described["operation"],
+            count(described["flops"]),
+            bar(described["flops"] / most_flops),
+            amount(described["bytes"]),
+            bar(described["bytes"] / most_bytes),
+            amount(described["temporary_bytes"]),
+            "-" if described.get("gradient_temporary_bytes") is None else amount(described["gradient_temporary_bytes"]),
+        )
+        for described in statements
+    ]
+    headings = ("writes", "operation", "operations", "", "moved", "", "temporary", "of the gradient")
+    return table(headings, rows)
+
+
+def _statement(
+    described: Described, lines: Element | None, loops: tuple[IndexVar, ...], picture: StatementPicture | None
+) -> Element:
+    inside = f"inside {described['inside']}" if "inside" in described else ""
+    parts: list[Element] = [title(f"{described['target']}: {described['result']}", inside)]
+    parts.append(code(described["statement"]) if lines is None else formula(lines))
+    parts.append(element("p", element("b", described["operation"]), ": ", quoted(described["reason"])))
+    for fact in described.get("facts", ()):
+        if fact != described["reason"]:
+            parts.append(element("p", "Known: ", quoted(fact)))
+    parts += [element("p", _nest(loops)) for loops in described.get("loops", ())]
+    if described["ranges"]:
+        parts.append(number_table(described["ranges"]))
+    if "tiles" in described:
+        parts.append(element("p", _tiles(described["tiles"])))
+    if "whole" in described:
+        parts.append(element("p", f"Not in tiles: {described['whole']}"))
+    if loops and "tiles" not in described:
+        parts.append(details("the loops", code(_loops(described, loops))))
+    if picture is not None:
+        parts.append(details("what takes part, and what one element reads", picture.figures()))
+    return element("div", *parts, class_="part")
+
+
+def _nest(loops: Described) -> str:
+    """How the loops of a nest run."""
+    tile = f", for {loops['tile'][1]} of {loops['tile'][0]} at a time" if loops["tile"] else ""
+    pieces = f", in {loops['parts']} parts that a condition cuts" if loops["parts"] > 1 else ""
+    together = f"{loops['rows']} side by side, {loops['unroll']} of these one after the other in each trip"
+    steps = f"{loops['loop']} runs {loops['rows'] * loops['unroll']} at a time"
+    return f"{steps}{f': {together}' if loops['unroll'] > 1 else ''}{tile}{pieces}."
+
+
+def _tiles(tiles: Described) -> str:
+    loops = ", ".join(f"{step['loop']} in 0:{step['extent']}" for step in tiles["loops"])
+    shape = " x ".join(map(str, tiles["shape"]))
+    return f"In tiles of {shape}, one after the other for {loops}."
+
+
+def _loops(described: Described, loops: tuple[IndexVar, ...]) -> str:
+    """The loops as they would be written, without what XLA makes of them; those of inline reductions are in it."""
+    lines: list[str] = []
+    for index in loops:
+        given = described["ranges"][str(index)]
+        lines.append(f"{'  ' * len(lines)}for {index} in {given['lo']}:{given['hi']}")
+    return "\n".join([*lines, f"{'  ' * len(lines)}{described['statement']}"])
+
+
+def count(number: int) -> str:
+    """A number of operations, in thousands, millions and so on."""
+    for unit, size in (("T", 10**12), ("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if number >= size:
+            return f"{number / size:.3g} {unit}"
+    return str(number)
+
+
+def amount(number: int) -> str:
+    """A number of bytes, in binary units."""
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if number >= size:
+            return f"{number / size:.3g} {unit}"
+    return f"{number} B"

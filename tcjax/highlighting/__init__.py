@@ -1,0 +1,5 @@
+"""Colours for TC and SaC wherever Pygments colours code; only Pygments imports this, through its entry points."""
+
+from .lexers import SacLexer, TensorComprehensionLexer
+
+__all__ = ["SacLexer", "TensorComprehensionLexer"]

@@ -1,0 +1,81 @@
+"""Lexers for Pygments. They colour; what is right the readers of `syntax` say."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from pygments.lexer import RegexLexer, bygroups, words
+from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, Whitespace
+
+from .. import ir
+from ..syntax.sac.spelling import TYPES as SAC_TYPES
+from ..syntax.tc.spelling import TYPES as TC_TYPES
+
+_NAME = r"[A-Za-z_]\w*"
+_REDUCERS = tuple(reducer.value for reducer in ir.Reducer)
+_BUILTINS = (*ir.builtins.BUILTINS, "min", "max")
+
+_NUMBERS = [
+    (r"0[xX][0-9a-fA-F]+", Number.Hex),
+    (r"(?:[0-9]+\.(?!\.)[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[A-Za-z]*", Number.Float),
+    (r"[0-9]+[eE][+-]?[0-9]+[A-Za-z]*", Number.Float),
+    # With a type behind it in SaC, an `i` in TC.
+    (r"[0-9]+[A-Za-z]*", Number.Integer),
+]
+
+
+class TensorComprehensionLexer(RegexLexer):
+    """Facebook's Tensor Comprehensions, with what tcjax adds to them."""
+
+    name = "Tensor Comprehensions"
+    aliases: ClassVar[Sequence[str]] = ["tc", "tensor-comprehensions"]
+    filenames: ClassVar[Sequence[str]] = ["*.tc"]
+    url = "https://facebookresearch.github.io/TensorComprehensions"
+
+    tokens: ClassVar[dict[str, Any]] = {
+        "root": [
+            (r"\s+", Whitespace),
+            (r"#.*", Comment.Single),
+            (rf"(def)(\s+)({_NAME})", bygroups(Keyword.Declaration, Whitespace, Name.Function)),
+            (words(("where", "in", "exists", "for"), prefix=r"\b", suffix=r"\b"), Keyword),
+            (words(("and", "or", "not"), prefix=r"\b", suffix=r"\b"), Operator.Word),
+            # `max=!` and the other reductions of whole statements; `any =` is the name of a tensor.
+            (rf"({'|'.join(_REDUCERS)})(=!?)(?![=<])", bygroups(Name.Builtin, Operator)),
+            (rf"({_NAME})(=!)(?![=])", bygroups(Name.Builtin, Operator)),
+            (rf"({_NAME})(?=\[)", Name.Builtin),
+            (words(tuple(TC_TYPES), prefix=r"\b", suffix=r"\b"), Keyword.Type),
+            (words(_BUILTINS, prefix=r"\b", suffix=r"\b(?=\s*\()"), Name.Builtin),
+            (rf"({_NAME})(\.[0-9]+)", bygroups(Name, Name.Attribute)),
+            (_NAME, Name),
+            *_NUMBERS,
+            (r"<=>|->|[+*]=!?|\|\||&&|==|!=|<=|=<|>=|<<|>>|//|\.\.|[-+*/%<>=!~&|^?:]", Operator),
+            (r"[(){}\[\],;]", Punctuation),
+        ],
+    }
+
+
+class SacLexer(RegexLexer):
+    """SaC's array comprehensions."""
+
+    name = "SaC comprehensions"
+    aliases: ClassVar[Sequence[str]] = ["sac", "sac-comprehensions"]
+    filenames: ClassVar[Sequence[str]] = ["*.sac"]
+    url = "https://www.sac-home.org"
+
+    tokens: ClassVar[dict[str, Any]] = {
+        "root": [
+            (r"\s+", Whitespace),
+            (r"//.*", Comment.Single),
+            (r"/\*[\s\S]*?\*/", Comment.Multiline),
+            (words(("return", "step", "width", "with"), prefix=r"\b", suffix=r"\b"), Keyword),
+            (words(("true", "false"), prefix=r"\b", suffix=r"\b"), Keyword.Constant),
+            (words(tuple(SAC_TYPES), prefix=r"\b", suffix=r"\b"), Keyword.Type),
+            (rf"({_NAME})(?=\s*\()", Name.Function),
+            (_NAME, Name),
+            *_NUMBERS,
+            (r"->|\+\+\^?|\|\||&&|==|!=|<=|>=|<<|>>|\.\.\.|[-+*/%<>=!~&|^?:.]", Operator),
+            (r"[(){}\[\],;]", Punctuation),
+        ],
+    }
+
+
+__all__ = ["SacLexer", "TensorComprehensionLexer"]

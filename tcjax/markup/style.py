@@ -1,0 +1,96 @@
+"""Colours and the style sheet of what notebooks show: light and dark, for a desk and for a phone."""
+
+from typing import Final
+
+# Okabe and Ito's colours, which stay apart for eyes that do not see all of them.
+LIGHT: Final = {
+    "ground": "#ffffff",
+    "panel": "#f4f6f8",
+    "ink": "#1b1f24",
+    "faint": "#59636e",
+    "line": "#c8d0d8",
+    "c0": "#0072b2",
+    "c1": "#d55e00",
+    "c2": "#009e73",
+    "c3": "#b0578d",
+    "c4": "#b27b00",
+}
+DARK: Final = {
+    "ground": "#14181d",
+    "panel": "#20262d",
+    "ink": "#e6edf3",
+    "faint": "#a3aeb9",
+    "line": "#46505a",
+    "c0": "#56b4e9",
+    "c1": "#f0803c",
+    "c2": "#2cc497",
+    "c3": "#dd94bd",
+    "c4": "#e6b422",
+}
+COLOURS: Final = 5
+
+# Notebooks and sites that choose their colours themselves, whatever the system prefers.
+_CHOSEN_DARK: Final = (
+    '[data-jp-theme-light="false"]',
+    ".vscode-dark",
+    '[data-md-color-scheme="slate"]',
+    "[theme=dark]",
+)
+_CHOSEN_LIGHT: Final = ('[data-jp-theme-light="true"]', ".vscode-light", '[data-md-color-scheme="default"]')
+
+_RULES: Final = """
+.tcjax{color:var(--ink);background:var(--ground);color-scheme:light dark}
+div.tcjax{font:14px/1.5 system-ui,sans-serif;padding:.5em .9em;border-radius:6px;max-width:64em;overflow-wrap:anywhere}
+.tcjax *{box-sizing:border-box}
+.tcjax p{margin:.35em 0}
+.tcjax .title{font-weight:600;margin:.3em 0 .5em}
+.tcjax .part{border-top:1px solid var(--line);margin-top:.7em;padding-top:.5em}
+.tcjax .faint{color:var(--faint)}
+.tcjax code,.tcjax pre{font:12.5px/1.5 ui-monospace,Menlo,Consolas,monospace;color:var(--ink);background:none;border:0}
+.tcjax pre{margin:.3em 0;padding:.5em .7em;background:var(--panel);border-radius:4px;overflow-x:auto;white-space:pre}
+.tcjax math{font-size:1.15em;color:var(--ink)}
+.tcjax .formula{overflow-x:auto;padding:.35em 0;text-align:left}
+.tcjax .formula math{text-align:left}
+.tcjax .scroll{overflow-x:auto;margin:.4em 0}
+.tcjax table{border-collapse:collapse;margin:0;font-size:13px;color:var(--ink);background:none}
+.tcjax th,.tcjax td{padding:.2em .8em .2em 0;text-align:left;vertical-align:top;border:0;background:none}
+.tcjax th,.tcjax td{white-space:nowrap}
+.tcjax th{color:var(--faint);font-weight:500;border-bottom:1px solid var(--line)}
+.tcjax td.number,.tcjax th.number{text-align:right;font-variant-numeric:tabular-nums}
+.tcjax td.wide{white-space:normal;min-width:12em}
+.tcjax td.meter{min-width:4em;width:12em;vertical-align:middle}
+@media (max-width:30em){.tcjax td.meter{width:5em}}
+.tcjax .bar{height:.7em;background:var(--panel);border-radius:2px}
+.tcjax .bar div{height:100%;min-width:1px;background:var(--c0);border-radius:2px}
+.tcjax summary{cursor:pointer;color:var(--faint)}
+.tcjax .pictures{display:flex;flex-wrap:wrap;gap:1em;align-items:flex-start}
+.tcjax figure{margin:.4em 0;max-width:100%}
+.tcjax figcaption{font-size:13px;color:var(--faint);margin-bottom:.2em}
+div.tcjax svg,svg.tcjax{max-width:100%;height:auto;display:block}
+.tcjax text{font:12px system-ui,sans-serif;fill:var(--ink)}
+.tcjax text.faint{fill:var(--faint)}
+.tcjax .frame{fill:var(--panel);stroke:var(--line)}
+.tcjax .rule{stroke:var(--line);fill:none}
+"""
+
+
+def _variables(palette: dict[str, str]) -> str:
+    return "".join(f"--{name}:{value};" for name, value in palette.items())
+
+
+def _scheme(hosts: tuple[str, ...], palette: dict[str, str]) -> str:
+    return f"{','.join(f'{host} .tcjax' for host in hosts)}{{{_variables(palette)}}}"
+
+
+STYLE: Final = "".join(
+    (
+        f".tcjax{{{_variables(LIGHT)}}}",
+        f"@media (prefers-color-scheme:dark){{.tcjax{{{_variables(DARK)}}}}}",
+        _scheme(_CHOSEN_DARK, DARK),
+        _scheme(_CHOSEN_LIGHT, LIGHT),
+        _RULES.replace("\n", ""),
+        "".join(
+            f".tcjax .c{n}{{fill:var(--c{n})}}.tcjax .s{n}{{stroke:var(--c{n});fill:none}}" for n in range(COLOURS)
+        ),
+    )
+)

@@ -1,0 +1,50 @@
+"""What a notebook shows of a kernel."""
+
+from typing import TYPE_CHECKING
+
+from .. import planning, ranges
+from ..diagnostics import CompileError
+from .assumptions import facts_of
+from .depth import within_depth
+from .fronts import Front
+from .writing import written
+
+if TYPE_CHECKING:
+    from ..display import Picture
+
+
+def kernel_page(front: Front) -> str:
+    """HTML: formula and ranges where the text alone says what the program is, else the text."""
+    from ..display import show_kernel
+
+    function = front.likely
+    if function is not None:
+        try:
+            found = ranges.infer_ranges(function, facts_of(front, function))
+            return show_kernel(front.name, front.text(), found)
+        except (CompileError, RecursionError):
+            # Showing a kernel raises nothing: a call will say what is wrong.
+            pass
+    return show_kernel(front.name, front.text(), None)
+
+
+def kernel_formula(front: Front) -> str | None:
+    """LaTeX for notebooks that become documents; None where only arguments tell what the program is."""
+    try:
+        return f"$\\displaystyle {written(front, 'latex', None)}$"
+    except CompileError:
+        return None
+
+
+def kernel_picture(front: Front, plan: planning.Plan) -> "Picture":
+    """The pictures of a plan, with what one tile needs where the kernel has a schedule."""
+    from ..display import draw
+
+    schedule = front.options.schedule
+    if schedule is None:
+        with within_depth(front.name, front.span):
+            return draw(plan)
+    from ..planning.schedule.pictures import draw as draw_tiles
+
+    drawings = draw_tiles(schedule, plan.bound).drawings
+    return draw(plan, {drawing.stage: drawing.plane() for drawing in drawings})

@@ -1,0 +1,18 @@
+"""The pictures of the documents are those that the code draws today."""
+
+import importlib.util
+
+from tests.docs.markdown import ROOT
+
+
+def test_the_pictures_of_the_documents_are_up_to_date(update_golden: bool) -> None:
+    spec = importlib.util.spec_from_file_location("pictures", ROOT / "examples" / "pictures.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+    for name, svg in module.pictures():
+        path = ROOT / "docs" / "pictures" / name
+        if update_golden:
+            path.write_text(f"{svg}\n", encoding="utf-8")
+        assert update_golden or path.read_text(encoding="utf-8") == f"{svg}\n", name
