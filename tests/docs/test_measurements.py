@@ -1,0 +1,46 @@
+"""The tables and pictures of measurements are those of the files in bench/results, and of nothing else."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bench import plot, tables
+from tests.docs.markdown import ROOT, pages
+
+# A shell block of one command, and the table behind it.
+TABLE = re.compile(r"(```sh\npython -m bench\.tables ([^\n]*)\n```\n\n)((?:\|[^\n]*\n)*)")
+PLOT = re.compile(r"```sh\npython -m bench\.plot ([^\n]*) -o ([^\n]*)\n```")
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_table_is_what_the_command_above_it_prints(
+    page: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], update_golden: bool
+) -> None:
+    monkeypatch.chdir(ROOT)
+    text = page.read_text()
+
+    def printed(match: re.Match[str]) -> str:
+        assert tables.main(match[2].split()) == 0, capsys.readouterr().err
+        # Where there was no table yet, the text goes on behind a blank line.
+        return match[1] + capsys.readouterr().out + ("" if match[3] else "\n")
+
+    found = TABLE.sub(printed, text)
+
+    if update_golden:
+        page.write_text(found)
+    else:
+        assert found == text
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_picture_is_what_the_command_above_it_draws(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, update_golden: bool
+) -> None:
+    monkeypatch.chdir(ROOT)
+    commands = PLOT.findall(page.read_text())
+
+    for arguments, output in commands:
+        drawn = Path(output) if update_golden else tmp_path / "drawn.svg"
+        assert plot.main([*arguments.split(), "-o", str(drawn)]) == 0
+        assert drawn.read_text() == Path(output).read_text()
