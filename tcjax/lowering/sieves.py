@@ -27,12 +27,20 @@ def run_sieve(
     lower: Lower,
 ) -> jax.Array:
     """The nest that was taken apart, with one dimension for each of `axes`; `run` computes another nest."""
+
+    def sieved(known: Arrays) -> jax.Array:
+        firsts = run(sieve.firsts, known)
+        # Of equal values the first one counts: blocks are in their order, and places outside of the loop come last.
+        blocks = lax.sort(run(sieve.blocks, {FIRSTS: firsts}), dimension=0)
+        along = (RANK, PLACE, *sieve.free)
+        values = align(lower(sieve.values, Context({**known, BLOCKS: blocks}, foreign)), sieve.values.axes, along)
+        found = run(sieve.rest, {VALUES: _left(values, blocks, sieve)})
+        return _places(found, blocks, sieve, axes) if sieve.rest.reduce.reducer in PLACES else found
+
     if sieve.axis is None:
-        return _sieved(sieve, axes, arrays, foreign, run, lower)
-    dimension = axes.index(sieve.axis)
-    extents = {part.name: arrays[part.tensor].shape[part.dimensions[0]] for part in sieve.parts}
-    extent = next(iter(extents.values()))
-    count = -(-extent // sieve.tile)
+        return sieved(arrays)
+    part = sieve.parts[0]
+    extent = arrays[part.tensor].shape[part.dimensions[0]]
 
     def tile(number: jax.Array) -> jax.Array:
         start = jnp.minimum(number * sieve.tile, extent - sieve.tile)
@@ -43,33 +51,24 @@ def run_sieve(
                 array = lax.dynamic_slice_in_dim(array, start, sieve.tile, axis=place)
             # With the cut inside of its loops, XLA:CPU would not use vectors.
             cut[part.name] = lax.optimization_barrier(array)
-        return _sieved(sieve, axes, cut, foreign, run, lower)
+        return sieved(cut)
 
-    tiles = lax.map(tile, jnp.arange(count, dtype=jnp.int32))
-    return joined(tiles, dimension, sieve.tile, extent)
+    tiles = lax.map(tile, jnp.arange(-(-extent // sieve.tile), dtype=jnp.int32))
+    return joined(tiles, axes.index(sieve.axis), sieve.tile, extent)
 
 
-def _sieved(
-    sieve: Sieve,
-    axes: Axes,
-    arrays: Arrays,
-    foreign: Mapping[str, Callable[..., object]],
-    run: Callable[[Nest, Arrays], jax.Array],
-    lower: Lower,
-) -> jax.Array:
-    firsts = run(sieve.firsts, arrays)
-    # Of equal values the first one counts: blocks are in their order, and places outside of the loop come last.
-    blocks = lax.sort(run(sieve.blocks, {FIRSTS: firsts}), dimension=0)
-    along = (RANK, PLACE, *sieve.free)
-    values = align(lower(sieve.values, Context({**arrays, BLOCKS: blocks}, foreign)), sieve.values.axes, along)
+def _left(values: jax.Array, blocks: jax.Array, sieve: Sieve) -> jax.Array:
+    """The values of the blocks that are left, one behind the other; outside of the loop what never comes first."""
     values = jnp.broadcast_to(values, (blocks.shape[0], sieve.size, *blocks.shape[1:]))
     if sieve.guarded:
         steps = lax.broadcasted_iota(jnp.int32, values.shape, 1)
         nothing = lower_fill_value(identity(sieve.firsts.reduce.reducer, sieve.values.dtype), sieve.values.dtype)
         values = jnp.where(blocks[:, None] * sieve.size + steps < sieve.extent, values, nothing)
-    found = run(sieve.rest, {VALUES: lax.reshape(values, (blocks.shape[0] * sieve.size, *blocks.shape[1:]))})
-    if sieve.rest.reduce.reducer not in PLACES:
-        return found
+    return lax.reshape(values, (blocks.shape[0] * sieve.size, *blocks.shape[1:]))
+
+
+def _places(found: jax.Array, blocks: jax.Array, sieve: Sieve, axes: Axes) -> jax.Array:
+    """Positions in what is left as positions in the loop."""
     free = [lax.broadcasted_iota(jnp.int32, found.shape, axes.index(axis)) for axis in sieve.free]
     first = blocks.at[(found // sieve.size, *free)].get(mode="clip")
     return first * sieve.size + found % sieve.size

@@ -9,7 +9,7 @@ from tcjax.diagnostics import CompileError
 from tcjax.symbolic.facts import Prover
 
 # Process time for one question, generous for a machine that is busy; what runs away takes minutes.
-SECONDS = 2.0
+SECONDS = 5.0
 
 
 def _nested(step: Callable[[str, int], str], depth: int, inner: str = "x") -> str:
