@@ -31,15 +31,22 @@ def main(arguments: list[str] | None = None) -> int:
         print("  ".join(report.row(result)), file=sys.stderr, flush=True)
         if options.forms or options.forms_only:
             print(report.forms_listing(result), file=sys.stderr, flush=True)
+        # A run of everything takes long: whoever stops it keeps what there is.
+        _keep(options, results, [])
     costs = [*overhead.costs(tcjax), *donation.costs()] if tcjax is not None and not options.no_costs else []
     print(report.table([report.row(result) for result in results], report.HEADER))
     if costs:
         print("\n" + report.cost_lines(costs))
+    _keep(options, results, costs)
+    good = all(report.verdict(result) in ("ok", "-") for result in results) and all(cost.holds for cost in costs)
+    return 0 if good else 1
+
+
+def _keep(options: argparse.Namespace, results: list[CaseResult], costs: list[overhead.Cost]) -> None:
+    """Writes what is measured so far to the file that was asked for."""
     if options.json is not None:
         measured = report.as_json(results, costs, options.sizes)
         options.json.write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
-    good = all(report.verdict(result) in ("ok", "-") for result in results) and all(cost.holds for cost in costs)
-    return 0 if good else 1
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
