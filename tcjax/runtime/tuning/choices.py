@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import ir
 from ...planning.forms import Form
-from ...planning.schedule import Schedule
 from ...symbolic import IndexVar
+
+if TYPE_CHECKING:
+    from ...planning.schedule import Schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +62,19 @@ def show_form(form: Form | None) -> str:
     """The form in a few words."""
     if form is None:
         return "one plain XLA reduction"
+    if form.sieve:
+        return f"the first of blocks of {form.sieve} {form.loop}"
     tile = f", {form.tile[1]} {form.tile[0]} at a time" if form.tile is not None else ""
     return f"{form.rows} {form.loop} side by side, {form.unroll} unrolled{tile}"
 
 
-def scheduled(choice: Choice, function: ir.Function) -> Schedule | None:
+def scheduled(choice: Choice, function: ir.Function) -> "Schedule | None":
     """The schedule with the tiles; None where there are none. Raises `CompileError` where they are illegal."""
     if not choice.tiles:
         return None
+    # Schedules bring a prover along: only who has one waits for it.
+    from ...planning.schedule import Schedule
+
     schedule = Schedule(function.name, function)
     for tiles in choice.tiles:
         outer = f"{tiles.loop}_tile"

@@ -21,7 +21,6 @@ import jaxlib.version
 from ... import ir, planning, ranges
 from ...diagnostics import NOWHERE, warn
 from ..fronts import Call, Front
-from .candidates import offers
 from .choices import Choice, from_json, to_json
 from .memory import DIRECTORY, directory
 
@@ -49,6 +48,9 @@ def recall(place: Path, front: Front, call: Call, bound: ranges.Bound) -> Choice
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
         _warn_once(f"the tuned choice in {path} is ignored: {_words(problem)}")
         return None
+    # Only who finds a choice waits for what it is compared with.
+    from .candidates import offers
+
     if not offers(planning.make_plan(bound), choice):
         _warn_once(f"the tuned choice in {path} is ignored: this program does not offer {choice}")
         return None
