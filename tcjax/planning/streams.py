@@ -13,6 +13,7 @@ from .nesting import plain_scope
 from .nests import Nest
 from .nodes import Axes, Node
 from .products import divided
+from .ranks import ranks as ranks_of
 from .reductions import plan_reduce
 from .scope import Scope
 from .terms import written_out
@@ -116,10 +117,7 @@ def plan_stream(nest: Nest, form: Form) -> Stream:
     tail = planner.points(Affine.of(ROW) + (hi - last), {ROW: (0, last)}) if last else None
     ranks = rank = None
     if reduce.rank is not None:
-        scope = plain_scope(nest)
-        ends = scope.facts.values(ir.affine_of(reduce.rank))
-        assert ends is not None
-        ranks, rank = ends[1] + 1, plan_value(reduce.rank, scope)
+        ranks, rank = ranks_of(nest), plan_value(reduce.rank, plain_scope(nest))
     assert isinstance(reduce.reducer, Reducer)
     return Stream(
         reduce.reducer,
