@@ -45,10 +45,10 @@ class Buffers:
     stages: Mapping[str, int]
 
 
-def buffers(traced: core.ClosedJaxpr, names: Collection[str] = ()) -> Buffers:
+def buffers(jaxpr: core.Jaxpr, names: Collection[str] = ()) -> Buffers:
     """What a traced function stores; `names` are the scopes of its stages, joined by "/" where one is in another."""
     flat = _Flat(names)
-    outputs = flat.inline(traced.jaxpr, [_Array(var.aval) for var in traced.jaxpr.invars], "")
+    outputs = flat.inline(jaxpr, [_Array(var.aval) for var in jaxpr.invars], "")
     flat.drop_unused(outputs)
     return flat.counted(outputs)
 
@@ -212,12 +212,12 @@ def _needed(equation: Any) -> tuple[int, int]:
             return 0, pass_bytes(params["softmax"], params["blocks"])
         case "scan":
             carried = slice(params["num_consts"], params["num_consts"] + params["num_carry"])
-            return _bytes(equation.invars[carried]), buffers(params["jaxpr"]).peak
+            return _bytes(equation.invars[carried]), buffers(params["jaxpr"].jaxpr).peak
         case "while":
             carried = slice(params["cond_nconsts"] + params["body_nconsts"], None)
-            return _bytes(equation.invars[carried]), buffers(params["body_jaxpr"]).peak
+            return _bytes(equation.invars[carried]), buffers(params["body_jaxpr"].jaxpr).peak
         case "cond":
-            return 0, max(buffers(branch).peak for branch in params["branches"])
+            return 0, max(buffers(branch.jaxpr).peak for branch in params["branches"])
         case "sort":
             return 0, 2 * _bytes(equation.invars)
         case _:

@@ -27,7 +27,7 @@ def gradient_of(plan: planning.Plan, fns: Mapping[str, Callable[..., Any]]) -> G
     from ..lowering.buffers import buffers
 
     try:
-        found = buffers(traced_cotangents(plan, fns), frozenset(_scopes(plan)))
+        found = buffers(traced_cotangents(plan, fns).jaxpr, frozenset(_scopes(plan)))
     except CompileError as error:
         return Gradient(None, reason=error.message)
     except Exception as error:
