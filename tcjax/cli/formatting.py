@@ -11,6 +11,7 @@ from ..syntax import ast, sac, tc
 from ..syntax.lexing import Token
 from ..syntax.sac import tree
 from .failures import Failure
+from .numerals import respelt
 from .texts import Text
 
 INDENT: Final = "  "
@@ -50,11 +51,17 @@ def formatted(text: Text) -> str:
     read = sac.read if text.notation == "sac" else tc.read
     before = read(text.content, text.name)
     if text.notation == "sac":
-        tokens, comments = sac.tokens_of(source), list(_sac_comments(source))
+        tokens_of, comments = sac.tokens_of, list(_sac_comments(source))
+        tokens = tokens_of(source)
         units = list(_sac_units(before, tokens))  # type: ignore[arg-type]
     else:
-        tokens, comments = tc.tokens_of(source), list(_tc_comments(source))
+        tokens_of, comments = tc.tokens_of, list(_tc_comments(source))
+        tokens = tokens_of(source)
         units = list(_tc_units(text, tokens))
+    places = {token: position for position, token in enumerate(tokens)}
+    for unit in units:
+        written = tokens[places[unit.first] : places[unit.last] + 1]
+        unit.text = respelt(unit.text, tokens_of(Source(unit.text)), written)
     rest = _attach(comments, units)
     result = "\n".join(_lines(units, rest)) + "\n"
     after = Source(result, text.name)

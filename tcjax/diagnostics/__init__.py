@@ -1,5 +1,6 @@
 """Mistakes, where they are, and how they are shown."""
 
+from . import phrases
 from .codes import Code, Kind
 from .errors import CompileError, CompileWarning, DataError, render, show_place, show_warning, warn
 from .pages import explanation, title
@@ -16,6 +17,7 @@ __all__ = [
     "Source",
     "Span",
     "explanation",
+    "phrases",
     "render",
     "show_place",
     "show_warning",

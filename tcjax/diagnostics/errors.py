@@ -99,8 +99,11 @@ def show_warning(message: str, span: Span) -> str:
 
 
 def warn(message: str, span: Span) -> None:
-    """Issues a `CompileWarning` that shows the line with a caret, at the first caller outside this package."""
-    frame, level, package = sys._getframe(), 1, __name__.partition(".")[0]
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == package:
+    """Issues a `CompileWarning` that shows the line with a caret, at the first caller outside this package.
+
+    What is found in a call is found while JAX traces: its frames are no callers either.
+    """
+    frame, level, ours = sys._getframe(), 1, (__name__.partition(".")[0], "jax")
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in ours:
         frame, level = frame.f_back, level + 1
     warnings.warn(CompileWarning(message, span), stacklevel=level)

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 class Source:
     """A text under a name: a definition given as a string, a `.tc` file, or the lines of a Python function.
 
-    `first_line` is the number of its first line, so that a Python function shows the numbers of its file.
+    `first_line` is the number of its first line, so that a Python function shows the numbers of its file. Whether it
+    `is_python` decides in which notation help is given.
     """
 
     text: str
     name: str = "<text>"
     first_line: int = 1
+    is_python: bool = False
 
     def line(self, number: int) -> str:
         """The text of line `number` (numbered from `first_line`), empty when there is none."""

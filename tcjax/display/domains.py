@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from .. import planning
 from ..markup import Axis, Layer, Plane, Rectangle
-from ..planning.nodes import LoopNest, Node, operands
+from ..planning.nodes import LoopNest, Node, Online, operands
 from ..symbolic import IndexVar
 from .cells import FINEST, where
 from .points import Points, variables
@@ -13,7 +13,7 @@ from .points import Points, variables
 def domain_plane(points: Points) -> Plane | None:
     """The domain, where conditions cut it or tiles divide it; else it is a box, which the ranges say."""
     nest = _nest(points.stage)
-    steps = {} if nest is None else {index: n for index, n in _steps(nest).items() if index in points.box}
+    steps = {} if nest is None else {index: n for index, n in _steps(nest, points).items() if index in points.box}
     deciding = variables(points.condition)
     if not deciding and not steps:
         return None
@@ -56,23 +56,40 @@ def _axes(points: Points, stepped: list[IndexVar], deciding: frozenset[IndexVar]
 # ---------------------------------------------------------------- tiles
 
 
-def _nest(stage: planning.Compute | None) -> LoopNest | None:
+def _nest(stage: planning.Compute | None) -> LoopNest | Online | None:
     pending: list[Node] = [] if stage is None else [stage.value]
     while pending:
         node = pending.pop()
-        if isinstance(node, LoopNest):
+        if isinstance(node, (LoopNest, Online)):
             return node
         pending.extend(operands(node))
     return None
 
 
-def _steps(node: LoopNest) -> dict[IndexVar, int]:
-    """How many values of an index one trip of the loops of a nest has."""
+def _steps(node: LoopNest | Online, points: Points) -> dict[IndexVar, int]:
+    """How many values of an index one trip of the loops of a nest, or one block of a pass, has."""
+    if isinstance(node, Online):
+        return _cuts(node, points)
     form = node.form
     if form.whole:
         return {}
     steps = {form.loop: form.rows * form.unroll}
     return steps if form.tile is None else {**steps, form.tile[0]: form.tile[1]}
+
+
+def _cuts(node: Online, points: Points) -> dict[IndexVar, int]:
+    """The blocks of a pass in the indices of a statement: those that share a pass may have other names for them."""
+    blocks, nest = node.whole.blocks, node.whole.group.results[node.result]
+    ranges = {index: (lo, hi) for index, lo, hi in nest.box}
+    names = dict(zip(nest.axes, node.axes, strict=True))
+    alike = [index for index in points.loops if points.box[index] == ranges[blocks.loop]]
+    if alike:
+        names[blocks.loop] = blocks.loop if blocks.loop in alike else alike[0]
+    cut = {axis: size for axis, size in blocks.tile if axis in names}
+    lo, hi = ranges[blocks.loop]
+    if blocks.loop in names and (cut or blocks.width < hi - lo):
+        cut[blocks.loop] = blocks.width
+    return {names[index]: size for index, size in cut.items()}
 
 
 def _said(steps: dict[IndexVar, int]) -> str:

@@ -214,7 +214,8 @@ def _parameters(
                     f"`{name}` is used with {counted(ranks[name], 'subscript')}, but the argument has "
                     f"{counted(argument.rank, 'dimension')}",
                     span,
-                    help=f"pass an array of {counted(ranks[name], 'dimension')}",
+                    help=f"pass an array of {counted(ranks[name], 'dimension')}; the order is "
+                    f"{', '.join(p.name for p in parameters)}",
                 )
             dtype, shape = argument.dtype, local_shape(name, argument.rank)
         declare_input(name, ir.Tensor(name, dtype, shape, span=span), environment)

@@ -3,7 +3,7 @@
 from typing import assert_never
 
 from .. import ir
-from ..diagnostics import Code, CompileError, Span
+from ..diagnostics import Code, CompileError, Span, phrases
 from ..ir import Monoid, Reducer, types
 from ..ir.builtins import Builtin
 from ..symbolic import Affine, IndexVar, Size
@@ -11,7 +11,7 @@ from ..syntax import ast
 from . import operators, reducers
 from .literals import Literal, Value, dtype_of, literal, settle, settled
 from .scope import Let, Scope, check_subscript_count
-from .spelling import counted, did_you_mean
+from .spelling import counted, did_you_mean, elsewhere
 from .subscripts import subscript, with_caches
 
 POSITIONS = frozenset((Reducer.ARGMIN, Reducer.ARGMAX, Reducer.ARGMINK, Reducer.ARGMAXK))
@@ -64,7 +64,7 @@ def bound(node: ast.Expr, scope: Scope) -> Affine:
                     Code.READ_IN_BOUND,
                     f"the end of a range cannot depend on data, but this reads `{name}`",
                     node.span,
-                    help="use sizes, numbers and other indices, and a guard for the rest: `where k in 0:N, k < a`",
+                    help=f"use sizes, numbers and other indices, and a guard for the rest: {_cut('k < a', node.span)}",
                 )
     result = subscript(end, "the end of a range")
     if result.is_data:
@@ -72,9 +72,16 @@ def bound(node: ast.Expr, scope: Scope) -> Affine:
             Code.UNSOLVABLE_INDEX,
             "the end of a range must be affine in sizes and indices",
             node.span,
-            help="use a simpler end and cut the rest off with a guard: `where k in 0:N, k < i * j`",
+            help=f"use a simpler end and cut the rest off with a guard: {_cut('k < i * j', node.span)}",
         )
     return result
+
+
+def _cut(condition: str, span: Span) -> str:
+    """A range with a guard."""
+    if span.source.is_python:
+        return f"{phrases.ranged('k', 0, 'N', span)} and {phrases.guarded(condition, span)}"
+    return f"`where k in 0:N, {condition}`"
 
 
 def conjunction(parts: list[ir.Expr]) -> ir.Expr | None:
@@ -250,7 +257,8 @@ def _reducer(node: ast.Reduction) -> Reducer | Monoid:
             Code.UNKNOWN_FUNCTION,
             f"there is no reduction `{node.reducer}`",
             node.span,
-            help=did_you_mean(node.reducer, names, f"use one of {', '.join(names)}"),
+            help=elsewhere(node.reducer, node.span)
+            or did_you_mean(node.reducer, names, f"use one of {', '.join(names)}"),
         )
     count, form = (2, f"{node.reducer}[k](e, r)") if reducer in ir.RANKED else (1, f"{node.reducer}[k](e)")
     if len(node.arguments) != count:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from .. import ir
-from ..diagnostics import Code, CompileError, Span
+from ..diagnostics import Code, CompileError, Span, phrases
 from ..ir import types
 from ..ir.builtins import Builtin, argument_type, result_type
 from .literals import (
@@ -179,7 +179,7 @@ def _wrong_type(operator: str, accepted: str, dtype: str, span: Span) -> Compile
         Code.WRONG_TYPE,
         f"`{operator}` takes {accepted}, here is {dtype}",
         span,
-        help="write a power as `pow(a, b)`: `^` is the exclusive or of bits"
+        help=f"write a power as {phrases.power(span)}: `^` is the exclusive or of bits"
         if operator == "^"
         else "convert the operands, for instance with `int32(...)`",
     )

@@ -27,7 +27,7 @@ def is_builtin(name: str) -> bool:
 
 def names() -> list[str]:
     """Every name of a reduction."""
-    return [*_BUILTIN, *_registered]
+    return [*sorted(_BUILTIN), *sorted(_registered)]
 
 
 _BUILTIN = frozenset(reducer.value for reducer in Reducer)

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from .. import ir
-from ..diagnostics import Code, CompileError, Span
+from ..diagnostics import Code, CompileError, Span, phrases
 from ..ir.builtins import BUILTINS, Builtin
 from ..symbolic import IndexVar, Size
 from ..syntax import ast
 from .literals import Value
 from .reducers import is_builtin, registered
 from .signature import ForeignFunction
-from .spelling import counted, did_you_mean
+from .spelling import counted, did_you_mean, elsewhere
 
 # tcjax's additions to TC's builtins: a program that uses such a name for a tensor of its own keeps it.
 _ADDED: Final = "abs sign relu sigmoid softplus gelu silu isnan isinf isfinite popcount real imag conj"
@@ -44,10 +44,14 @@ class Let:
 
 
 class Scope:
-    """What a statement sees. `mentioned` collects its indices in order of appearance, those of brackets apart."""
+    """What the statement that writes `target` sees.
 
-    def __init__(self, environment: Environment) -> None:
+    `mentioned` collects its indices in order of appearance, those of brackets apart.
+    """
+
+    def __init__(self, environment: Environment, target: str) -> None:
         self.environment = environment
+        self.target = target
         self.lets: dict[str, Let] = {}
         self.indices: dict[str, IndexVar] = {}
         self.brackets: list[dict[str, IndexVar]] = []
@@ -182,7 +186,7 @@ class Scope:
                 Code.WHOLE_TENSOR_AS_SCALAR,
                 f"`{tensor.name}` has {counted(tensor.rank, 'dimension')}, here one element of it is needed",
                 node.span,
-                help=f"write its subscripts: `{tensor.name}({subscripts})`",
+                help=f"write its subscripts: `{phrases.element(tensor.name, [subscripts], node.span)}`",
             )
         return tensor
 
@@ -191,7 +195,9 @@ class Scope:
             Code.READ_BEFORE_DEFINITION,
             f"`{name}` is read before a statement defines it",
             span,
-            help=f"move the statement that writes `{name}` up, or make `{name}` a parameter",
+            help=phrases.recurrence(span)
+            if name == self.target
+            else f"move the statement that writes `{name}` up, or make `{name}` a parameter",
         )
 
     def _not_applicable(self, name: str, span: Span) -> CompileError:
@@ -218,7 +224,8 @@ class Scope:
             Code.UNDEFINED_NAME,
             f"there is no tensor and no function `{name}`",
             span,
-            help=did_you_mean(name, candidates, f'declare it as a parameter, or give `fns={{"{name}": ...}}`'),
+            help=elsewhere(name, span)
+            or did_you_mean(name, candidates, f'declare it as a parameter, or give `fns={{"{name}": ...}}`'),
         )
 
 
@@ -240,15 +247,15 @@ def check_subscript_count(tensor: ir.Tensor, count: int, span: Span) -> None:
             Code.WRONG_SUBSCRIPT_COUNT,
             f"`{tensor.name}` has {counted(tensor.rank, 'dimension')}, given: {counted(count, 'subscript')}",
             span,
-            help=f"write {counted(tensor.rank, 'subscript')}, one for each dimension: {_example(tensor)}",
+            help=f"write {counted(tensor.rank, 'subscript')}, one for each dimension: {_example(tensor, span)}",
         )
 
 
-def _example(tensor: ir.Tensor) -> str:
+def _example(tensor: ir.Tensor, span: Span) -> str:
     """``A(i, j)``, by letters that most programs use."""
     letters = "ijklmnpq"
-    subscripts = ", ".join(letters[: tensor.rank]) if tensor.rank <= len(letters) else "..."
-    return f"`{tensor.name}({subscripts})`" if tensor.rank else f"`{tensor.name}`"
+    subscripts = letters[: tensor.rank] if tensor.rank <= len(letters) else ["..."]
+    return f"`{phrases.element(tensor.name, subscripts, span)}`"
 
 
 def _as_called(name: str) -> str:

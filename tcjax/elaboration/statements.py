@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final, assert_never
 
 from .. import ir
-from ..diagnostics import Code, CompileError, Span
+from ..diagnostics import Code, CompileError, Span, phrases
 from ..ir import Monoid, Reducer, types
 from ..symbolic import Affine, IndexVar
 from ..syntax import ast
@@ -42,7 +42,7 @@ def assign(node: ast.Assign, outputs: Outputs, warn: Warn) -> ir.Define | ir.Acc
     """The statement, typed; its target counts as defined from here on."""
     outputs.refuse(node.target, node.span)
     reducer = _reducer(node)
-    scope = Scope(outputs.environment)
+    scope = Scope(outputs.environment, node.target)
     for index in node.indices or ():
         if isinstance(index, ast.Name):
             _name_on_the_left(index, node.target, scope)
@@ -180,11 +180,12 @@ def _define(
     node: ast.Assign, indices: tuple[Affine, ...], result: Value, domain: ir.Domain, outputs: Outputs
 ) -> ir.Define:
     if any(index.is_data for index in indices):
+        reductions = phrases.reductions(node.target, ["..."], node.span)
         raise CompileError(
             Code.AMBIGUOUS_TARGET,
             "nothing says that these targets are distinct: two values may go to one element",
             node.span,
-            help=f"say how to combine them: `{node.target}(...) +=! ...`, `max=!`, or another reduction",
+            help=f"say how to combine them: {reductions}, or another reduction",
         )
     target = outputs.write(node.target, len(indices), result, node.span)
     return ir.Define(target, indices, settle(result, target.dtype), domain, span=node.span)
@@ -263,19 +264,32 @@ def _only_in_clauses(node: ast.Assign, index: IndexVar, scope: Scope) -> Compile
 
 
 def _missing_reduction(node: ast.Assign, index: IndexVar, scope: Scope) -> CompileError:
+    if index.name.lower() in _CONSTANTS:
+        return CompileError(
+            Code.MISSING_REDUCTION,
+            f"`{index.name}` is an index here, and not on the left",
+            scope.places[index],
+            help=f"write {_CONSTANTS[index.name.lower()]}",
+        )
     candidate = closest(index.name, scope.names())
     guess = "" if candidate is None else f"did you mean `{candidate}`? Otherwise "
     return CompileError(
         Code.MISSING_REDUCTION,
         f"`{index.name}` is not on the left, so `=` would have to reduce over it",
         scope.places[index],
-        help=f"{guess}say how: `{_left(node)} +=! ...`, `max=!`, or `sum[{index.name}](...)` inside the right side",
+        help=f"{guess}say how: {phrases.reductions(node.target, _plain(node), scope.places[index])}, "
+        f"or `sum[{index.name}](...)` inside the right side",
     )
 
 
-def _left(node: ast.Assign) -> str:
-    """The left side as a message can show it."""
-    if node.indices is None:
-        return node.target
-    plain = [index.id if isinstance(index, ast.Name) else "..." for index in node.indices]
-    return f"{node.target}({','.join(plain)})"
+# Numbers that other languages have names for.
+_CONSTANTS: Final = {
+    "infinity": "`inf`",
+    "pi": "the number, `3.141592653589793`; `sinpi(x)` and `cospi(x)` have it inside",
+    "m_pi": "the number, `3.141592653589793`; `sinpi(x)` and `cospi(x)` have it inside",
+}
+
+
+def _plain(node: ast.Assign) -> list[str]:
+    """The indices of the left side as a message can show them."""
+    return [index.id if isinstance(index, ast.Name) else "..." for index in node.indices or ()]

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
-from ..diagnostics import Code, CompileError, Span
+from ..diagnostics import Code, CompileError, Span, phrases
 from ..ir.builtins import BUILTINS
 from ..syntax import ast
 from .spelling import counted
@@ -120,7 +120,8 @@ def ranks_from_uses(definition: ast.Definition, functions: Collection[str] = ())
                 Code.WRONG_SUBSCRIPT_COUNT,
                 f"`{use.name}` is used with {counted(ranks[use.name], 'subscript')} and with {use.rank}",
                 use.span,
-                help="use it with one number of subscripts, one for each dimension",
+                help="use it with one number of subscripts, one for each dimension"
+                + (f"; its sizes are {phrases.extent(use.name, use.span)} and so on" if not use.rank else ""),
             )
     for name, span in undeclared.items():
         if name not in seen:
@@ -128,7 +129,7 @@ def ranks_from_uses(definition: ast.Definition, functions: Collection[str] = ())
                 Code.UNKNOWN_RANK,
                 f"nothing says how many dimensions `{name}` has: no statement reads it",
                 span,
-                help=f"declare it, `float(N) {name}`, or leave it out",
+                help=f"declare it, {phrases.typed('float', 'N', name, span)}, or leave it out",
             )
     return ranks
 

@@ -33,7 +33,7 @@ def check_accesses(solution: Solution, left: list[Constraint], box: Box, sizes: 
     Exact for affine subscripts and affine guards, floors and remainders included; a guard that depends on data
     may hold anywhere. A subscript that depends on data is clamped: it only needs an element to read.
     """
-    checker = _Checker(solution, box, sizes)
+    checker = _Checker(solution, box, sizes, left[0].read.access.tensor.name if left else "")
     for constraint in solution.reads:
         checker.check(constraint, writes=False)
     for constraint in left:
@@ -85,8 +85,9 @@ def _renamed_condition(condition: Condition, names: Mapping[IndexVar, IndexVar])
 
 
 class _Checker:
-    def __init__(self, solution: Solution, box: Box, sizes: Mapping[SizeVar, int]) -> None:
+    def __init__(self, solution: Solution, box: Box, sizes: Mapping[SizeVar, int], target: str = "") -> None:
         self.solution = solution
+        self.target = target
         self.box = box
         self.sizes = sizes
         self.facts = Facts.over(box)
@@ -127,7 +128,10 @@ class _Checker:
 
     def mistake(self, constraint: Constraint, point: Mapping[IndexVar, int] | None, *, writes: bool) -> CompileError:
         tightened = next(self.tightenings(constraint), None)
-        return mistakes.out_of_range(constraint, self.solution, point, self.sizes, tightened, writes=writes)
+        error = mistakes.out_of_range(constraint, self.solution, point, self.sizes, tightened, writes=writes)
+        if not writes and constraint.read.access.tensor.name == self.target:
+            return mistakes.reads_itself(error)
+        return error
 
     def tightenings(self, constraint: Constraint) -> Iterator[tuple[IndexVar, Interval]]:
         """Ranges that keep the access inside, each of one index while the others stay."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 from .. import ir
-from ..diagnostics import Code, CompileError, Span
+from ..diagnostics import Code, CompileError, Span, phrases
 from ..symbolic import Affine, Atom, IndexVar, Interval, Size, SizeVar, maximum, minimum
 from .rounds import Constraint, Solution, is_solvable, show_access
 from .survey import Comprehension, Test
@@ -12,15 +12,21 @@ from .survey import Comprehension, Test
 
 def unbound_index(function: ir.Function, statement: Comprehension, solution: Solution) -> CompileError:
     """TC0401 for the first index that is left over."""
-    index = solution.unsolved[0]
+    sizes = _meant_as_sizes(statement, solution)
+    waiting = (i for i, r in solution.survey.ranges.items() if sizes & (r.lo.variables | r.hi.variables))
+    index = next(waiting, solution.unsolved[0])
     given = solution.survey.ranges.get(index)
     if given is not None:
-        waits = sorted(map(str, (given.lo.variables | given.hi.variables) & set(solution.unsolved)))
+        ends = given.lo.variables | given.hi.variables
+        waits = sorted(map(str, ends & set(solution.unsolved)))
+        size = f"; a size is a number, or stands in a type: {phrases.typed('float', waits[:1], 'a', given.span)}"
         return CompileError(
             Code.UNBOUND_INDEX,
             f"the range `{index} in {given.lo}:{given.hi}` waits for {_listed(waits)}, which nothing bounds",
             given.span,
-            help=f"give {_listed(waits)} a range of its own that does not use `{index}`: `where {waits[0]} in 0:N`",
+            help=f"give {_listed(waits)} a range of its own that does not use `{index}`: "
+            + phrases.ranged(waits[0], 0, "N", given.span)
+            + (size if ends & sizes else ""),
         )
     mentions = [read for read in solution.reads if index in read.subscript.variables]
     seen = list(dict.fromkeys(_why_not(index, constraint, solution) for constraint in mentions))
@@ -32,8 +38,15 @@ def unbound_index(function: ir.Function, statement: Comprehension, solution: Sol
         Code.UNBOUND_INDEX,
         f"nothing says how far `{index}` runs: {shown}",
         span,
-        help=f"add `where {index} in 0:N`{hint}",
+        help=f"add {phrases.ranged(index, 0, 'N', span)}{hint}",
     )
+
+
+def _meant_as_sizes(statement: Comprehension, solution: Solution) -> frozenset[IndexVar]:
+    """Open indices that only ends of ranges and values mention: ``where k in 0:W`` without a `W` in any type."""
+    ends = frozenset().union(*(r.lo.variables | r.hi.variables for r in solution.survey.ranges.values()))
+    read = frozenset().union(*(read.subscript.variables for read in solution.reads))
+    return (ends & frozenset(solution.unsolved)) - read - _left_indices(statement)
 
 
 def unbound_target(statement: Comprehension, dimension: int) -> CompileError:
@@ -44,8 +57,8 @@ def unbound_target(statement: Comprehension, dimension: int) -> CompileError:
         f"nothing says how large dimension {dimension} of `{target.name}` is: "
         f"the data decides where `{_left(statement)}` writes",
         statement.span,
-        help=f"annotate the return with its sizes, such as `-> ({_scalar(target.dtype)}"
-        f"({', '.join('MNKLPQ'[d % 6] for d in range(target.rank))}) {target.name})`",
+        help="annotate the return with its sizes, such as "
+        + phrases.returned(_scalar(target.dtype), _letters(target.rank), target.name, statement.span),
     )
 
 
@@ -57,7 +70,7 @@ def negative_extent(solution: Solution, statement: Comprehension, index: IndexVa
     if given is not None:
         advice = f"write the smaller end first, or use ends whose difference is not negative for `{index}`"
     else:
-        advice = f"pass larger arrays, or give the range yourself: `where {index} in 0:N`"
+        advice = f"pass larger arrays, or give the range yourself: {phrases.ranged(index, 0, 'N', span)}"
     return CompileError(
         Code.NEGATIVE_EXTENT,
         f"`{index}` would run over {interval}, an extent of {interval.extent}: {solution.reasons[index]} makes it so",
@@ -72,7 +85,7 @@ def too_large(statement: Comprehension, what: str, interval: Interval) -> Compil
         Code.TOO_LARGE,
         f"{what} would run over {interval}, more than an int32 can count",
         statement.span,
-        help="use ranges of at most 2147483647 elements: `where i in 0:N`",
+        help="use ranges of at most 2147483647 elements: " + phrases.ranged("i", 0, "N", statement.span),
     )
 
 
@@ -100,7 +113,7 @@ def output_size(
         statement.span,
         help=("" if meant is None else f"did you mean `{meant}` there? Otherwise ")
         + f"give dimension {dimension} of `{name}` the extent {found.extent}, "
-        f"or say which part is written: `where {index} in {part.lo}:{part.hi}`",
+        f"or say which part is written: {phrases.ranged(index, part.lo, part.hi, statement.span)}",
     )
 
 
@@ -150,6 +163,11 @@ def out_of_range(
     )
 
 
+def reads_itself(error: CompileError) -> CompileError:
+    """The same TC0701 where a statement reads elements that it has not written: no other range would mend that."""
+    return CompileError(error.diagnosis, error.message, error.span, help=phrases.recurrence(error.span))
+
+
 def shared_target(
     statement: ir.Define,
     indices: Iterable[IndexVar],
@@ -169,7 +187,7 @@ def shared_target(
         Code.AMBIGUOUS_TARGET,
         message,
         statement.span,
-        help=f"say how to combine them: `{name}(...) +=! ...`, `max=!`, or another reduction",
+        help=f"say how to combine them: {phrases.reductions(name, ['...'], statement.span)}, or another reduction",
     )
 
 
@@ -209,11 +227,13 @@ def _remedy(
         return f"make its condition imply `{inside}`{reading}"
     if tightened is not None:
         index, interval = tightened
-        clause = f"`where {index} in {interval.lo}:{interval.hi}`"
+        clause = phrases.ranged(index, interval.lo, interval.hi, access.span)
         return f"write {clause} instead" if index in solution.survey.ranges else f"add {clause}"
     if writes:
-        return f"add the guard `where {inside}`, or give `{access.tensor.name}` larger extents in the return annotation"
-    return f"read it under a condition: `{inside} ? {show_access(access)} : 0`"
+        guard = phrases.guarded(inside, access.span)
+        return f"add the guard {guard}, or give `{access.tensor.name}` larger extents in the return annotation"
+    chosen = phrases.chosen(inside, access.tensor.name, access.indices, access.span)
+    return f"read it under a condition: {chosen}"
 
 
 def _inside(subscript: Affine, region: Interval, solution: Solution) -> str:
@@ -272,6 +292,11 @@ def _names(function: ir.Function) -> list[str]:
     sizes = {v.name for tensor in function.parameters for size in tensor.shape for v in size.variables()}
     sizes |= {size.name for size in function.free_sizes}
     return sorted(name for name in sizes if "." not in name) + [tensor.name for tensor in function.parameters]
+
+
+def _letters(rank: int) -> list[str]:
+    """Names for the sizes of a tensor."""
+    return ["MNKLPQ"[dimension % 6] for dimension in range(rank)]
 
 
 def _scalar(dtype: str) -> str:

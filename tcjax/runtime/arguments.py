@@ -1,5 +1,6 @@
 """A call's arguments: which array is which parameter, and whether their types fit."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 
 from .. import ir
 from ..diagnostics import Code, CompileError, Span
-from .fronts import Front
+from .fronts import Definition, Front
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,15 +40,27 @@ def arrange(front: Front, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Arg
         elif name in sizes:
             numbers[name] = _size(name, value, front.span)
         else:
-            raise _count(front, f"`{front.name}` has no argument `{name}`", names, (*initial, *sizes))
+            error = _count(front, f"`{front.name}` has no argument `{name}`", names, (*initial, *sizes))
+            if isinstance(front, Definition) and _is_index(name, front):
+                help = f"{error.help}; `{name}` is an index in the text: write a number there, or mention it in a type"
+                raise CompileError(error.diagnosis, error.message, error.span, help=help)
+            raise error
     if len(args) > len(names):
-        raise _count(front, f"`{front.name}` takes {_inputs(len(names))} but got {len(args)}", names)
+        raise _count(
+            front, f"`{front.name}` takes {_inputs(len(names))} but got {len(args)}", names, (*initial, *sizes)
+        )
     missing = [name for name in names if name not in arrays]
     if missing:
         listed = ", ".join(f"`{name}`" for name in missing)
         got = f"takes {_inputs(len(names))} but got {len(arrays)}"
         raise _count(front, f"`{front.name}` {got}: {listed} missing", names)
     return Arguments({name: arrays[name] for name in names}, starts, numbers)
+
+
+def _is_index(name: str, front: Definition) -> bool:
+    """Whether the text has this name for what is no tensor: probably a size that no type mentions."""
+    written = {getattr(statement, "target", None) for statement in front.definition.body}
+    return name not in written and re.search(rf"\b{re.escape(name)}\b", front.text()) is not None
 
 
 def _inputs(count: int) -> str:

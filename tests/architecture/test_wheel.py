@@ -1,10 +1,15 @@
 """What is built holds all that runs: grammars, explanations and other files that are not Python, and the command."""
 
+import json
 import os
+import re
 import subprocess
 import sys
+import sysconfig
 import tarfile
+import venv
 import zipfile
+from dataclasses import dataclass
 from email import message_from_string
 from pathlib import Path
 
@@ -15,20 +20,65 @@ from tcjax.diagnostics import Code
 
 ROOT = Path(__file__).parents[2]
 
-PROGRAM = """
+# Modules of the wheel, but for those that need packages which are optional: what of it runs, and from where.
+SURVEY = """
+import importlib, importlib.metadata, importlib.resources, json, pkgutil
 import tcjax
-print(tcjax.__file__)
-print(tcjax.kernel("B(i) = 2 * A(i)")([1, 2]), tcjax.kernel("{ [i] -> 2 * A[i] }")([1, 2]))
+optional = ("tcjax.nn", "tcjax.linen", "tcjax.testing", "tcjax.notebook", "tcjax.cli.__main__")
+names = [m.name for m in pkgutil.walk_packages(tcjax.__path__, "tcjax.", onerror=lambda name: None)]
+modules = [importlib.import_module(name) for name in names if not name.startswith(optional)]
+lexers = importlib.metadata.distribution("tcjax").entry_points.select(group="pygments.lexers")
+pages = importlib.resources.files("tcjax.diagnostics") / "explanations"
+print(json.dumps({
+    "package": tcjax.__file__,
+    "modules": [m.__name__ for m in modules],
+    "places": [m.__file__ for m in modules] + [tcjax.__file__],
+    "codes": len([page for page in pages.iterdir() if page.name.endswith(".md")]),
+    "marker": (importlib.resources.files("tcjax") / "py.typed").is_file(),
+    "lexers": [entry.load().__name__ for entry in lexers],
+    "tc": tcjax.kernel("B(i) = 2.0 * A(i)")([1.0, 2.0]).tolist(),
+    "sac": tcjax.kernel("{ [i] -> 2.0 * A[i] }")([1.0, 2.0]).tolist(),
+}))
 """
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A virtual environment with the wheel, and nothing else of its own: what the wheel needs is lent by this one."""
+
+    folder: Path
+
+    def runs(self, command: str, *args: str) -> str:
+        """What a command of the environment prints, with its folder as the working directory."""
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+        result = subprocess.run(
+            [self.folder / "bin" / command, *args],
+            cwd=self.folder,
+            env={**environment, "JAX_PLATFORMS": "cpu"},
+            capture_output=True,
+            text=True,
+        )
+        assert result.returncode == 0, result.stderr
+        return result.stdout
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the wheel and the sources as they are published."""
+    """A folder with the sources as they are published, and the wheel that these build, as a package index gets both."""
     folder = tmp_path_factory.mktemp("built")
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-t", "sdist", "-d", str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    _build("sdist", ROOT, folder)
+    (path,) = folder.glob("*.tar.gz")
+    unpacked = tmp_path_factory.mktemp("unpacked")
+    with tarfile.open(path) as archive:
+        archive.extractall(unpacked, filter="data")
+    (sources,) = unpacked.iterdir()
+    _build("wheel", sources, folder)
     return folder
+
+
+def _build(target: str, sources: Path, folder: Path) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)]
+    subprocess.run(command, cwd=sources, check=True, capture_output=True)
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +86,22 @@ def wheel(built: Path) -> zipfile.ZipFile:
     """The wheel."""
     (path,) = built.glob("*.whl")
     return zipfile.ZipFile(path)
+
+
+@pytest.fixture(scope="module")
+def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """An environment with the wheel."""
+    folder = tmp_path_factory.mktemp("installed")
+    venv.create(folder, symlinks=True)
+    (path,) = built.glob("*.whl")
+    pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python")]
+    subprocess.run(
+        [*pip, "install", "--no-deps", "--no-index", "--no-compile", str(path)], check=True, capture_output=True
+    )
+    (packages,) = folder.glob("lib/python*/site-packages")
+    # A path, not a site: what is installed here in editable form stays unseen.
+    (packages / "lent.pth").write_text("\n".join({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}))
+    return Installed(folder)
 
 
 def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(wheel: zipfile.ZipFile) -> None:
@@ -64,19 +130,35 @@ def test_the_published_sources_hold_what_a_checkout_needs(built: Path) -> None:
     assert {"tcjax/__init__.py", "tests/conftest.py", "docs/command.md", "examples/digits.py", "bench/run.py"} <= names
 
 
-def test_the_wheel_works_from_another_folder(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
-    wheel.extractall(tmp_path / "site")
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site"), "JAX_PLATFORMS": "cpu"}
+def test_everything_comes_from_an_installed_wheel(installed: Installed) -> None:
+    found = json.loads(installed.runs("python", "-c", SURVEY))
+    modules = set(found["modules"])
 
-    def ran(*args: str) -> str:
-        result = subprocess.run(
-            [sys.executable, *args], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
-        )
-        return result.stdout
+    assert Path(found["package"]).is_relative_to(installed.folder)
+    assert [place for place in found["places"] if not Path(place).is_relative_to(installed.folder)] == []
+    assert {f"tcjax.{room}" for room in ("cli.command", "lowering.lower", "highlighting.lexers")} <= modules
+    assert len(modules) > 300
+    assert found["codes"] == len(Code) and found["marker"]
+    assert {"TensorComprehensionLexer", "SacLexer"} <= set(found["lexers"])
+    assert found["tc"] == found["sac"] == [2.0, 4.0]
 
-    place, results = ran("-c", PROGRAM).splitlines()
-    assert Path(place).is_relative_to(tmp_path) and results == "[2 4] [2 4]"
-    assert ran("-m", "tcjax.cli", "errors", "TC0401").startswith("# TC0401: ")
+
+def test_the_first_example_of_the_readme_runs_in_an_empty_environment(installed: Installed) -> None:
+    # The first block and what stands below it, as a reader would copy them.
+    shown = re.search(r"```python\n(.*?)```\n+```text\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert shown is not None
+    (installed.folder / "first.py").write_text(shown[1])
+
+    assert installed.runs("python", "first.py") == shown[2]
+
+
+def test_the_installed_command_checks_and_runs_a_file_and_explains_a_mistake(installed: Installed) -> None:
+    (installed.folder / "mm.tc").write_text("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }")
+
+    assert installed.runs("tcjax", "--version").split()[-1] == tcjax.__version__
+    assert installed.runs("tcjax", "check", "mm.tc") == "1 file: 0 mistakes, 0 warnings\n"
+    assert "[110.]]" in installed.runs("tcjax", "run", "mm.tc", "--input", "A=[[1,2],[3,4]]", "B=[[10],[20]]")
+    assert installed.runs("tcjax", "errors", "TC0401").startswith("# TC0401: ")
 
 
 def test_the_changelog_tells_of_this_version() -> None:

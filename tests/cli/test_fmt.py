@@ -184,6 +184,47 @@ def test_comments_anywhere_in_sac_stay(data: st.DataObject, program: tree.Progra
     assert formatted(Text("a.sac", result, "sac")) == result
 
 
+NUMERALS = st.one_of(
+    st.from_regex(r"[0-9]{1,19}|[0-9]{1,25}\.[0-9]{0,25}|\.[0-9]{1,25}", fullmatch=True),
+    st.from_regex(r"([0-9]{1,5}|[0-9]{1,5}\.[0-9]{0,5}|\.[0-9]{1,5})[eE][+-]?[0-9]{1,2}", fullmatch=True),
+    st.from_regex(r"0[xX][0-9a-fA-F]{1,15}", fullmatch=True),
+)
+
+
+def spelt(numeral: str) -> str:
+    """What `fmt` makes of a numeral: the same digits, a zero beside a bare point, small letters."""
+    if numeral[:2] in ("0x", "0X"):
+        return f"0x{numeral[2:]}"
+    digits, sign, power = numeral.lower().partition("e")
+    digits = f"0{digits}" if digits.startswith(".") else f"{digits}0" if digits.endswith(".") else digits
+    return f"{digits}{sign}{power}"
+
+
+@given(st.lists(NUMERALS, min_size=1, max_size=4))
+def test_numbers_stay_as_they_are_spelt(numerals: list[str]) -> None:
+    body = " + ".join(numerals)
+    for text, wanted, notation, read in (
+        (f"C(i)=A(i)*({body})", "C(i) = A(i) * ({})", "tc", tc.read),
+        (f"{{ [i]->A[i]*({body}) }}", "{{ [i] -> A[i] * ({}) }}", "sac", sac.read),
+    ):
+        shown = " + ".join(map(spelt, numerals))
+        expected = (wanted.format(shown) if len(numerals) > 1 else wanted.replace("({})", "{}").format(shown)) + "\n"
+
+        result = formatted(Text("a", text, notation))
+
+        assert result == expected
+        assert read(result) == read(text)
+        assert formatted(Text("a", result, notation)) == result
+
+
+def test_numbers_of_a_statement_with_other_numbers_are_canonical(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tcjax.syntax.tc.write", lambda tree: "C(i) = A(i) * 2.0 + 1000.0")
+
+    # The writer would change the program, so that the numbers of its text are another's.
+    with pytest.raises(Failure, match="would mean something else"):
+        formatted(Text("a.tc", "C(i) = A(i) * 1e3", "tc"))
+
+
 def test_a_comment_that_would_go_stops_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tcjax.cli.formatting._attach", lambda comments, units: [])
 

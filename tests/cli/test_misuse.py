@@ -51,6 +51,8 @@ def test_the_help_names_every_command_and_the_version_is_the_packages(shell: She
         (["fmt", "latin.tc"], "latin.tc: not UTF-8 text (byte 2)"),
         (["run", "empty.py"], "empty.py: no function under @tcjax.kernel"),
         (["run", "calls.py"], "calls.py:8: `f` calls the Python function `own`"),
+        (["run", "mm.tc", "--input", "A=[[1]]"], "mm.tc: no array for `B`; add --input B=..."),
+        (["run", "mm.tc", "--input", "a=[[1]]"], "`mm` has no argument `a`"),
         (["run", "mm.tc", "--size", "B=x"], "'x' is no size; write a whole number, B=6"),
         (["run", "mm.tc", "--memory-limit", "many"], "memory_limit='many' is not an option"),
         (["translate", "mm.tc"], "Missing option '--to'"),

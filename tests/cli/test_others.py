@@ -131,7 +131,12 @@ def test_errors_shows_every_page_and_lists_them(shell: Shell) -> None:
 
     assert [line.split()[0] for line in listed] == [code.value for code in Code]
     assert shell("errors", "TC0401").stdout.startswith("# TC0401: nothing says how far an index runs")
-    assert shell("errors", "0401").stdout == shell("errors", "tc0401").stdout == shell("errors", "TC0401").stdout
+    assert (
+        shell("errors", "401").stdout
+        == shell("errors", "0401").stdout
+        == shell("errors", "tc0401").stdout
+        == shell("errors", "TC0401").stdout
+    )
 
 
 def test_an_unknown_code_gets_near_ones(shell: Shell) -> None:

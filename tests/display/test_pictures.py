@@ -1,5 +1,6 @@
 """Pictures of plans: reads are those that change the element, domains are what the guards say."""
 
+import re
 import xml.etree.ElementTree as ElementTree
 
 import jax
@@ -101,6 +102,28 @@ def test_the_tiles_of_a_schedule_are_drawn_with_what_they_need() -> None:
     ]
     (this,) = [layer for layer in named(picture, "C(c) for io = 2").layers if layer.name == "this tile"]
     assert this.rectangles == (((0, 1), (14, 23)),)
+
+
+def test_the_blocks_of_an_online_softmax_are_those_that_explain_tells_and_cover_every_statement_of_the_pass() -> None:
+    kernel = tcjax.kernel("""
+def attention(float(T,D) Q, float(S,D) K, float(S,E) V) -> (out) {
+  m(q) = max[k](sum[d](Q(q,d) * K(k,d)))
+  out(q,e) = sum[j](exp(sum[d](Q(q,d) * K(j,d)) - m(q)) * V(j,e)) / sum[i](exp(sum[d](Q(q,d) * K(i,d)) - m(q)))
+}""")
+    arguments = floats(3000, 64), floats(4000, 64), floats(4000, 8)
+    told = re.search(r"blocks of (\d+) x (\d+)", str(kernel.explain(*arguments)))
+    assert told is not None
+    down, across = int(told[1]), int(told[2])
+
+    planes = [named(kernel.picture(*arguments), f"{name}: its points") for name in ("m", "out")]
+
+    assert [plane.layers[-1].name for plane in planes] == [f"blocks of {down} q x {across} {k}" for k in "kj"]
+    for plane in planes:
+        assert marked(plane, plane.layers[-1]).all()
+        blocks = plane.layers[-1].rectangles
+        assert sum((bottom - top) * (right - left) for (top, bottom), (left, right) in blocks) == 3000 * 4000
+        assert {bottom - top for (top, bottom), _ in blocks} <= {down, 3000 % down}
+    assert planes[1].layers[-1].name in kernel.explain(*arguments)._repr_html_()
 
 
 def test_where_data_decides_every_row_may_be_read() -> None:

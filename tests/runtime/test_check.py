@@ -8,6 +8,8 @@ from hypothesis import settings
 
 import tcjax
 from tcjax.runtime.checking.drawing import Drawer
+from tcjax.runtime.checking.report import NotFound
+from tcjax.runtime.checking.samples import Sample
 
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 DEEP = settings().max_examples > 100
@@ -177,6 +179,47 @@ def test_a_kernel_that_takes_no_arguments_at_all_says_why() -> None:
 
     with pytest.raises(tcjax.CheckError, match=r"found no arguments that `f` takes"):
         kernel.check(examples=1)
+
+
+def test_the_search_for_arguments_ends_and_names_another_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = tcjax.kernel("def f(float(N) A) -> (O) { O(i) = A(i) }", assume=["N % 5000 == 4999"])
+    monkeypatch.setattr("tcjax.runtime.checking.drawing._PATIENCE", 0.0)
+
+    with pytest.raises(tcjax.CheckError, match=r"takes in 1 attempt; .*assert_matches\(k, k.interpret, \*arguments\)"):
+        kernel.check(examples=1)
+
+
+def test_an_example_that_is_not_found_behind_others_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = Drawer.draw
+
+    def some(self: Drawer, rng: np.random.Generator, number: int) -> Sample:
+        if number % 2:
+            raise NotFound
+        return draw(self, rng, number)
+
+    monkeypatch.setattr(Drawer, "draw", some)
+
+    found = tcjax.kernel(MM).check(examples=5)
+
+    assert (found.examples, found.compared["values"]) == (3, 3)
+    assert found.skipped == {"an example: no other arguments were found that the kernel takes": 2}
+
+
+def test_arrays_of_any_rank_that_must_be_alike_are_found_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "float[*] add(float[*] a, float[*] b) { return { iv -> a[iv] + b[iv] | iv < shape(a) }; }"
+    drawn: list[tuple[tuple[int, ...], ...]] = []
+    record = Drawer.draw
+
+    def kept(self: Drawer, rng: np.random.Generator, number: int) -> Sample:
+        sample = record(self, rng, number)
+        drawn.append(tuple(array.shape for array in sample.arrays.values()))
+        return sample
+
+    monkeypatch.setattr(Drawer, "draw", kept)
+    tcjax.kernel(text).check(examples=6)
+
+    assert len({a for a, _ in drawn if a}) > 2
+    assert sum(a == b for a, b in drawn) >= 3
 
 
 def test_a_root_of_zero_has_no_gradient_to_compare() -> None:

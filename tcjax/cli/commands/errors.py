@@ -21,7 +21,7 @@ def errors(code: str | None) -> None:
             click.echo(f"{each.value}  {each.kind:<11}  {title(each)}")
         return
     wanted = code.strip().upper()
-    wanted = wanted if wanted.startswith("TC") else f"TC{wanted}"
+    wanted = wanted if wanted.startswith("TC") else f"TC{wanted:0>4}"
     found = next((each for each in Code if each.value == wanted), None)
     if found is None:
         raise Failure(f"there is no error {code!r}; {_near(wanted)}")

@@ -63,6 +63,7 @@ def run(
 
     from ..agreement import compared
     from ..arrays import fitted, read_arrays, write_arrays
+    from ..failures import Failure
     from ..kernels import chosen, kernels_of
     from ..measuring import seconds_text
     from ..shapes import read_sizes
@@ -73,6 +74,10 @@ def run(
     with jax.enable_x64(x64 or bool(jax.config.read("jax_enable_x64"))):
         kernel = chosen(kernels_of(text, backend=backend, memory_limit=memory_limit), name, text.name)
         declared: dict[str, str | None] = {p.name: p.declared for p in kernel._front.parameters}
+        missing = [each for each in declared if each not in arrays]
+        if missing and arrays.keys() <= declared.keys():
+            listed = ", ".join(f"`{each}`" for each in missing)
+            raise Failure(f"{text.name}: no array for {listed}; add --input {' '.join(f'{m}=...' for m in missing)}")
         given: dict[str, Any] = {**fitted(arrays, declared, cast), **numbers}
         start = time.perf_counter()
         result = jax.block_until_ready(kernel(**given))

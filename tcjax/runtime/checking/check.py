@@ -9,7 +9,7 @@ import numpy as np
 from ...diagnostics import Code, CompileError, CompileWarning
 from .comparisons import COMPARISONS
 from .drawing import Drawer
-from .report import Check, CheckError
+from .report import Check, CheckError, NotFound
 from .reproducing import explained
 from .samples import Sample, filled
 from .shrinking import shrink
@@ -34,13 +34,21 @@ def check(kernel: "Questions", examples: int, seed: int) -> Check:
     compared: Counter[str] = Counter()
     skipped: Counter[str] = Counter()
     worst, worst_in = 0.0, ""
+    drawn = 0
     with warnings.catch_warnings():
         # What is worth a warning was said when the kernel was made.
         warnings.simplefilter("ignore", CompileWarning)
         drawer = Drawer(kernel)
         for example in range(examples):
             rng = np.random.default_rng((seed, example))
-            sample = drawer.draw(rng, example)
+            try:
+                sample = drawer.draw(rng, example)
+            except NotFound:
+                if not drawn:
+                    raise
+                skipped["an example: no other arguments were found that the kernel takes"] += 1
+                continue
+            drawn += 1
             for comparison in COMPARISONS:
                 # Gradients are compared where no two elements are equal and none is 0: away from kinks.
                 own = _generic(rng, sample) if comparison == "gradients" else sample
@@ -56,7 +64,7 @@ def check(kernel: "Questions", examples: int, seed: int) -> Check:
                 compared[comparison] += 1
                 if outcome.worst > worst:
                     worst, worst_in = outcome.worst, comparison
-    return Check(kernel._front.name, int(examples), compared, skipped, worst, worst_in)
+    return Check(kernel._front.name, drawn, compared, skipped, worst, worst_in)
 
 
 def _generic(rng: np.random.Generator, sample: Sample) -> Sample:

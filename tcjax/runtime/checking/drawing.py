@@ -1,19 +1,21 @@
 """Random calls that a kernel takes: sizes are drawn until range inference accepts them."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from math import prod
+from time import process_time
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from ... import ir
 from ...diagnostics import CompileError
+from ...ranges import Bound
 from ...symbolic import Size, SizeVar
 from ...syntax.sac import tree
-from ..fronts import Definition, Front, Parameter
-from .report import CheckError
-from .samples import Sample, TooMuch, admitted, divides_integers, filled, subscripts
+from ..fronts import Call, Definition, Front, Parameter
+from .report import NotFound
+from .samples import Array, Sample, TooMuch, admitted, divides_integers, filled, subscripts
 
 if TYPE_CHECKING:
     from ..questions import Questions
@@ -30,6 +32,8 @@ _POOLS: Final = (
 _ATTEMPTS: Final = 40
 _STEPS: Final = ((5, 3000), (10, 3000), (20, 10_000), (40, 30_000), (130, 100_000), (1030, 1_000_000))
 _STYLES: Final = ("quarters", "generic", "quarters", "positive")
+# Seconds for calls that the kernel refuses, all examples of a check together: a recursive program takes a while to.
+_PATIENCE: Final = 30.0
 
 
 class Drawer:
@@ -47,26 +51,39 @@ class Drawer:
         numbers = {int(text) for text in re.findall(r"(?<![\w.])\d{1,4}(?![\w.])", texts)}
         self._numbers = sorted({n * m for n in numbers for m in (1, 2, 3)} | {n + 1 for n in numbers})
         self._initial, self._sizes = front.keywords
+        # What was refused already, so that nothing is tried twice.
+        self._refusals: dict[Hashable, Exception] = {}
+        self._spent = 0.0
 
     def draw(self, rng: np.random.Generator, number: int) -> Sample:
-        """The example of this number. Raises `CheckError` if nothing that was tried is accepted."""
+        """The example of this number. Raises `NotFound` if nothing that was tried is accepted."""
         refusal: Exception | None = None
         empty: Sample | None = None
         style = _STYLES[number % len(_STYLES)]
+        tried = 0
         for plain, pool, most in self._pools(number):
+            if tried and self._spent > _PATIENCE:
+                break
+            begin = process_time()
+            tried += 1
             try:
                 sample, elements = self._drawn(rng, pool, style, most, plain=plain)
             except (CompileError, TooMuch) as error:
                 refusal = error
+                self._spent += process_time() - begin
                 continue
             if elements or 0 in pool:
                 return sample
             empty = empty or sample
         if empty is not None:
             return empty
-        name = self._kernel._front.name
         said = str(refusal) if isinstance(refusal, CompileError) else "they are too large for the interpreter"
-        raise CheckError(f"found no arguments that `{name}` takes; of the last ones that were tried:\n{said}")
+        attempts = "1 attempt" if tried == 1 else f"{tried} attempts"
+        raise NotFound(
+            f"found no arguments that `{self._kernel._front.name}` takes in {attempts}; "
+            f"for arguments of your own: tcjax.testing.assert_matches(k, k.interpret, *arguments); "
+            f"of the last ones that were tried:\n{said}"
+        )
 
     def _pools(self, number: int) -> Iterator[tuple[bool, tuple[int, ...], int]]:
         """Whether types are the likely ones, sizes to choose from, and how many points may be computed."""
@@ -100,7 +117,10 @@ class Drawer:
                 size(variable)
             return max(0, dimension.evaluate(known))
 
-        shapes = {p.name: tuple(map(extent, self._dimensions(rng, p, ranks))) for p in self._parameters}
+        dimensions: dict[str, tuple[Size, ...]] = {}
+        for parameter in self._parameters:
+            dimensions[parameter.name] = self._dimensions(rng, parameter, ranks, dimensions)
+        shapes = {name: tuple(map(extent, own)) for name, own in dimensions.items()}
         if sum(map(prod, shapes.values())) > 4 * most:
             raise TooMuch
         sizes = {name: size(SizeVar(name)) for name in self._sizes}
@@ -113,7 +133,7 @@ class Drawer:
             else filled(rng, s, dtypes[name], style, None, nonzero=False)
             for name, s in shapes.items()
         }
-        call, bound = admitted(self._kernel, Sample(arrays, {}, sizes), most)
+        call, bound = self._admitted_once(Sample(arrays, {}, sizes), most)
         limits = subscripts(bound)
         nonzero = divides_integers(bound.function)
         decided = {name for name, *_ in call.values}
@@ -132,6 +152,17 @@ class Drawer:
         _, bound = admitted(self._kernel, sample, most)
         return sample, sum(prod(bound.shapes[tensor.name]) for tensor in bound.function.returns)
 
+    def _admitted_once(self, sample: Sample, most: int) -> tuple[Call, Bound]:
+        """As `admitted`, but what was refused is refused at once when it is drawn again."""
+        key = (most, *sample.sizes.items(), *((a.shape, a.dtype, _deciding(a)) for a in sample.arrays.values()))
+        if key in self._refusals:
+            raise self._refusals[key]
+        try:
+            return admitted(self._kernel, sample, most)
+        except (CompileError, TooMuch) as error:
+            self._refusals[key] = error.with_traceback(None)
+            raise
+
     def _dtypes(self, rng: np.random.Generator, *, plain: bool) -> dict[str, str]:
         """A type for each parameter: the declared one, else its likely one or, all together, another."""
         other = None if plain or rng.random() < 0.75 else str(rng.choice(_OTHERS))
@@ -145,10 +176,21 @@ class Drawer:
             found[parameter.name] = parameter.declared or (usual if other is None or selects else other)
         return found
 
-    def _dimensions(self, rng: np.random.Generator, parameter: Parameter, ranks: dict[str, int]) -> tuple[Size, ...]:
-        """A size for each dimension; where nothing tells the rank, of some rank."""
-        if parameter.name in self._patterns:
-            return _of_pattern(rng, parameter.name, self._patterns[parameter.name], ranks)
+    def _dimensions(
+        self,
+        rng: np.random.Generator,
+        parameter: Parameter,
+        ranks: dict[str, int],
+        earlier: Mapping[str, tuple[Size, ...]],
+    ) -> tuple[Size, ...]:
+        """A size for each dimension; where nothing tells the rank, of some rank, or those of an earlier parameter."""
+        pattern = self._patterns.get(parameter.name)
+        if pattern is not None:
+            alike = [name for name in earlier if self._patterns.get(name) == pattern]
+            if alike and any(isinstance(axis, tree.Axes) for axis in pattern) and rng.random() < 0.5:
+                # Arrays of any rank mostly have to be of the same one: `float[*] u, float[*] f`.
+                return earlier[alike[0]]
+            return _of_pattern(rng, parameter.name, pattern, ranks)
         likely = self._likely.get(parameter.name)
         rank = int(rng.choice((0, 1, 1, 2, 2, 3))) if likely is None else likely.rank
         if likely is not None and not self._is_definition and rng.random() < 0.15:
@@ -156,6 +198,11 @@ class Drawer:
             rank += 1
         own = () if likely is None else likely.shape
         return (*own, *(Size.of(SizeVar(f"{parameter.name}.{d}")) for d in range(len(own), rank)))
+
+
+def _deciding(array: Array) -> bytes:
+    """What of an array may decide shapes."""
+    return b"" if array.dtype.kind in "fcV" else array.tobytes()
 
 
 def _patterns(front: Front) -> dict[str, tuple[tree.Axis | tree.Axes, ...]]:

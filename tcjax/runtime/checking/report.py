@@ -8,6 +8,10 @@ class CheckError(AssertionError):
     """A kernel does not compute what its definition says; `str()` has the smallest case found, as a program."""
 
 
+class NotFound(CheckError):
+    """No arguments were found that the kernel takes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """What was compared, all of it in agreement.

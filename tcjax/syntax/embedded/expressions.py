@@ -306,7 +306,11 @@ class Expressions:
         bounds = tuple(inside.bound(part) for part in parts if _bound_index(part))
         if not bounds or not node.args:
             missing = "value" if bounds else "index"
-            example = f"`{head.value.id}[k](A[k])`"
+            match parts:
+                case [python.Compare(left=python.Name(id=index), ops=[_]) as guard] if len(python.unparse(guard)) < 40:
+                    example = f"`{head.value.id}[{index}, {python.unparse(guard)}](...)`"
+                case _:
+                    example = f"`{head.value.id}[k](A[k])`"
             raise not_in_notation(f"this reduction has no {missing}", node, self.script, help=f"write {example}")
         guards = tuple(inside.read(part) for part in parts if not _bound_index(part))
         return ast.Reduction(head.value.id, bounds, guards, tuple(map(inside.read, node.args)), span=span)

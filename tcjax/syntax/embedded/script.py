@@ -54,7 +54,7 @@ def parse(text: str, name: str, first_line: int) -> Script:
     """The script of a text. Raises `CompileError` (TC0101, TC0103) for what Python cannot parse."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     # `Source` counts these as line breaks, Python does not.
-    source = Source(re.sub("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", " ", text), name, first_line)
+    source = Source(re.sub("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", " ", text), name, first_line, is_python=True)
     lines = text.split("\n")
     first = next((line for line in lines if line.strip() and not line.lstrip().startswith("#")), "")
     indented = first[:1] in (" ", "\t")

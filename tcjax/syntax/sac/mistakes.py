@@ -23,7 +23,8 @@ def mistake(tokens: list[Token], position: int, accepted: set[str]) -> CompileEr
         return _pattern(before, found)
     shown = f"'{short(found.text)}'" if found.text else "the end of the text"
     help = (
-        _other_language(before, found)
+        _subscripts(tokens[:position], found)
+        or _other_language(before, found)
         or _control(tokens[:position], found)
         or _dot(before, found, after, tokens[opened[-1] - 1 :] if opened else [])
         or _function(before, found, accepted)
@@ -150,7 +151,7 @@ def _other_language(before: Token, found: Token) -> str:
             return "write a power as `pow(a, b)`"
         case _, "=" if before.type in _OPERATORS:
             return "nothing is changed in SaC: give the new value a name, `y = x + 1;`; a sum is `sum({ [k] -> a[k] })`"
-        case "++", _ if found.type in ("SEMICOLON", "$END", "RPAR"):
+        case "++", _ if found.type in ("SEMICOLON", "$END", "RPAR", "BAR", "RBRACE"):
             return "nothing is changed in SaC: give the new value a name, `y = x + 1;`; `a ++ b` concatenates"
         case "]", "=":
             return "an array is not changed: `modarray(a, [i], x)`, or `{ [i] -> x | [1] <= [i] < [2]; iv -> a[iv] }`"
@@ -158,6 +159,15 @@ def _other_language(before: Token, found: Token) -> str:
             return "a function reads `float[n] f(float[n] x) { return x; }`, a definition `x = e;`"
         case _:
             return ""
+
+
+def _subscripts(earlier: list[Token], found: Token) -> str:
+    """For the subscripts of an einsum: ``ij,jk->``."""
+    types = {token.type for token in earlier}
+    if found.type != "ARROW" or types != {"NAME", "COMMA"}:
+        return ""
+    text = "".join(token.text for token in earlier)
+    return f'such subscripts are for `tcjax.einsum("{short(text)}->...", ...)`' if len(text) <= 40 else ""
 
 
 def _control(earlier: list[Token], found: Token) -> str:
@@ -291,8 +301,12 @@ def _bracket(tokens: list[Token], opened: list[int], found: Token, accepted: set
         return "" if "BOOL" in accepted else f"this `{found.text}` closes nothing: leave it out"
     if innermost is None:
         return ""
+    if found.type == "ARROW" and innermost.type == "LPAR":
+        return "a comprehension stands in braces, in a fold too: `sum({ [i] -> e })`"
     if found.type == "$END" or (found.type in _PAST[innermost.type] and "BOOL" not in accepted):
         return f"close the `{innermost.text}` of line {innermost.line}, column {innermost.column}"
+    if found.type in _OPERANDS and any(token.text == "if" for token in tokens[opened[-1] :]):
+        return _FOREIGN["if"]
     if found.type in _OPERANDS and innermost.type == "LBRACE" and "RBRACE" in accepted:
         return f"an operator is missing before `{short(found.text)}`, or a `;` between two partitions"
     if found.type in _OPERANDS and "COMMA" in accepted:

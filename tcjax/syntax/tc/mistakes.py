@@ -153,9 +153,13 @@ def _bracket(before: list[Token], found: Token, accepted: set[str]) -> str:
     if (innermost and innermost.type == "LSQB") or (before and before[-1].type == "RSQB" and "LPAR" in accepted):
         read = _read_in_brackets(before)
         reduces = "`r[k, l in 0:3](e)` reduces over k and l"
+        if found.text in _COMPARISONS and innermost is not None:
+            return "a condition in the brackets of a reduction stands behind `where`: `sum[s where s <= t](e)`"
         if read is None:
             return f"{reduces}; a tensor's indices stand in parentheses: `A(i, j)`"
         return f"a tensor's indices stand in parentheses: `{read}`; {reduces}"
+    if found.type == "LBRACE" and before and before[-1].text in _REDUCTIONS:
+        return f"the indices of a reduction stand in square brackets: `{before[-1].text}[k](e)`"
     if found.type in ("RPAR", "RSQB", "RBRACE") and (innermost is None or innermost.type == "LBRACE"):
         return "" if "NUMBER" in accepted else f"this `{found.text}` closes nothing: leave it out"
     if innermost is None:
@@ -182,6 +186,7 @@ def _read_in_brackets(before: list[Token]) -> str | None:
     return f"{before[start - 1].text}({listed})"
 
 
+_COMPARISONS: Final = frozenset(("<", ">", "<=", ">=", "==", "!="))
 _REDUCTIONS: Final = frozenset(
     ("sum", "prod", "min", "max", "any", "all", "mean", "logsumexp", "argmax", "argmin", "mink", "maxk")
 )

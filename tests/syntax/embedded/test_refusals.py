@@ -121,7 +121,7 @@ def test_the_caret_is_in_this_file(function: Callable) -> None:
         ("C[i] = any(A)", "told over which indices", "any[k](A[k])"),
         ("C[i] = max(A)", "told over which indices", "max[k](A[k])"),
         ("C[i] = jnp.max(A, 0)", "told over which indices", "max[k](A[k])"),
-        ("C[i] = sum[i < 3](A[i])", "has no index", "sum[k](A[k])"),
+        ("C[i] = sum[i < 3](A[i])", "has no index", "sum[i, i < 3](...)"),
         ("C[i] = sum[k]()", "has no value", "sum[k](A[k])"),
         ("C[i] = sum[k](A[k], axis=1)", "no keywords", "sum[k](A[k])"),
         ("C[i] = A.sum[k](A[k])", "not a reduction", "sum[k](A[k])"),

@@ -1,0 +1,231 @@
+"""What people write who know NumPy and no index notation: the help says what to write, in their notation."""
+
+import numpy as np
+import pytest
+
+import tcjax
+
+VECTOR = np.arange(5, dtype=np.float32)
+MATRIX = np.ones((2, 3), np.float32)
+
+TEXTS = {
+    "a sum without its operator": ("r(m) = A(m,n)", [], "TC0703", "`r(m) +=! ...`"),
+    "braces for the indices of a reduction": ("w(q) = max{k}(A(q,k))", [], "TC0101", "brackets: `max[k](e)`"),
+    "a condition in brackets": ("y(t) = sum[s < t](x(s))", [], "TC0101", "`sum[s where s <= t](e)`"),
+    "a length": ("y(i) = x(i) where i in 0:len(x)", [], "TC0501", "its sizes are `x.0`"),
+    "another name of the largest": ("t(i) = topk[j](A(i,j), 3)", [], "TC0205", "`maxk[k](A(i, k), r)`"),
+    "a function that is written out": (
+        "def f(float(N,D) x) -> (y) { y(n,d) = softmax(x(n,d)) }",
+        [],
+        "TC0201",
+        "write it out: `exp(x(i, k)",
+    ),
+    "infinity in capitals": ("w(i) = A(i) > 0.0 ? A(i) : -INFINITY", [], "TC0703", "write `inf`"),
+    "a number by its name": ("w(i) = A(i) * pi", [], "TC0703", "3.141592653589793"),
+    "a size that no type mentions": (
+        "def ma(float(N) x) -> (y) { y(i) +=! x(i+k) / W where k in 0:W }",
+        [VECTOR],
+        "TC0401",
+        "a size is a number, or stands in a type: `float(W) a`",
+    ),
+    "arguments in another order": ("y(i) +=! A(i,j) * x(j)", [VECTOR, MATRIX], "TC0502", "the order is A, x"),
+    "a recurrence": ("y(t) = x(t) + y(t-1) where t in 1:5", [VECTOR], "TC0208", "`sum[s where s <= t](x(s))`"),
+    "a recurrence with its beginning": (
+        "def c(float(N) x) -> (y) { y(0) = x(0)  y(t) = x(t) + y(t-1) where t in 1:N }",
+        [VECTOR],
+        "TC0701",
+        "other steps are `jax.lax.scan`",
+    ),
+    "subscripts of an einsum": ("bi,oij,bj->bo", [], "TC0101", '`tcjax.einsum("bi,oij,bj->...", ...)`'),
+    "a comprehension without braces": ("{ [i] -> sum([k] -> A[i,k]) }", [], "TC0101", "`sum({ [i] -> e })`"),
+    "an if in an expression": ("{ [i] -> if (a[i] > 0) 1 else 0 }", [], "TC0101", "`c ? a : b`"),
+    "an increment": ("{ [i] -> i++ | [i] < [3] }", [], "TC0101", "give the new value a name"),
+    "a remainder of negative numbers": ("{ [i] -> g[(i-1) % 5] | [i] < [5] }", [VECTOR], "TC0706", "`mod(i, n)`"),
+}
+
+
+@pytest.mark.parametrize(("text", "arguments", "code", "help"), TEXTS.values(), ids=list(TEXTS))
+def test_the_help_says_what_to_write(text: str, arguments: list, code: str, help: str) -> None:
+    with pytest.raises(tcjax.CompileError) as caught:
+        tcjax.kernel(text)(*arguments)
+
+    assert caught.value.code == code
+    assert help in caught.value.help
+
+
+def test_the_order_of_reductions_in_a_message_is_always_the_same() -> None:
+    with pytest.raises(tcjax.CompileError) as caught:
+        tcjax.kernel("y(i) = zzz[j](A(i,j))")
+
+    names = caught.value.help.removeprefix("use one of ").split(", ")
+    assert names == sorted(names)
+
+
+def test_a_keyword_for_what_is_an_index_says_so() -> None:
+    kernel = tcjax.kernel("def conv(float(H) x, float(K) w) -> (y) { y(h) +=! x(S*h+k) * w(k) }")
+
+    with pytest.raises(tcjax.CompileError, match="`S` is an index in the text: write a number there"):
+        kernel(VECTOR, VECTOR[:2], S=2)
+    with pytest.raises(tcjax.CompileError, match=r"call it as conv\(x, w\)$"):
+        kernel(VECTOR, VECTOR[:2], other=2)
+
+
+def test_one_argument_too_many_names_the_sizes_that_go_by_keyword() -> None:
+    kernel = tcjax.kernel("def h(int32(N) b) -> (float(B) H) { H(b(i)) +=! 1.0 }")
+
+    with pytest.raises(tcjax.CompileError, match=r"it also takes B=\.\.\."):
+        kernel(np.zeros(3, np.int32), 4)
+
+
+def test_a_warning_at_a_call_points_at_the_call_and_not_into_jax() -> None:
+    kernel = tcjax.kernel("s += A(i)")
+
+    with pytest.warns(tcjax.CompileWarning) as caught:
+        kernel(VECTOR)
+
+    assert caught[0].filename == __file__
+
+
+# ---------------------------------------------------------------- the Python notation
+
+
+def no_operator():
+    @tcjax.kernel
+    def rows(A: "float(M,N)"):
+        r[m] = A[m, n]
+        return r
+
+
+def numpys_sum():
+    @tcjax.kernel
+    def scores(Q, K):
+        s[q, k] = np.sum(Q[q, d] * K[k, d])
+        return s
+
+
+def nobody_reads():
+    @tcjax.kernel
+    def first(A, B):
+        r[m] = A[m]
+        return r
+
+
+def nothing_bounds():
+    @tcjax.kernel
+    def fill(A: "float(N)"):
+        B[i, j] = A[i]
+        return B
+
+    fill(VECTOR)
+
+
+def beyond_the_end():
+    @tcjax.kernel
+    def shift(A: "float(N)"):
+        for i in range(0, N):
+            B[i] = A[i + 1]
+        return B
+
+    shift(VECTOR)
+
+
+def a_read_that_may_leave():
+    @tcjax.kernel
+    def apart(A: "float(N)"):
+        for i in range(0, N):
+            for j in range(0, N):
+                B[i, j] = A[i - j]
+        return B
+
+    apart(VECTOR)
+
+
+def where_the_data_say():
+    @tcjax.kernel
+    def histogram(b: "int32(N)"):
+        H[b[i]] += 1
+        return H
+
+    histogram(np.zeros(3, np.int32))
+
+
+def two_values_in_one_place():
+    @tcjax.kernel
+    def last(b: "int32(N)") -> "float(B)":
+        H[b[i]] = 1.0
+        return H
+
+
+def a_data_dependent_end():
+    @tcjax.kernel
+    def some(A: "float(N)", n: "int32"):
+        for i in range(0, n):
+            s[()] += A[i]
+        return s
+
+
+def bits_for_a_power():
+    @tcjax.kernel
+    def square(A: "float(N)"):
+        B[i] = A[i] ^ 2
+        return B
+
+
+def too_few_subscripts():
+    @tcjax.kernel
+    def row(A: "float(M,N)"):
+        B[i] = A[i]
+        return B
+
+
+def a_guard_for_an_index():
+    @tcjax.kernel
+    def running(x: "float(N)"):
+        y[t] = sum[s <= t](x[s])
+        return y
+
+
+def a_loop_over_time():
+    @tcjax.kernel
+    def running(x: "float(N)"):
+        y[0] = x[0]
+        for t in range(1, N):
+            y[t] = y[t - 1] + x[t]
+        return y
+
+    running(VECTOR)
+
+
+def a_function_of_numpys():
+    @tcjax.kernel
+    def running(x: "float(N)"):
+        y[t] = cumsum(x[t])
+        return y
+
+
+PYTHON = {
+    no_operator: '`r[m] += ...`, `r[m]: "max=!" = ...`, or `sum[n](...)`',
+    numpys_sum: "`s[q, k] += ...`",
+    nobody_reads: '`B: "float(N)"`',
+    nothing_bounds: "`for j in range(0, N):`",
+    beyond_the_end: "`for i in range(0, 4):`",
+    a_read_that_may_leave: "for ",
+    where_the_data_say: '`-> "int32(M)"`',
+    two_values_in_one_place: "`H[...] += ...`",
+    a_data_dependent_end: "`for k in range(0, N):` and `if k < a:`",
+    bits_for_a_power: "`a ** b`",
+    too_few_subscripts: "`A[i, j]`",
+    a_guard_for_an_index: "`sum[s, s <= t](...)`",
+    a_loop_over_time: "`sum[s, s <= t](x[s])`",
+    a_function_of_numpys: "`sum[s, s <= t](x[s])`",
+}
+
+
+@pytest.mark.parametrize("write", PYTHON, ids=lambda write: write.__name__)
+def test_help_for_the_python_notation_is_in_the_python_notation(write) -> None:
+    with pytest.raises(tcjax.CompileError) as caught:
+        write()
+
+    help = caught.value.help
+    assert PYTHON[write] in help
+    assert "+=!" not in help and "where" not in help and "(i" not in help and " ? " not in help
