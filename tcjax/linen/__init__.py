@@ -7,16 +7,21 @@ require_flax("tcjax.linen")
 from ..layers.pooling import avg_pool, max_pool, min_pool  # noqa: E402
 from .attention import MultiHeadDotProductAttention, dot_product_attention  # noqa: E402
 from .comprehensions import Comprehension  # noqa: E402
-from .dense import Conv, Dense, DenseGeneral, Embed  # noqa: E402
-from .normalization import LayerNorm, RMSNorm  # noqa: E402
+from .dense import Bilinear, Conv, Dense, DenseGeneral, Embed  # noqa: E402
+from .experts import MixtureOfExperts  # noqa: E402
+from .normalization import BatchNorm, GroupNorm, LayerNorm, RMSNorm  # noqa: E402
 
 __all__ = [
+    "BatchNorm",
+    "Bilinear",
     "Comprehension",
     "Conv",
     "Dense",
     "DenseGeneral",
     "Embed",
+    "GroupNorm",
     "LayerNorm",
+    "MixtureOfExperts",
     "MultiHeadDotProductAttention",
     "RMSNorm",
     "avg_pool",

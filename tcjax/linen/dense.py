@@ -1,12 +1,15 @@
-"""`nn.Dense`, `nn.DenseGeneral`, `nn.Conv` and `nn.Embed` as comprehensions."""
+"""`nn.Dense`, `nn.DenseGeneral`, `nn.Conv` and `nn.Embed` as comprehensions, and a bilinear layer."""
 
 from typing import Any
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+from flax.linen.dtypes import promote_dtype
+from flax.linen.linear import default_kernel_init
 
-from ..layers import programs
+from ..layers import Initializer, programs, recipe
+from .comprehensions import initializer
 
 
 class Dense(nn.Dense):
@@ -66,3 +69,28 @@ class Embed(nn.Embed):
         """The product of each query with each embedding."""
         given: Any = self.promote_dtype(query, self.embedding, dtype=self.dtype)
         return programs.attended(*given)
+
+
+class Bilinear(nn.Module):
+    """``y(.., o) = sum[i, j](left(.., i) * kernel(i, j, o) * right(.., j)) + bias(o)``, with so many `features` o.
+
+    The kernel's initialiser sees the product of both inputs' features as the fan-in. Other arguments are those of
+    `Dense`.
+    """
+
+    features: int
+    use_bias: bool = True
+    dtype: Any = None
+    param_dtype: Any = jnp.float32
+    precision: Any = None
+    kernel_init: Initializer = default_kernel_init
+    bias_init: Initializer = nn.initializers.zeros_init()
+
+    @nn.compact
+    def __call__(self, left: jax.Array, right: jax.Array) -> jax.Array:
+        own = recipe(programs.BILINEAR, {"kernel": self.kernel_init})
+        shape = (left.shape[-1], right.shape[-1], self.features)
+        kernel = self.param("kernel", initializer(own, "kernel", self.kernel_init, None), shape, self.param_dtype)
+        bias = self.param("bias", self.bias_init, (self.features,), self.param_dtype) if self.use_bias else None
+        given: Any = promote_dtype(left, right, kernel, bias, dtype=self.dtype)
+        return programs.bilinear(*given, precision=self.precision)

@@ -11,19 +11,14 @@ from flax.nnx.nn.linear import default_bias_init, default_kernel_init
 from ..layers import programs, recipe
 from .comprehensions import initial_value
 
-# The networks as they use their parameters: what the initialisers see as fan-in and fan-out of one expert.
-_NETWORKS = """
-def networks(x, up, down) -> (y) {
-  hidden(t, e, f) +=! x(t, e, d) * up(e, d, f)
-  y(t, e, o) +=! hidden(t, e, f) * down(e, f, o)
-}"""
-
 
 class MixtureOfExperts(nnx.Module):
     """Two-layer networks of which each input goes to the `top_k` that a gate likes best.
 
-    The result is the sum of their outputs, weighted by the softmax of what the gate says of these `top_k`. All
-    experts are computed, and those that were not chosen have the weight zero. `activation` is a builtin's name.
+    The result is the sum of their outputs, weighted by the softmax of what the gate says of these `top_k`. With
+    `sparse` the inputs are sorted by expert, and each expert computes those that chose it; without, every expert
+    computes all of them, and counts with the weight zero where it was not chosen. None: what is faster, which depends
+    on the number of inputs and experts. `activation` is a builtin's name.
     """
 
     def __init__(
@@ -35,6 +30,7 @@ class MixtureOfExperts(nnx.Module):
         *,
         top_k: int = 2,
         activation: str = "relu",
+        sparse: bool | None = None,
         dtype: Any = None,
         param_dtype: Any = jnp.float32,
         precision: Any = None,
@@ -45,7 +41,7 @@ class MixtureOfExperts(nnx.Module):
         if not 1 <= top_k <= num_experts:
             raise ValueError(f"top_k is {top_k}, but there are {num_experts} experts")
         out_features = in_features if out_features is None else out_features
-        own = recipe(_NETWORKS, {"up": kernel_init, "down": kernel_init})
+        own = recipe(programs.NETWORKS, {"up": kernel_init, "down": kernel_init})
 
         def network(name: str, *shape: int) -> nnx.Param[jax.Array]:
             value = initial_value(own, name, kernel_init, rngs.params(), (num_experts, *shape), param_dtype)
@@ -58,6 +54,7 @@ class MixtureOfExperts(nnx.Module):
         self.down_bias = nnx.Param(bias_init(rngs.params(), (num_experts, out_features), param_dtype))
         self.top_k = top_k
         self.activation = activation
+        self.sparse = sparse
         self.dtype = dtype
         self.precision = precision
 
@@ -72,4 +69,6 @@ class MixtureOfExperts(nnx.Module):
     def _outputs_and_shares(self, x: jax.Array) -> tuple[jax.Array, jax.Array]:
         own = (self.gate, self.up, self.up_bias, self.down, self.down_bias)
         given = dtypes.promote_dtype((x, *(param[...] for param in own)), dtype=self.dtype)
-        return programs.experts(*given, chosen=self.top_k, activation=self.activation, precision=self.precision)
+        return programs.experts(
+            *given, chosen=self.top_k, activation=self.activation, precision=self.precision, sparse=self.sparse
+        )

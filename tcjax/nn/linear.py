@@ -75,9 +75,9 @@ class Bilinear(nnx.Module):
         bias_init: nnx.Initializer = default_bias_init,
         rngs: nnx.Rngs,
     ) -> None:
-        own = recipe("y(b,o) +=! l(b,i) * w(i,j,o) * r(b,j)", {"w": kernel_init})
+        own = recipe(programs.BILINEAR, {"kernel": kernel_init})
         shape = (left_features, right_features, out_features)
-        self.kernel = nnx.Param(initial_value(own, "w", kernel_init, rngs.params(), shape, param_dtype))
+        self.kernel = nnx.Param(initial_value(own, "kernel", kernel_init, rngs.params(), shape, param_dtype))
         self.bias: nnx.Param[jax.Array] | None = nnx.data(None)
         if use_bias:
             self.bias = nnx.Param(bias_init(rngs.params(), (out_features,), param_dtype))

@@ -40,12 +40,16 @@ class GroupNorm(nnx.GroupNorm):
         if self.axis_name is not None or self.reduction_axes is not None or mask is not None:
             return super().__call__(x, mask=mask)
         x, scale, bias = self.promote_dtype((x, _value(self.scale), _value(self.bias)), dtype=self.dtype)
-        shape = x.shape
-        parts: Any = (_in_groups(array, self.num_groups) for array in (x, scale, bias))
-        x, scale, bias = parts
-        axes = programs.axes_of((*range(1, len(shape) - 1), -1), x.ndim)
-        mean, variance = programs.moments(x, axes, fast=self.use_fast_variance, dtype=self.dtype)
-        return _normalized(self, x, mean, variance, scale, bias, axes, (-2, -1)).reshape(shape)
+        y = programs.group_normalized(
+            x,
+            scale,
+            bias,
+            groups=self.num_groups,
+            epsilon=self.epsilon,
+            fast=self.use_fast_variance,
+            dtype=self.dtype,
+        )
+        return _typed(self, y, x, scale, bias)
 
 
 class BatchNorm(nnx.BatchNorm):
@@ -65,8 +69,8 @@ class BatchNorm(nnx.BatchNorm):
         if not use_running_average:
             found: Any = programs.moments(x, axes, fast=self.use_fast_variance, mask=mask, dtype=self.dtype)
             mean, variance = found
-            self.mean[...] = programs.running(self.mean[...], mean, self.momentum)
-            self.var[...] = programs.running(self.var[...], variance, self.momentum)
+            for average, batch in ((self.mean, mean), (self.var, variance)):
+                average[...] = jax.lax.stop_gradient(programs.running(average[...], batch, self.momentum))
         return _normalized(self, x, mean, variance, scale, bias, axes, features)
 
 
@@ -75,12 +79,12 @@ def _normalized(
 ) -> jax.Array:
     own = programs.axes_of(features, x.ndim)
     y = programs.normalized(x, mean, variance, scale, bias, axes=axes, features=own, epsilon=layer.epsilon)
-    present = [array for array in (x, scale, bias) if array is not None]
+    return _typed(layer, y, x, scale, bias)
+
+
+def _typed(layer: Any, y: jax.Array, *given: jax.Array | None) -> jax.Array:
+    present = [array for array in given if array is not None]
     return y.astype(dtypes.canonicalize_dtype(*present, dtype=layer.dtype))
-
-
-def _in_groups(array: jax.Array | None, groups: int) -> jax.Array | None:
-    return None if array is None else array.reshape(*array.shape[:-1], groups, -1)
 
 
 def _value(variable: nnx.Variable[jax.Array] | None) -> jax.Array | None:

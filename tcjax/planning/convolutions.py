@@ -1,6 +1,6 @@
 """Sums of products of a sliding read and a plain read, as convolutions."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from .. import ir
 from ..symbolic import Affine, IndexVar
@@ -18,6 +18,16 @@ FEW_PAIRS = 64
 FEW_CHANNELS = 4
 # ... but in one dimension, where lax.conv is better, only so many.
 FEW_TAPS = 32
+# ... and not from so many channels to so many: there lax.conv has matrices that are worth it.
+MATRIX_SIDE = 8
+# Where the features lie side by side in the result, each slice is multiplied with a vector of the kernel. That is slow
+# where the vector is no piece of memory, or short, and there are many: except for so few pairs, ...
+FEW_LOOSE_PAIRS = 12
+# ... the sum may have so many terms, and only half of them with fewer features than this.
+FEW_LANE_TERMS = 110
+FEW_LANES = 4
+# From one channel to one the derivative of so few slices is one fused loop: lax.conv is ten times slower.
+FEW_SUMMANDS = 25
 # Up to this many groups become a convolution each: XLA:CPU computes those 2 to 3 times faster than a grouped one.
 FEW_GROUPS = 32
 
@@ -26,8 +36,35 @@ def as_convolution(
     indices: tuple[IndexVar, ...], factors: list[ir.Expr], mask: ir.Expr | None, accumulate: str, scope: Scope
 ) -> Node | None:
     """``sum image[.. s*x + d*k ..] * kernel[.. k ..]`` as a convolution, if it is one and worth it."""
-    if len(factors) != 2 or not ir.types.is_float(accumulate):
+    found = _convolutions(indices, factors, mask, accumulate, scope)
+    return next((node for node, kernel in found if not _slices_win(node, kernel, scope)), None)
+
+
+def slices_derivative(
+    indices: tuple[IndexVar, ...], factors: list[ir.Expr], mask: ir.Expr | None, accumulate: str, scope: Scope
+) -> Node | None:
+    """What has the derivative of a convolution that is computed as a sum of shifted slices, None for any other sum.
+
+    JAX would make a padded array of each slice for the image, and a reduction of each for the kernel: thousands of
+    operations that compile for seconds, and run slower than convolutions.
+    """
+    found = next(_convolutions(indices, factors, mask, accumulate, scope), None)
+    if found is None:
         return None
+    node, _ = found
+    if scope.points(node.groups) > 1 and not node.split:
+        # The derivatives of a grouped convolution by its kernel are a hundred times slower on CPUs.
+        return None
+    alone = scope.points(node.channels) * scope.points(node.features) == 1
+    return None if alone and scope.points(indices) <= FEW_SUMMANDS else node
+
+
+def _convolutions(
+    indices: tuple[IndexVar, ...], factors: list[ir.Expr], mask: ir.Expr | None, accumulate: str, scope: Scope
+) -> Iterator[tuple[Convolve, ir.Access]]:
+    """The sum as a convolution, with its kernel, in the ways in which it is one."""
+    if len(factors) != 2 or not ir.types.is_float(accumulate):
+        return
     reads = [factor.operand if isinstance(factor, ir.Cast) else factor for factor in factors]
     for image, kernel in (reads, reads[::-1]):
         if isinstance(image, ir.Access) and isinstance(kernel, ir.Access) and image.dtype == kernel.dtype:
@@ -35,8 +72,7 @@ def as_convolution(
                 continue
             found = _convolution(indices, image, kernel, accumulate, scope)
             if found is not None:
-                return found
-    return None
+                yield found, kernel
 
 
 def _convolution(
@@ -64,10 +100,7 @@ def _convolution(
     batch, features = image_axes - shared, kernel_axes - taps - shared
     if batch & reduced or features & reduced or reduced != taps | channels:
         return None
-    terms = scope.points(channels) * scope.points(taps)
     count = scope.points(groups)
-    if _slices_win(terms, count, scope.points(channels), scope.points(features), scope.points(taps), len(taps)):
-        return None
     read, windows, inner = slide(image, slidings, scope)
     return Convolve(
         as_stored(read),
@@ -89,11 +122,22 @@ def _listed(indices: Iterable[IndexVar]) -> str:
     return ", ".join(sorted(map(str, indices)))
 
 
-def _slices_win(terms: int, groups: int, channels: int, features: int, taps: int, rank: int) -> bool:
+def _slices_win(node: Convolve, kernel: ir.Access, scope: Scope) -> bool:
     """Whether the sum of shifted slices is faster than `lax.conv_general_dilated`."""
-    if terms > FEW_TERMS or (rank == 1 and taps > FEW_TAPS):
+    channels, features = scope.points(node.channels), scope.points(node.features)
+    taps = scope.points(window.kernel for window in node.windows)
+    pairs, terms = channels * features, channels * taps
+    if terms > FEW_TERMS or (len(node.windows) == 1 and taps > FEW_TAPS):
         return False
-    return channels * features <= FEW_PAIRS or (groups > 1 and channels <= FEW_CHANNELS)
+    if scope.points(node.groups) > 1 and channels <= FEW_CHANNELS:
+        return True
+    lanes = scope.extent(node.axes[-1]) if node.axes and node.axes[-1] in node.features else 1
+    if lanes > 1 and pairs > FEW_LOOSE_PAIRS:
+        if kernel.indices[-1].bare != node.axes[-1]:
+            return False
+        if terms > (FEW_LANE_TERMS if lanes >= FEW_LANES else FEW_LANE_TERMS // 2):
+            return False
+    return pairs <= FEW_PAIRS and min(channels, features) < MATRIX_SIDE
 
 
 def _single_axes(subscripts: Iterable[Affine], scope: Scope) -> frozenset[IndexVar] | None:

@@ -5,8 +5,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from flax import nnx
 
 import tcjax.linen as ours
+import tcjax.nn
 from tcjax import CompileError
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
@@ -29,6 +31,9 @@ def normal(*shape: int) -> Array:
         ("Conv", {"features": 8, "kernel_size": (3, 3), "padding": "CIRCULAR"}, normal(5, 4, 9)),
         ("LayerNorm", {}, normal(3, 8)),
         ("RMSNorm", {"use_scale": False}, normal(3, 8)),
+        ("GroupNorm", {"num_groups": 3}, normal(4, 5, 2, 6)),
+        ("GroupNorm", {"num_groups": None, "group_size": 2, "use_bias": False}, normal(3, 6)),
+        ("GroupNorm", {"num_groups": 2, "reduction_axes": (0, -1), "use_fast_variance": False}, normal(3, 5, 6)),
         ("Embed", {"num_embeddings": 5, "features": 8}, jnp.array([[1, 4], [0, -1]])),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -48,6 +53,88 @@ def test_a_layer_begins_computes_and_differentiates_as_flax_does(name: str, argu
     jax.tree.map(np.testing.assert_array_equal, own.init(jax.random.key(0), x), variables)
     found, expected = run(variables)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5), found, expected)
+
+
+@pytest.mark.parametrize(
+    ("options", "x"),
+    [
+        ({"use_running_average": False}, normal(7, 5, 6)),
+        ({"use_running_average": True, "momentum": 0.8}, normal(7, 6)),
+        ({"use_running_average": False, "axis": 1, "use_scale": False}, normal(4, 3, 5)),
+        ({"use_running_average": False, "dtype": jnp.bfloat16, "use_fast_variance": False}, normal(6, 4)),
+    ],
+    ids=str,
+)
+def test_batch_norm_keeps_and_uses_statistics_as_flax_does(options: dict, x: Array) -> None:
+    own, flax = (room.BatchNorm(**options) for room in (ours, nn))
+    variables = flax.init(jax.random.key(0), x)
+    variables = {**variables, "batch_stats": jax.tree.map(lambda v: v + 0.25, variables["batch_stats"])}
+    seen = jnp.asarray(np.random.default_rng(2).random(x.shape) > 0.2)
+
+    @jax.jit
+    def run(variables: dict, x: Array) -> list:
+        def loss(params: dict, x: Array, layer: nn.Module) -> tuple:
+            given = {**variables, "params": params}
+            y, kept = layer.apply(given, x, mask=seen, mutable=["batch_stats"])
+            # The statistics are in the loss, so that their slopes are compared too.
+            return jnp.sin(y).sum() + sum(v.sum() for v in jax.tree.leaves(kept)), (y, kept)
+
+        return [
+            jax.value_and_grad(loss, argnums=(0, 1), has_aux=True)(variables["params"], x, layer)
+            for layer in (own, flax)
+        ]
+
+    jax.tree.map(np.testing.assert_array_equal, own.init(jax.random.key(0), x), flax.init(jax.random.key(0), x))
+    found, expected = run(variables, x)
+    close = 2e-2 if "dtype" in options else 2e-5
+    for mine, theirs in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        assert mine.dtype == theirs.dtype
+        np.testing.assert_allclose(np.float32(mine), np.float32(theirs), rtol=close, atol=close)
+
+
+@pytest.mark.parametrize("arguments", [{"num_groups": 4}, {"num_groups": 3, "group_size": 2}, {"num_groups": None}])
+def test_groups_that_do_not_fit_are_the_error_of_flax(arguments: dict) -> None:
+    with pytest.raises(ValueError, match=r"[Gg]roup"):
+        ours.GroupNorm(**arguments).init(jax.random.key(0), normal(3, 6))
+
+
+def test_bilinear_is_the_product_of_three() -> None:
+    layer = ours.Bilinear(5, bias_init=nn.initializers.normal(1.0))
+    left, right = normal(2, 6, 3), normal(2, 6, 4)
+    variables = layer.init(jax.random.key(0), left, right)
+    kernel, bias = (variables["params"][name] for name in ("kernel", "bias"))
+
+    found = jax.value_and_grad(
+        lambda kernel: jnp.sin(layer.apply({"params": {"kernel": kernel, "bias": bias}}, left, right)).sum()
+    )(kernel)
+
+    expected = jax.value_and_grad(
+        lambda kernel: jnp.sin(jnp.einsum("bti,ijo,btj->bto", left, kernel, right) + bias).sum()
+    )(kernel)
+    assert jax.tree.map(jnp.shape, variables["params"]) == {"kernel": (3, 4, 5), "bias": (5,)}
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-4), found, expected)
+
+
+def test_bilinear_begins_with_the_fan_in_of_both_sides() -> None:
+    kernel = ours.Bilinear(50).init(jax.random.key(0), jnp.ones((1, 20)), jnp.ones((1, 30)))["params"]["kernel"]
+
+    assert abs(float(kernel.std()) * (20 * 30) ** 0.5 - 1) < 0.05
+
+
+def test_a_mixture_of_experts_is_that_of_nnx() -> None:
+    own = ours.MixtureOfExperts(5, 7, 3, top_k=2, bias_init=nn.initializers.normal(0.3))
+    theirs = tcjax.nn.MixtureOfExperts(5, 4, 7, 3, top_k=2, rngs=nnx.Rngs(0))
+    x = normal(2, 6, 4)
+    variables = own.init(jax.random.key(0), x)
+    for name, value in variables["params"].items():
+        assert getattr(theirs, name)[...].shape == value.shape
+        getattr(theirs, name)[...] = value
+
+    y, sown = own.apply(variables, x, mutable=["intermediates"])
+
+    np.testing.assert_allclose(y, theirs(x), atol=1e-6)
+    np.testing.assert_allclose(sown["intermediates"]["shares"][0], theirs.shares(x), atol=1e-6)
+    assert (np.asarray(theirs.shares(x)) > 0).sum(-1).tolist() == [[2] * 6] * 2
 
 
 def test_attention_with_a_mask_and_a_cache() -> None:

@@ -203,20 +203,48 @@ def test_bilinear_is_the_product_of_three() -> None:
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
-def test_a_mixture_of_experts_is_the_weighted_sum_of_the_best_ones() -> None:
-    layer = ours.MixtureOfExperts(5, 4, 7, 3, top_k=2, bias_init=nnx.initializers.normal(0.3), rngs=nnx.Rngs(0))
+def mixture(layer: Any, x: Array) -> Array:
+    """The weighted sum of the best experts, of all that are computed."""
+    best, which = jax.lax.top_k(x @ layer.gate[...], layer.top_k)
+    hidden = jnp.einsum("...d,edf->...ef", x, layer.up[...]) + layer.up_bias[...]
+    outputs = jnp.einsum("...ef,efo->...eo", jax.nn.relu(hidden), layer.down[...]) + layer.down_bias[...]
+    chosen = jnp.take_along_axis(outputs, which[..., None], axis=-2)
+    return (jax.nn.softmax(best)[..., None] * chosen).sum(-2)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_mixture_of_experts_is_the_weighted_sum_of_the_best_ones(sparse: bool) -> None:
+    options = {"top_k": 2, "bias_init": nnx.initializers.normal(0.3), "sparse": sparse}
+    layer = ours.MixtureOfExperts(5, 4, 7, 3, **options, rngs=nnx.Rngs(0))
     x = normal(2, 6, 4)
 
-    def plain(layer: Any, x: Array) -> Array:
-        best, which = jax.lax.top_k(x @ layer.gate[...], 2)
-        hidden = jnp.einsum("btd,edf->btef", x, layer.up[...]) + layer.up_bias[...]
-        outputs = jnp.einsum("btef,efo->bteo", jax.nn.relu(hidden), layer.down[...]) + layer.down_bias[...]
-        chosen = jnp.take_along_axis(outputs, which[..., None], axis=2)
-        return (jax.nn.softmax(best)[..., None] * chosen).sum(2)
+    def slopes(call: Any) -> Any:
+        return nnx.jit(nnx.value_and_grad(lambda layer, x: jnp.sin(call(layer, x)).sum(), argnums=(0, 1)))(layer, x)
 
-    found = nnx.jit(nnx.value_and_grad(lambda layer: jnp.sin(layer(x)).sum()))(layer)
-    expected = nnx.jit(nnx.value_and_grad(lambda layer: jnp.sin(plain(layer, x)).sum()))(layer)
+    found, expected = slopes(lambda layer, x: layer(x)), slopes(mixture)
 
     for mine, theirs in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-5)
     assert (np.asarray(layer.shares(x)) > 0).sum(-1).tolist() == [[2] * 6] * 2
+
+
+@pytest.mark.parametrize("chosen", [1, 3])
+@pytest.mark.parametrize("gate", ["all to one", "ties", "random"])
+def test_sparse_experts_take_every_input_however_the_choices_fall(gate: str, chosen: int) -> None:
+    layer = ours.MixtureOfExperts(3, 2, 4, top_k=chosen, sparse=True, rngs=nnx.Rngs(0))
+    preferred = {"all to one": jnp.array([[0.0, 9, 0]] * 2), "ties": jnp.zeros((2, 3)), "random": layer.gate[...]}
+    layer.gate[...] = preferred[gate]
+    x = jnp.abs(normal(40, 2))
+
+    np.testing.assert_allclose(layer(x), mixture(layer, x), atol=1e-5)
+
+
+def test_sparse_experts_multiply_less() -> None:
+    x = jnp.zeros((512, 32))
+
+    def flops(sparse: bool | None) -> float:
+        layer = ours.MixtureOfExperts(16, 32, 64, top_k=2, sparse=sparse, rngs=nnx.Rngs(0))
+        return nnx.jit(lambda layer, x: layer(x)).lower(layer, x).compile().cost_analysis()["flops"]
+
+    assert flops(True) < 0.4 * flops(False)
+    assert flops(None) == flops(True)

@@ -1,13 +1,15 @@
 """The programs of the ready layers, as functions of arrays; each family of layers is a file."""
 
 from .attention import appended, attention, dropout
-from .dense import bilinear, dense, dot_general
+from .dense import BILINEAR, bilinear, dense, dot_general
 from .embedding import attended, embedded
-from .experts import experts
-from .normalization import axes_of, moments, normalized, running
+from .experts import NETWORKS, experts
+from .normalization import axes_of, group_normalized, moments, normalized, running
 from .windows import convolution, per_axis, pooling
 
 __all__ = [
+    "BILINEAR",
+    "NETWORKS",
     "appended",
     "attended",
     "attention",
@@ -19,6 +21,7 @@ __all__ = [
     "dropout",
     "embedded",
     "experts",
+    "group_normalized",
     "moments",
     "normalized",
     "per_axis",

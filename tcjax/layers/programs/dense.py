@@ -10,6 +10,9 @@ from ...runtime.kernel import Kernel
 from ..precision import at_precision
 from .notation import at, definition, names
 
+# A bilinear layer as it uses its kernel: what the initialiser sees as fan-in and fan-out.
+BILINEAR = "y(b,o) +=! left(b,i) * kernel(i,j,o) * right(b,j)"
+
 
 def dense(
     inputs: jax.Array, kernel: jax.Array, bias: jax.Array | None, axes: Sequence[int] = (-1,), precision: Any = None

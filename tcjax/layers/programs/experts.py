@@ -1,13 +1,27 @@
 """A mixture of experts: each input goes to the few two-layer networks that a gate likes best."""
 
+from dataclasses import dataclass
 from functools import lru_cache
+from math import isqrt
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from ...runtime.kernel import Kernel
 from ..precision import at_precision
 from .notation import compiled
+
+# The networks as they use their parameters: what the initialisers see as fan-in and fan-out of one expert.
+NETWORKS = """
+def networks(x, up, down) -> (y) {
+  hidden(t, e, f) +=! x(t, e, d) * up(e, d, f)
+  y(t, e, o) +=! hidden(t, e, f) * down(e, f, o)
+}"""
+
+# To copy an expert's matrices for a block of inputs takes as long as to multiply so many inputs with them
+# (bench/experts.py, 2 CPU cores).
+COPY = 32
 
 
 def experts(
@@ -21,30 +35,109 @@ def experts(
     chosen: int,
     activation: str,
     precision: Any = None,
+    sparse: bool | None = None,
 ) -> tuple[jax.Array, jax.Array]:
     """The outputs for inputs ``(.., D)``, and the share of each expert ``(.., experts)``.
 
     Shares are a softmax over the `chosen` experts with the largest ``x @ gate``, the first ones on ties, and zero for
-    the others. Every expert computes ``activation(x @ up + up_bias) @ down + down_bias``.
+    the others. Every expert computes ``activation(x @ up + up_bias) @ down + down_bias``: for all inputs, or `sparse`,
+    for those that chose it; None: what is faster.
     """
     lead = x.shape[:-1]
+    x = x.reshape(-1, x.shape[-1])
+    blocks = Blocks.of(x.shape[0] * chosen, gate.shape[1])
     with at_precision(precision):
-        y, shares = experts_program(chosen, activation)(x.reshape(-1, x.shape[-1]), gate, up, up_bias, down, down_bias)
+        if blocks.win(x.shape[0]) if sparse is None else sparse and x.shape[0] > 0:
+            choice, weight, shares = gate_program(chosen)(x, gate)
+            token, owner, block, place = blocks.sorted(choice)
+            networks = sparse_program(activation)
+            y = networks(x, weight, token, owner, choice, block, place, up, up_bias, down, down_bias)
+        else:
+            y, shares = dense_program(chosen, activation)(x, gate, up, up_bias, down, down_bias)
     return y.reshape(*lead, y.shape[-1]), shares.reshape(*lead, shares.shape[-1])
 
 
-@lru_cache(maxsize=64)
-def experts_program(chosen: int, activation: str) -> Kernel:
-    """A gate that keeps so many experts, and their networks."""
-    return compiled(f"""
-def experts(x, gate, up, up_bias, down, down_bias) -> (y, share) {{
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """So many `choices`, sorted by expert, in blocks of `rows`; each block has one expert, and at its end may be empty.
+
+    However the choices fall, `count` blocks are enough.
+    """
+
+    choices: int
+    experts: int
+    rows: int
+
+    @staticmethod
+    def of(choices: int, experts: int) -> "Blocks":
+        """Blocks that are long enough for their copies of the matrices, and short enough to be full."""
+        return Blocks(choices, experts, max(1, isqrt(COPY * choices // experts)))
+
+    @property
+    def count(self) -> int:
+        """The most blocks of which only the last of each expert is not full."""
+        return (self.choices + self.experts * (self.rows - 1)) // self.rows
+
+    def win(self, inputs: int) -> bool:
+        """Whether to multiply the blocks, and to copy matrices for them, is less than to multiply all with all."""
+        return self.count * (self.rows + COPY) < inputs * self.experts
+
+    def sorted(self, choice: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
+        """For experts ``(T, chosen)``: the input of each row of each block, the expert of each block, and the block
+        and row of each choice."""
+        inputs = choice.shape[0]
+        own = choice[..., None] == jnp.arange(self.experts)
+        taken = jnp.cumsum(own.any(1), 0, dtype=jnp.int32)
+        filled = -(-taken[-1] // self.rows)
+        end = jnp.cumsum(filled)
+        # An input chooses an expert once: its place is the number of those before it.
+        place = jnp.take_along_axis(taken, choice, 1) - 1
+        block = (end - filled)[choice] + place // self.rows
+        place = place % self.rows
+        token = jnp.zeros((self.count, self.rows), jnp.int32)
+        token = token.at[block, place].set(jnp.arange(inputs, dtype=jnp.int32)[:, None])
+        owner = (jnp.arange(self.count)[:, None] >= end).sum(1, dtype=jnp.int32)
+        return token, jnp.minimum(owner, self.experts - 1), block, place
+
+
+# Which experts an input likes best; how many stand before an expert has no slope.
+_GATE = """
   liking(t, e) +=! x(t, d) * gate(d, e)
-  # How many experts stand before this one; that has no slope.
   before(t, e) = sum[f](liking(t, f) > liking(t, e) || (liking(t, f) == liking(t, e) && f < e) ? 1 : 0)
   total(t) = logsumexp[e where before(t, e) < {chosen}](liking(t, e))
-  share(t, e) = before(t, e) < {chosen} ? exp(liking(t, e) - total(t)) : 0.0
+  share(t, e) = before(t, e) < {chosen} ? exp(liking(t, e) - total(t)) : 0.0"""
+
+
+@lru_cache(maxsize=64)
+def dense_program(chosen: int, activation: str) -> Kernel:
+    """A gate that keeps so many experts, and the networks of all."""
+    return compiled(f"""
+def experts(x, gate, up, up_bias, down, down_bias) -> (y, share) {{{_GATE.format(chosen=chosen)}
   hidden(t, e, f) +=! x(t, d) * up(e, d, f)
   hidden(t, e, f) = share(t, e) * {activation}(hidden(t, e, f) + up_bias(e, f))
   y(t, o) +=! hidden(t, e, f) * down(e, f, o)
   y(t, o) = y(t, o) + sum[e](share(t, e) * down_bias(e, o))
+}}""")
+
+
+@lru_cache(maxsize=64)
+def gate_program(chosen: int) -> Kernel:
+    """The experts that each input chooses, best first, their shares, and those of all experts."""
+    return compiled(f"""
+def gate(x, gate) -> (choice, weight, share) {{{_GATE.format(chosen=chosen)}
+  choice(t, j) = sum[e where before(t, e) == j](e) where j in 0:{chosen}
+  weight(t, j) = share(t, choice(t, j)) where j in 0:{chosen}
+}}""")
+
+
+@lru_cache(maxsize=64)
+def sparse_program(activation: str) -> Kernel:
+    """The networks for blocks of inputs that chose the same expert."""
+    return compiled(f"""
+def experts(x, weight, token, owner, choice, block, place, up, up_bias, down, down_bias) -> (y) {{
+  row(b, r, d) = x(token(b, r), d)
+  hidden(b, r, f) +=! row(b, r, d) * up(owner(b), d, f)
+  hidden(b, r, f) = {activation}(hidden(b, r, f) + up_bias(owner(b), f))
+  out(b, r, o) +=! hidden(b, r, f) * down(owner(b), f, o)
+  y(t, o) +=! weight(t, j) * (out(block(t, j), place(t, j), o) + down_bias(choice(t, j), o))
 }}""")

@@ -88,13 +88,38 @@ def normalized_program(rank: int, axes: Axes, features: Axes, present: tuple[str
     return definition("normalized", ("x", *present), ("y",), [f"{at('y', *every)} = {value}"])
 
 
+def group_normalized(
+    x: jax.Array,
+    scale: jax.Array | None,
+    bias: jax.Array | None,
+    *,
+    groups: int,
+    epsilon: float,
+    fast: bool = True,
+    dtype: Any = None,
+) -> jax.Array:
+    """Inputs ``(batch, .., features)`` with the moments of each group of features taken out, over all but the batch."""
+    grouped, scale, bias = (_in_groups(array, groups) for array in (x, scale, bias))
+    assert grouped is not None
+    axes = axes_of((*range(1, x.ndim - 1), -1), grouped.ndim)
+    features = axes_of((-2, -1), grouped.ndim)
+    mean, variance = moments(grouped, axes, fast=fast, dtype=dtype)
+    y = normalized(grouped, mean, variance, scale, bias, axes=axes, features=features, epsilon=epsilon)
+    return y.reshape(x.shape)
+
+
+def _in_groups(array: jax.Array | None, groups: int) -> jax.Array | None:
+    return None if array is None else array.reshape(*array.shape[:-1], groups, -1)
+
+
 def running(average: jax.Array, batch: jax.Array, momentum: float) -> jax.Array:
     """A running average: ``momentum`` of what it was, the rest from the batch."""
-    return jax.lax.stop_gradient(running_program(float(momentum))(average, batch))
+    return running_program(average.ndim, float(momentum))(average, batch)
 
 
 @lru_cache(maxsize=64)
-def running_program(momentum: float) -> Kernel:
-    """The next value of a running average per feature."""
-    statement = f"r(c) = {momentum!r} * average(c) + {1 - momentum!r} * batch(c)"
+def running_program(rank: int, momentum: float) -> Kernel:
+    """The next value of running averages for features of a rank."""
+    old, new = (at(tensor, *names("c", rank)) for tensor in ("average", "batch"))
+    statement = f"{at('r', *names('c', rank))} = {momentum!r} * {old} + {1 - momentum!r} * {new}"
     return definition("running", ("average", "batch"), ("r",), [statement])

@@ -1,0 +1,125 @@
+"""Convolutions of few channels: sums of shifted slices with the derivatives of convolutions."""
+
+import re
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+import tcjax
+
+Array = jax.Array
+
+PLANES = "y(f,h,w) +=! x(c,h+p,w+q) * g(f,c,p,q)"
+PIXELS = "y(b,h,w,f) +=! x(b,h+p,w+q,c) * g(p,q,c,f)"
+PADDED = "y(h) +=! x(2*h+k-1) * g(k) where k in 0:3, h in 0:4, 2*h+k-1 >= 0, 2*h+k-1 < 7"
+
+
+def normal(*shape: int) -> Array:
+    return jnp.asarray(np.random.default_rng(sum(shape)).normal(size=shape), jnp.float32)
+
+
+def planes(x: Array, g: Array) -> Array:
+    return lax.conv_general_dilated(x[None], g, (1, 1), "VALID")[0]
+
+
+def pixels(x: Array, g: Array) -> Array:
+    return lax.conv_general_dilated(x, g, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+
+def strided(x: Array, g: Array) -> Array:
+    return lax.conv_general_dilated(x[None, None], g[None, None], (2,), ((1, 1),))[0, 0]
+
+
+def with_gradient(f: Callable[..., Array]) -> Callable[..., object]:
+    return jax.value_and_grad(lambda x, g: jnp.sin(f(x, g)).sum(), argnums=(0, 1))
+
+
+def operations(f: Callable[..., object], *arrays: Array) -> int:
+    """How many operations XLA is given to compile."""
+    return len(re.findall(r"^ +%\S+ = ", jax.jit(f).lower(*arrays).as_text(), re.MULTILINE))
+
+
+@pytest.mark.parametrize(
+    ("layout", "channels", "features"), [("planes", 1, 1), ("pixels", 1, 8), ("planes", 3, 16), ("pixels", 6, 9)]
+)
+def test_a_gradient_adds_few_operations(layout: str, channels: int, features: int) -> None:
+    text, x, g = {
+        "planes": (PLANES, normal(channels, 64, 64), normal(features, channels, 3, 3)),
+        "pixels": (PIXELS, normal(2, 64, 64, channels), normal(3, 3, channels, features)),
+    }[layout]
+    kernel = tcjax.kernel(text)
+
+    forward, both = operations(kernel, x, g), operations(with_gradient(kernel), x, g)
+
+    # A tap needs a slice of the image, one of the kernel, a product and a sum, and reshapes between them.
+    assert forward < 12 * 9 * channels + 30
+    assert both - forward < (35 * 9 if channels * features == 1 else 60)
+
+
+@pytest.mark.usefixtures("quickly_compiled")
+@pytest.mark.parametrize(
+    ("text", "plain", "x", "g"),
+    [
+        (PLANES, planes, (1, 7, 6), (1, 1, 3, 3)),
+        (PLANES, planes, (2, 7, 6), (3, 2, 3, 2)),
+        (PIXELS, pixels, (2, 7, 6, 3), (3, 2, 3, 4)),
+        (PADDED, strided, (7,), (3,)),
+        (PLANES, planes, (1, 16, 12), (1, 1, 5, 6)),
+    ],
+)
+def test_first_and_second_derivatives_are_those_of_a_convolution(
+    text: str, plain: Callable[..., Array], x: tuple[int, ...], g: tuple[int, ...]
+) -> None:
+    kernel, given, moved = tcjax.kernel(text), (normal(*x), normal(*g)), (normal(*x) + 1, normal(*g) - 1)
+
+    def slopes(f: Callable[..., Array]) -> object:
+        def second(*arrays: Array) -> object:
+            return jax.jvp(with_gradient(f), arrays, moved)
+
+        return jax.jit(second)(*given)
+
+    found, expected = (jax.tree.leaves(slopes(f)) for f in (kernel, plain))
+    assert "unrolled sum" in str(kernel.plan(*given))
+    for mine, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-3)
+
+
+def test_the_gradient_of_few_groups_is_that_of_a_convolution_each() -> None:
+    kernel = tcjax.kernel("y(n,g,f,h,w) +=! x(n,g,c,h+p,w+q) * v(g,f,c,p,q)")
+    x, v = normal(2, 4, 3, 10, 10), normal(4, 2, 3, 3, 3)
+
+    def plain(x: Array, v: Array) -> Array:
+        return lax.conv_general_dilated(
+            x.reshape(2, 12, 10, 10), v.reshape(8, 3, 3, 3), (1, 1), "VALID", feature_group_count=4
+        ).reshape(2, 4, 2, 8, 8)
+
+    found, expected = (jax.tree.leaves(jax.jit(with_gradient(f))(x, v)) for f in (kernel, plain))
+
+    for mine, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-3)
+    assert operations(with_gradient(kernel), x, v) - operations(kernel, x, v) < 50 * 4
+
+
+@pytest.mark.parametrize(
+    ("text", "x", "g", "slices"),
+    [
+        (PLANES, (6, 40, 40), (9, 6, 3, 3), True),
+        (PIXELS, (1, 40, 40, 6), (3, 3, 6, 9), True),
+        (PLANES, (8, 40, 40), (8, 8, 3, 3), False),
+        # The vector of a kernel is short, or is no piece of memory.
+        (PIXELS, (1, 40, 40, 8), (3, 3, 8, 2), False),
+        (PLANES, (8, 40, 40), (2, 8, 3, 3), True),
+        ("y(b,h,w,f) +=! x(b,h+p,w+q,c) * g(f,p,q,c)", (1, 40, 40, 6), (9, 3, 3, 6), False),
+    ],
+)
+def test_few_channels_are_slices_where_these_are_faster(
+    text: str, x: tuple[int, ...], g: tuple[int, ...], slices: bool
+) -> None:
+    plan = str(tcjax.kernel(text).plan(normal(*x), normal(*g)))
+
+    assert ("unrolled sum" in plan) == slices
+    assert ("conv 2-D" in plan) != slices
