@@ -10,11 +10,12 @@ import numpy as np
 from jax import lax
 
 from ..ir import Monoid, Reducer
-from ..planning.nodes import Axes, Contract, Fold, OrderStatistic, Pool, Position, Unroll, Window
+from ..planning.nodes import Axes, Contract, Fold, LoopNest, OrderStatistic, Pool, Position, Unroll, Window
 from ..symbolic import IndexVar
 from . import registered
 from .context import Context, Lower, align, numeric, transpose
 from .elementwise import OPERATORS
+from .placing import is_placed
 
 # The name of a dimension that is no index of the program.
 _LAST = IndexVar("")
@@ -96,8 +97,17 @@ def lower_pool(node: Pool, context: Context, lower: Lower) -> jax.Array:
 
 
 def _reduce_window(array: jax.Array, dimension: int, slide: Window, extent: int, reducer: Reducer) -> jax.Array:
-    window, strides = [1] * array.ndim, [1] * array.ndim
-    window[dimension], strides[dimension] = extent, slide.stride
+    before, after = array.shape[:dimension], array.shape[dimension + 1 :]
+    if reducer is Reducer.SUM or is_placed(array):
+        window, strides = ((*(1 for _ in before), n, *(1 for _ in after)) for n in (extent, slide.stride))
+        return _windowed(array, window, strides, reducer)
+    # For the derivative of a maximum XLA:CPU stores an array of subscripts for every dimension.
+    flat = lax.reshape(array, (_size(before), array.shape[dimension], _size(after)))
+    result = _windowed(flat, (1, extent, 1), (1, slide.stride, 1), reducer)
+    return lax.reshape(result, (*before, result.shape[1], *after))
+
+
+def _windowed(array: jax.Array, window: tuple[int, ...], strides: tuple[int, ...], reducer: Reducer) -> jax.Array:
     # NumPy's scalars are known while JAX traces: only of a known identity does it find the derivative.
     match reducer:
         case Reducer.SUM:
@@ -147,6 +157,9 @@ def lower_unroll(node: Unroll, context: Context, lower: Lower) -> jax.Array:
     if node.derivative is None:
         return _unrolled(node, context, lower)
     folded = node.derivative
+    if isinstance(folded, LoopNest):
+        # Its primitive runs the same operations, and has its own derivative.
+        return transpose(lower(folded, context), folded.axes, node.axes)
     names = sorted(context.arrays)
 
     def here(arrays: tuple[jax.Array, ...]) -> Context:

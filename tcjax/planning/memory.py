@@ -1,12 +1,12 @@
 """The memory contract: what a statement may allocate beside its arguments and results."""
 
-from typing import Final
+from typing import Final, assert_never
 
-from .. import ranges
 from ..diagnostics import Code, CompileError
-from .cost import cost_of
+from .cost import cost_of, tiled_cost
 from .printer import name_of, reason_of
-from .stages import Call, Compute, Plan
+from .stages import Call, CallForeign, Compute, Plan
+from .tiled import Tiled
 
 # A temporary may have so many bytes in any case,
 ALWAYS: Final = 16 << 20
@@ -20,24 +20,35 @@ def allowance(moved: int) -> int:
 
 
 def check_memory(plan: Plan, limit: int) -> None:
-    """Raises `CompileError` (TC0810) for a statement that needs more than `limit` bytes beside operands and result."""
-    for stage in plan.stages:
+    """Raises `CompileError` (TC0810) for a statement that needs more than `limit` bytes beside operands and result.
+
+    In the loops of a schedule, that is what one iteration needs, with the tensors that exist for it alone.
+    """
+    for stage in plan.stages if plan.scheduled is None else plan.scheduled:
         match stage:
             case Compute():
                 needed = cost_of(stage).temporary
                 if needed > limit:
-                    raise _too_much(stage, needed, limit, plan.bound)
+                    how = f"{name_of(stage.value)}: {reason_of(stage.value)}"
+                    help = f"raise the limit, or compute less at a time, by a schedule or in several calls ({how})"
+                    raise _too_much(stage, needed, limit, help)
+            case Tiled():
+                needed = tiled_cost(stage).temporary
+                if needed > limit:
+                    own = next(compute for compute, _ in stage.computes() if compute.target == stage.target)
+                    raise _too_much(own, needed, limit, "raise the limit, or make the tiles smaller")
             case Call(plan=inner):
                 check_memory(inner, limit)
-            case _:
+            case CallForeign():
                 continue
+            case _:
+                assert_never(stage)
 
 
-def _too_much(stage: Compute, needed: int, limit: int, bound: ranges.Bound) -> CompileError:
-    how = f"{name_of(stage.value)}: {reason_of(stage.value)}"
+def _too_much(stage: Compute, needed: int, limit: int, help: str) -> CompileError:
     return CompileError(
         Code.MEMORY_LIMIT,
         f"`{stage.target}` needs {needed} bytes beside its operands and its result, more than memory_limit={limit}",
         stage.statement.span,
-        help=f"raise the limit, or compute less at a time, by a schedule or in several calls ({how})",
+        help=help,
     )

@@ -14,6 +14,7 @@ from .nests import Nest, Operand
 from .nodes import Apply, CallBuiltin, Convolve, LoopNest, Node, Pool, Unroll, operands
 from .preferences import Backend
 from .scope import POSITIONS, Scope
+from .views import Viewed
 
 # Below so many bytes XLA may store the space of a reduction: it does the same operations with less ado.
 SMALL_SPACE: Final = 4 << 20
@@ -38,16 +39,16 @@ def nested(plain: Node, reduce: ir.Reduce, scope: Scope) -> Node:
         prod(o.shape) * ir.types.width(o.dtype) for o in read
     )
     most = max(SMALL_SPACE, MOST_GROWTH * stored + 1)
-    if largest(plain, scope) < (most if wishes.backend.memory is None else min(most, wishes.backend.memory)):
-        return plain
+    if wishes.backend.memory is not None:
+        most = min(most, wishes.backend.memory)
+    if largest(plain, scope) < most:
+        return _with_derivative(plain, reduce, scope, most)
     reduce, scope, computed = _hoisted(reduce, scope)
     read = _operands(reduce, scope)
     used = frozenset(i for i in reduce.indices if i in _inside(reduce))
     if not used or len(used) < len(reduce.indices) or not _can_stream(reduce, scope):
         return plain
-    bound = {index for node in ir.walk(reduce) if isinstance(node, ir.Reduce) for index in node.indices}
-    box = tuple((index, *scope.box[index]) for index in sorted(free | bound, key=str))
-    nest = Nest(_canonical(reduce, read), axes, box, read)
+    nest = _nest(reduce, axes, read, scope)
     form = scope.form if scope.form is not None and scope.form.loop in reduce.indices else choose(nest)
     if scope.form is None:
         form = _sparing(form, plain, nest, wishes.backend)
@@ -56,9 +57,52 @@ def nested(plain: Node, reduce: ir.Reduce, scope: Scope) -> Node:
             if own is None:
                 return plain
             form = own
-    views = tuple((o.name, scope.views[o.name]) for o in read if o.name in scope.views)
+        if wishes.backend.rare:
+            form = replace(form, unroll=1)
     why = _why(nest, form)
-    return LoopNest(nest, form, views, computed, wishes.backend, dtype=plain.dtype, axes=axes, why=why)
+    return LoopNest(nest, form, _views(read, scope), computed, wishes.backend, dtype=plain.dtype, axes=axes, why=why)
+
+
+def _with_derivative(plain: Node, reduce: ir.Reduce, scope: Scope, most: int) -> Node:
+    """The computation; an unrolled sum whose terms JAX's derivative would store, `most` bytes or more, becomes a nest
+    where it is differentiated.
+
+    The derivative of a slice is the slice with zeros around it, an array of its own for every term.
+    """
+    if not isinstance(plain, Unroll) or plain.reducer is not Reducer.SUM or ir.types.is_integral(plain.dtype):
+        return plain
+    if plain.derivative is not None and not _unrolls(plain.derivative):
+        return plain
+    terms = prod(hi - lo for _, lo, hi in plain.box)
+    if terms * scope.points(plain.axes) * ir.types.width(plain.dtype) < most:
+        return plain
+    read = _operands(reduce, scope)
+    axes = scope.sorted(ir.free_indices(reduce))
+    if set(axes) != set(plain.axes) or any(index not in _inside(reduce) for index in reduce.indices):
+        return plain
+    nest = _nest(reduce, axes, read, scope)
+    assert scope.nests is not None
+    # It runs as the same slices: a kernel of its own would be something else.
+    backend = replace(scope.nests.backend, name="xla")
+    form = replace(choose(nest), whole=True)
+    why = _why(nest, form)
+    derivative = LoopNest(nest, form, _views(read, scope), (), backend, dtype=plain.dtype, axes=axes, why=why)
+    return replace(plain, derivative=derivative)
+
+
+def _unrolls(node: Node) -> bool:
+    """Whether a sum is unrolled in it."""
+    return isinstance(node, Unroll) or any(map(_unrolls, operands(node)))
+
+
+def _nest(reduce: ir.Reduce, axes: tuple[IndexVar, ...], read: tuple[Operand, ...], scope: Scope) -> Nest:
+    bound = {index for node in ir.walk(reduce) if isinstance(node, ir.Reduce) for index in node.indices}
+    box = tuple((index, *scope.box[index]) for index in sorted({*axes, *bound}, key=str))
+    return Nest(_canonical(reduce, read), axes, box, read)
+
+
+def _views(read: Iterable[Operand], scope: Scope) -> tuple[tuple[str, Viewed], ...]:
+    return tuple((o.name, scope.views[o.name]) for o in read if o.name in scope.views)
 
 
 def _hoisted(reduce: ir.Reduce, scope: Scope) -> tuple[ir.Reduce, Scope, tuple[tuple[str, Node], ...]]:
@@ -174,7 +218,12 @@ def _kept(node: Node) -> int:
         if isinstance(current, CallBuiltin) or (isinstance(current, Apply) and current.operator in _CURVED):
             return steps
         pending.extend(operands(current))
-    return steps if node.derivative is not None else 1
+    return steps if node.derivative is not None and not _stores_nothing(node.derivative) else 1
+
+
+def _stores_nothing(node: Node) -> bool:
+    """Whether a convolution or a nest is in it, which store nothing for each step."""
+    return isinstance(node, (Convolve, LoopNest)) or any(map(_stores_nothing, operands(node)))
 
 
 def _operands(reduce: ir.Reduce, scope: Scope) -> tuple[Operand, ...]:

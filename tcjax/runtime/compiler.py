@@ -106,7 +106,7 @@ class Compiler:
     def _checked(self, plan: planning.Plan) -> planning.Plan:
         """The plan, if it keeps to the limit of memory that a user set."""
         limit = self.front.options.memory
-        if limit is not None and plan.scheduled is None:
+        if limit is not None:
             planning.check_memory(plan, limit)
         return plan
 

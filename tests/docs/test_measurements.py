@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from bench import plot, tables
+from bench import memory, plot, tables
 from tests.docs.markdown import ROOT, pages
 
 # A shell block of one command, and the table behind it.
-TABLE = re.compile(r"(```sh\npython -m bench\.tables ([^\n]*)\n```\n\n)((?:\|[^\n]*\n)*)")
+TABLE = re.compile(r"(```sh\npython -m bench\.(tables|memory) ([^\n]*)\n```\n\n)((?:\|[^\n]*\n)*)")
+PRINTERS = {"tables": tables, "memory": memory}
 PLOT = re.compile(r"```sh\npython -m bench\.plot ([^\n]*) -o ([^\n]*)\n```")
 
 
@@ -21,9 +22,9 @@ def test_a_table_is_what_the_command_above_it_prints(
     text = page.read_text()
 
     def printed(match: re.Match[str]) -> str:
-        assert tables.main(match[2].split()) == 0, capsys.readouterr().err
+        assert PRINTERS[match[2]].main(match[3].split()) == 0, capsys.readouterr().err
         # Where there was no table yet, the text goes on behind a blank line.
-        return match[1] + capsys.readouterr().out + ("" if match[3] else "\n")
+        return match[1] + capsys.readouterr().out + ("" if match[4] else "\n")
 
     found = TABLE.sub(printed, text)
 

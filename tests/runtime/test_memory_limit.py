@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import tcjax
-from tests.lowering.test_memory_contract import NESTS, reverse, temporary
+from bench.allocations import temporaries
+from tests.lowering.test_memory_contract import NESTS
 
 KERNEL_SUM = "O(i) = sum[j](exp(-(x(i) - y(j)) * (x(i) - y(j))) * b(j))"
 # A rank that data decide takes a sort of every row.
@@ -81,10 +82,9 @@ def test_a_nest_keeps_to_a_limit(name: str, limit: int) -> None:
     nest = NESTS[name]
     kernel = tcjax.kernel(nest.text, memory_limit=limit)
 
-    assert temporary(kernel, nest.arguments)[0] <= limit
-    derivative = reverse(kernel, nest.arguments)
-    if derivative is not None:
-        assert temporary(*derivative)[0] <= limit
+    for direction in ("forward", "reverse"):
+        found = temporaries(kernel, nest.arguments, direction)
+        assert found is None or found[0] <= limit
 
 
 def test_a_limit_changes_no_number() -> None:
@@ -105,4 +105,30 @@ def test_a_batch_and_the_parts_of_a_guard_keep_to_a_limit() -> None:
     guarded = tcjax.kernel("O(i) +=! tanh(x(i) * x(j)) where j <= i", memory_limit=limit)
 
     assert "loop nest" in str(guarded.plan(jax.ShapeDtypeStruct((4096,), jnp.float32)))
-    assert temporary(jax.vmap(guarded), [x])[0] <= limit
+    found = temporaries(jax.vmap(guarded), (x,), "forward")
+    assert found is not None and found[0] <= limit
+
+
+def test_a_limit_holds_for_one_iteration_of_a_schedule() -> None:
+    text = """
+    def mlp(float(B,I) x, float(I,H) w, float(H,O) v) -> (y) {
+        t(b,h) +=! x(b,i) * w(i,h)
+        y(b,o) +=! t(b,h) * v(h,o)
+    }"""
+    arrays = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in ((1024, 64), (64, 512), (512, 16))]
+
+    def in_tiles(rows: int, limit: int) -> tcjax.Kernel:
+        kernel = tcjax.kernel(text, memory_limit=limit)
+        return kernel.with_schedule(kernel.schedule().split("y", "b", rows, outer="bo").compute_at("t", "y", "bo"))
+
+    # 32 rows of 512 values, and as much again while the rest of the tile is computed.
+    in_tiles(32, 256 << 10).plan(*arrays)
+    with pytest.raises(tcjax.CompileError) as caught:
+        in_tiles(256, 256 << 10).plan(*arrays)
+
+    error = caught.value
+    assert error.code == "TC0810" and "`y`" in error.message and "tiles" in (error.help or "")
+    assert error.span is not None and error.span.line == 4
+    needed = next(int(word) for word in error.message.split() if word.isdigit())
+    assert needed >= 256 * 512 * 4
+    in_tiles(256, needed).plan(*arrays)
