@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from jax.extend import core
 
-from ..planning.cost import nest_room, pass_bytes
 from ..planning.forms import Form
+from ..planning.meter import nest_room, pass_bytes
 from ..planning.nests import Nest
 from .nests import nest_p
-from .softmax import softmax_p
+from .passes import pass_p
 
 # Of these XLA makes no loop over elements: their results are stored, and so are their operands.
 _APART: Final = frozenset(
@@ -182,7 +182,7 @@ class _Flat:
         for operation in self.operations:
             if operation.name in _ALIASES:
                 continue
-            if operation.name in (*_APART, nest_p.name, softmax_p.name):
+            if operation.name in (*_APART, nest_p.name, pass_p.name):
                 found |= {array.root for array in (*operation.operands, *operation.results)}
             elif operation.name in _ENDS:
                 found |= set(operation.results)
@@ -208,8 +208,8 @@ def _needed(equation: Any) -> tuple[int, int]:
     match equation.primitive.name:
         case nest_p.name:
             return nest_room(params["nest"], params["form"], params["backend"].memory)
-        case softmax_p.name:
-            return 0, pass_bytes(params["softmax"], params["blocks"])
+        case pass_p.name:
+            return 0, pass_bytes(params["group"], params["blocks"])
         case "scan":
             carried = slice(params["num_consts"], params["num_consts"] + params["num_carry"])
             return _bytes(equation.invars[carried]), buffers(params["jaxpr"].jaxpr).peak

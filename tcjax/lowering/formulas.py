@@ -1,12 +1,13 @@
 """The derivatives of a nest: formulas that are planned and computed like any other."""
 
 import functools
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from .. import ir, planning
 from ..planning.nests import Nest
@@ -18,6 +19,8 @@ from .rounds import lower_stage
 
 # Names that no program can use: of the result of a nest, of its cotangent, and of the tangent that is computed.
 RESULT, COTANGENT, TANGENT = "result.", "cotangent.", "tangent."
+# What is looked up for each element of a result takes the room of about so many results, with the places of it.
+LOOKED_UP: Final = 12
 Foreign = tuple[tuple[str, Callable[..., object]], ...]
 Shapes = tuple[tuple[str, tuple[int, ...], tuple[int | Affine, ...]], ...]
 
@@ -68,6 +71,49 @@ def _planned(
     return planning.plan_formula(statement, dict(box), by_name, origins, defined=defined, preferences=preferences)
 
 
+def _stage(
+    formula: derivatives.Formula,
+    nest: Nest,
+    arrays: Mapping[str, tuple[int, ...]],
+    origin: tuple[int | Affine, ...],
+    *,
+    defined: bool,
+    backend: planning.Backend,
+) -> planning.Compute:
+    """A formula of a nest's derivative planned; `arrays` are the shapes of what it may read."""
+    target = formula.statement.target
+    lows = tuple(nest.ranges[axis][0] for axis in nest.axes)
+    origins = {o.name: o.origin for o in nest.operands}
+    origins |= {tangent_name(o.name): o.origin for o in nest.operands}
+    shapes = {**arrays, target.name: tuple(size.constant or 0 for size in target.shape)}
+    origins[target.name] = origin
+    listed = tuple((name, shape, tuple(origins.get(name, lows))) for name, shape in sorted(shapes.items()))
+    box = tuple(sorted(formula.box.items(), key=lambda pair: str(pair[0])))
+    return _planned(formula.statement, box, listed, defined, backend)
+
+
+@functools.lru_cache(maxsize=1024)
+def _shared(
+    nest: Nest, names: tuple[str, ...], backend: planning.Backend
+) -> tuple[tuple[str, planning.Compute], ...] | None:
+    """The statements of what several operands receive, by their names, if one pass computes some of them."""
+    shapes = {o.name: o.shape for o in nest.operands if o.name not in names} | {COTANGENT: nest.shape}
+    stages: list[tuple[str, planning.Compute]] = []
+    for name in names:
+        operand = next(o for o in nest.operands if o.name == name)
+        formulas = _cotangent_of(nest, name)
+        if not formulas:
+            return None
+        for number, formula in enumerate(formulas):
+            stage = _stage(formula, nest, shapes, operand.origin, defined=number > 0, backend=backend)
+            stages.append((name, stage))
+    found = planning.share([stage for _, stage in stages], (), planning.Preferences(backend=backend))
+    if all(new is old for new, (_, old) in zip(found, stages, strict=True)):
+        return None
+    names = tuple(name for name, _ in stages)
+    return tuple((name, stage) for name, stage in zip(names, found, strict=True) if isinstance(stage, planning.Compute))
+
+
 @dataclass(frozen=True, slots=True)
 class Runner:
     """Computes formulas with the functions that a program calls."""
@@ -75,17 +121,50 @@ class Runner:
     foreign: Foreign
     backend: planning.Backend
 
-    def derivative(self, derivative: derivatives.Derivative, arrays: Mapping[str, jax.Array], nest: Nest) -> jax.Array:
-        """The tangent of a nest; `arrays` has its operands, its result and the tangents of its operands."""
+    def looked_up(
+        self, derivative: derivatives.Derivative, arrays: Mapping[str, jax.Array], nest: Nest
+    ) -> tuple[jax.Array | None, Mapping[str, jax.Array]]:
+        """The result of a nest, if its derivative's formulas find it, and the arrays with the targets of these."""
+        if derivative.primal is None:
+            return None, arrays
+        known = self.needed(derivative, arrays, nest)
+        return self.value(derivative, derivative.primal, known, nest), known
+
+    def needed(
+        self, derivative: derivatives.Derivative, arrays: Mapping[str, jax.Array], nest: Nest
+    ) -> Mapping[str, jax.Array]:
+        """The arrays, and what a derivative needs beside them."""
         known = dict(arrays)
         lows = tuple(nest.ranges[axis][0] for axis in nest.axes)
         for formula in derivative.before:
-            known[formula.statement.target.name] = self.compute(formula, known, nest, lows)
+            name = formula.statement.target.name
+            if name not in known:
+                known[name] = self.compute(formula, known, nest, lows)
+        return known
+
+    def derivative(self, derivative: derivatives.Derivative, arrays: Mapping[str, jax.Array], nest: Nest) -> jax.Array:
+        """The tangent of a nest; `arrays` has its operands, its result and the tangents of its operands."""
+        known = self.needed(derivative, arrays, nest)
         assert derivative.value is not None
-        target = _tensor(TANGENT, nest)
+        memory = self.backend.memory
+        if derivative.single is None or (memory is not None and memory < LOOKED_UP * known[RESULT].nbytes):
+            return self.value(derivative, derivative.value, known, nest)
+        whole, (alone, ties) = derivative.value, derivative.single
+        # Found again, the place of the only point that counts takes the place of all points.
+        return lax.cond(
+            jnp.all(known[ties] == 1),
+            lambda: self.value(derivative, alone, known, nest),
+            lambda: Runner(self.foreign, replace(self.backend, rare=True)).value(derivative, whole, known, nest),
+        )
+
+    def value(
+        self, derivative: derivatives.Derivative, value: ir.Expr, arrays: Mapping[str, jax.Array], nest: Nest
+    ) -> jax.Array:
+        """The tangent of a nest by one of its formulas."""
+        lows = tuple(nest.ranges[axis][0] for axis in nest.axes)
         subscripts = tuple(map(Affine.of, nest.axes))
-        formula = derivatives.Formula(ir.Define(target, subscripts, derivative.value), derivative.box)
-        return self.compute(formula, known, nest, lows)
+        formula = derivatives.Formula(ir.Define(_tensor(TANGENT, nest), subscripts, value), derivative.box)
+        return self.compute(formula, arrays, nest, lows)
 
     def cotangent(self, nest: Nest, name: str, arrays: Mapping[str, jax.Array]) -> jax.Array:
         """What the operand `name` receives; `arrays` has the others and the result's cotangent."""
@@ -94,6 +173,21 @@ class Runner:
         for formula in _cotangent_of(nest, name):
             found = self.compute(formula, arrays, nest, operand.origin, found)
         return jnp.zeros(operand.shape, operand.dtype) if found is None else found
+
+    def cotangents(
+        self, nest: Nest, names: Sequence[str], arrays: Mapping[str, jax.Array]
+    ) -> dict[str, jax.Array] | None:
+        """What several operands receive, if one pass computes it; None where it does not."""
+        from .lower import lower_node
+
+        stages = _shared(nest, tuple(names), self.backend)
+        if stages is None:
+            return None
+        context = Context(arrays, with_derivatives(dict(self.foreign)))
+        found: dict[str, jax.Array] = {}
+        for name, stage in stages:
+            found[name] = lower_stage(stage, found.get(name), context, lower_node)
+        return found
 
     def compute(
         self,
@@ -106,17 +200,8 @@ class Runner:
         """The target of a formula, whose first element has the subscripts `origin`."""
         from .lower import lower_node
 
-        statement = formula.statement
-        target = statement.target
-        lows = tuple(nest.ranges[axis][0] for axis in nest.axes)
-        origins = {o.name: o.origin for o in nest.operands}
-        origins |= {tangent_name(o.name): o.origin for o in nest.operands}
-        shapes: dict[str, tuple[int, ...]] = {name: tuple(array.shape) for name, array in arrays.items()}
-        shapes[target.name] = tuple(size.constant or 0 for size in target.shape)
-        origins[target.name] = origin
-        listed = tuple((name, shape, tuple(origins.get(name, lows))) for name, shape in sorted(shapes.items()))
-        box = tuple(sorted(formula.box.items(), key=lambda pair: str(pair[0])))
-        stage = _planned(statement, box, listed, old is not None, self.backend)
+        shapes = {name: tuple(array.shape) for name, array in arrays.items()}
+        stage = _stage(formula, nest, shapes, origin, defined=old is not None, backend=self.backend)
         context = Context(arrays, with_derivatives(dict(self.foreign)))
         return lower_stage(stage, old, context, lower_node)
 

@@ -37,6 +37,7 @@ from .convolutions import lower_convolve
 from .elementwise import convert, lower_apply, lower_call, lower_fill, lower_iota, lower_step
 from .folding import lower_monoid_fold
 from .nests import lower_nest
+from .passes import lower_online
 from .reads import lower_read
 from .reductions import (
     lower_contract,
@@ -47,7 +48,6 @@ from .reductions import (
     lower_unroll,
 )
 from .rounds import lower_stage
-from .softmax import lower_online
 from .stores import boxed
 from .tiles import lower_tiled
 

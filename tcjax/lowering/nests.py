@@ -186,12 +186,18 @@ def _jvp(
     if form.whole and is_costly(nest):
         # Beside a derivative, XLA would compute once what this nest shares with others, and store that for every step.
         form = in_tiles(form, nest)
-    result = nest_p.bind(*primals, nest=nest, form=form, foreign=foreign, backend=backend)
+    runner = Runner(foreign, backend)
+    arrays: Mapping[str, Any] = _named(primals, own)
+    result = None
+    if derivative is not None:
+        # An order statistic is where its derivative is: one search finds both.
+        result, arrays = runner.looked_up(derivative, arrays, own)
+    if result is None:
+        result = nest_p.bind(*primals, nest=nest, form=form, foreign=foreign, backend=backend)
     if derivative is None:
         return result, ad.Zero(jax.typeof(result).to_tangent_aval())
-    runner = Runner(foreign, backend)
-    arrays = {**_named(primals, own), RESULT: result, **{tangent_name(name): t for name, t in moved.items()}}
-    return result, runner.derivative(derivative, arrays, own)
+    changes = {tangent_name(name): tangent for name, tangent in moved.items()}
+    return result, runner.derivative(derivative, {**arrays, RESULT: result, **changes}, own)
 
 
 ad.primitive_jvps[nest_p] = _jvp
@@ -204,6 +210,9 @@ def _transpose(cotangent: Any, *arrays: Any, nest: Nest, form: Form, foreign: Fo
         return [ad.Zero(linear[o.name]) if o.name in linear else None for o in nest.operands]
     known = {o.name: a for o, a in zip(nest.operands, arrays, strict=True) if o.name not in linear}
     runner = Runner(foreign, backend)
+    together = runner.cotangents(nest, list(linear), {**known, COTANGENT: cotangent}) if len(linear) > 1 else None
+    if together is not None:
+        return [together.get(o.name) for o in nest.operands]
     found: dict[str, jax.Array] = {}
     for name in linear:
         if found:

@@ -10,6 +10,7 @@ from .memory import allowance, check_memory
 from .plan import make_plan
 from .preferences import Backend, Preferences
 from .printer import facts_of, name_of, reason_of, show_node, show_plan
+from .sharing import share
 from .stages import Call, CallForeign, Compute, Plan, Stage, Store
 from .tiled import Loop, ScheduledStage, Tiled
 
@@ -35,6 +36,7 @@ __all__ = [
     "nodes",
     "plan_formula",
     "reason_of",
+    "share",
     "show_node",
     "show_plan",
 ]

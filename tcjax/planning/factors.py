@@ -1,9 +1,9 @@
 """Sums of products: taking an expression apart, and conditions as affine inequalities."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from .. import ir
+from .. import ir, transforms
 from ..symbolic import Affine, IndexVar
 
 
@@ -73,6 +73,43 @@ def distributed(product: Product, fixed: frozenset[IndexVar]) -> list[Product]:
                 for part in parts
             ]
     return [product]
+
+
+def divided_sum(
+    product: Product,
+    reduced: Sequence[IndexVar],
+    ranges: Mapping[IndexVar, tuple[int, int]],
+    fixed: frozenset[IndexVar] = frozenset(),
+) -> list[Product]:
+    """`distributed` for a product that is summed over the `reduced` indices: ``a * (b - c)`` as ``a*b' - a*c'``.
+
+    Of a difference of rows and columns, ``b(i) - c(j)``, both are relative to the first element of what is summed:
+    two sums of products of large numbers would lose the digits that the difference keeps.
+    """
+    own = frozenset(reduced) - fixed
+    for place, factor in enumerate(product.factors):
+        others = product.factors[:place] + product.factors[place + 1 :]
+        match factor:
+            case ir.Binary("-", left, right) if factor not in others and ir.types.is_float(factor.dtype):
+                summed, beside = (right, left) if depends(right, own) else (left, right)
+                spaces = ir.free_indices(summed) - fixed, ir.free_indices(beside) - fixed
+                apart = bool(spaces[1] - spaces[0]) and spaces[0] - own <= spaces[1]
+                if others and spaces[0] & own and apart and not spaces[1] & own:
+                    origin = _first(summed, own, ranges)
+                    parts = (replace(factor, left=part, right=origin) for part in (left, right))
+                    first, second = (replace(product, factors=(*others, part)) for part in parts)
+                    return [first, replace(second, negative=not product.negative)]
+            case _:
+                pass
+    return distributed(product, fixed)
+
+
+def _first(expr: ir.Expr, own: frozenset[IndexVar], ranges: Mapping[IndexVar, tuple[int, int]]) -> ir.Expr:
+    """The value at the first point of a sum, or 0 if it is not finite."""
+    value = transforms.substitute_expr(expr, {index: Affine.of(ranges[index][0]) for index in own})
+    zero = ir.Const(0.0, value.dtype)
+    finite = ir.Binary("==", ir.Binary("-", value, value, value.dtype), zero, "bool")
+    return ir.Select(finite, value, zero, value.dtype)
 
 
 def both(a: ir.Expr | None, b: ir.Expr | None) -> ir.Expr | None:

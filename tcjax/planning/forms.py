@@ -22,7 +22,7 @@ CACHE: Final = 3 << 17
 # Elements of a block that a matrix product reduces.
 PRODUCT_BLOCK: Final = 1 << 19
 # Beyond so many operations in one fused loop XLA compiles for seconds, and duplicates or stores what it shares.
-MOST_OPERATIONS: Final = 256
+MOST_OPERATIONS: Final = 128
 MOST_UNROLL: Final = 16
 # Registers of the CPU: in 64 bits half as many values fit.
 WIDE_UNROLL: Final = 8

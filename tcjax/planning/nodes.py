@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ..ir import Monoid, Reducer
 from ..symbolic import Affine, IndexVar
+from .bundles import Bundle
 from .forms import Form
 from .nests import Nest
 from .preferences import Backend
@@ -14,6 +15,8 @@ from .softmax import Blocks, Softmax
 from .views import View, Viewed
 
 Axes = tuple[IndexVar, ...]
+# Reductions that one pass computes.
+Group = Softmax | Bundle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,8 +175,8 @@ class Pool(Computation):
 class Unroll(Computation):
     """The elementwise combination of `body` at every point of a small box of indices.
 
-    `derivative` is the same value as one reduction, whose derivative is cheaper: of many gathers, JAX would scatter
-    each into an array of its own.
+    `derivative` is the same value as one reduction, whose derivative is cheaper: of many gathers or slices, JAX would
+    put each into an array of its own.
     """
 
     reducer: Reducer
@@ -225,9 +228,9 @@ class LoopNest(Computation):
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """The one computation of a softmax: `sources` has the view or the computation for each of its operands."""
+    """One computation of several reductions: `sources` has the view or the computation for each of its operands."""
 
-    softmax: Softmax
+    group: Group
     sources: "tuple[Viewed | Node, ...]"
     blocks: Blocks
     backend: Backend = field(default_factory=Backend)

@@ -1,6 +1,6 @@
 """A softmax as blocks of scores: what one block computes, for which tile of the result, and which blocks count."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .. import ir, transforms
@@ -30,6 +30,13 @@ class End:
     weight: int
     base: int
     coefficients: tuple[int, ...]
+
+    def within(self, first: int, behind: int, starts: Sequence[int], lo: int, width: int) -> tuple[int, int]:
+        """Which blocks of so many values from `lo` on are left of those from `first` on."""
+        rest = self.base + sum(factor * start for factor, start in zip(self.coefficients, starts, strict=True))
+        if self.weight > 0:
+            return max(first, (-(rest // self.weight) - lo) // width), behind
+        return first, min(behind, (rest // -self.weight - lo) // width + 1)
 
 
 @dataclass(frozen=True, slots=True)

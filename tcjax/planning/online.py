@@ -2,36 +2,27 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import fields, replace
-from typing import Any
 
 from .. import ir
 from ..symbolic import Affine, Size
-from .blocking import choose, describe
+from .blocking import choose
+from .changes import Changes, with_changes
 from .members import Statistic, Sum, Survey, nest_over
 from .nests import Nest, Operand
-from .nodes import Apply, Axes, Computation, Lookup, Node, Online, Pass
+from .nodes import Axes, Online, Pass
 from .preferences import Preferences
 from .scores import Key, relative, summed
 from .softmax import Softmax, statistic_name, weighted
-from .stages import Compute, Stage
-
-# What becomes of nests, by their identity: a result of a pass, and what it is divided by.
-Changes = dict[int, tuple[Online, Node | None]]
+from .stages import Stage
 
 
 def fuse(stages: Sequence[Stage], initial: Iterable[str], preferences: Preferences) -> tuple[Stage, ...]:
     """The stages with nests that share their scores as results of one pass."""
     found = Survey(stages, Counter(iter(initial)), preferences)
-    changed: Changes = {}
+    changes: Changes = {}
     for sums in _groups(found):
-        changed |= _fused(found, sums)
-    if not changed:
-        return tuple(stages)
-    change = _Change(changed)
-    return tuple(
-        replace(stage, value=change.of(stage.value)) if isinstance(stage, Compute) else stage for stage in stages
-    )
+        changes |= _fused(found, sums)
+    return with_changes(stages, changes)
 
 
 def _groups(survey: Survey) -> Iterable[list[Sum]]:
@@ -101,38 +92,3 @@ def _softmax(statistics: tuple[Statistic, ...], sums: list[Sum]) -> tuple[Softma
             weighed.append(whole)
         numbers.append(len(kept) + weighed.index(whole))
     return Softmax(tuple(operands.values()), tuple(kept), tuple(weighed)), numbers
-
-
-class _Change:
-    """Computations with some nests in them replaced; what occurs twice stays one."""
-
-    def __init__(self, changed: Changes) -> None:
-        self.changed = changed
-        self.passes: set[int] = set()
-        self.done: dict[int, Any] = {}
-
-    def of(self, value: Any) -> Any:
-        if isinstance(value, tuple):
-            parts = tuple([self.of(part) for part in value])
-            return value if all(new is old for new, old in zip(parts, value, strict=True)) else parts
-        if not isinstance(value, (Computation, Lookup)):
-            return value
-        if id(value) not in self.done:
-            self.done[id(value)] = self.result(id(value)) if id(value) in self.changed else self.rebuilt(value)
-        return self.done[id(value)]
-
-    def result(self, nest: int) -> Node:
-        """The result that a nest is, by its identity; the first of a pass stands for it."""
-        found, divisor = self.changed[nest]
-        first = id(found.whole) not in self.passes
-        self.passes.add(id(found.whole))
-        found = replace(found, first=first, why=describe(found.whole.softmax, found.whole.blocks, first=first))
-        if divisor is None:
-            return found
-        return Apply("/", (found, self.of(divisor)), dtype=found.dtype, axes=found.axes)
-
-    def rebuilt(self, node: Computation | Lookup) -> Computation | Lookup:
-        parts = {each.name: getattr(node, each.name) for each in fields(node)}
-        new = {name: self.of(part) for name, part in parts.items()}
-        new = {name: part for name, part in new.items() if part is not parts[name]}
-        return replace(node, **new) if new else node

@@ -9,6 +9,7 @@ from .formulas import plan_formula
 from .nodes import Apply, Fill, Iota, Read, Strip, operands
 from .online import fuse
 from .preferences import DEFAULT, Preferences
+from .sharing import share
 from .stages import Call, CallForeign, Compute, Plan, Stage
 
 
@@ -41,7 +42,7 @@ def make_plan(bound: ranges.Bound, preferences: Preferences = DEFAULT) -> Plan:
                 stages[number + 1] = wide
                 whole = replace(assembly.whole, everywhere=True)
                 groups[number] = replace(assembly, whole=whole)
-    fused = fuse(stages, initial, preferences)
+    fused = share(fuse(stages, initial, preferences), initial, preferences)
     return Plan(function.name, *names, initial, fused, bound, groups)
 
 

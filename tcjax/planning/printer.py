@@ -4,6 +4,7 @@ from .. import ir
 from ..symbolic import IndexVar
 from .assembly import describe as assembly_of
 from .blocking import rows_of
+from .bundles import Bundle
 from .forms import Form
 from .nodes import (
     Apply,
@@ -29,6 +30,7 @@ from .nodes import (
     Unroll,
     operands,
 )
+from .softmax import Softmax
 from .stages import Call, CallForeign, Compute, Plan
 from .tiled import Begin, Loop, Round, Tiled, TiledStep
 from .views import describe_view
@@ -114,14 +116,22 @@ def describe(node: Node) -> str:
             over = [*(block.index for block in blocks), *(index for index in indices if not _is_row(index, blocks))]
             return f"registered {monoid.name} over {', '.join(map(str, over))}{_blocks(blocks)}"
         case Online(whole, shown=shown):
-            return f"online softmax: {_blocks_of(whole)}: {shown}"
+            return f"{_named(whole)}: {_blocks_of(whole)}: {shown}"
         case LoopNest(nest, form):
             return f"loop nest: {_form(form)}: {ir.show_expr(nest.reduce)}"
 
 
 def _blocks_of(whole: Pass) -> str:
     """How the blocks of a pass run, in words."""
-    return f"blocks of {rows_of(whole.softmax, whole.blocks)} x {whole.blocks.width}"
+    match whole.group:
+        case Softmax():
+            return f"blocks of {rows_of(whole.group, whole.blocks)} x {whole.blocks.width}"
+        case Bundle():
+            return f"{whole.blocks.width} rows of `{whole.blocks.loop}`"
+
+
+def _named(whole: Pass) -> str:
+    return "online softmax" if isinstance(whole.group, Softmax) else "shared matrix"
 
 
 def _form(form: Form) -> str:
@@ -189,7 +199,7 @@ def name_of(node: Node) -> str:
         case MonoidFold(blocks=blocks):
             return f"blocks of {main.monoid.name}" if blocks else f"tree of {main.monoid.name}"
         case Online(whole, result):
-            return f"online softmax ({whole.softmax.results[result].reduce.reducer.value})"
+            return f"{_named(whole)} ({whole.group.results[result].reduce.reducer.value})"
         case LoopNest():
             return f"loop nest ({main.nest.reduce.reducer.value})"
 

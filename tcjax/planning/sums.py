@@ -6,8 +6,8 @@ from .. import ir
 from ..ir import Reducer
 from ..symbolic import IndexVar
 from .contractions import as_contraction, as_products
-from .convolutions import as_convolution, is_padding
-from .factors import Product, both, depends, distributed, masked, multiply, summands
+from .convolutions import as_convolution, is_padding, slices_derivative
+from .factors import Product, both, depends, divided_sum, masked, multiply, summands
 from .folds import LARGE, as_number, fold, plan_fold, plan_nonrepeating, unroll, unrolled_indices, why_steps
 from .nesting import nested
 from .nodes import Contract, LoopNest, Node
@@ -30,7 +30,7 @@ def plan_sum(
     products = [
         replace(product, mask=both(guard, product.mask))
         for summand in summands(body)
-        for product in distributed(summand, scope.unrolled)
+        for product in divided_sum(summand, indices, scope.box, scope.unrolled)
     ]
     if len(products) > 1 and not _worth_splitting(products, frozenset(indices), scope):
         return plan_fold(Reducer.SUM, indices, body, guard, accumulate, scope)
@@ -133,7 +133,7 @@ def _plan_inside(
         body = _plan_inside(rest, factors, mask, accumulate, dtype, scope.unrolling(steps))
         unrolled = unroll(Reducer.SUM, steps, scope.cast(body, accumulate), scope, why_steps(steps, factors, scope))
         if not gathered_indices(steps, multiply(factors), scope):
-            return unrolled
+            return replace(unrolled, derivative=slices_derivative(indices, factors, mask, accumulate, scope))
         return replace(unrolled, derivative=_contracted(indices, factors, mask, accumulate, scope))
     steps = as_products(indices, factors, mask, scope)
     if steps:

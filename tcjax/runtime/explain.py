@@ -7,8 +7,9 @@ from math import prod
 from typing import Any
 
 from .. import planning, ranges
-from ..planning.cost import nest_bytes, plan_cost
+from ..planning.cost import plan_cost
 from ..planning.domains import parts
+from ..planning.meter import nest_bytes
 from ..planning.stages import scope_of
 from .gradients import Gradient, gradient_of
 

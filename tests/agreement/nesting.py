@@ -8,7 +8,7 @@ import pytest
 
 from tcjax import ir
 from tcjax.lowering import nests
-from tcjax.planning import domains, forms
+from tcjax.planning import bundle_blocks, domains, forms
 from tcjax.planning import nesting as limits
 from tcjax.planning.forms import Form
 from tcjax.planning.nests import Nest
@@ -38,6 +38,11 @@ def nesting(rows: int = 3, unroll: int = 1, *, tile: int | None = None, written:
         patch.setattr(limits, "choose", choose)
         patch.setattr(nests, "choose", choose)
         patch.setattr(domains, "choose", choose)
+        patch.setattr(bundle_blocks, "ELEMENTS", 8 * rows)
+        patch.setattr(bundle_blocks, "FEWEST", 1)
+        patch.setattr(bundle_blocks, "ROWS", 3)
+        patch.setattr(bundle_blocks, "GUARDED", (2, 4))
+        patch.setattr(bundle_blocks, "BEGIN", 0)
         if written is not None:
             patch.setattr(forms, "MOST_TERMS", written)
         yield

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tcjax.lowering import softmax as lowering
+from tcjax.lowering import passes as lowering
 from tcjax.planning import online
 from tcjax.planning.softmax import Blocks, Softmax
 

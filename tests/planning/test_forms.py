@@ -30,7 +30,7 @@ def test_a_block_has_work_for_all_cores_and_stays_in_the_cache(monkeypatch):
 
     form = choose(nest)
 
-    assert (str(form.loop), form.rows * 8192, form.unroll, form.inside) == ("j", BLOCK, 16, False)
+    assert (str(form.loop), form.rows * 8192, form.unroll, form.inside) == ("j", BLOCK, 8, False)
 
 
 def test_long_bodies_are_unrolled_less(monkeypatch):

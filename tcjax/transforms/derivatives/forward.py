@@ -9,7 +9,7 @@ from ...symbolic import Affine
 from ..substitution import substitute_expr
 from .arithmetic import add, choose, constant, times
 from .links import is_smooth, links
-from .points import Keep, chosen_point, points
+from .points import Keep, chosen_point, first_point, points
 from .scope import Bound, Scope
 
 # For nodes by their identity whether they depend on something; the node is kept so that the identity stays its own.
@@ -58,6 +58,25 @@ class Forward:
         body = change if found.weight is None else times(found.weight, change)
         total = replace(expr, reducer=Reducer.SUM, guard=found.condition, body=body, rank=None)
         return total if found.scale is None else times(found.scale, total)
+
+    def single(self, expr: ir.Reduce, bound: Bound, keep: Keep) -> tuple[ir.Expr, ir.Expr] | None:
+        """The tangent of an extremum that only one point has, and the number of points that have it."""
+        change = self.tangent(expr.body, bound | frozenset(expr.indices))
+        if change is None or expr.reducer not in (Reducer.MIN, Reducer.MAX) or len(expr.indices) != 1:
+            return None
+        place, ties = first_point(expr, self.scope, keep)
+        (index,) = expr.indices
+        return substitute_expr(change, {index: Affine.of(ir.Data(place)) + self.scope.ranges[index].lo}), ties
+
+    def primal(self, expr: ir.Reduce, keep: Keep) -> ir.Expr | None:
+        """An order statistic itself, looked up where its tangent is."""
+        if expr.rank is None or len(expr.indices) != 1 or expr.reducer not in (Reducer.MINK, Reducer.MAXK):
+            return None
+        place, exists = chosen_point(expr, self.scope, keep)
+        (index,) = expr.indices
+        there = substitute_expr(expr.body, {index: Affine.of(ir.Data(place)) + self.scope.ranges[index].lo})
+        nothing = constant(float("inf") if expr.reducer is Reducer.MINK else -float("inf"), expr.dtype)
+        return there if exists is None else choose(exists, there, nothing)
 
     def chosen(self, expr: ir.Reduce, change: ir.Expr, keep: Keep) -> ir.Expr:
         """The tangent of an order statistic: that of the point which it is, where there is one."""

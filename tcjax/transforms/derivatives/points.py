@@ -149,6 +149,20 @@ class _Points:
         return Points(condition=condition)
 
 
+def first_point(reduce: ir.Reduce, scope: Scope, keep: Keep) -> tuple[ir.Expr, ir.Expr]:
+    """The place of the first point that an extremum is, and at how many points it is."""
+    inside = frozenset(reduce.indices)
+    body = scope.apart(reduce.body, inside)
+    kept: dict[str, ir.Expr] = {}
+
+    def noted(name: str, needed: ir.Reduce) -> ir.Expr:
+        kept[name] = keep(name, needed)
+        return kept[name]
+
+    _Points(reduce, scope, inside, noted, False).extremum(body)
+    return kept["first"], kept["ties"]
+
+
 def chosen_point(reduce: ir.Reduce, scope: Scope, keep: Keep) -> tuple[ir.Expr, ir.Expr | None]:
     """The place of the point that an order statistic is, and whether there is one (None: always)."""
     assert reduce.rank is not None

@@ -27,12 +27,16 @@ class Derivative:
     """The tangent of a reduction at every point of its axes: None where nothing changes.
 
     It is linear in the tangent tensors. It reads the targets of `before`, which depend on the primal tensors only, and
-    have one dimension for each axis, from the axis' first value on, as the result has.
+    have one dimension for each axis, from the axis' first value on, as the result has. `single` is the tangent where
+    the tensor that it names has 1 everywhere, which takes much less to compute. `primal` is the reduction itself, where
+    the targets of `before` say it.
     """
 
     before: tuple[Formula, ...]
     value: ir.Expr | None
     box: Box
+    single: tuple[ir.Expr, str] | None = None
+    primal: ir.Expr | None = None
 
 
 def tangent(
@@ -57,12 +61,21 @@ def tangent(
         before[name] = Formula(reduction(target, subscripts, needed), {})
         return ir.Access(target, subscripts)
 
-    value = Forward(scope, active).tangent(reduce, frozenset(axes), keep)
+    forward = Forward(scope, active)
+    value = forward.tangent(reduce, frozenset(axes), keep)
+    found = None if value is None else forward.single(reduce, frozenset(axes), keep)
     if value is None:
         return Derivative((), None, {})
-    found = {index: _ends(interval) for index, interval in scope.ranges.items()}
-    formulas = tuple([Formula(kept.statement, _used(kept.statement, found)) for kept in before.values()])
-    return Derivative(formulas, value, _of(value, axes, found))
+    primal = forward.primal(reduce, keep)
+    ends = {index: _ends(interval) for index, interval in scope.ranges.items()}
+    formulas = tuple([Formula(kept.statement, _used(kept.statement, ends)) for kept in before.values()])
+    single = None
+    if found is not None:
+        alone, ties = found
+        assert isinstance(ties, ir.Access)
+        single = alone, ties.tensor.name
+    others = [expr for expr in (primal, *(single or ())[:1]) if isinstance(expr, ir.Expr)]
+    return Derivative(formulas, value, _of_all([value, *others], axes, ends), single, primal)
 
 
 def adjoint(

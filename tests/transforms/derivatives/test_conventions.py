@@ -11,6 +11,8 @@ from tcjax.ir.builtins import BUILTINS
 
 from .evaluation import Unit
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 POINTS = np.array([-2.5, -1.0, -0.7, -0.3, 0.0, 0.2, 0.5, 0.9, 1.0, 1.7, 3.0], np.float32)
 UNNAMED = {"lgamma", "tgamma"}
 WHOLE = {"popcount"}

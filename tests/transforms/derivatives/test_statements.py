@@ -11,6 +11,8 @@ import tcjax
 
 from .evaluation import Unit
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 rng = np.random.default_rng(11)
 
 

@@ -1,0 +1,68 @@
+"""Plans with some of their loop nests replaced by results of passes."""
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from .blocking import describe
+from .bundle_blocks import describe_bundle
+from .bundles import Bundle
+from .nodes import Apply, Computation, Lookup, Node, Online, Pass
+from .softmax import Softmax
+from .stages import Compute, Stage
+
+# What becomes of nests, by their identity: a result of a pass, and what it is divided by.
+Changes = dict[int, tuple[Online, Node | None]]
+
+
+def with_changes(stages: Sequence[Stage], changes: Changes) -> tuple[Stage, ...]:
+    """The stages with some nests in them replaced."""
+    if not changes:
+        return tuple(stages)
+    change = _Change(changes)
+    return tuple(
+        replace(stage, value=change.of(stage.value)) if isinstance(stage, Compute) else stage for stage in stages
+    )
+
+
+class _Change:
+    """Computations with some nests in them replaced; what occurs twice stays one."""
+
+    def __init__(self, changed: Changes) -> None:
+        self.changed = changed
+        self.passes: set[int] = set()
+        self.done: dict[int, Any] = {}
+
+    def of(self, value: Any) -> Any:
+        if isinstance(value, tuple):
+            parts = tuple([self.of(part) for part in value])
+            return value if all(new is old for new, old in zip(parts, value, strict=True)) else parts
+        if not isinstance(value, (Computation, Lookup)):
+            return value
+        if id(value) not in self.done:
+            self.done[id(value)] = self.result(id(value)) if id(value) in self.changed else self.rebuilt(value)
+        return self.done[id(value)]
+
+    def result(self, nest: int) -> Node:
+        """The result that a nest is, by its identity; the first of a pass stands for it."""
+        found, divisor = self.changed[nest]
+        first = id(found.whole) not in self.passes
+        self.passes.add(id(found.whole))
+        found = replace(found, first=first, why=_why(found.whole, first=first))
+        if divisor is None:
+            return found
+        return Apply("/", (found, self.of(divisor)), dtype=found.dtype, axes=found.axes)
+
+    def rebuilt(self, node: Computation | Lookup) -> Computation | Lookup:
+        parts = {each.name: getattr(node, each.name) for each in fields(node)}
+        new = {name: self.of(part) for name, part in parts.items()}
+        new = {name: part for name, part in new.items() if part is not parts[name]}
+        return replace(node, **new) if new else node
+
+
+def _why(whole: Pass, *, first: bool) -> str:
+    match whole.group:
+        case Softmax():
+            return describe(whole.group, whole.blocks, first=first)
+        case Bundle():
+            return describe_bundle(whole.group, whole.blocks, first=first)

@@ -1,0 +1,309 @@
+"""How many operations a computation has, what it reads, and the bytes that it needs while it runs."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+from .. import ir
+from ..ir import Reducer
+from ..symbolic import IndexVar
+from .bundle_blocks import ARRAYS, BundlePlan, plan_bundle
+from .bundles import Bundle
+from .domains import parts
+from .forms import Form, choose
+from .nests import Nest
+from .nodes import (
+    Apply,
+    CallBuiltin,
+    Contract,
+    Convolve,
+    Fill,
+    Fold,
+    Group,
+    Iota,
+    Lookup,
+    LoopNest,
+    MonoidFold,
+    Node,
+    Online,
+    OrderStatistic,
+    Pool,
+    Position,
+    Read,
+    Step,
+    Unroll,
+    Window,
+    operands,
+)
+from .onepass import Block, OnePass, plan_pass
+from .sieves import plan_sieve
+from .softmax import Blocks, Softmax
+from .streams import ROW, Points, plan_alone, plan_stream
+from .views import extends
+
+# A transcendental function costs about this many multiply-adds.
+BUILTIN_FLOPS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    extents: Mapping[IndexVar, int]
+
+    def points(self, node: Node) -> int:
+        return prod(self.extents.get(axis, 1) for axis in node.axes)
+
+    def size(self, node: Node) -> int:
+        return self.points(node) * ir.types.width(node.dtype)
+
+    def flops(self, node: Node) -> int:
+        inner = sum(map(self.flops, operands(node)))
+        match node:
+            case Fill() | Iota() | Step() | Read():
+                return inner
+            case Apply(operator=operator):
+                return inner + (self.points(node) if operator not in ("cast", "stop") else 0)
+            case CallBuiltin():
+                return inner + BUILTIN_FLOPS * self.points(node)
+            case Contract(operands=(a, b)):
+                points = prod(self.extents.get(axis, 1) for operand in (a, b) for axis in operand.axes)
+                shared = prod(self.extents.get(axis, 1) for axis in set(a.axes) & set(b.axes))
+                return inner + 2 * (points // shared if shared else 0)
+            case Convolve(channels=channels, windows=windows):
+                taps = prod(self.extents[axis] for axis in (*channels, *(w.kernel for w in windows)))
+                return inner + 2 * self.points(node) * taps
+            case Fold(operand=operand) | Position(operand=operand):
+                return inner + self.points(operand)
+            case OrderStatistic(operand=operand):
+                points = self.points(operand)
+                return inner + points * max(1, points.bit_length())
+            case Pool(windows=windows):
+                return inner + self.points(node) * sum(extent for _, extent, _ in windows)
+            case Online(first=first):
+                return inner + (self._passed(node) if first else 0)
+            case LoopNest(nest=nest):
+                return inner + _alone(nest).flops(plan_alone(nest))
+            case MonoidFold(monoid=monoid, extents=extents, blocks=blocks):
+                # The meter does not know the indices of a block: it counted one of each.
+                repeats = prod(block.steps * block.rows for block in blocks)
+                steps = prod(block.steps for block in blocks)
+                return inner * repeats + len(monoid.identity) * self.points(node) * prod(extents) * steps
+            case Unroll(box=box):
+                steps = prod(hi - lo for _, lo, hi in box)
+                return steps * inner + (steps - 1) * self.points(node)
+
+    def reads(self, node: Node) -> dict[tuple[str, object], int]:
+        """The bytes of each distinct read, counted once: what an unrolled window reads again stays in cache."""
+        found: dict[tuple[str, object], int] = {}
+        if isinstance(node, Read):
+            found[(node.tensor, node.axes)] = self.size(node)
+        if isinstance(node, Online) and node.first:
+            given = node.whole.group.operands
+            found |= {(o.name, o.shape): prod(o.shape) * ir.types.width(o.dtype) for o in given}
+        if isinstance(node, LoopNest):
+            found |= {(o.name, o.shape): prod(o.shape) * ir.types.width(o.dtype) for o in node.nest.operands}
+        for operand in operands(node):
+            found |= self.reads(operand)
+        return found
+
+    def temporaries(self, node: Node, *, root: bool) -> int:
+        """Bytes that the node and what it uses need beside its result (the result too unless it is the root)."""
+        match node:
+            case Fill() | Iota() | Step():
+                return 0
+            case Read():
+                padded = any(not isinstance(d, Lookup) and (d.low or d.high) for d in node.dimensions)
+                padded = padded or any(map(extends, node.views))
+                return self.size(node) if padded and not root else 0
+            case Apply() | CallBuiltin():
+                return sum(self.temporaries(operand, root=False) for operand in operands(node))
+            case Contract(operands=inner):
+                own = 0 if root else self.size(node)
+                return own + sum(self._materialised(operand) for operand in inner)
+            case Convolve(image=image, kernel=kernel, windows=windows):
+                own = 0 if root else self.size(node)
+                inner = self._materialised(image) + self._materialised(kernel)
+                # XLA transposes image and result into the layout of its convolution.
+                return own + inner + self._image(image, windows) + self.size(node)
+            case Fold(operand=operand):
+                own = 0 if root else self.size(node)
+                inner = self.temporaries(operand, root=False)
+                return own + inner + (0 if _fuses(node) else self.size(operand))
+            case Pool(operand=operand, windows=windows):
+                # All but the last reduce_window leave an array behind.
+                first, *rest = (window for window, _, _ in windows)
+                native = any(native for _, _, native in windows[1:])
+                between = self._image(operand, rest, [first]) if native else 0
+                return (0 if root else self.size(node)) + self._materialised(operand) + between
+            case Position(operand=operand):
+                return (0 if root else self.size(node)) + self._materialised(operand)
+            case OrderStatistic(operand=operand):
+                return 3 * self.size(operand) + (0 if root else self.size(node))
+            case Unroll(body=body):
+                return self.temporaries(body, root=root)
+            case MonoidFold(monoid=monoid, extents=extents):
+                # Half of the states of a block, and those of all blocks before it.
+                state = self.points(node) * len(monoid.identity) * ir.types.width(node.dtype)
+                inner = sum(self.temporaries(operand, root=False) for operand in operands(node))
+                return inner + state * (2 + prod(extents) // 2) + (0 if root else self.size(node))
+            case Online(first=first):
+                return (pass_bytes(node.whole.group, node.whole.blocks) if first else 0) + (
+                    0 if root else self.size(node)
+                )
+            case LoopNest():
+                return self._streamed(node) + (0 if root else self.size(node))
+
+    def _streamed(self, node: LoopNest) -> int:
+        return nest_bytes(node.nest, node.form, node.backend.memory)
+
+    def _passed(self, node: Online) -> int:
+        """The operations of all blocks of a pass, as if none were skipped."""
+        group, blocks = node.whole.group, node.whole.blocks
+        if isinstance(group, Bundle):
+            return _multiplied(plan_bundle(group, blocks))
+        plan = plan_pass(group, blocks)
+        tiles = prod(tile.count for tile in plan.tiles)
+        return tiles * sum(times * _in_block(plan, rows).block(points) for points, rows, times in plan.parts)
+
+    def block(self, points: Block) -> int:
+        """The operations of a block of scores."""
+        scores = self.flops(points.scores) + (BUILTIN_FLOPS + 2) * self.points(points.scores)
+        live = 0 if points.live is None else self.flops(points.live)
+        return scores + live + sum(map(self.flops, points.sums))
+
+    def _materialised(self, node: Node) -> int:
+        stored = isinstance(node, Read)
+        return self.temporaries(node, root=False) + (0 if stored or isinstance(node, Fold) else self.size(node))
+
+    def _image(self, node: Node, windows: Iterable[Window], reduced: Iterable[Window] = ()) -> int:
+        """The bytes of a sliding read some of whose windows have been `reduced` already."""
+        positions = {
+            w.position: w.stride * (self.extents[w.output] - 1) + w.dilation * (self.extents[w.kernel] - 1) + 1
+            for w in windows
+        } | {w.position: self.extents[w.output] for w in reduced}
+        points = prod(positions.get(axis, self.extents.get(axis, 1)) for axis in node.axes)
+        return points * ir.types.width(node.dtype)
+
+
+def _multiplied(plan: BundlePlan) -> int:
+    """The operations of all blocks of a bundle: the matrices, and their products with the columns."""
+    widths = sum(columns.width for columns in (*plan.across, *plan.along))
+    matrices = 0
+    for rows, columns, nodes in plan.matrices:
+        matrices += rows.count * columns.count * sum(map(Meter(plan.within(rows, columns)).flops, nodes))
+    return matrices + 2 * widths * plan.size((*plan.batch, *plan.rows, *plan.columns))
+
+
+def pass_bytes(group: Group, blocks: Blocks) -> int:
+    """What a pass needs beside operands and results."""
+    match group:
+        case Softmax():
+            return _softmax_bytes(group, blocks)
+        case Bundle():
+            return _bundle_bytes(group, plan_bundle(group, blocks))
+
+
+def _bundle_bytes(bundle: Bundle, plan: BundlePlan) -> int:
+    """A block of each matrix and one on the way, the columns, and what they are multiplied to, before and after."""
+    width = ir.types.width(plan.dtype)
+    points = max(prod(plan.shape(plan.axes, plan.within(rows, columns))) for rows, columns, _ in plan.matrices)
+    block = points * width * max(ARRAYS, len(plan.across))
+    above, below = (sum(columns.width for columns in side) for side in (plan.across, plan.along))
+    sides = (*plan.batch, *plan.rows), (*plan.batch, *plan.columns)
+    products = above * plan.size(sides[0]) + below * plan.size(sides[1])
+    columns = above * plan.size(sides[1]) + below * plan.size(sides[0])
+    results = sum(prod(nest.shape) * ir.types.width(nest.reduce.dtype) for nest in bundle.sums)
+    return block + (2 * products + columns) * width + results
+
+
+def _softmax_bytes(softmax: Softmax, blocks: Blocks) -> int:
+    """Scores and exponentials of a block, the sums before and after it, and the results on their way."""
+    plan = plan_pass(softmax, blocks)
+    most = 0
+    for points, rows, _ in plan.parts:
+        block = prod(plan.shape(plan.axes, rows)) * ir.types.width(softmax.scores.dtype)
+        meter = _in_block(plan, rows)
+        inner = max(
+            meter.temporaries(one, root=True) + (meter.size(one) if ROW in one.axes else 0) for one in points.sums
+        )
+        most = max(most, 2 * block + inner)
+    pairs = zip(softmax.sums, plan.columns, strict=True)
+    sums = sum(prod(plan.shape(columns)) * ir.types.width(nest.reduce.accumulate) for nest, columns in pairs)
+    results = sum(prod(nest.shape) * ir.types.width(nest.reduce.dtype) for nest in softmax.results)
+    return most + 2 * sums + results
+
+
+def nest_bytes(nest: Nest, form: Form, memory: int | None = None) -> int:
+    """The bytes that a nest needs beside operands and result."""
+    return sum(nest_room(nest, form, memory))
+
+
+def nest_room(nest: Nest, form: Form, memory: int | None = None) -> tuple[int, int]:
+    """The bytes of a nest's accumulators, which are there with those of other loops, and of what a block stores.
+
+    XLA begins the loops of all parts at once.
+    """
+    if form.whole:
+        return 0, 0
+    if form.sieve:
+        return _sieve_bytes(nest, form, memory), 0
+    _, found = parts(nest, form, memory)
+    rooms = [_loop_room(part, own) for part, own in found if part.ranges[own.loop][0] < part.ranges[own.loop][1]]
+    return sum(kept for kept, _ in rooms), max((passing for _, passing in rooms), default=0)
+
+
+def _sieve_bytes(nest: Nest, form: Form, memory: int | None) -> int:
+    """The nests of a sieve, one after the other, what they leave, and the values of the blocks that are left."""
+    sieve = plan_sieve(nest, form.sieve)
+    nests = (sieve.firsts, sieve.blocks, sieve.rest)
+    loops = max(nest_bytes(one, replace(choose(one), sieve=0), memory) for one in nests)
+    left = sum(prod(one.shape) * ir.types.width(one.reduce.dtype) for one in nests)
+    ranges = {index: hi - lo for one in nests for index, (lo, hi) in one.ranges.items()}
+    return loops + left + 2 * Meter(ranges).size(sieve.values)
+
+
+def _loop_room(nest: Nest, form: Form) -> tuple[int, int]:
+    """The accumulators and as much again where they meet; what a block stores."""
+    stream = plan_stream(nest, form)
+    width = ir.types.width(stream.dtype)
+    result = prod(stream.shape) * width * stream.states
+    lanes = result * (1 if stream.inside else stream.rows)
+    # A value and its place are one array in the loop and two behind it.
+    meeting = 7 * lanes // 4 if stream.states == 2 and stream.reducer is not Reducer.LOGSUMEXP else lanes // 2
+    extents = dict(zip(stream.axes, stream.shape, strict=True))
+    blocks = [(points, rows) for points, rows in ((stream.body, stream.rows), (stream.tail, stream.last)) if points]
+    inside = max((_block_bytes(nest, points, {**extents, ROW: rows}) for points, rows in blocks), default=0)
+    moved = prod(stream.extents) * width if stream.tiles is not None or stream.axes != nest.axes else 0
+    if stream.ranks is not None:
+        moved += prod(stream.extents) * 2 * width * stream.ranks
+    return lanes + meeting + moved, inside
+
+
+def _block_bytes(nest: Nest, points: Points, extents: Mapping[IndexVar, int]) -> int:
+    ranges = {index: hi - lo for index, (lo, hi) in nest.ranges.items()}
+    meter = Meter({**ranges, **extents})
+    return sum(meter.temporaries(node, root=False) for node in (points.value, points.live) if node is not None)
+
+
+def _in_block(plan: OnePass, rows: int) -> Meter:
+    return Meter({**plan.extents, ROW: rows})
+
+
+def _alone(nest: Nest) -> Meter:
+    return Meter({index: hi - lo for index, (lo, hi) in nest.ranges.items()})
+
+
+def _fuses(node: Fold) -> bool:
+    """Whether XLA reduces without storing the operand: sums, minima, maxima of floats, no selects or gathers."""
+    if isinstance(node.operand, Read):
+        return True
+    if node.reducer not in (ir.Reducer.SUM, ir.Reducer.MIN, ir.Reducer.MAX) or node.dtype not in ("float32", "float64"):
+        return False
+    pending: list[Node] = [node.operand]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, Apply) and current.operator == "where" and len(current.axes) == len(node.operand.axes):
+            return False
+        if isinstance(current, Read) and any(isinstance(d, Lookup) for d in current.dimensions):
+            return False
+        pending.extend(operands(current))
+    return True

@@ -1,0 +1,87 @@
+"""The gradient of a minimum: looked up where one point has it, shared where several have, whichever the data say."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tcjax
+from tests.agreement.nesting import nesting
+
+NEAREST = "def f(float(N,D) x, float(M,D) y) -> (O) { O(i) = min[j](sum[d]((x(i,d) - y(j,d)) * (x(i,d) - y(j,d)))) }"
+MASKED = (
+    "def f(float(N) x, float(M) y, int32(N) g, int32(M) h) -> (O) { O(i) = max[j where g(i) == h(j)](x(i) * y(j)) }"
+)
+
+
+def nearest(x: Any, y: Any) -> Any:
+    return ((x[:, None] - y[None]) ** 2).sum(-1).min(1)
+
+
+def points(*, ties: bool) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    x, y = (rng.standard_normal(shape).astype("float32") for shape in ((9, 2), (80, 2)))
+    if ties:
+        y[41] = y[7]
+        x[4] = y[7] + np.float32(0.25)
+    return x, y
+
+
+def summed(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *arrays: jnp.sin(function(*arrays)).sum()
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize(
+    "transformation",
+    [
+        lambda f: jax.grad(f, argnums=(0, 1)),
+        lambda f: lambda x, y: jax.jvp(f, (x, y), (jnp.cos(x), jnp.sin(y))),
+        lambda f: jax.hessian(f, argnums=1),
+        lambda f: jax.grad(lambda x, y: jax.grad(f)(x, y).sum(), argnums=(0, 1)),
+    ],
+    ids=["backwards", "forwards", "hessian", "twice backwards"],
+)
+def test_a_derivative_of_a_minimum(transformation: Callable[..., Any], ties: bool) -> None:
+    arrays = points(ties=ties)
+    expected = jax.tree.leaves(transformation(summed(nearest))(*arrays))
+
+    with nesting():
+        found = jax.tree.leaves(jax.jit(transformation(summed(tcjax.kernel(NEAREST))))(*arrays))
+
+    for own, wanted in zip(found, expected, strict=True):
+        np.testing.assert_allclose(own, wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_a_batch_with_and_without_ties() -> None:
+    with_ties, without = points(ties=True), points(ties=False)
+    arrays = [np.stack(pair) for pair in zip(with_ties, without, strict=True)]
+
+    def gradient(function: Callable[..., Any]) -> Callable[..., Any]:
+        return jax.vmap(jax.grad(summed(function), argnums=(0, 1)))
+
+    with nesting():
+        found = gradient(tcjax.kernel(NEAREST))(*arrays)
+
+    for own, wanted in zip(found, gradient(nearest)(*arrays), strict=True):
+        np.testing.assert_allclose(own, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_where_no_point_takes_part_nothing_passes() -> None:
+    rng = np.random.default_rng(5)
+    x, y = rng.standard_normal(6).astype("float32"), rng.standard_normal(80).astype("float32")
+    g, h = np.array([0, 1, 2, 0, 1, 2], "int32"), np.arange(80, dtype="int32") % 2
+    best = np.array([np.where(h == g[i], x[i] * y, -np.inf).argmax() for i in range(6)])
+    some = g < 2
+    expected = np.where(some, y[best], 0), np.zeros(80)
+    np.add.at(expected[1], best[some], x[some])
+
+    with nesting():
+        kernel = tcjax.kernel(MASKED)
+        found = jax.grad(lambda x, y: jnp.where(some, kernel(x, y, g, h), 0).sum(), argnums=(0, 1))(x, y)
+
+    for own, wanted in zip(found, expected, strict=True):
+        np.testing.assert_allclose(own, wanted, rtol=1e-6)
