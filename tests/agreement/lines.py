@@ -12,6 +12,8 @@ import numpy as np
 from tcjax import interpreter
 from tests.strategies.programs import Case
 
+from .compiling import quickly, whole
+
 Arrays = Mapping[str, np.ndarray]
 
 # A quotient that changes more than this from one step to twice the step lies beside a kink.
@@ -105,12 +107,15 @@ def first(case: Case, *, tolerance: float = 2e-3) -> str | None:
     if abs(expected - coarser) > KINK * max(1.0, abs(expected)):
         return "kink"
 
-    _, tangents = jax.jvp(line.floats, (line.point,), (line.way,))
+    def derivatives(point: Arrays, way: Arrays) -> tuple[Any, Any]:
+        return jax.jvp(line.floats, (point,), (way,))[1], line.gradient(point)
+
+    with quickly():
+        tangents, gradient = whole(derivatives, case.text)(line.point, line.way)
     forward = [np.asarray(t, np.float64) * d for t, d in zip(tangents, line.weights, strict=True)]
     forward = [np.where(np.asarray(d) != 0, term, 0.0) for term, d in zip(forward, line.weights, strict=True)]
     _near(forward, expected, tolerance, "forward")
 
-    gradient = line.gradient(line.point)
     for name, slope in gradient.items():
         assert slope.shape == line.point[name].shape and slope.dtype == line.point[name].dtype, name
     reverse = [np.asarray(gradient[name], np.float64) * line.way[name] for name in line.point]
@@ -129,16 +134,16 @@ def second(case: Case, *, tolerance: float = 1e-2) -> str | None:
     if abs(expected - coarser) > 10 * KINK * max(1.0, abs(expected)):
         return "kink"
 
-    if len(case.text) % 2:
-        _, found = jax.jvp(line.gradient, (line.point,), (line.way,))
-    else:
+    def slope(moved: Arrays) -> jax.Array:
+        _, tangents = jax.jvp(line.floats, (moved,), (line.way,))
+        pairs = zip(tangents, line.weights, strict=True)
+        return sum((jnp.sum(jnp.where(d != 0, t, 0) * d) for t, d in pairs), jnp.zeros(()))
 
-        def slope(moved: Arrays) -> jax.Array:
-            _, tangents = jax.jvp(line.floats, (moved,), (line.way,))
-            pairs = zip(tangents, line.weights, strict=True)
-            return sum((jnp.sum(jnp.where(d != 0, t, 0) * d) for t, d in pairs), jnp.zeros(()))
+    def forward(point: Arrays) -> Any:
+        return jax.jvp(line.gradient, (point,), (line.way,))[1]
 
-        found = jax.grad(slope)(line.point)
+    with quickly():
+        found = whole(forward if len(case.text) % 2 else jax.grad(slope), case.text)(line.point)
     _near([np.asarray(found[name], np.float64) * line.way[name] for name in line.point], expected, tolerance, "second")
     return None
 

@@ -19,6 +19,8 @@ from tcjax import symbolic
 from tcjax.symbolic import AllOf, AnyOf, AtLeastZero, Condition, Facts, Given, IndexVar, Interval
 from tests.golden.pages import pages
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 ROOT = Path(__file__).parents[2]
 SUBSETS = 2
 POINTS = 300

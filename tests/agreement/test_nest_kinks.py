@@ -10,6 +10,8 @@ import tcjax
 from tests.agreement.formulas import Formula
 from tests.agreement.nesting import nesting
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 # `make deep` takes more blocks and directions.
 DEEP = settings().max_examples > 100
 

@@ -18,9 +18,11 @@ from tests.strategies.programs import Case
 
 from .test_random_programs import PHASES
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 # Derivatives of nests compile for longest: the default profile has few of them.
-SOME = max(24, settings().max_examples)
-FEW = max(12, settings().max_examples // 4)
+SOME = max(16, settings().max_examples)
+FEW = max(8, settings().max_examples // 4)
 LEAST = max(6, settings().max_examples // 8)
 SMOOTH = Flavour(smooth=True)
 DOUBLE = Flavour(floats=("double",), integers=("int64", "uint64", "int32"))

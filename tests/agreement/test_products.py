@@ -17,7 +17,9 @@ from tests.strategies.programs import Case
 
 from .test_random_programs import PHASES
 
-FEW = max(40, settings().max_examples // 2)
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
+FEW = max(30, settings().max_examples // 2)
 LIMITS: Mapping[str, Mapping[tuple[object, str], int]] = {
     "as they are": {},
     "convolutions and pools": {

@@ -5,6 +5,8 @@ import pytest
 from . import language
 from .program import Program, check
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 
 @pytest.mark.parametrize("program", language.SPELLING, ids=str)
 def test_a_way_to_write_it_is_read(program: Program) -> None:

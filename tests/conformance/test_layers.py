@@ -5,6 +5,8 @@ import pytest
 from . import layers
 from .program import Program, check
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 
 @pytest.mark.parametrize("program", layers.PRODUCTS, ids=str)
 def test_a_product_of_tensors(program: Program) -> None:

@@ -9,6 +9,8 @@ from scipy.stats import ortho_group
 
 from tests.examples.test_examples import example
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 
 def test_kernel_ridge_regression_without_a_kernel_matrix(capsys: pytest.CaptureFixture[str]) -> None:
     score = example("kernel_methods/regression").main()

@@ -14,6 +14,7 @@ from tcjax.ir.builtins import BUILTINS as SIGNATURES
 from tcjax.ir.builtins import argument_type, result_type
 from tcjax.ir.types import SCALARS, is_complex, is_integral
 from tcjax.lowering.builtins import BUILTINS, SAFE_ARGUMENT
+from tests.agreement.compiling import quickly
 
 Reference = Callable[..., np.ndarray]
 
@@ -247,7 +248,7 @@ def points_inside(name: str) -> np.ndarray:
 def test_two_derivatives_agree_with_differences() -> None:
     points = {name: points_inside(name) for name in DIFFERENTIABLE}
 
-    with jax.enable_x64(True):
+    with jax.enable_x64(True), quickly():
         results = jax.jit(lambda p: {name: jax.vmap(derivatives(name))(p[name]) for name in p})(points)
 
     for name, (gradients, hessians) in results.items():
@@ -265,7 +266,8 @@ def test_value_and_two_derivatives_are_finite_at_the_safe_arguments() -> None:
         return BUILTINS[name](*point), *derivatives(name)(point)
 
     names = [name for name in SIGNATURES if SIGNATURES[name].result not in ("bool", "int")]
-    results = jax.jit(lambda: {name: around(name) for name in names})()
+    with quickly():
+        results = jax.jit(lambda: {name: around(name) for name in names})()
 
     assert {name: len(point) for name, point in SAFE_ARGUMENT.items()} == {n: s.arity for n, s in SIGNATURES.items()}
     assert [name for name in names if not all(np.isfinite(result).all() for result in results[name])] == []

@@ -1,5 +1,6 @@
 """The states of reductions: order and grouping of lanes do not matter."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from tcjax.ir import Reducer
 from tcjax.lowering.keys import key_of, value_of
 from tcjax.lowering.monoids import collapse, make_monoid
+
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
 WANTED = {
     Reducer.SUM: lambda flat: flat.sum(0),
@@ -37,7 +40,10 @@ def test_any_number_of_lanes_collapses_to_one(reducer):
         values = values > 1 if boolean else values.astype("float32")
         monoid = make_monoid(reducer, jnp.asarray(values).dtype, 3 * lanes)
 
-        found = np.asarray(monoid.finish(collapse(monoid, monoid.place(state_of(monoid, values), lanes, 0))))
+        def whole(rows, monoid=monoid, lanes=lanes):
+            return monoid.finish(collapse(monoid, monoid.place(state_of(monoid, rows), lanes, 0)))
+
+        found = np.asarray(jax.jit(whole)(values))
 
         wanted = WANTED[reducer](values.reshape(3 * lanes, 5))
         np.testing.assert_allclose(found, wanted, rtol=1e-5)
@@ -50,10 +56,14 @@ def test_parts_combine_in_either_order(reducer):
     values = rng.integers(0, 3, (4, 6, 7))
     values = values > 1 if boolean else values.astype("float32")
     monoid = make_monoid(reducer, jnp.asarray(values).dtype, 24)
-    first = monoid.place(state_of(monoid, values[:2]), 6, 0)
-    second = monoid.place(state_of(monoid, values[2:]), 6, 12)
 
-    one, other = monoid.combine(first, second), monoid.combine(second, first)
+    @jax.jit
+    def both_ways(values):
+        first = monoid.place(state_of(monoid, values[:2]), 6, 0)
+        second = monoid.place(state_of(monoid, values[2:]), 6, 12)
+        return monoid.combine(first, second), monoid.combine(second, first)
+
+    one, other = both_ways(values)
 
     for a, b in zip(one, other, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-6)

@@ -9,6 +9,8 @@ from scipy.special import logsumexp
 from tcjax.ir import Reducer
 from tcjax.lowering.streams import stream
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 RANKED = (Reducer.MINK, Reducer.MAXK, Reducer.ARGMINK, Reducer.ARGMAXK)
 FLOATS = ("float16", "bfloat16")
 INTEGERS = ("int32", "uint8")

@@ -13,6 +13,8 @@ import tcjax
 from tcjax.planning import Plan
 from tcjax.planning.assembly import Interleave, Join, Overlay, Pad
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 
 def plan_of(text: str, *arrays: np.ndarray) -> Plan:
     return tcjax.kernel(text).plan(*arrays)

@@ -8,6 +8,8 @@ import tcjax
 from tcjax import planning
 from tcjax.planning import nodes
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 Array = np.ndarray
 
 

@@ -9,6 +9,9 @@ import pytest
 
 import tcjax
 from tcjax import CompileError
+from tests.agreement import compiling
+
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
 rng = np.random.default_rng(23)
 
@@ -148,7 +151,7 @@ def program(request: pytest.FixtureRequest) -> tuple[tcjax.Kernel, tuple[np.ndar
 
 
 def cotangents(kernel: tcjax.Kernel, arrays: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
-    outputs = kernel(*arrays)
+    outputs = jax.eval_shape(kernel, *arrays)
     results = outputs if isinstance(outputs, tuple) else (outputs,)
     names = [tensor.name for tensor in kernel.ir(*arrays).returns]
     return {f"d_{name}": np.asarray(rng.normal(size=r.shape), r.dtype) for name, r in zip(names, results, strict=True)}
@@ -163,9 +166,12 @@ def by_jax(kernel, arrays, given):
             every[n] = array
         return kernel(*every)
 
-    outputs, pull = jax.vjp(run, *[jnp.asarray(arrays[n]) for n in smooth])
-    values = tuple(map(jnp.asarray, given.values()))
-    return pull(values if isinstance(outputs, tuple) else values[0])
+    def pulled(moved, values):
+        outputs, pull = jax.vjp(run, *moved)
+        return pull(values if isinstance(outputs, tuple) else values[0])
+
+    moved = [jnp.asarray(arrays[n]) for n in smooth]
+    return compiling.whole(pulled, str(kernel))(moved, tuple(map(jnp.asarray, given.values())))
 
 
 @pytest.mark.filterwarnings("ignore::tcjax.diagnostics.CompileWarning")

@@ -5,15 +5,19 @@ import warnings
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 
 import tcjax
 from tcjax import CompileError, ir
+from tests.agreement.compiling import whole
 from tests.strategies.expressions import Flavour
 from tests.strategies.programs import Case, programs
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
-@settings(max_examples=10)
+
+@settings(max_examples=max(8, settings().max_examples // 100))
 @given(programs(Flavour()))
 def test_the_adjoint_of_a_program_is_what_jax_says(case: Case) -> None:
     try:
@@ -36,7 +40,7 @@ def test_the_adjoint_of_a_program_is_what_jax_says(case: Case) -> None:
         every = dict(zip(returned, found if isinstance(found, tuple) else (found,), strict=True))
         return sum((jnp.sum((every[n] * d).astype("float32")) for n, d in cotangents.items()), jnp.zeros(()))
 
-    expected = jax.grad(loss)({name: jnp.asarray(case.arguments[name]) for name in smooth})
+    expected = whole(jax.grad(loss), case.text)({name: jnp.asarray(case.arguments[name]) for name in smooth})
     assume(all(bool(jnp.isfinite(gradient).all()) for gradient in expected.values()))
 
     adjoint = case.kernel.adjoint(wrt=smooth)

@@ -14,6 +14,8 @@ import tcjax
 from tests.agreement.formulas import FORMULAS, Formula
 from tests.agreement.nesting import nesting
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 Function = Callable[..., Any]
 Transformation = Callable[[Function, tuple[Any, ...], tuple[int, ...]], Any]
 

@@ -24,7 +24,12 @@ ROOT = Path(__file__).parents[2]
 def test_on_eight_devices() -> None:
     command = [sys.executable, "-m", "tests.runtime.on_devices"]
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8"
-    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags}
+    environment = {
+        **os.environ,
+        "JAX_PLATFORMS": "cpu",
+        "XLA_FLAGS": flags,
+        "JAX_DISABLE_MOST_OPTIMIZATIONS": str(not DEEP),
+    }
     ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
     assert ran.returncode == 0, ran.stderr

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from hypothesis import settings
 
 import tcjax
 from tests.runtime.sharded_cases import CASES, MM
@@ -20,7 +21,12 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def found() -> dict[str, dict[str, Any]]:
     """Every case on eight devices, which a process must ask for before it starts JAX."""
-    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(ROOT)}
+    environment = {
+        **os.environ,
+        "JAX_PLATFORMS": "cpu",
+        "PYTHONPATH": str(ROOT),
+        "JAX_DISABLE_MOST_OPTIMIZATIONS": str(settings().max_examples <= 100),
+    }
     command = [sys.executable, "-m", "tests.runtime.sharded_cases"]
     ran = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=300)
     assert ran.returncode == 0, ran.stderr[-3000:]

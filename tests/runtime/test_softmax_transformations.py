@@ -15,6 +15,8 @@ from tests.agreement.softmaxes import SOFTMAXES
 from . import test_nest_transformations as nests
 from .test_nest_transformations import along, near
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 # `make deep` takes every transformation of every spelling.
 DEEP = settings().max_examples > 100
 USUAL = {

@@ -13,8 +13,8 @@ from tests.agreement.comparing import agree
 from tests.sac.strategies import Case, case_of, programs
 
 # Compiling takes most of the time, so that the default profile has few examples; a deep profile has more of all.
-SOME = max(100, settings().max_examples)
-FEW = max(40, settings().max_examples // 2)
+SOME = max(70, settings().max_examples)
+FEW = max(30, settings().max_examples // 2)
 PHASES = [phase for phase in Phase if settings().max_examples > SOME or phase is not Phase.shrink]
 
 

@@ -14,6 +14,8 @@ from tests.agreement.comparing import agree
 from tests.sac.doubles import in_double
 from tests.sac.reference import evaluate
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 
 def real(*shape: int, seed: int = 0) -> np.ndarray:
     """Numbers in general position."""

@@ -22,7 +22,7 @@ import tcjax
 from tcjax.diagnostics import CompileError, CompileWarning
 from tests.sac.strategies import Case, programs
 
-SOME = max(60, settings().max_examples)
+SOME = max(40, settings().max_examples)
 PHASES = [phase for phase in Phase if settings().max_examples > SOME or phase is not Phase.shrink]
 # Processor seconds, and megabytes that a text may need beside what there is.
 # Of CPU on a core that is shared; the longest take about 3 s on one that is not.

@@ -12,7 +12,7 @@ from tests.agreement.comparing import agree
 from tests.sac.reference import SacError, evaluate
 from tests.sac.strategies import Case, names_in, programs
 
-SOME = max(40, settings().max_examples // 2)
+SOME = max(30, settings().max_examples // 2)
 PHASES = [phase for phase in Phase if settings().max_examples > SOME or phase is not Phase.shrink]
 
 

@@ -18,14 +18,17 @@ from tcjax import ir
 from tcjax.syntax import sac
 from tcjax.syntax.sac import tree
 from tests.agreement.comparing import agree
+from tests.agreement.compiling import whole
 from tests.sac.doubles import in_double
 from tests.sac.random_functions import ProgramWriter
 from tests.sac.reference import SacError, evaluate
 from tests.sac.strategies import Case, case_of, names_in, programs, shapes
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 # Compiling takes most of the time, so that the default profile has few examples; a deep profile has more of all.
-SOME = max(40, settings().max_examples)
-FEW = max(20, settings().max_examples // 4)
+SOME = max(30, settings().max_examples)
+FEW = max(15, settings().max_examples // 4)
 PHASES = [phase for phase in Phase if settings().max_examples > SOME or phase is not Phase.shrink]
 
 Arrays = Mapping[str, np.ndarray]
@@ -172,15 +175,16 @@ def check_slope(case: Case) -> None:
         if slope is None:
             return
 
-        gradient = jax.jit(jax.grad(given.compiled))(given.floats)
-        _, linear = jax.linearize(given.compiled, given.floats)
-        tangent = float(linear(given.way))
+        def derivatives(floats: Any, way: Any) -> tuple[Any, jax.Array]:
+            return jax.grad(given.compiled)(floats), jax.linearize(given.compiled, floats)[1](way)
+
+        gradient, tangent = whole(derivatives, case.text)(given.floats, given.way)
 
     for name, array in gradient.items():
         assert array.shape == given.floats[name].shape and array.dtype == np.float64
         assert np.isfinite(array).all(), f"by {name}"
     scale = max(1.0, abs(slope))
-    np.testing.assert_allclose(tangent, slope, rtol=1e-5, atol=1e-5 * scale)
+    np.testing.assert_allclose(float(tangent), slope, rtol=1e-5, atol=1e-5 * scale)
     np.testing.assert_allclose(dot(gradient, given.way), slope, rtol=1e-5, atol=1e-5 * scale)
 
 
@@ -201,7 +205,9 @@ def test_a_second_derivative_is_the_second_difference_quotient_of_the_reference(
         if curvature is None:
             return
 
-        _, turned = jax.jvp(jax.grad(given.compiled), (given.floats,), (given.way,))
+        _, turned = whole(lambda *line: jax.jvp(jax.grad(given.compiled), *line), case.text)(
+            (given.floats,), (given.way,)
+        )
 
     np.testing.assert_allclose(dot(turned, given.way), curvature, rtol=1e-3, atol=1e-3 * max(1.0, abs(curvature)))
 
@@ -218,9 +224,11 @@ def test_a_program_backwards_is_the_transpose_of_it_forwards(case: Case) -> None
         def results(arrays: Any) -> Any:
             return kernel(**arrays, **given.rest)
 
-        _, tangents = jax.jvp(results, (given.floats,), (given.way,))
-        found, backwards = jax.vjp(results, given.floats)
-        (cotangents,) = backwards(jnp.asarray(given.weights))
+        def both(floats: Any, way: Any) -> tuple[Any, Any, Any]:
+            found, backwards = jax.vjp(results, floats)
+            return jax.jvp(results, (floats,), (way,))[1], found, *backwards(jnp.asarray(given.weights))
+
+        tangents, found, cotangents = whole(both, case.text)(given.floats, given.way)
         assert case.expected is not None
         agree(found, case.expected)
 

@@ -17,6 +17,8 @@ from tests.agreement.comparing import agree
 from tests.sac.reference import SacError, evaluate
 from tests.strategies.arrays import dtype_of, exact
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")

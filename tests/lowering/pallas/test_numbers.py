@@ -13,7 +13,7 @@ from tcjax.lowering.pallas_triton import Blocks
 
 from .nests import Random, arrays_of, nest_of
 
-pytestmark = pytest.mark.usefixtures("strict")
+pytestmark = pytest.mark.usefixtures("strict", "quickly_compiled")
 
 random = Random()
 SMALL = Blocks(8, 16, 16)
