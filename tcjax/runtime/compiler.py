@@ -8,6 +8,7 @@ from .. import ir, planning, ranges
 from ..diagnostics import CompileError
 from .assumptions import assumptions_of
 from .depth import within_depth
+from .determinism import check_deterministic
 from .fronts import Call, Front, Shape
 from .tuning import remembered
 
@@ -54,7 +55,10 @@ class Compiler:
         """How every statement is computed."""
         if call not in self._plans:
             choice = self.choices.get(call)
-            if choice is None and self.front.options.schedule is None:
+            options = self.front.options
+            if options.deterministic:
+                check_deterministic(self.front)
+            elif choice is None and options.schedule is None:
                 choice = remembered(self.front, call, self.bound(call))
             self._plans[call] = self.planned(call, choice)
         return self._plans[call]

@@ -13,10 +13,6 @@ from .sharding import Sharding, check_sharding
 if TYPE_CHECKING:
     from ..planning.schedule import Schedule
 
-# What an option is when it is left out, for those that this version only knows by name.
-_UNBUILT = {
-    "deterministic": False,
-}
 BACKENDS = ("auto", "xla", "pallas")
 DIALECTS = ("tc", "sac", "python")
 # What programs are written in; LaTeX is for people.
@@ -37,6 +33,7 @@ class Options:
     memory: int | None = None
     sharding: Sharding | None = None
     checked: bool | str = False
+    deterministic: bool = False
 
 
 class KernelOptions(TypedDict, total=False):
@@ -56,7 +53,7 @@ class KernelOptions(TypedDict, total=False):
 
 
 def check_options(given: KernelOptions) -> Options:
-    """The options of a kernel. Raises `CompileError` (TC0308) for what is unknown or not yet built."""
+    """The options of a kernel. Raises `CompileError` (TC0308) for what is unknown or no value of an option."""
     options: Mapping[str, Any] = given
     for name in options:
         if name not in KernelOptions.__annotations__:
@@ -78,15 +75,11 @@ def check_options(given: KernelOptions) -> Options:
         raise _bad("accumulate", accumulate, 'a scalar type, such as accumulate="float32"')
     if backend not in BACKENDS:
         raise _bad("backend", backend, f"one of {_listed(BACKENDS)}")
-    for name, unset in _UNBUILT.items():
-        if name in options and options[name] != unset:
-            raise CompileError(
-                Code.BAD_OPTION,
-                f"the option `{name}` is not supported by this version of tcjax",
-                help=f"leave `{name}` out",
-            )
     if not isinstance(strict, bool):
         raise _bad("strict", strict, "True or False")
+    deterministic = options.get("deterministic", False)
+    if not isinstance(deterministic, bool):
+        raise _bad("deterministic", deterministic, "True or False")
     audit = options.get("checked", False)
     if not isinstance(audit, bool) and audit != "nan":
         raise _bad("checked", audit, 'True, False, or "nan", which looks for NaN in results too')
@@ -97,6 +90,7 @@ def check_options(given: KernelOptions) -> Options:
         assume=_assumptions(options.get("assume")),
         memory=None if limit is None else bytes_of(limit),
         checked=audit,
+        deterministic=deterministic,
     )
     schedule, sharding = options.get("schedule"), options.get("sharding")
     if sharding is not None:

@@ -134,6 +134,13 @@ def check_tunable(front: Front, arguments: Arguments, seconds: object) -> None:
             front.span,
             help="tune the kernel for the shapes of one device's blocks, before `sharded`",
         )
+    if front.options.deterministic:
+        raise CompileError(
+            Code.BAD_OPTION,
+            f"`{front.name}` is to be deterministic, and the form that tuning finds is another one from run to run",
+            front.span,
+            help="choose the tiles by a schedule, or leave `deterministic` out",
+        )
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds < np.inf:
         raise CompileError(
             Code.BAD_OPTION, f"seconds={seconds!r} is no time to search", help="write seconds=30, for instance"
