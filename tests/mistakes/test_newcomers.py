@@ -12,6 +12,7 @@ TEXTS = {
     "a sum without its operator": ("r(m) = A(m,n)", [], "TC0703", "`r(m) +=! ...`"),
     "braces for the indices of a reduction": ("w(q) = max{k}(A(q,k))", [], "TC0101", "brackets: `max[k](e)`"),
     "a condition in brackets": ("y(t) = sum[s < t](x(s))", [], "TC0101", "`sum[s where s <= t](e)`"),
+    "a space in an operator": ("r(m) + =! A(m,n)", [], "TC0101", "`+=` as one word, without a space"),
     "a length": ("y(i) = x(i) where i in 0:len(x)", [], "TC0501", "its sizes are `x.0`"),
     "another name of the largest": ("t(i) = topk[j](A(i,j), 3)", [], "TC0205", "`maxk[k](A(i, k), r)`"),
     "a function that is written out": (

@@ -120,6 +120,8 @@ def _assignment(before: list[Token], found: Token, after: Token, accepted: set[s
         return ""
     target = _target(before)
     match found.type, after.type:
+        case "BINARY", "EQUAL" if found.text in ("+", "*"):
+            return f"write `{found.text}{after.text}` as one word, without a space"
         case "MINUS" | "BINARY", "EQUAL":
             return f"TC has no `{found.text}=`: write `{target} = {target} {found.text} ...`"
         case "EXTREMUM" | "NAME", "EQUAL":
