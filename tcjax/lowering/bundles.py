@@ -130,11 +130,10 @@ class _Run:
         column += columns.first
         first, behind = jnp.int32(0), jnp.int32(columns.count)
         for end in self.plan.ends:
-            rest = jnp.int32(end.base) + jnp.int32(end.coefficients[0]) * (begin + jnp.int32(row))
-            if end.weight > 0:
-                first = jnp.maximum(first, (-(rest // end.weight) - column) // columns.size)
-            else:
-                behind = jnp.minimum(behind, (rest // -end.weight - column) // columns.size + 1)
+            limit = end.limit((begin + jnp.int32(row),), column, columns.size)
+            first, behind = (
+                (jnp.maximum(first, limit), behind) if end.weight > 0 else (first, jnp.minimum(behind, limit))
+            )
         return first, behind
 
     def block(

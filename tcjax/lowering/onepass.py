@@ -107,15 +107,10 @@ class _Run:
         plan = self.plan
         first, behind = jnp.int32(0), jnp.int32(plan.blocks)
         for end in plan.ends:
-            rest = jnp.int32(end.base)
-            for tile, coefficient in zip(plan.tiles, end.coefficients, strict=True):
-                rest = rest + coefficient * starts[tile.start]
-            if end.weight > 0:
-                least = -(rest // end.weight)
-                first = jnp.maximum(first, (least - plan.lo) // plan.width)
-            else:
-                most = rest // -end.weight
-                behind = jnp.minimum(behind, (most - plan.lo) // plan.width + 1)
+            limit = end.limit([starts[tile.start] for tile in plan.tiles], plan.lo, plan.width)
+            first, behind = (
+                (jnp.maximum(first, limit), behind) if end.weight > 0 else (first, jnp.minimum(behind, limit))
+            )
         return first, behind
 
     def empty(self, points: Block, at: Mapping[IndexVar, jax.Array]) -> State:

@@ -321,7 +321,8 @@ class _Planner:
         for begin in range(low, high, self.blocks.width):
             first, behind = 0, -(-(right - left) // width)
             for end in self.ends():
-                first, behind = end.within(first, behind, (begin,), left, width)
+                limit = end.limit((begin,), left, width)
+                first, behind = (max(first, limit), behind) if end.weight > 0 else (first, min(behind, limit))
             total += max(0, behind - first)
         return total
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from .. import ir
 from ..symbolic import Affine, IndexVar
-from .batching import batched
+from .batching import batched_together
 from .factors import Product, both, depends, divided_sum, masked, multiply, non_negative, summands
 from .forms import CHEAP
 from .nests import Nest, Operand
@@ -239,13 +239,5 @@ def _fits(bundle: Bundle, found: Apart) -> bool:
 
 def batched_bundle(bundle: Bundle, varying: Sequence[bool], size: int) -> tuple[Bundle, tuple[bool, ...]]:
     """The bundle for every element of a new axis, and which results have it in front."""
-    taken = {index.name for index in bundle.ranges}
-    index = next(IndexVar(name) for n in range(len(taken) + 1) if (name := f"b.{n}") not in taken)
-    names = {o.name for o, varies in zip(bundle.operands, varying, strict=True) if varies}
-    own = [[operand.name in names for operand in nest.operands] for nest in bundle.sums]
-    sums = [batched(nest, v, size, index) if any(v) else nest for nest, v in zip(bundle.sums, own, strict=True)]
-    operands = tuple(
-        replace(o, shape=(size, *o.shape), origin=(0, *o.origin)) if varies else o
-        for o, varies in zip(bundle.operands, varying, strict=True)
-    )
-    return Bundle(operands, tuple(sums)), tuple(any(varies) for varies in own)
+    operands, sums, moved = batched_together(bundle.operands, bundle.sums, (), varying, size)
+    return Bundle(operands, sums), moved

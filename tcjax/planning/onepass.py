@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from .. import ir, transforms
 from ..ir import Reducer
@@ -31,12 +32,15 @@ class End:
     base: int
     coefficients: tuple[int, ...]
 
-    def within(self, first: int, behind: int, starts: Sequence[int], lo: int, width: int) -> tuple[int, int]:
-        """Which blocks of so many values from `lo` on are left of those from `first` on."""
+    def limit(self, starts: Sequence[Any], lo: int, width: int) -> Any:
+        """The first block of `width` values from `lo` on that is left; with a negative weight, the one behind the last.
+
+        Starts and the result are numbers, or arrays of integers.
+        """
         rest = self.base + sum(factor * start for factor, start in zip(self.coefficients, starts, strict=True))
         if self.weight > 0:
-            return max(first, (-(rest // self.weight) - lo) // width), behind
-        return first, min(behind, (rest // -self.weight - lo) // width + 1)
+            return (-(rest // self.weight) - lo) // width
+        return (rest // -self.weight - lo) // width + 1
 
 
 @dataclass(frozen=True, slots=True)

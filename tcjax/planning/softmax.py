@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from .. import ir
 from ..symbolic import IndexVar
-from .batching import batched
+from .batching import batched_together
 from .factors import multiply
 from .nests import Nest, Operand
 
@@ -101,30 +101,8 @@ def statistic_of(nest: Nest) -> tuple[int, str]:
 
 
 def batched_softmax(softmax: Softmax, varying: Sequence[bool], size: int) -> tuple[Softmax, tuple[bool, ...]]:
-    """The softmax for every element of a new axis, and which results have it in front.
-
-    The operands that are `varying` have it in front too. A result that changes with none of them stays as it was.
-    """
-    index = _fresh(softmax)
-    names = {o.name for o, varies in zip(softmax.operands, varying, strict=True) if varies}
-    results: list[Nest] = []
-    moved: list[bool] = []
-    for number, nest in enumerate(softmax.results):
-        own = [operand.name in names for operand in nest.operands]
-        if any(own):
-            if number < len(softmax.statistics):
-                names.add(statistic_name(number))
-            nest = batched(nest, own, size, index)
-        results.append(nest)
-        moved.append(any(own))
+    """The softmax for every element of a new axis, and which results have it in front."""
     count = len(softmax.statistics)
-    operands = tuple(
-        replace(o, shape=(size, *o.shape), origin=(0, *o.origin)) if varies else o
-        for o, varies in zip(softmax.operands, varying, strict=True)
-    )
-    return Softmax(operands, tuple(results[:count]), tuple(results[count:])), tuple(moved)
-
-
-def _fresh(softmax: Softmax) -> IndexVar:
-    taken = {index.name for index in softmax.ranges}
-    return next(IndexVar(name) for n in range(len(taken) + 1) if (name := f"b.{n}") not in taken)
+    names = [statistic_name(number) for number in range(count)]
+    operands, results, moved = batched_together(softmax.operands, softmax.results, names, varying, size)
+    return Softmax(operands, results[:count], results[count:]), moved
