@@ -15,6 +15,7 @@ from ..symbolic import IndexVar
 from . import registered
 from .context import Context, Lower, align, numeric, transpose
 from .elementwise import OPERATORS
+from .finite import Factor, product_of_live
 from .placing import is_placed
 
 # The name of a dimension that is no index of the program.
@@ -30,14 +31,24 @@ def lower_contract(node: Contract, context: Context, lower: Lower) -> jax.Array:
         left = jnp.broadcast_to(left, (*extents, *left.shape))
     # Integer labels: letters run out at 52 (numpy.einsum).
     label = {axis: number for number, axis in enumerate(dict.fromkeys((*axes, *b.axes)))}
-    return jnp.einsum(
-        left,
-        [label[axis] for axis in axes],
-        right,
-        [label[axis] for axis in b.axes],
-        [label[axis] for axis in node.axes],
-        preferred_element_type=numeric(node.dtype),
+
+    def product(left: jax.Array, right: jax.Array) -> jax.Array:
+        return jnp.einsum(
+            left,
+            [label[axis] for axis in axes],
+            right,
+            [label[axis] for axis in b.axes],
+            [label[axis] for axis in node.axes],
+            preferred_element_type=numeric(node.dtype),
+        )
+
+    if node.live == (None, None):
+        return product(left, right)
+    first, second = (
+        Factor(array, own, None if live is None else align(lower(live, context), live.axes, own))
+        for array, own, live in zip((left, right), (axes, b.axes), node.live, strict=True)
     )
+    return product_of_live(product, (first, second), node.axes)
 
 
 def combine(reducer: Reducer | Monoid) -> Callable[[jax.Array, jax.Array], jax.Array]:

@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from .. import ir
 from ..symbolic import Affine, IndexVar
 from .batching import batched_together
-from .factors import Product, both, depends, divided_sum, masked, multiply, non_negative, summands
+from .factors import Product, all_of, both, depends, divided_sum, masked, multiply, non_negative, summands
 from .forms import CHEAP
 from .nests import Nest, Operand
-from .products import as_matrices
 from .widening import widened
 
 Axes = tuple[IndexVar, ...]
@@ -101,8 +100,6 @@ def apart(bundle: Bundle) -> Apart | None:
     every = [product for found in products for product in found or ()]
     masks = [mask for product in every for mask in ir.conjuncts(product.mask)]
     single = any(depends(mask, first) and depends(mask, second) for mask in masks)
-    # What is a matrix product by itself meets them anyway.
-    careful = single and any(as_matrices(nest, nest.reduce.indices[0]) is None for nest in bundle.sums)
     sides = ordered(first), ordered(second)
     found = Apart(
         ordered(used - first - second),
@@ -110,7 +107,7 @@ def apart(bundle: Bundle) -> Apart | None:
         tuple(matrices),
         tuple(terms),
         _conditions(every, first, second),
-        careful,
+        single,
     )
     return found if _fits(bundle, found) else None
 
@@ -182,13 +179,13 @@ def _term(
     _, beside, outside = _told_apart(masks, own, other)
     matrix = masked(product.mask, matrix, 0)
     # Where nothing counts, neither does an infinite factor.
-    columns = masked(_all(beside), multiply(column), 0) if column else None
+    columns = masked(all_of(beside), multiply(column), 0) if column else None
     return Term(
         matrices.setdefault(matrix, len(matrices)),
         multiply(outer) if outer else None,
         columns,
         product.negative,
-        _all(outside),
+        all_of(outside),
     )
 
 
@@ -215,13 +212,6 @@ def _conditions(
         found = [affine for affine in found if affine.variables & first and affine.variables & second]
         common = found if common is None else [affine for affine in common if affine in found]
     return tuple(common or ())
-
-
-def _all(masks: Sequence[ir.Expr]) -> ir.Expr | None:
-    found: ir.Expr | None = None
-    for mask in masks:
-        found = both(found, mask)
-    return found
 
 
 def _fits(bundle: Bundle, found: Apart) -> bool:

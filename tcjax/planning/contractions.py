@@ -1,8 +1,10 @@
 """Sums of products of plain operands, as `dot_general` along the cheapest path."""
 
+from dataclasses import dataclass
+
 from .. import ir
 from ..symbolic import IndexVar
-from .factors import masked
+from .factors import all_of, masked
 from .nodes import Axes, Contract, Fold, Node
 from .paths import pairings
 from .reads import as_stored
@@ -16,9 +18,11 @@ def as_contraction(
     """The product's sum as a contraction, or None where one fused multiply and reduce does as well."""
     if len(factors) < 2 or not indices or accumulate == "bool":
         return None
+    masks: list[list[ir.Expr]] = [[] for _ in factors]
     if mask is not None:
-        factors = _attach(mask, factors, scope.unrolled)
-        if not factors:
+        masks = _spread_out(mask, factors, scope.unrolled)
+        factors = [masked(all_of(own), factor, 0) for own, factor in zip(masks, factors, strict=True)]
+        if not any(masks):
             return None
     spaces = [ir.free_indices(factor) - scope.unrolled for factor in factors]
     whole = frozenset[IndexVar]().union(*spaces)
@@ -26,34 +30,54 @@ def as_contraction(
         return None
     if all(space == whole for space in spaces):
         return None
-    nodes = [_operand(factor, accumulate, scope) for factor in factors]
+    operands = [_Operand(_operand(f, accumulate, scope), frozenset(own)) for f, own in zip(factors, masks, strict=True)]
     kept = scope.sorted(whole - frozenset(indices))
-    for pairing in pairings([node.axes for node in nodes], kept, scope):
-        pair = nodes[pairing.first], nodes[pairing.second]
-        nodes = [node for number, node in enumerate(nodes) if number not in (pairing.first, pairing.second)]
-        nodes.append(_multiplied(*pair, pairing.kept if nodes else kept, accumulate, scope, _reason(factors, indices)))
-    return nodes[0]
+    for pairing in pairings([operand.node.axes for operand in operands], kept, scope):
+        pair = operands[pairing.first], operands[pairing.second]
+        operands = [one for number, one in enumerate(operands) if number not in (pairing.first, pairing.second)]
+        axes = pairing.kept if operands else kept
+        node = _multiplied(*pair, axes, accumulate, scope, _reason(factors, indices))
+        found = pair[0].masks | pair[1].masks
+        left = {mask for mask in found if ir.free_indices(mask) - scope.unrolled <= frozenset(axes)}
+        operands.append(_Operand(node, frozenset(left)))
+    return operands[0].node
 
 
-def _multiplied(a: Node, b: Node, kept: Axes, accumulate: str, scope: Scope, why: str) -> Node:
+@dataclass(frozen=True, slots=True)
+class _Operand:
+    """A factor, or a product of some, which is zero where one of its `masks` is false."""
+
+    node: Node
+    masks: frozenset[ir.Expr]
+
+    def live(self, other: "_Operand", scope: Scope) -> Node | None:
+        """Where it is not zero although the other operand has another value."""
+        own = all_of(sorted(self.masks - other.masks, key=ir.show_expr))
+        return None if own is None or not ir.types.is_float(other.node.dtype) else plan_value(own, scope)
+
+
+def _multiplied(first: _Operand, second: _Operand, kept: Axes, accumulate: str, scope: Scope, why: str) -> Node:
     """The product of two operands, summed over the axes that are not `kept`."""
-    every = set(a.axes) | set(b.axes)
-    summed = scope.sorted(every - set(kept))
+    a, b = first.node, second.node
+    axes = set(a.axes) | set(b.axes)
+    summed = scope.sorted(axes - set(kept))
     batch = set(a.axes) & set(b.axes) & set(kept)
-    if not summed or (batch and every in (set(a.axes), set(b.axes))):
+    if not summed or (batch and axes in (set(a.axes), set(b.axes))):
         # Nothing to sum, or a row of one operand for each row of the other: no matrices.
         product = scope.apply("*", (scope.cast(a, accumulate), scope.cast(b, accumulate)), accumulate)
         if not summed:
             return product
-        axes = tuple(axis for axis in product.axes if axis in kept)
-        return Fold(ir.Reducer.SUM, product, summed, dtype=accumulate, axes=axes, why=why)
-    spread = _spread(a, b, kept, accumulate, scope)
-    if spread is not None:
-        return spread
+        left = tuple(axis for axis in product.axes if axis in kept)
+        return Fold(ir.Reducer.SUM, product, summed, dtype=accumulate, axes=left, why=why)
+    live = first.live(second, scope), second.live(first, scope)
+    if live == (None, None):
+        spread = _spread(a, b, kept, accumulate, scope)
+        if spread is not None:
+            return spread
     if not set(b.axes) & set(kept):
         # A vector goes first: XLA:CPU transposes a matrix that is contracted along its major dimension on the left.
-        a, b = b, a
-    return Contract((a, b), dtype=accumulate, axes=kept, why=why)
+        a, b, live = b, a, (live[1], live[0])
+    return Contract((a, b), live=live, dtype=accumulate, axes=kept, why=why)
 
 
 def _spread(a: Node, b: Node, kept: Axes, accumulate: str, scope: Scope) -> Contract | None:
@@ -147,15 +171,15 @@ def _is_stored(factor: ir.Expr) -> bool:
     return isinstance(read, ir.Access) and not any(index.is_data for index in read.indices)
 
 
-def _attach(mask: ir.Expr, factors: list[ir.Expr], fixed: frozenset[IndexVar]) -> list[ir.Expr]:
-    """The factors, those that have all indices of the mask zero where it is false; none if there is no such factor.
-
-    Indices in `fixed` are numbers there.
+def _spread_out(mask: ir.Expr, factors: list[ir.Expr], fixed: frozenset[IndexVar]) -> list[list[ir.Expr]]:
+    """For each factor the parts of the mask whose indices it has: it is zero where one is false; none if a part has no
+    factor. Indices in `fixed` are numbers there.
     """
-    needed = ir.free_indices(mask) - fixed
-    covers = [needed <= ir.free_indices(factor) for factor in factors]
-    pairs = zip(factors, covers, strict=True)
-    return [masked(mask, factor, 0) if own else factor for factor, own in pairs] if any(covers) else []
+    spaces = [ir.free_indices(factor) for factor in factors]
+    parts = [(part, ir.free_indices(part) - fixed) for part in ir.conjuncts(mask)]
+    if not all(any(needed <= space for space in spaces) for _, needed in parts):
+        return [[] for _ in factors]
+    return [[part for part, needed in parts if needed <= space] for space in spaces]
 
 
 def _operand(factor: ir.Expr, accumulate: str, scope: Scope) -> Node:

@@ -112,11 +112,13 @@ class CallBuiltin(Computation):
 class Contract(Computation):
     """The sum over all axes that are not in `axes` of the product of two operands.
 
-    The first operand is repeated along the `spread` axes of the second before.
+    The first operand is repeated along the `spread` axes of the second before. Where a node of `live` is false, its
+    operand is zero, and the other one does not count, even if it is infinite or not a number there.
     """
 
     operands: "tuple[Node, Node]"
     spread: Axes = ()
+    live: "tuple[Node | None, Node | None]" = (None, None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from .. import ir, transforms
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar, Size
 from .blocking import conditions, is_divided, is_product
+from .factors import masked
 from .layouts import Layout, laid_out
 from .nests import Nest
 from .nodes import Axes, Node
@@ -191,11 +192,13 @@ class _Planner:
         def summed(nest: Nest) -> Node:
             _, weight = parts(nest)
             accumulate, indices = nest.reduce.accumulate, (ROW, *self.others)
+            # Exponentials of points that do not count are zero, and must not meet an infinite weight.
+            guard = None if weight is None or softmax.guard is None else moved(softmax.guard)
             body = read if weight is None else ir.Binary("*", read, moved(weight), read.dtype)
             if weight is not None and ir.free_indices(weight) & frozenset(softmax.rows) and is_divided(nest):
                 # Taken apart, a difference would lose the digits that it keeps.
-                return scope.cast(plan_value(body, scope), accumulate)
-            return plan_reduce(ir.Reduce(Reducer.SUM, indices, (), None, body, None, accumulate, accumulate), scope)
+                return scope.cast(plan_value(masked(guard, body, 0), scope), accumulate)
+            return plan_reduce(ir.Reduce(Reducer.SUM, indices, (), guard, body, None, accumulate, accumulate), scope)
 
         live = None if laid.reduce.guard is None else plan_value(moved(laid.reduce.guard), own)
         return Block(plan_value(moved(laid.reduce.body), own), live, tuple(map(summed, softmax.sums)))

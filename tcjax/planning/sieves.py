@@ -117,7 +117,7 @@ def plan_sieve(nest: Nest, size: int) -> Sieve:
     )
     first, operand = tensor(FIRSTS, value, BLOCK, blocks)
     numbers = Nest(
-        ir.Reduce(find, (BLOCK,), (), None, first, ir.Index(RANK), "int32", "int32"),
+        ir.Reduce(find, (BLOCK,), (), None, first, ir.Index(RANK), value, "int32"),
         (RANK, *free),
         _boxed({**box, BLOCK: (0, blocks), RANK: (0, wanted)}),
         (operand,),

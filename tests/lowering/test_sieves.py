@@ -7,6 +7,9 @@ import pytest
 
 import tcjax
 from tcjax.planning.nodes import LoopNest
+from tests.agreement.compiling import thoroughly
+
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
 REDUCERS = ("mink", "maxk", "argmink", "argmaxk")
 
@@ -50,7 +53,8 @@ def test_what_comes_first_is_found_with_ties_and_a_last_block_that_is_short(redu
 def test_tiles_of_the_longest_axis_are_joined():
     x, y = points(20001, 2), points(515, 3)
     kernel = tcjax.kernel(text("argmink", 8))
-    compiled = jax.jit(kernel).lower(x, y).compile()
+    with thoroughly():
+        compiled = jax.jit(kernel).lower(x, y).compile()
 
     assert sieve_of(kernel, x, y) > 1
     np.testing.assert_array_equal(kernel(x, y), expected(squares(x, y), "argmink", 8))
@@ -128,3 +132,16 @@ def test_a_memory_limit_below_its_room_takes_rank_after_rank():
     assert sieve_of(kernel, x, y) == 0
     np.testing.assert_array_equal(kernel(x, y), expected(squares(x, y), "argmink"))
     assert jnp.issubdtype(kernel(x, y).dtype, jnp.integer)
+
+
+@pytest.mark.parametrize(
+    ("reducer", "dtype"), zip(REDUCERS, ("float16", "bfloat16", "bfloat16", "float16"), strict=True)
+)
+def test_values_of_16_bits_are_compared_as_they_are(reducer, dtype):
+    x, y = (points(number, seed, 1)[:, 0] / 2 for number, seed in ((3000, 4), (2000, 5)))
+    kernel = tcjax.kernel(f"O(i,r) = {reducer}[j](fabs(x(i) - y(j)), r) where r in 0:3")
+    arrays = x.astype(jnp.dtype(dtype)), y.astype(jnp.dtype(dtype))
+
+    assert sieve_of(kernel, *arrays) > 1
+    found = np.asarray(kernel(*arrays)).astype(np.float64)
+    np.testing.assert_array_equal(found, expected(np.abs(x[:, None] - y[None]).astype(np.float64), reducer, 3))

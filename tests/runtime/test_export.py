@@ -9,8 +9,12 @@ import jax.export
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hypothesis import Phase, assume, given, settings
 
 import tcjax
+from tests.agreement.comparing import agree, loosest_of
+from tests.agreement.compiling import quickly
+from tests.strategies.programs import Case, programs
 
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) OP A(m,k) * B(k,n) }"
 Shapes = tuple[tuple[int, ...] | int, ...]
@@ -70,6 +74,18 @@ PROGRAMS: dict[str, tuple[str, Sequence[Shapes]]] = {
     "into rows by data": (
         "def h(int32(N) I, float(N,M) A) -> (float(9,M) O) { O(I(i),j) +=! A(i,j) }",
         [(8, (8, 6)), (3, (3, 2))],
+    ),
+    "products by data": (
+        "def h(int32(N) I, float(N) A) -> (float(9) O) { O(I(i)) *=! A(i) }",
+        [(8, (8,)), (3, (3,))],
+    ),
+    "minima by data and by an index": (
+        "def h(int32(N) I, float(N) A) -> (float(9,5) O) { O(I(i), j) min=! A(i) + j where j in 1:4 }",
+        [(8, (8,))],
+    ),
+    "as far as both go": (
+        "def c(float(N) A, float(M) B) -> (O) { O +=! exp(A(u+2) * B(u)) }",
+        [((9,), (3,)), ((2,), (4,))],
     ),
     "guard": (
         "def g(float(N,M) X) -> (O) { O(i) +=! X(i,j) * j where i in 0:N, j in 0:M, j <= i }",
@@ -186,3 +202,23 @@ def test_what_cannot_be_exported_is_refused_with_a_reason(
 def test_what_names_no_platforms_is_refused(platforms: Any) -> None:
     with pytest.raises(tcjax.CompileError, match="platforms"):
         kernel(MM.replace("OP", "+=!")).export(platforms=platforms)
+
+
+# Each is compiled: the default profile tries few.
+@settings(
+    max_examples=max(5, settings().max_examples // 4),
+    phases=[phase for phase in Phase if settings().max_examples > 100 or phase is not Phase.shrink],
+)
+@given(programs())
+def test_a_random_program_is_exported_with_symbols_for_its_sizes(case: Case) -> None:
+    # Initial values need specs.
+    assume(not case.initial)
+    try:
+        exported = again(case.kernel.export())
+    except tcjax.CompileError as error:
+        assert error.code == "TC0901"
+        return
+    with quickly():
+        found = exported.call(*(jnp.asarray(array) for array in case.arguments.values()))
+
+    agree(found, case.kernel.interpret(**case.arguments), loosest=loosest_of(case))

@@ -14,7 +14,7 @@ from ...symbolic import IndexVar
 from ..context import Context
 from ..elementwise import lower_fill
 from ..reductions import combine
-from .sizes import Dim, as_int32
+from .sizes import Dim, as_int32, positive
 
 # So few values of an index are written out.
 UNROLLED: Final = 16
@@ -72,12 +72,16 @@ def _walk(box: Sequence[tuple[IndexVar, Dim, Dim]], step: Callable[[Any, At], An
                 carry = walk(depth + 1, carry, {**at, index: as_int32(first + number)})
             return carry
         begin = as_int32(first)
+        trips = positive(extent)
+
+        def trip(inner: Any, number: jax.Array) -> tuple[Any, None]:
+            after = walk(depth + 1, inner, {**at, index: number + begin})
+            if trips is not extent:
+                after = jax.tree.map(lambda new, old: jnp.where(number < as_int32(extent), new, old), after, inner)
+            return after, None
+
         # A scan rather than a loop: it has derivatives.
-        return lax.scan(
-            lambda inner, number: (walk(depth + 1, inner, {**at, index: number + begin}), None),
-            carry,
-            jnp.arange(extent, dtype="int32"),
-        )[0]
+        return lax.scan(trip, carry, jnp.arange(trips, dtype="int32"))[0]
 
     return walk(0, carry, {})
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import jax.numpy as jnp
 from jax.core import max_dim, min_dim
+from jax.errors import InconclusiveDimensionOperation
 
 from ...symbolic import Size, SizeVar
 from ...symbolic.size import Extremum, Floor, SizeAtom
@@ -42,10 +43,18 @@ def same(a: Dim, b: Dim) -> bool:
     """Whether two sizes are equal whatever the symbols are."""
     try:
         return bool(a == b)
-    except Exception:  # JAX cannot tell, and says so by an exception that is not public.
+    except InconclusiveDimensionOperation:
         return False
 
 
 def as_int32(size: Dim) -> Any:
     """The size as a value."""
     return jnp.asarray(size, "int32")
+
+
+def positive(size: Dim) -> Dim:
+    """The size itself where it is never 0, else the larger of it and 1: JAX's loops ask whether they run at all."""
+    try:
+        return size if size >= 1 else max_dim(size, 1)
+    except InconclusiveDimensionOperation:
+        return max_dim(size, 1)

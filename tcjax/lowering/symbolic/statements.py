@@ -72,9 +72,10 @@ class Run:
             return self.store(old, convert(value, dtype), None, reducer)
         if self.is_box:
             return self.store(old, convert(value, dtype), None, None)
-        # Several points may meet in one element: all begin from the identity.
-        start = jnp.broadcast_to(convert(nothing(reducer, running), dtype), self.space)
-        return self.store(self.store(old, start, None, None), convert(value, dtype), None, reducer)
+        # Several points may meet in one element: all that the left side can name begin from the identity.
+        return self.store(
+            self.cleared(old, convert(nothing(reducer, running), dtype)), convert(value, dtype), None, reducer
+        )
 
     # ------------------------------------------------------------ stores
 
@@ -115,6 +116,23 @@ class Run:
             assert reducer is not None
             raise open_question(f"`{reducer.value}` into computed places needs a plan", statement.span)
         return updates[reducer](value, mode="drop", wrap_negative_indices=False)
+
+    def cleared(self, old: jax.Array, start: jax.Array) -> jax.Array:
+        """The target with `start` in all elements that the left side can name: all of a dimension that data choose."""
+        indices, origins = self.statement.indices, self.origins[self.statement.target.name]
+        named = {index for subscript in indices if not subscript.is_data for index in subscript.variables}
+        space = tuple(extent if axis in named else 1 for axis, extent in zip(self.axes, self.space, strict=True))
+        chosen = [number for number, subscript in enumerate(indices) if subscript.is_data]
+        shape = (*space, *(old.shape[number] for number in chosen))
+        places = []
+        for number, (subscript, origin) in enumerate(zip(indices, origins, strict=True)):
+            if number in chosen:
+                place = lax.broadcasted_iota(jnp.int32, shape, len(space) + chosen.index(number))
+            else:
+                place = jnp.broadcast_to(self.affine(subscript, self.frame) - as_int32(origin), space)
+                place = jnp.broadcast_to(lax.expand_dims(place, range(len(space), len(shape))), shape)
+            places.append(place)
+        return old.at[tuple(places)].set(start, mode="drop", wrap_negative_indices=False)
 
     def joined(self, reducer: Reducer | ir.Monoid) -> Callable[[jax.Array, jax.Array], jax.Array]:
         """How a statement goes on from what its target holds."""

@@ -1,0 +1,129 @@
+"""What a guard leaves out counts for nothing in a matrix product, even if it is infinite or not a number."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import tcjax
+
+N, M, E = 24, 9, 5
+TRIANGLE = "y(m,n) +=! A(m,k) * B(k,n) where k <= m"
+ATTENTION = """
+def attention(float(M,D) Q, float(N,D) K, float(N,E) V) -> (O) {
+    s(m,n) +=! Q(m,d) * K(n,d)
+    top(m) max=! s(m,n) where n <= m
+    Z(m) +=! exp(s(m,n) - top(m)) where n <= m
+    O(m,e) +=! exp(s(m,n) - top(m)) * V(n,e) / Z(m) where n <= m
+}"""
+UNNAMED = """
+def attention(float(M,D) Q, float(N,D) K, float(N,E) V) -> (O) {
+    O(m,e) = sum[k where k <= m](exp(sum[d](Q(m,d)*K(k,d)) - max[j where j <= m](sum[d](Q(m,d)*K(j,d)))) * V(k,e))
+        / sum[k where k <= m](exp(sum[d](Q(m,d)*K(k,d)) - max[j where j <= m](sum[d](Q(m,d)*K(j,d)))))
+}"""
+
+
+def real(*shape: int, seed: int = 0) -> NDArray[np.float32]:
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
+
+def spoiled(rows: int, columns: int) -> NDArray[np.float32]:
+    """A matrix with both infinities and NaN in its later rows."""
+    found = real(rows, columns, seed=1)
+    found[rows // 2, 1] = np.nan
+    found[rows - 2] = np.inf
+    found[rows - 1, 0] = -np.inf
+    found[rows - 3, 0] = -np.inf
+    return found
+
+
+def product(left: NDArray[np.floating], right: NDArray[np.floating], live: NDArray[np.bool_]) -> NDArray[np.floating]:
+    """The sums over k of what is live, for ``left[m, k] * right[k, n]`` and ``live[m, k, n]``."""
+    with np.errstate(invalid="ignore"):
+        terms = left.astype(float)[:, :, None] * right.astype(float)[None]
+        return np.where(live, terms, 0.0).sum(1)
+
+
+def triangle(rows: int, columns: int) -> NDArray[np.bool_]:
+    return np.tril(np.ones((rows, columns), bool))[:, :, None]
+
+
+def test_a_triangle_meets_only_its_own_rows_of_the_other_matrix() -> None:
+    A, B = real(N, N), spoiled(N, E)
+    # Zero times infinity counts where it is inside.
+    A[N - 1, N - 2], A[N - 3, N - 3] = 0, 1
+    found = tcjax.kernel(TRIANGLE)(A, B)
+    wanted = product(A, B, triangle(N, N))
+    assert np.isfinite(wanted[: N // 2]).all() and np.isnan(wanted[N - 1]).all() and (wanted == -np.inf).any()
+    np.testing.assert_allclose(found, wanted, rtol=1e-4)
+
+
+def test_each_part_of_a_guard_concerns_the_operands_that_have_its_indices() -> None:
+    A, B, length = real(N, N), spoiled(N, E), np.int32(N // 2)
+    found = tcjax.kernel("y(m,n) +=! A(m,k) * B(k,n) where k <= m, k < length()")(A, B, length)
+    live = triangle(N, N) & (np.arange(N) < N // 2)[:, None]
+    np.testing.assert_allclose(found, product(A, B, live), rtol=1e-4)
+
+
+def test_both_operands_may_have_a_guard_of_their_own() -> None:
+    A, B = spoiled(M, N), spoiled(N, M)
+    found = tcjax.kernel("y(m,n) +=! A(m,k) * B(k,n) where k <= m + 3, n <= k")(A, B)
+    k = np.arange(N)[None, :, None]
+    m, n = np.arange(M)[:, None, None], np.arange(M)[None, None, :]
+    np.testing.assert_allclose(found, product(A, B, (k <= m + 3) & (n <= k)), rtol=1e-4)
+
+
+def test_of_three_operands_too() -> None:
+    A, B, C = real(N, N), spoiled(N, E), real(E, M)
+    found = tcjax.kernel("y(m,p) +=! A(m,k) * B(k,n) * C(n,p) where k <= m")(A, B, C)
+    with np.errstate(invalid="ignore"):
+        inner = (B.astype(float)[:, :, None] * C.astype(float)[None]).sum(1)
+    np.testing.assert_allclose(found, product(A, inner, triangle(N, N)), rtol=1e-4, atol=1e-5)
+
+
+def test_a_batch_asks_once_and_computes_one_of_the_two() -> None:
+    A, B = np.stack([real(N, N), real(N, N, seed=2)]), np.stack([spoiled(N, E), real(N, E)])
+    run = jax.vmap(tcjax.kernel(TRIANGLE))
+    for number, row in enumerate(run(A, B)):
+        np.testing.assert_allclose(row, product(A[number], B[number], triangle(N, N)), rtol=1e-4, atol=1e-5)
+    # With one answer for each element of the batch, `cond` would compute both branches.
+    assert " cond[" in str(jax.make_jaxpr(run)(A, B))
+
+
+def test_what_is_left_out_has_no_part_in_the_derivative() -> None:
+    A, B, weight = real(N, N), spoiled(N, E), real(N, E, seed=3)
+    weight[N // 2 :] = 0
+
+    def loss(A: jax.Array) -> jax.Array:
+        return jnp.sum(tcjax.kernel(TRIANGLE)(A, B)[: N // 2] * weight[: N // 2])
+
+    with np.errstate(invalid="ignore"):
+        wanted = np.where(np.tril(np.ones((N, N), bool)), weight.astype(float) @ B.astype(float).T, 0.0)
+    found = np.asarray(jax.grad(loss)(A))
+    np.testing.assert_allclose(found[: N // 2], wanted[: N // 2], rtol=1e-4)
+    value, change = jax.jvp(lambda B: tcjax.kernel(TRIANGLE)(A, B), (B,), (np.ones_like(B),))
+    np.testing.assert_allclose(value, product(A, B, triangle(N, N)), rtol=1e-4)
+    np.testing.assert_allclose(change, np.tril(A).sum(1)[:, None] * np.ones(E), rtol=1e-3)
+
+
+# In blocks only what is not named.
+@pytest.mark.parametrize(("text", "limit"), [(ATTENTION, None), (UNNAMED, None), (UNNAMED, "16KiB")])
+def test_later_values_do_not_reach_causal_attention(text: str, limit: str | None) -> None:
+    size = 96
+    Q, K, V = real(size, 3), real(size, 3, seed=2), spoiled(size, 4)
+    scores = np.where(triangle(size, size)[:, :, 0], Q.astype(float) @ K.T, -np.inf)
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+    wanted = product(weights / weights.sum(1, keepdims=True), V, triangle(size, size))
+    attention = tcjax.kernel(text, memory_limit=limit)
+    np.testing.assert_allclose(attention(Q, K, V), wanted, rtol=1e-4, atol=1e-5)
+    gradient = np.asarray(jax.grad(lambda Q: jnp.sum(attention(Q, K, V)[: size // 2]))(Q))
+    assert np.isfinite(gradient[: size // 2]).all()
+
+
+def test_a_guarded_kernel_sum_that_is_never_stored() -> None:
+    x, z, b = real(N, 3), real(N, 3, seed=2), spoiled(N, E)
+    text = "y(i,e) +=! exp(-sum[d]((x(i,d)-z(j,d)) * (x(i,d)-z(j,d)))) * b(j,e) where j <= i"
+    found = tcjax.kernel(text, memory_limit="2KiB")(x, z, b)
+    weights = np.exp(-((x[:, None].astype(float) - z[None]) ** 2).sum(-1))
+    np.testing.assert_allclose(found, product(weights, b, triangle(N, N)), rtol=1e-4)
