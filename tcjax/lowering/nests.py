@@ -148,7 +148,9 @@ def _compiled(nest: Nest, form: Form, foreign: Foreign, backend: Backend) -> Cal
 
 @nest_p.def_impl
 def _(*arrays: jax.Array, nest: Nest, form: Form, foreign: Foreign, backend: Backend) -> jax.Array:
-    return _compiled(nest, form, foreign, backend)(*arrays)
+    # The compiled function binds the primitive: traced, it is lowered; run as it stands, it would come back here.
+    with jax.disable_jit(False):
+        return _compiled(nest, form, foreign, backend)(*arrays)
 
 
 @nest_p.def_abstract_eval

@@ -135,7 +135,9 @@ def _compiled(group: Group, blocks: Blocks, foreign: Foreign, backend: Backend) 
 
 @pass_p.def_impl
 def _(*arrays: jax.Array, group: Group, blocks: Blocks, foreign: Foreign, backend: Backend) -> list[jax.Array]:
-    return _compiled(group, blocks, foreign, backend)(*arrays)
+    # The compiled function binds the primitive: traced, it is lowered; run as it stands, it would come back here.
+    with jax.disable_jit(False):
+        return _compiled(group, blocks, foreign, backend)(*arrays)
 
 
 @pass_p.def_abstract_eval

@@ -178,3 +178,15 @@ def test_apart_the_results_are_the_same() -> None:
         found, expected = lowering.run_apart(*arrays, **settled), lowering.run_blocks(*arrays, **settled)
 
     comparing.agree(tuple(found), tuple(map(np.asarray, expected)))
+
+
+def test_with_jit_disabled_a_pass_and_a_nest_still_run() -> None:
+    rng = np.random.default_rng(0)
+    x, y, v = (rng.normal(size=n).astype(np.float32) for n in (4, 7, 7))
+
+    with passing(), jax.disable_jit():
+        z = tcjax.kernel(three("logsumexp"))(x, y, v)[1]
+        nearest = tcjax.kernel("def f(float(N) x, float(M) y) -> (o) { o(i) min=! abs(x(i) - y(j)) }")(x, y)
+
+    np.testing.assert_allclose(z, np.ones(4), rtol=1e-5)
+    np.testing.assert_array_equal(nearest, np.abs(x[:, None] - y).min(1))
