@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import ir
 from ..diagnostics import Code, CompileError, Span
+from ..syntax import tc
 from .fronts import Definition, Front
 
 
@@ -41,6 +42,9 @@ def arrange(front: Front, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Arg
             numbers[name] = _size(name, value, front.span)
         else:
             error = _count(front, f"`{front.name}` has no argument `{name}`", names, (*initial, *sizes))
+            if isinstance(front, Definition) and name in _declared_sizes(front):
+                help = f"{error.help}; the size `{name}` is that of the arrays"
+                raise CompileError(error.diagnosis, error.message, error.span, help=help)
             if isinstance(front, Definition) and _is_index(name, front):
                 help = f"{error.help}; `{name}` is an index in the text: write a number there, or mention it in a type"
                 raise CompileError(error.diagnosis, error.message, error.span, help=help)
@@ -57,10 +61,15 @@ def arrange(front: Front, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Arg
     return Arguments({name: arrays[name] for name in names}, starts, numbers)
 
 
+def _declared_sizes(front: Definition) -> set[object]:
+    types = [parameter.type for parameter in front.definition.parameters or ()]
+    return {dimension for type in types if type is not None for dimension in type.dimensions}
+
+
 def _is_index(name: str, front: Definition) -> bool:
     """Whether the text has this name for what is no tensor: probably a size that no type mentions."""
     written = {getattr(statement, "target", None) for statement in front.definition.body}
-    return name not in written and re.search(rf"\b{re.escape(name)}\b", front.text()) is not None
+    return name not in written and re.search(rf"\b{re.escape(name)}\b", tc.write(front.definition)) is not None
 
 
 def _inputs(count: int) -> str:
@@ -112,9 +121,9 @@ def as_array(value: Any, name: str, expected: str | None, span: Span) -> Any:
         return array
     if expected is not None and (_adapts(array.dtype, expected) or array.size == 0):
         return _converted(array, name, expected, span)
-    array = array.astype(jax.dtypes.canonicalize_dtype(array.dtype))
-    check_type(str(array.dtype), name, expected, span)
-    return array
+    own = str(jax.dtypes.canonicalize_dtype(array.dtype))
+    check_type(own, name, expected, span)
+    return _converted(array, name, own, span)
 
 
 def _adapts(own: np.dtype, expected: str) -> bool:
@@ -133,7 +142,7 @@ def _converted(array: np.ndarray, name: str, expected: str, span: Span) -> np.nd
             if not limits.min <= extreme <= limits.max:
                 raise CompileError(
                     Code.ARGUMENT_TYPE,
-                    f"`{name}` is declared {expected}, which does not hold {extreme}",
+                    f"`{name}` is {expected}, which does not hold {extreme}",
                     span,
                     help=f"pass numbers from {limits.min} to {limits.max}",
                 )
@@ -157,7 +166,9 @@ def check_type(found: str, name: str, expected: str | None, span: Span) -> None:
                 Code.ARGUMENT_TYPE,
                 f"`{name}` has type {found}, which the language does not have",
                 span,
-                help=f"convert it first, for instance {name}.astype('float32')",
+                help=f"draw numbers with it first, for instance jax.random.normal({name}, (3, 4))"
+                if found.startswith("key<")
+                else f"convert it first, for instance {name}.astype('float32')",
             )
         return
     wanted = str(jax.dtypes.canonicalize_dtype(expected))

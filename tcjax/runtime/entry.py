@@ -1,5 +1,6 @@
 """The ways in: `kernel` and `load`."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from ..diagnostics import Code, CompileError, Span
 from ..syntax import ast, tc
 from .assumptions import shared_out
 from .foreign import means_builtin
-from .fronts import Definition, Front
+from .fronts import Definition, Front, calls_in
 from .kernel import Kernel
 from .options import KernelOptions, Options, check_options
 
@@ -34,8 +35,17 @@ def kernel(source: str | Callable[..., Any] | None = None, /, **options: Unpack[
     if source is None:
         return lambda function: _from_function(function, checked)
     if isinstance(source, str):
+        if _FILE.fullmatch(source.strip()):
+            raise CompileError(
+                Code.NO_DEFINITION,
+                f"{source!r} is the name of a file, not a program",
+                help=f"read a file with `tcjax.load({source.strip()!r})`, which gives its definitions by name",
+            )
         return _from_text(source, checked)
     return _from_function(source, checked)
+
+
+_FILE = re.compile(r"[\w./~-]+\.(tc|sac)")
 
 
 def load(source: str | Path, /, **options: Unpack[KernelOptions]) -> "Library":
@@ -163,18 +173,6 @@ def _entry(program: ast.Program) -> ast.Definition:
         program.definitions[-1].span,
         help=f'write tcjax.load(text)["{next(iter(definitions))}"]',
     )
-
-
-def calls_in(definition: ast.Definition) -> Iterator[str]:
-    """The names of the functions that a definition calls on whole tensors."""
-    for statement in definition.body:
-        match statement:
-            case ast.CallAssign(function=function):
-                yield function
-            case ast.Assign(value=ast.Apply(function=function)):
-                yield function
-            case _:
-                continue
 
 
 def _from_function(function: Any, options: Options) -> Kernel:

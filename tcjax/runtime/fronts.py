@@ -1,7 +1,7 @@
 """What stands behind a kernel: a definition of index notation, or a SaC program."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
@@ -43,6 +43,18 @@ class Parameter:
     name: str
     declared: str | None
     span: Span
+
+
+def calls_in(definition: ast.Definition) -> Iterator[str]:
+    """The names of the functions that a definition calls on whole tensors."""
+    for statement in definition.body:
+        match statement:
+            case ast.CallAssign(function=function):
+                yield function
+            case ast.Assign(value=ast.Apply(function=function)):
+                yield function
+            case _:
+                continue
 
 
 class Caller:
@@ -100,8 +112,23 @@ class Definition(Caller):
         initial, sizes = self.likely.initial, self.likely.free_sizes
         return tuple(tensor.name for tensor in initial), tuple(size.name for size in sizes)
 
+    @cached_property
+    def definitions(self) -> tuple[ast.Definition, ...]:
+        """Those that this definition calls, each behind what it calls itself, and then this one."""
+        known = {definition.name: definition for definition in reversed(self.program.definitions)}
+        found: dict[str, ast.Definition] = {}
+
+        def visit(definition: ast.Definition) -> None:
+            for name in calls_in(definition):
+                if name in known and name not in found:
+                    visit(known[name])
+            found[definition.name] = definition
+
+        visit(self.definition)
+        return tuple(found.values())
+
     def text(self) -> str:
-        return tc.write(self.definition)
+        return "\n\n".join(map(tc.write, self.definitions))
 
     def function(self, call: Call) -> ir.Function:
         return self.typed(tuple((dtype, len(shape)) for dtype, shape in zip(call.dtypes, call.shapes, strict=True)))

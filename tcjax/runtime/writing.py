@@ -19,7 +19,7 @@ def written(front: Front, dialect: str, function: ir.Function | None) -> str:
     if dialect == own:
         return front.text()
     if isinstance(front, Definition) and dialect not in ("sac", "latex"):
-        return (tc if dialect == "tc" else embedded).write(front.definition)
+        return front.text() if dialect == "tc" else "\n".join(map(embedded.write, front.definitions))
     if function is None:
         function = front.likely
     if function is None:
@@ -37,4 +37,4 @@ def written(front: Front, dialect: str, function: ir.Function | None) -> str:
     if dialect == "sac":
         return sac.write(translation.to_sac(function)).rstrip("\n")
     program = translation.to_tc(function)
-    return tc.write(program) if dialect == "tc" else embedded.write(program.definitions[-1])
+    return tc.write(program) if dialect == "tc" else "\n".join(map(embedded.write, program.definitions))

@@ -1,6 +1,8 @@
 """The kernel object: calls, what it tells of itself, and JAX's transformations of it."""
 
+import runpy
 import warnings
+from pathlib import Path
 
 import jax
 import jax.export
@@ -199,6 +201,27 @@ def test_a_program_is_written_back_in_either_notation() -> None:
     assert "C[m, n] += A[m, k] * B[k, n]" in kernel.to("python")
     np.testing.assert_array_equal(again(A, B), kernel(A, B))
     assert again.ir() == kernel.ir()
+
+
+@pytest.mark.parametrize("notation", ["tc", "python", "sac"])
+def test_a_program_is_written_with_what_it_calls(notation: str, tmp_path: Path) -> None:
+    text = (
+        "def twice(float(N) x) -> (y) { y(i) = 2.0 * x(i) }"
+        "  def more(float(N) x) -> (y) { t = twice(x)  y(i) = t(i) + 1.0 }"
+        "  def most(float(N) x) -> (y, z) { y = more(x)  z = twice(x) }"
+    )
+    kernel = tcjax.load(text)["most"]
+    x = np.array([1, 2], "float32")
+
+    written = kernel.to(notation)
+
+    assert [written.count(name) for name in ("2.0 *", "+ 1.0")] == [1, 1]
+    if notation == "python":
+        (tmp_path / "most.py").write_text(f"import tcjax\n\n{written}")
+        again = runpy.run_path(str(tmp_path / "most.py"))["most"]
+    else:
+        again = tcjax.kernel(written)
+    np.testing.assert_array_equal(again.interpret(x), np.array([[3, 5], [2, 4]]))
 
 
 def test_plan_and_ir_are_printable() -> None:

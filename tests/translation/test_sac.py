@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import tcjax
 from tcjax import ir, ranges
 from tcjax.diagnostics import CompileError
 from tcjax.interpreter import interpret
@@ -136,6 +137,16 @@ def test_a_fold_counts_from_the_lower_end_of_its_range() -> None:
     text = "def f(float(N) x) -> (y) { y *=! x(s) where s in 2:N }"
 
     assert "prod({ [s] -> x[s + 2] | [s] < [N - 2] })" in written(text, floats(4))
+
+
+def test_a_fold_counts_from_a_lower_end_that_moves_with_a_shifted_index() -> None:
+    kernel = tcjax.kernel("def f(float(N) C) -> (O) { O(i) max=! C(u) where i in 1:3, u in 0:4, u > i }")
+    C = np.array([9, 8, 7, 6, 9], "float32")
+
+    again = tcjax.kernel(kernel.to("sac"))
+
+    np.testing.assert_array_equal(again.interpret(C), np.array([7, 6]))
+    np.testing.assert_array_equal(kernel.interpret(C), np.array([7, 6]))
 
 
 def test_an_update_of_a_part_keeps_the_rest() -> None:

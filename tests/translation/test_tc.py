@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import tcjax
 from tcjax import ir, ranges
 from tcjax.diagnostics import CompileError
 from tcjax.interpreter import interpret
@@ -140,6 +141,15 @@ def test_a_parameter_that_nothing_reads_is_declared() -> None:
     source = ir.Function("f", (A, unread), (target,), (ir.Define(target, at(I, J), ir.Access(A, at(I, J))),))
 
     assert tc.write(to_tc(source)).startswith("def f(int32(4,3) A, float(B_0) B)")
+
+
+def test_a_parameter_whose_size_a_declaration_names_is_declared() -> None:
+    turned = tcjax.kernel("{ [i] -> rotate(0, 2, { [] -> a[0] }) | [i] < [3] }", dialect="sac")
+    a = np.array([[1, -2, 5], [3, 3, 3]], "float32")
+
+    again = tcjax.kernel(turned.to("tc", a))
+
+    np.testing.assert_array_equal(again.interpret(a), np.array([[-2, 5, 1]] * 3))
 
 
 def test_functions_of_one_name_are_told_apart() -> None:

@@ -39,12 +39,11 @@ def translate(file: str, notation: str | None, name: str | None, shapes: tuple[s
         wanted = [chosen(kernels, name, text.name)]
     else:
         wanted = list(kernels.values())
-    programs: list[str] = []
+    definitions: dict[str, None] = {}
     for kernel in wanted:
         specs = specs_of(kernel, given) if given else {}
-        program = kernel.to(target, **specs).rstrip("\n")
-        if program not in programs:
-            programs.append(program)
-    if not programs:
+        # A program has the definitions that it calls, which others call too, between empty lines.
+        definitions |= dict.fromkeys(kernel.to(target, **specs).rstrip("\n").split("\n\n"))
+    if not definitions:
         raise Failure(f"{text.name}: no definition in this text")
-    click.echo("\n\n".join(programs))
+    click.echo("\n\n".join(definitions))

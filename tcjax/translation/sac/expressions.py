@@ -65,7 +65,8 @@ class Scope:
         return replace(self, indices=inside(reduce, self.indices, self.taken))
 
     def moved(self, origins: Mapping[IndexVar, Affine]) -> "Scope":
-        """The same where these indices count from other origins."""
+        """The same where these indices count from other origins; an origin may move with an index that moved before."""
+        origins = {index: self.shifted(origin) for index, origin in origins.items()}
         intervals = dict(self.intervals)
         for index, origin in origins.items():
             interval = intervals.get(index)

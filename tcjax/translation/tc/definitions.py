@@ -68,6 +68,8 @@ class _Definition:
         # A shape that no declaration says is what a first statement fills, with zeros.
         self.filled = {t.name for t in function.declared if any(not is_sayable(size) for size in t.shape)}
         self.declared = {tensor.name: tensor for tensor in function.declared if tensor.name not in self.filled}
+        # A size that a declaration names is one that a parameter's declaration has to name.
+        self.named = {v.name for t in self.declared.values() for size in t.shape for v in size.variables()}
         self.undeclared = {tensor.name for tensor in function.parameters if self.is_undeclared(tensor)}
         tensors: dict[str, str] = {}
         for name in _tensor_names(function):
@@ -97,7 +99,8 @@ class _Definition:
     def is_undeclared(self, tensor: ir.Tensor) -> bool:
         """Whether only the call says what the parameter is; of a scalar nothing tells, so it goes with the others."""
         if tensor.rank:
-            return tensor.name in self.read and _has_own_sizes(tensor)
+            is_named = any(variable.name in self.named for size in tensor.shape for variable in size.variables())
+            return tensor.name in self.read and _has_own_sizes(tensor) and not is_named
         ranked = [other for other in self.function.parameters if other.rank]
         return tensor.name in self.read and bool(ranked) and all(map(_has_own_sizes, ranked))
 
