@@ -8,6 +8,7 @@ are JAX's, the optimiser is optax's Adam. Writes ``out/digits.png`` (test images
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, no_type_check
 
 import jax
 import jax.numpy as jnp
@@ -34,6 +35,7 @@ def convolution(float(N,C,H,W) I, float(M,C,KH,KW) F, float(M) B) -> (O) {
 }""")
 
 
+@no_type_check
 @tcjax.kernel
 def relu(x: "float(N,C,H,W)"):
     y[n, c, h, w] = max(x[n, c, h, w], 0.0)
@@ -45,6 +47,7 @@ max_pool = tcjax.kernel("O(n,c,h,w) max=! image(n,c,2*h+kh,2*w+kw) where kh in 0
 
 
 # No flattening before the dense layer: it sums over all three axes of a feature map.
+@no_type_check
 @tcjax.kernel
 def dense(x: "float(N,C,H,W)", weight: "float(O,C,H,W)", bias: "float(O)"):
     y[n, o] = bias[o] + sum[c, h, w](x[n, c, h, w] * weight[o, c, h, w])
@@ -100,6 +103,7 @@ def train(images: np.ndarray, labels: np.ndarray, *, epochs: int, batch: int = 6
         return optax.apply_updates(parameters, updates), state, value
 
     shuffle = np.random.default_rng(seed)
+    value = np.inf
     with tqdm(total=epochs * steps, unit="step", desc="training") as progress:
         for _ in range(epochs):
             order = shuffle.permutation(len(images))
@@ -148,7 +152,8 @@ def main(out: Path = OUT, epochs: int = 30) -> float:
 
     out.mkdir(exist_ok=True)
     draw(test_images[:100], read, test_labels).save(out / "digits.png")
-    np.savez(out / "digits.npz", **{name: np.asarray(value) for name, value in parameters.items()})
+    arrays: dict[str, Any] = {name: np.asarray(value) for name, value in parameters.items()}
+    np.savez(out / "digits.npz", **arrays)
     print(f"test digits and what was read in them: {out.name}/digits.png; parameters: {out.name}/digits.npz")
     assert accuracy >= 0.97, f"only {accuracy:.1%} of the test digits are read correctly"
     return accuracy

@@ -4,6 +4,7 @@ The photograph is one of scikit-learn's sample images. A picture is an array ``(
 """
 
 from pathlib import Path
+from typing import no_type_check
 
 import numpy as np
 from PIL import Image, ImageDraw
@@ -30,6 +31,7 @@ edges = tcjax.kernel(
 max_pool = tcjax.kernel("pooled(y,x,c) max=! photo(8*y+i,8*x+j,c) where i in 0:8, j in 0:8")
 
 
+@no_type_check
 @tcjax.kernel
 def average_pool(photo: "float(H,W,C)"):
     pooled[y, x, c] = mean[i in range(0, 8), j in range(0, 8)](photo[8 * y + i, 8 * x + j, c])

@@ -5,6 +5,8 @@ there are no tables of distances. A layer of each kind learns which letter comes
 its data sets.
 """
 
+from typing import no_type_check
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,6 +20,7 @@ SLOPES = 2.0 ** -np.arange(1, HEADS + 1, dtype=np.float32)  # Press, Smith and L
 WINDOW = 16
 
 
+@no_type_check
 @tcjax.kernel
 def alibi(Q: "float(H,T,D)", K: "float(H,T,D)", V: "float(H,T,E)", slope: "float(H)"):
     score[h, q, k] = sum[d](Q[h, q, d] * K[h, k, d]) / sqrt(Q.shape[2]) - slope[h] * (q - k)
@@ -26,6 +29,7 @@ def alibi(Q: "float(H,T,D)", K: "float(H,T,D)", V: "float(H,T,E)", slope: "float
     return out
 
 
+@no_type_check
 @tcjax.kernel
 def sliding(Q: "float(H,T,D)", K: "float(H,T,D)", V: "float(H,T,E)", window: "int32"):
     score[h, q, k] = sum[d](Q[h, q, d] * K[h, k, d]) / sqrt(Q.shape[2])

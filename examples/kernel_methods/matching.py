@@ -38,7 +38,7 @@ def plan_for(cost: jax.Array, width: jax.Array) -> jax.Array:
 def match(C: jax.Array, E: jax.Array) -> jax.Array:
     """The plan between two sets of which the distances inside are known."""
     start = jnp.full((len(C), len(E)), 1 / (len(C) * len(E)))
-    return lax.scan(lambda T, width: (plan_for(mismatch(C, E, T), width), None), start, WIDTHS)[0]
+    return lax.scan(lambda T, width: (plan_for(mismatch(C, E, T), width), None), start, jnp.asarray(WIDTHS))[0]
 
 
 def main(count: int = 60) -> float:

@@ -5,6 +5,8 @@ and its derivative by the width of the kernel goes the same way. Data: scikit-le
 each.
 """
 
+from typing import no_type_check
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -19,6 +21,7 @@ import tcjax
 RIDGE = 0.5
 
 
+@no_type_check
 @tcjax.kernel
 def smoothed(x: "float(N,D)", y: "float(M,D)", a: "float(M)", width: "float"):
     out[i] = sum[j](exp(-sum[d]((x[i, d] - y[j, d]) ** 2) / (2 * width() ** 2)) * a[j])

@@ -101,7 +101,7 @@ def main(steps: int = 400, width: int = 64, heads: int = 4, depth: int = 2, batc
     measure = nnx.jit(loss)
     before, start = float(measure(writer, test)), time.perf_counter()
     for _ in tqdm(range(steps), unit="step"):
-        step(writer, optimizer, some(learned, batch))
+        step(writer, optimizer, jnp.asarray(some(learned, batch)))
     after = float(measure(writer, test))
     print(f"{before:.2f} nats a letter before, {after:.2f} after {time.perf_counter() - start:.0f} s\n")
     print(write(writer, "The ", 200 if steps > 100 else 5))

@@ -49,10 +49,13 @@ def main(epochs: int = 30, batch: int = 64) -> float:
     adam = optax.adam(optax.cosine_decay_schedule(3e-3, epochs * steps))
     state = adam.init(variables)
 
+    def scores(variables, images) -> jax.Array:
+        return jnp.asarray(network.apply(variables, images))
+
     @jax.jit
     def step(variables, state, images, labels):
         def loss(variables):
-            return -jnp.take_along_axis(network.apply(variables, images), labels[:, None], axis=1).mean()
+            return -jnp.take_along_axis(scores(variables, images), labels[:, None], axis=1).mean()
 
         updates, state = adam.update(jax.grad(loss)(variables), state)
         return optax.apply_updates(variables, updates), state
@@ -62,7 +65,7 @@ def main(epochs: int = 30, batch: int = 64) -> float:
     for _ in tqdm(range(epochs), unit="epoch"):
         for chosen in np.split(shuffle.permutation(len(images))[: steps * batch], steps):
             variables, state = step(variables, state, images[chosen], labels[chosen])
-    accuracy = float((network.apply(variables, test_images).argmax(1) == test_labels).mean())
+    accuracy = float((scores(variables, test_images).argmax(1) == test_labels).mean())
     print(f"{accuracy:.1%} of {len(test_labels)} digits read correctly after {time.perf_counter() - start:.0f} s")
     return accuracy
 

@@ -68,8 +68,8 @@ def main(epochs: int = 30, batch: int = 64) -> float:
     start = time.perf_counter()
     for _ in tqdm(range(epochs), unit="epoch"):
         for chosen in np.split(shuffle.permutation(len(images))[: steps * batch], steps):
-            step(network, optimizer, images[chosen], labels[chosen])
-    accuracy = float((network(test_images).argmax(1) == test_labels).mean())
+            step(network, optimizer, jnp.asarray(images[chosen]), jnp.asarray(labels[chosen]))
+    accuracy = float((network(jnp.asarray(test_images)).argmax(1) == test_labels).mean())
     print(f"{accuracy:.1%} of {len(test_labels)} digits read correctly after {time.perf_counter() - start:.0f} s")
     return accuracy
 

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from ..diagnostics import Code, CompileError
 from ..runtime.fronts import Definition
 from ..runtime.kernel import Kernel
 from ..syntax import ast
@@ -19,7 +20,7 @@ def promoted(kernel: Kernel, arrays: Mapping[str, Any], dtype: Any) -> dict[str,
     Where it declares a float, arrays of other floats and of integers become that. All others that are floats become
     `dtype`; None: the type that holds them all. Integers stay where nothing declares a float.
     """
-    given = {name: jnp.asarray(array) for name, array in arrays.items()}
+    given = {name: _array(name, array) for name, array in arrays.items()}
     declared = {parameter.name: parameter.declared for parameter in kernel._front.parameters}
     open_floats = [a for name, a in given.items() if declared[name] is None and _is_inexact(a.dtype)]
     common = dtype if dtype is not None else jnp.result_type(*open_floats) if open_floats else None
@@ -30,6 +31,17 @@ def promoted(kernel: Kernel, arrays: Mapping[str, Any], dtype: Any) -> dict[str,
         elif _is_inexact(jnp.dtype(wanted)) and array.dtype != bool and not _loses(array.dtype, wanted):
             given[name] = array.astype(jax.dtypes.canonicalize_dtype(wanted))
     return given
+
+
+def _array(name: str, value: Any) -> jax.Array:
+    try:
+        return jnp.asarray(value)
+    except (TypeError, ValueError):
+        raise CompileError(
+            Code.ARGUMENT_TYPE,
+            f"the input `{name}` is a {type(value).__name__}, which is not an array of numbers",
+            help="pass anything that jnp.asarray takes: a JAX or NumPy array, a number, nested lists of equal length",
+        ) from None
 
 
 @lru_cache(maxsize=1024)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import jax
+import jax.numpy as jnp
 
 from . import programs
 from .programs.windows import Padding
@@ -29,6 +30,11 @@ def avg_pool(
     padding: Padding = "VALID",
     count_include_pad: bool = True,
 ) -> jax.Array:
-    """The mean over windows of inputs ``(.., spatial.., channels)``; padding counts as zeros, or not at all."""
+    """The mean over windows of inputs ``(.., spatial.., channels)``; padding counts as zeros, or not at all.
+
+    The type is Flax's: integers give float32, and where padding does not count the result has at least 32 bits.
+    """
+    if not (count_include_pad and jnp.issubdtype(inputs.dtype, jnp.inexact)):
+        inputs = inputs.astype(jnp.promote_types(inputs.dtype, jnp.float32))
     reducer = "average" if count_include_pad else "mean"
     return programs.pooling(inputs, reducer, window_shape, strides, padding)

@@ -24,6 +24,11 @@ def precision_name(precision: Any) -> str | None:
     )
 
 
+def is_pair(precision: Any) -> bool:
+    """Whether there is a precision for each side of a product, which only JAX's own products have."""
+    return isinstance(precision, tuple | list)
+
+
 def at_precision(precision: Any) -> AbstractContextManager[Any]:
     """Products that are traced inside have this precision; None: what JAX is set to."""
     name = precision_name(precision)

@@ -4,8 +4,9 @@ import warnings
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
@@ -38,18 +39,22 @@ def recipe(
     A text is compiled once, however many layers have it. Raises `CompileError` for what is wrong with
     the program, for a parameter or kept output that it does not have (TC0308), and for unknown sizes (TC0404).
     """
-    keeps = bool(state)
+    keeps, kind = bool(state), None if dtype is None else _scalar(dtype)
+    for option, value in (("params", params), ("state", state), ("sizes", sizes)):
+        if not isinstance(value, Mapping) and value is not None:
+            help = f"pass a mapping, such as {_MAPPINGS[option]}"
+            raise CompileError(Code.BAD_OPTION, f"{option}={value!r:.60} is not an option", help=help)
     with _silent(keeps):
         kernel = program if isinstance(program, Kernel) else _kernel(program, keeps)
-        if dtype is not None:
-            kernel = retyped(kernel, str(jnp.dtype(dtype)))
+        if kind is not None:
+            kernel = retyped(kernel, kind)
     given = {name: tuple(size) if isinstance(size, list) else size for name, size in (sizes or {}).items()}
     found = Recipe(
         kernel,
         tuple(params),
         tuple(state or {}),
         tuple(sorted(given.items())),
-        None if dtype is None else str(jnp.dtype(dtype)),
+        kind,
         precision_name(precision),
     )
     found.check((params, state or {}))
@@ -119,7 +124,15 @@ class Recipe:
         return dimensions(self.function, name, frozenset(self.params))
 
     def axes(self, name: str, sharding: Mapping[str, Any]) -> tuple[Any, ...]:
-        """For each dimension of a parameter what `sharding` says of its index, None for nothing."""
+        """For each dimension of a parameter what `sharding` says of its index, None for nothing.
+
+        Raises `CompileError` (TC0308) for an index that the program does not have.
+        """
+        known = shapes.index_names(self.function)
+        for index in sharding:
+            if index not in known:
+                message = f"`{self.kernel.__name__}` has no index `{index}` to shard"
+                raise self._bad(message, f"it has {', '.join(known)}")
         return tuple(None if d.index is None else sharding.get(d.index) for d in self.dimensions(name))
 
     def check(self, given: tuple[Mapping[str, Any], Mapping[str, Any]]) -> None:
@@ -131,7 +144,10 @@ class Recipe:
             for name, init in names.items():
                 if name not in known:
                     listed = ", ".join(known) or "none"
-                    raise self._bad(f"`{self.kernel.__name__}` has no {what} `{name}`", f"it has {listed}")
+                    close = next((each for each in known if each.lower() == name.lower()), None)
+                    close = close or next(iter(get_close_matches(name, known, 1)), None)
+                    meant = "" if close is None else f"did you mean `{close}`? Otherwise "
+                    raise self._bad(f"`{self.kernel.__name__}` has no {what} `{name}`", f"{meant}it has {listed}")
                 if not callable(init):
                     help = "pass a function of (key, shape, dtype), such as jax.nn.initializers.zeros"
                     raise self._bad(f"{name}={init!r:.60} is no initialiser", help)
@@ -158,6 +174,22 @@ class Recipe:
     @cached_property
     def _free_sizes(self) -> dict[str, int]:
         return shapes.free_sizes(self.function, dict(self.sizes))
+
+
+_MAPPINGS: Final = {
+    "params": '{"w": jax.nn.initializers.lecun_normal()}',
+    "state": '{"mean": jax.nn.initializers.zeros}',
+    "sizes": '{"O": 8}',
+}
+
+
+def _scalar(dtype: Any) -> str:
+    """The name of an element type. Raises `CompileError` (TC0308) for what is none."""
+    try:
+        return str(jnp.dtype(dtype))
+    except TypeError:
+        help = "pass an element type, such as jnp.bfloat16"
+        raise CompileError(Code.BAD_OPTION, f"dtype={dtype!r:.60} is not an option", help=help) from None
 
 
 @lru_cache(maxsize=1024)

@@ -74,7 +74,7 @@ def check_names(function: ir.Function, sizes: Sizes) -> None:
     tensors = {tensor.name: tensor for tensor in (*function.parameters, *function.returns)}
     variables = {v.name for tensor in tensors.values() for size in tensor.shape for v in size.variables()}
     named = sorted(name for name in variables if "." not in name)
-    indices = sorted({index.name for index in _indices(function)})
+    indices = index_names(function)
     for name, size in sizes.items():
         shape = size if isinstance(size, tuple) else (size,)
         fits = name in tensors and len(shape) == tensors[name].rank if isinstance(size, tuple) else True
@@ -92,6 +92,11 @@ def check_names(function: ir.Function, sizes: Sizes) -> None:
                 function.span,
                 help=f"its sizes are {', '.join(named) or 'not named'}, its indices {', '.join(indices)}",
             )
+
+
+def index_names(function: ir.Function) -> list[str]:
+    """The names of the indices of a program, in order of the alphabet."""
+    return sorted({index.name for index in _indices(function)})
 
 
 def _known(

@@ -9,7 +9,7 @@ from .attention import MultiHeadDotProductAttention, dot_product_attention  # no
 from .comprehensions import Comprehension  # noqa: E402
 from .dense import Bilinear, Conv, Dense, DenseGeneral, Embed  # noqa: E402
 from .experts import MixtureOfExperts  # noqa: E402
-from .normalization import BatchNorm, GroupNorm, LayerNorm, RMSNorm  # noqa: E402
+from .normalization import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm  # noqa: E402
 
 __all__ = [
     "BatchNorm",
@@ -20,6 +20,7 @@ __all__ = [
     "DenseGeneral",
     "Embed",
     "GroupNorm",
+    "InstanceNorm",
     "LayerNorm",
     "MixtureOfExperts",
     "MultiHeadDotProductAttention",

@@ -8,6 +8,7 @@ import jax
 from flax.linen.dtypes import promote_dtype
 
 from ..layers import programs
+from ..layers.precision import is_pair
 
 
 def dot_product_attention(
@@ -23,14 +24,21 @@ def dot_product_attention(
     dtype: Any = None,
     precision: Any = None,
     module: nn.Module | None = None,
+    force_fp32_for_softmax: bool = False,
+    einsum_dot_general: Callable[..., jax.Array] | None = None,
+    qk_attn_weights_einsum: Callable[..., jax.Array] | None = None,
+    attn_weights_value_einsum: Callable[..., jax.Array] | None = None,
 ) -> jax.Array:
     """`nn.dot_product_attention`: the mean of values, weighted by the softmax of products of queries and keys.
 
-    Where a `module` asks for the weights, Flax computes them.
+    Where a `module` asks for the weights, where the weights are to stay in 32 bits, where others multiply, and where
+    there is a precision for each side of a product, Flax computes it.
     """
     dropout = (broadcast_dropout, dropout_rng, dropout_rate, deterministic)
-    if module is not None:
-        return nn.dot_product_attention(query, key, value, bias, mask, *dropout, dtype, precision, module)
+    others = (module, einsum_dot_general, qk_attn_weights_einsum, attn_weights_value_einsum)
+    if any(other is not None for other in others) or force_fp32_for_softmax or is_pair(precision):
+        given = (query, key, value, bias, mask, *dropout, dtype, precision, module, force_fp32_for_softmax)
+        return nn.dot_product_attention(*given, *others[1:])
     query, key, value = promote_dtype(query, key, value, dtype=dtype)
     kept = programs.dropout(query, key, *dropout)
     return programs.attention(query, key, value, bias, mask, kept=kept, precision=precision)

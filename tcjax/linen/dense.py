@@ -7,8 +7,10 @@ import jax
 import jax.numpy as jnp
 from flax.linen.dtypes import promote_dtype
 from flax.linen.linear import default_kernel_init
+from flax.typing import Array
 
 from ..layers import Initializer, programs, recipe
+from ..layers.precision import is_pair
 from .comprehensions import initializer
 
 
@@ -16,8 +18,8 @@ class Dense(nn.Dense):
     """`nn.Dense`: ``y(.., o) = sum[i](x(.., i) * kernel(i, o)) + bias(o)``."""
 
     @nn.compact
-    def __call__(self, inputs: jax.Array) -> jax.Array:
-        if self.dot_general is not None or self.dot_general_cls is not None:
+    def __call__(self, inputs: Array) -> jax.Array:
+        if self.dot_general is not None or self.dot_general_cls is not None or is_pair(self.precision):
             return super().__call__(inputs)
         kernel = self.param("kernel", self.kernel_init, (inputs.shape[-1], self.features), self.param_dtype)
         bias = self.param("bias", self.bias_init, (self.features,), self.param_dtype) if self.use_bias else None
@@ -35,12 +37,12 @@ class Conv(nn.Conv):
     """`nn.Conv`: ``y(.., h, o) = sum[k, c](x(.., s*h + d*k - low, c) * kernel(k, c, o)) + bias(o)``."""
 
     @nn.compact
-    def __call__(self, inputs: jax.Array) -> jax.Array:
+    def __call__(self, inputs: Array) -> jax.Array:
         sizes = (self.kernel_size,) if isinstance(self.kernel_size, int) else tuple(self.kernel_size)
         rank = len(sizes)
         others = (self.conv_general_dilated, self.conv_general_dilated_cls, self.mask)
         unusual = self.padding == "REFLECT" or any(n != 1 for n in programs.per_axis(self.input_dilation, rank))
-        if unusual or any(other is not None for other in others):
+        if unusual or any(other is not None for other in others) or is_pair(self.precision):
             return super().__call__(inputs)
         shape = (*sizes, inputs.shape[-1] // self.feature_group_count, self.features)
         kernel = self.param("kernel", self.kernel_init, shape, self.param_dtype)
@@ -59,13 +61,13 @@ class Conv(nn.Conv):
 class Embed(nn.Embed):
     """`nn.Embed`: ``y(.., d) = embedding(ids(..), d)``."""
 
-    def __call__(self, inputs: jax.Array) -> jax.Array:
+    def __call__(self, inputs: Array) -> jax.Array:
         if self.num_embeddings == 1 or not jnp.issubdtype(inputs.dtype, jnp.integer):
             return super().__call__(inputs)
         table: Any = self.promote_dtype(self.embedding, dtype=self.dtype, inexact=False)
         return programs.embedded(table[0], inputs)
 
-    def attend(self, query: jax.Array) -> jax.Array:
+    def attend(self, query: Array) -> jax.Array:
         """The product of each query with each embedding."""
         given: Any = self.promote_dtype(query, self.embedding, dtype=self.dtype)
         return programs.attended(*given)
@@ -87,7 +89,7 @@ class Bilinear(nn.Module):
     bias_init: Initializer = nn.initializers.zeros_init()
 
     @nn.compact
-    def __call__(self, left: jax.Array, right: jax.Array) -> jax.Array:
+    def __call__(self, left: Array, right: Array) -> jax.Array:
         own = recipe(programs.BILINEAR, {"kernel": self.kernel_init})
         shape = (left.shape[-1], right.shape[-1], self.features)
         kernel = self.param("kernel", initializer(own, "kernel", self.kernel_init, None), shape, self.param_dtype)

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from flax.linen.dtypes import promote_dtype
 from flax.linen.linear import default_kernel_init
+from flax.typing import Array
 
 from ..layers import Initializer, programs, recipe
 from .comprehensions import initializer
@@ -35,7 +36,7 @@ class MixtureOfExperts(nn.Module):
     bias_init: Initializer = nn.initializers.zeros_init()
 
     @nn.compact
-    def __call__(self, x: jax.Array) -> jax.Array:
+    def __call__(self, x: Array) -> jax.Array:
         """The outputs ``(.., features)`` for inputs ``(.., in_features)``."""
         if not 1 <= self.top_k <= self.num_experts:
             raise ValueError(f"top_k is {self.top_k}, but there are {self.num_experts} experts")

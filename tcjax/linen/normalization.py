@@ -1,4 +1,4 @@
-"""`nn.LayerNorm`, `RMSNorm`, `GroupNorm` and `BatchNorm` as comprehensions."""
+"""`nn.LayerNorm`, `RMSNorm`, `GroupNorm`, `InstanceNorm` and `BatchNorm` as comprehensions."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 from flax.linen import dtypes
+from flax.typing import Array
 
 from ..layers import programs
 
@@ -14,30 +15,30 @@ class LayerNorm(nn.LayerNorm):
     """`nn.LayerNorm`: each position without its mean, divided by its deviation."""
 
     @nn.compact
-    def __call__(self, x: jax.Array, *, mask: jax.Array | None = None) -> jax.Array:
-        if self.axis_name is not None or not self.force_float32_reductions:
+    def __call__(self, x: Array, *, mask: Array | None = None) -> jax.Array:
+        if _is_flax_asked(self, x):
             return super().__call__(x, mask=mask)
-        return _by_position(self, x, mask, use_mean=True)
+        return _by_position(self, x, mask, programs.axes_of(self.reduction_axes, x.ndim))
 
 
 class RMSNorm(nn.RMSNorm):
     """`nn.RMSNorm`: each position divided by the root of its mean square."""
 
     @nn.compact
-    def __call__(self, x: jax.Array, *, mask: jax.Array | None = None) -> jax.Array:
-        if self.axis_name is not None or not self.force_float32_reductions:
+    def __call__(self, x: Array, *, mask: Array | None = None) -> jax.Array:
+        if _is_flax_asked(self, x):
             return super().__call__(x, mask=mask)
-        return _by_position(self, x, mask, use_mean=False)
+        return _by_position(self, x, mask, programs.axes_of(self.reduction_axes, x.ndim), use_mean=False)
 
 
 class GroupNorm(nn.GroupNorm):
     """`nn.GroupNorm`: groups of features are normalised together, over all axes but the first."""
 
     @nn.compact
-    def __call__(self, x: jax.Array, *, mask: jax.Array | None = None) -> jax.Array:
+    def __call__(self, x: Array, *, mask: Array | None = None) -> jax.Array:
         groups = self._groups(x.shape[-1])
-        unusual = self.axis_name is not None or self.reduction_axes is not None or mask is not None
-        if groups is None or unusual or not self.force_float32_reductions:
+        unusual = self.reduction_axes is not None or mask is not None
+        if groups is None or unusual or _is_flax_asked(self, x):
             return super().__call__(x, mask=mask)
         scale, bias = _parameters(self, (x.shape[-1],), has_bias=self.use_bias)
         return programs.group_normalized(
@@ -53,14 +54,24 @@ class GroupNorm(nn.GroupNorm):
         return groups if even else None
 
 
+class InstanceNorm(nn.InstanceNorm):
+    """`nn.InstanceNorm`: each feature of each example is normalised by itself, over all other axes."""
+
+    @nn.compact
+    def __call__(self, x: Array, *, mask: Array | None = None) -> jax.Array:
+        features = programs.axes_of(self.feature_axes, x.ndim)
+        if _is_flax_asked(self, x) or 0 in features:
+            return super().__call__(x, mask=mask)
+        axes = tuple(axis for axis in range(1, x.ndim) if axis not in features)
+        return _by_position(self, x, mask, axes)
+
+
 class BatchNorm(nn.BatchNorm):
     """`nn.BatchNorm`: features are normalised over the batch, and by running averages when it is used."""
 
     @nn.compact
-    def __call__(
-        self, x: jax.Array, use_running_average: bool | None = None, *, mask: jax.Array | None = None
-    ) -> jax.Array:
-        if self.axis_name is not None or not self.force_float32_reductions:
+    def __call__(self, x: Array, use_running_average: bool | None = None, *, mask: Array | None = None) -> jax.Array:
+        if _is_flax_asked(self, x):
             return super().__call__(x, use_running_average, mask=mask)
         use_running_average = nn.merge_param("use_running_average", self.use_running_average, use_running_average)
         features = programs.axes_of(self.axis, x.ndim)
@@ -80,8 +91,15 @@ class BatchNorm(nn.BatchNorm):
         return _normalized(self, x, mean, variance, scale, bias, axes, features)
 
 
-def _by_position(layer: Any, x: jax.Array, mask: jax.Array | None, *, use_mean: bool) -> jax.Array:
-    axes = programs.axes_of(layer.reduction_axes, x.ndim)
+def _is_flax_asked(layer: Any, x: jax.Array) -> bool:
+    """Whether moments are joined across devices, are computed in few bits, or are those of complex numbers."""
+    is_complex = jnp.iscomplexobj(x) or jnp.issubdtype(layer.param_dtype, jnp.complexfloating)
+    return layer.axis_name is not None or not layer.force_float32_reductions or is_complex
+
+
+def _by_position(
+    layer: Any, x: jax.Array, mask: jax.Array | None, axes: tuple[int, ...], *, use_mean: bool = True
+) -> jax.Array:
     features = programs.axes_of(layer.feature_axes, x.ndim)
     fast = layer.use_fast_variance
     mean, variance = programs.moments(x, axes, use_mean=use_mean, fast=fast, mask=mask, dtype=layer.dtype)

@@ -11,7 +11,7 @@ from .comprehensions import Comprehension  # noqa: E402
 from .convolution import Conv  # noqa: E402
 from .experts import MixtureOfExperts  # noqa: E402
 from .linear import Bilinear, Embed, Linear, LinearGeneral  # noqa: E402
-from .normalization import BatchNorm, GroupNorm, LayerNorm, RMSNorm  # noqa: E402
+from .normalization import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm  # noqa: E402
 
 __all__ = [
     "BatchNorm",
@@ -20,6 +20,7 @@ __all__ = [
     "Conv",
     "Embed",
     "GroupNorm",
+    "InstanceNorm",
     "LayerNorm",
     "Linear",
     "LinearGeneral",

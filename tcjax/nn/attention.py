@@ -1,12 +1,14 @@
 """`nnx.dot_product_attention` and `nnx.MultiHeadAttention` as comprehensions."""
 
-from typing import Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any
 
 import jax
 from flax import nnx
 from flax.nnx.nn import dtypes
 
 from ..layers import programs
+from ..layers.precision import is_pair
 from .linear import LinearGeneral
 from .normalization import LayerNorm
 
@@ -29,10 +31,11 @@ def dot_product_attention(
 ) -> jax.Array:
     """`nnx.dot_product_attention`: the mean of values, weighted by the softmax of products of queries and keys.
 
-    Where a `module` asks for the weights, Flax computes them.
+    Where a `module` asks for the weights, where values have other heads than keys, and where there is a precision for
+    each side of a product, Flax computes it.
     """
     dropout = (broadcast_dropout, dropout_rng, dropout_rate, deterministic)
-    if module is not None:
+    if module is not None or value.shape[-2:-1] != key.shape[-2:-1] or is_pair(precision):
         given = (query, key, value, bias, mask, *dropout, dtype, precision, module, promote_dtype)
         return nnx.dot_product_attention(*given, is_causal)
     query, key, value = promote_dtype((query, key, value), dtype=dtype)
@@ -41,13 +44,17 @@ def dot_product_attention(
 
 
 class MultiHeadAttention(nnx.MultiHeadAttention):
-    """`nnx.MultiHeadAttention` with its projections, its attention and its cache as comprehensions."""
+    """`nnx.MultiHeadAttention` with its projections, its norms and its attention as comprehensions."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{"attention_fn": dot_product_attention, **kwargs})
-        # Flax makes the parts; ours have the same attributes and other methods.
-        for projection in (self.query, self.key, self.value, self.out):
-            projection.__class__ = LinearGeneral
-        for norm in (self.query_ln, self.key_ln):
-            if norm is not None:
-                norm.__class__ = LayerNorm
+    # A type checker sees Flax's own arguments.
+    if not TYPE_CHECKING:
+
+        @wraps(nnx.MultiHeadAttention.__init__)
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **{"attention_fn": dot_product_attention, **kwargs})
+            # Flax makes the parts; ours have the same attributes and other methods.
+            for projection in (self.query, self.key, self.value, self.out):
+                projection.__class__ = LinearGeneral
+            for norm in (self.query_ln, self.key_ln):
+                if norm is not None:
+                    norm.__class__ = LayerNorm

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -81,6 +81,11 @@ class Comprehension(nnx.Module):
         if self.keys is not None:
             self._make(self.recipe.shapes(self.recipe.arranged(args, kwargs)))
 
+    def set_view(self, update_state: bool | None = None) -> None:
+        """What `nnx.view(model, update_state=False)` asks for: a view of the model that keeps its state as it is."""
+        if update_state is not None:
+            self.update_state = update_state
+
     def _make(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
         sharding = None if self.sharding is None else dict(self.sharding)
         for name, init, key in zip(self._names, self.initializers, self.keys, strict=True):
@@ -95,6 +100,11 @@ class Comprehension(nnx.Module):
             value = initial_value(self.recipe, name, init, key, shapes[name], self.param_dtype)
             setattr(self, name, nnx.Param(value, **metadata))
         self.keys, self.initializers = nnx.data(None), None
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """The variable of a parameter, or of a kept output."""
 
     @property
     def _names(self) -> tuple[str, ...]:

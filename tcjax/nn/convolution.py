@@ -4,18 +4,20 @@ from typing import Any
 
 import jax
 from flax import nnx
+from flax.typing import Array
 from jax import lax
 
 from ..layers import programs
+from ..layers.precision import is_pair
 
 
 class Conv(nnx.Conv):
     """`nnx.Conv`: ``y(.., h, o) = sum[k, c](x(.., s*h + d*k - low, c) * kernel(k, c, o)) + bias(o)``."""
 
-    def __call__(self, inputs: jax.Array, out_sharding: Any = None) -> jax.Array:
+    def __call__(self, inputs: Array, out_sharding: Any = None) -> jax.Array:
         rank = len(self.kernel_size)
         other = (self.conv_general_dilated, self.preferred_element_type, out_sharding)
-        unusual = self.mask is not None or self.padding == "REFLECT"
+        unusual = self.mask is not None or self.padding == "REFLECT" or is_pair(self.precision)
         if (
             unusual
             or any(n != 1 for n in programs.per_axis(self.input_dilation, rank))

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from flax import nnx
 from flax.nnx.nn import dtypes
 from flax.nnx.nn.linear import default_bias_init, default_kernel_init
+from flax.typing import Array
 
 from ..layers import programs, recipe
 from .comprehensions import initial_value
@@ -58,11 +59,11 @@ class MixtureOfExperts(nnx.Module):
         self.dtype = dtype
         self.precision = precision
 
-    def __call__(self, x: jax.Array) -> jax.Array:
+    def __call__(self, x: Array) -> jax.Array:
         """The outputs ``(.., out_features)`` for inputs ``(.., in_features)``."""
         return self._outputs_and_shares(x)[0]
 
-    def shares(self, x: jax.Array) -> jax.Array:
+    def shares(self, x: Array) -> jax.Array:
         """The weight of each expert ``(.., num_experts)``: what a term that balances their load needs."""
         return self._outputs_and_shares(x)[1]
 

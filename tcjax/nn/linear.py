@@ -7,17 +7,20 @@ import jax.numpy as jnp
 from flax import nnx
 from flax.nnx.nn import dtypes
 from flax.nnx.nn.linear import default_bias_init, default_kernel_init
+from flax.typing import Array
 from jax import lax
 
 from ..layers import programs, recipe
+from ..layers.precision import is_pair
 from .comprehensions import initial_value
 
 
 class Linear(nnx.Linear):
     """`nnx.Linear`: ``y(.., o) = sum[i](x(.., i) * kernel(i, o)) + bias(o)``."""
 
-    def __call__(self, inputs: jax.Array, out_sharding: Any = None) -> jax.Array:
-        if (self.dot_general, self.preferred_element_type, out_sharding) != (lax.dot_general, None, None):
+    def __call__(self, inputs: Array, out_sharding: Any = None) -> jax.Array:
+        others = (self.dot_general, self.preferred_element_type, out_sharding)
+        if others != (lax.dot_general, None, None) or is_pair(self.precision):
             return super().__call__(inputs, out_sharding)
         bias = None if self.bias is None else self.bias[...]
         inputs, kernel, bias = self.promote_dtype((inputs, self.kernel[...], bias), dtype=self.dtype)
@@ -27,9 +30,9 @@ class Linear(nnx.Linear):
 class LinearGeneral(nnx.LinearGeneral):
     """`nnx.LinearGeneral`: a dense layer that sums over any axes and makes any number of them."""
 
-    def __call__(self, inputs: jax.Array, out_sharding: Any = None) -> jax.Array:
+    def __call__(self, inputs: Array, out_sharding: Any = None) -> jax.Array:
         others = (self.dot_general, self.dot_general_cls, self.preferred_element_type, out_sharding)
-        if self.batch_axis or any(other is not None for other in others):
+        if self.batch_axis or any(other is not None for other in others) or is_pair(self.precision):
             return super().__call__(inputs, out_sharding)
         bias = None if self.bias is None else self.bias[...]
         inputs, kernel, bias = self.promote_dtype((inputs, self.kernel[...], bias), dtype=self.dtype)
@@ -39,14 +42,14 @@ class LinearGeneral(nnx.LinearGeneral):
 class Embed(nnx.Embed):
     """`nnx.Embed`: ``y(.., d) = embedding(ids(..), d)``."""
 
-    def __call__(self, inputs: jax.Array, out_sharding: Any = None) -> jax.Array:
+    def __call__(self, inputs: Array, out_sharding: Any = None) -> jax.Array:
         is_integer = jnp.issubdtype(inputs.dtype, jnp.integer)
         if out_sharding is not None or self.num_embeddings == 1 or not is_integer:
             return super().__call__(inputs, out_sharding)
         (table,) = self.promote_dtype((self.embedding[...],), dtype=self.dtype, inexact=False)
         return programs.embedded(table, inputs)
 
-    def attend(self, query: jax.Array, out_sharding: Any = None) -> jax.Array:
+    def attend(self, query: Array, out_sharding: Any = None) -> jax.Array:
         """The product of each query with each embedding."""
         if out_sharding is not None:
             return super().attend(query, out_sharding)
@@ -84,7 +87,7 @@ class Bilinear(nnx.Module):
         self.dtype = dtype
         self.precision = precision
 
-    def __call__(self, left: jax.Array, right: jax.Array) -> jax.Array:
+    def __call__(self, left: Array, right: Array) -> jax.Array:
         bias = None if self.bias is None else self.bias[...]
         left, right, kernel, bias = dtypes.promote_dtype((left, right, self.kernel[...], bias), dtype=self.dtype)
         return programs.bilinear(left, right, kernel, bias, self.precision)

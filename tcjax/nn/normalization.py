@@ -1,10 +1,12 @@
-"""`nnx.LayerNorm`, `RMSNorm`, `GroupNorm` and `BatchNorm` as comprehensions."""
+"""`nnx.LayerNorm`, `RMSNorm`, `GroupNorm`, `InstanceNorm` and `BatchNorm` as comprehensions."""
 
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from flax import nnx
 from flax.nnx.nn import dtypes
+from flax.typing import Array
 
 from ..layers import programs
 
@@ -12,20 +14,17 @@ from ..layers import programs
 class LayerNorm(nnx.LayerNorm):
     """`nnx.LayerNorm`: each position without its mean, divided by its deviation."""
 
-    def __call__(self, x: jax.Array, *, mask: jax.Array | None = None) -> jax.Array:
-        if self.axis_name is not None:
+    def __call__(self, x: Array, *, mask: Array | None = None) -> jax.Array:
+        if _is_flax_asked(self, x):
             return super().__call__(x, mask=mask)
-        x, scale, bias = self.promote_dtype((x, _value(self.scale), _value(self.bias)), dtype=self.dtype)
-        axes = programs.axes_of(self.reduction_axes, x.ndim)
-        mean, variance = programs.moments(x, axes, fast=self.use_fast_variance, mask=mask, dtype=self.dtype)
-        return _normalized(self, x, mean, variance, scale, bias, axes, self.feature_axes)
+        return _by_position(self, x, mask, programs.axes_of(self.reduction_axes, x.ndim))
 
 
 class RMSNorm(nnx.RMSNorm):
     """`nnx.RMSNorm`: each position divided by the root of its mean square."""
 
-    def __call__(self, x: jax.Array, mask: jax.Array | None = None) -> jax.Array:
-        if self.axis_name is not None:
+    def __call__(self, x: Array, mask: Array | None = None) -> jax.Array:
+        if _is_flax_asked(self, x):
             return super().__call__(x, mask=mask)
         x, scale = self.promote_dtype((x, _value(self.scale)), dtype=self.dtype)
         axes = programs.axes_of(self.reduction_axes, x.ndim)
@@ -36,8 +35,8 @@ class RMSNorm(nnx.RMSNorm):
 class GroupNorm(nnx.GroupNorm):
     """`nnx.GroupNorm`: groups of features are normalised together, over all axes but the first."""
 
-    def __call__(self, x: jax.Array, *, mask: jax.Array | None = None) -> jax.Array:
-        if self.axis_name is not None or self.reduction_axes is not None or mask is not None:
+    def __call__(self, x: Array, *, mask: Array | None = None) -> jax.Array:
+        if _is_flax_asked(self, x) or self.reduction_axes is not None or mask is not None:
             return super().__call__(x, mask=mask)
         x, scale, bias = self.promote_dtype((x, _value(self.scale), _value(self.bias)), dtype=self.dtype)
         y = programs.group_normalized(
@@ -52,15 +51,23 @@ class GroupNorm(nnx.GroupNorm):
         return _typed(self, y, x, scale, bias)
 
 
+class InstanceNorm(nnx.InstanceNorm):
+    """`nnx.InstanceNorm`: each feature of each example is normalised by itself, over all other axes."""
+
+    def __call__(self, x: Array, *, mask: Array | None = None) -> jax.Array:
+        features = programs.axes_of(self.feature_axes, x.ndim)
+        if _is_flax_asked(self, x) or 0 in features:
+            return super().__call__(x, mask=mask)
+        return _by_position(self, x, mask, tuple(axis for axis in range(1, x.ndim) if axis not in features))
+
+
 class BatchNorm(nnx.BatchNorm):
     """`nnx.BatchNorm`: features are normalised over the batch, and by running averages when it is used."""
 
-    def __call__(
-        self, x: jax.Array, use_running_average: bool | None = None, *, mask: jax.Array | None = None
-    ) -> jax.Array:
+    def __call__(self, x: Array, use_running_average: bool | None = None, *, mask: Array | None = None) -> jax.Array:
         if use_running_average is None:
             use_running_average = self.use_running_average
-        if self.axis_name is not None or use_running_average is None:
+        if _is_flax_asked(self, x) or use_running_average is None:
             return super().__call__(x, use_running_average, mask=mask)
         given = (x, self.mean[...], self.var[...], _value(self.scale), _value(self.bias))
         x, mean, variance, scale, bias = self.promote_dtype(given, dtype=self.dtype)
@@ -72,6 +79,17 @@ class BatchNorm(nnx.BatchNorm):
             for average, batch in ((self.mean, mean), (self.var, variance)):
                 average[...] = jax.lax.stop_gradient(programs.running(average[...], batch, self.momentum))
         return _normalized(self, x, mean, variance, scale, bias, axes, features)
+
+
+def _is_flax_asked(layer: Any, x: jax.Array) -> bool:
+    """Whether moments are joined across devices, or are those of complex numbers."""
+    return layer.axis_name is not None or jnp.iscomplexobj(x) or jnp.issubdtype(layer.param_dtype, jnp.complexfloating)
+
+
+def _by_position(layer: Any, x: jax.Array, mask: jax.Array | None, axes: tuple[int, ...]) -> jax.Array:
+    x, scale, bias = layer.promote_dtype((x, _value(layer.scale), _value(layer.bias)), dtype=layer.dtype)
+    mean, variance = programs.moments(x, axes, fast=layer.use_fast_variance, mask=mask, dtype=layer.dtype)
+    return _normalized(layer, x, mean, variance, scale, bias, axes, layer.feature_axes)
 
 
 def _normalized(

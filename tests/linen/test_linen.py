@@ -34,6 +34,7 @@ def normal(*shape: int) -> Array:
         ("GroupNorm", {"num_groups": 3}, normal(4, 5, 2, 6)),
         ("GroupNorm", {"num_groups": None, "group_size": 2, "use_bias": False}, normal(3, 6)),
         ("GroupNorm", {"num_groups": 2, "reduction_axes": (0, -1), "use_fast_variance": False}, normal(3, 5, 6)),
+        ("InstanceNorm", {"feature_axes": (1, -1)}, normal(3, 4, 5, 2)),
         ("Embed", {"num_embeddings": 5, "features": 8}, jnp.array([[1, 4], [0, -1]])),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -152,6 +153,28 @@ def test_attention_with_a_mask_and_a_cache() -> None:
         y, changed = decoder.apply({**variables, "cache": cache}, now, mutable=["cache"])
         cache = changed["cache"]
         np.testing.assert_allclose(y, whole[:, step : step + 1], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"force_fp32_for_softmax": True, "dtype": jnp.bfloat16},
+        {
+            "qk_attn_weights_einsum_cls": lambda: lambda subscripts, *a: 3 * jnp.einsum(subscripts, *a),
+            "attn_weights_value_einsum_cls": lambda: lambda subscripts, *a: 2 * jnp.einsum(subscripts, *a),
+        },
+        {"qkv_dot_general": lambda *given, **_: 2 * jax.lax.dot_general(*given[:3])},
+    ],
+    ids=lambda options: next(iter(options)),
+)
+def test_attention_does_not_pass_over_an_option(options: dict) -> None:
+    x = normal(2, 3, 8)
+    own, flax = (room.MultiHeadDotProductAttention(2, **options) for room in (ours, nn))
+    variables = flax.init(jax.random.key(0), x)
+
+    found, expected = own.apply(variables, x), flax.apply(variables, x)
+
+    np.testing.assert_allclose(np.float32(found), np.float32(expected), atol=0.02 if "dtype" in options else 1e-5)
 
 
 def test_a_comprehension_learns_its_parameters_shapes_from_the_input() -> None:

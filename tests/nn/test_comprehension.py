@@ -140,6 +140,7 @@ def test_an_output_that_accumulates_is_kept_and_continued() -> None:
     y = layer(x)
     _, slope = step(layer, x)
     kept = np.asarray(layer.average[...])
+    nnx.view(layer, update_state=False)(x)
     layer.update_state = False
     layer(x)
 
@@ -270,6 +271,7 @@ def test_flax_einsum_takes_ours() -> None:
         ({"params": {"w": lecun}, "sizes": {"Q": 3}}, "TC0404", "neither a size nor an index called `Q`"),
         ({"params": {"w": lecun}, "sizes": {"O": -1}}, "TC0404", "neither a size nor the shape"),
         ({"params": {"w": lecun}, "precision": 3}, "TC0308", "precision=3"),
+        ({"params": {"w": lecun}, "sizes": {"I": 6, "O": 4}, "sharding": {"q": "model"}}, "TC0308", "no index `q`"),
         ({"params": {"w": lecun}, "program": "y(b,o) +=! x(b,i) * w(i,o"}, "TC0101", ""),
         ({"params": {"train": lecun}, "program": "y(b,o) +=! x(b,i) * train(i,o)"}, "TC0308", "attribute `train`"),
     ],

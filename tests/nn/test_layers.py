@@ -9,6 +9,7 @@ import pytest
 from flax import nnx
 
 import tcjax.nn as ours
+from tcjax import CompileError
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
@@ -70,6 +71,14 @@ def test_embed_counts_negative_ids_from_the_end() -> None:
     check("Embed", {"num_embeddings": 10, "features": 4}, jnp.array([[1, 2, -1], [9, -10, 3]]))
 
 
+def test_ids_that_32_bits_do_not_hold_are_outside_of_the_table() -> None:
+    ids = jnp.array([2**32 - 1, 2], jnp.uint32)
+
+    found, expected = (room.Embed(5, 3, rngs=nnx.Rngs(0))(ids) for room in (ours, nnx))
+
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_embed_outside_of_the_table_is_nan_and_attends() -> None:
     layer, flax = (room.Embed(5, 3, rngs=nnx.Rngs(0)) for room in (ours, nnx))
 
@@ -119,6 +128,26 @@ def test_layer_norm_in_sixteen_bits_computes_its_moments_in_32() -> None:
 def test_rms_norm_and_group_norm() -> None:
     check("RMSNorm", {"num_features": 6}, normal(3, 5, 6))
     check("GroupNorm", {"num_features": 6, "num_groups": 3}, normal(3, 5, 4, 6))
+
+
+@pytest.mark.parametrize("options", [{}, {"num_features": 20, "feature_axes": (1, -1), "use_bias": False}], ids=str)
+def test_instance_norm(options: dict[str, Any]) -> None:
+    check("InstanceNorm", {"num_features": 4, **options}, normal(3, 5, 6, 4))
+
+
+def test_features_along_several_axes_have_one_axis_of_parameters() -> None:
+    axes = {"num_features": 20, "feature_axes": (-1, 1), "reduction_axes": (1, 2)}
+    check("LayerNorm", {**axes, "scale_init": nnx.initializers.normal(1.0)}, normal(3, 5, 4))
+
+
+@pytest.mark.parametrize("name", ["LayerNorm", "RMSNorm", "GroupNorm", "InstanceNorm"])
+def test_complex_numbers_are_normalised_by_their_absolute_values(name: str) -> None:
+    x = normal(3, 2, 6) + 1j * normal(3, 2, 6)
+    options = {"num_features": 6, **({"num_groups": 2} if name == "GroupNorm" else {})}
+
+    found, expected = (getattr(room, name)(**options, rngs=nnx.Rngs(0))(x) for room in (ours, nnx))
+
+    np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("use_running_average", [False, True])
@@ -174,6 +203,17 @@ def test_attention_decodes_with_a_cache_as_flax_does() -> None:
         np.testing.assert_allclose(found, expected, atol=1e-5)
 
     np.testing.assert_allclose(layers[0].cached_key[...], layers[1].cached_key[...], atol=1e-6)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.int32])
+def test_means_of_windows_have_the_type_of_flax(dtype: Any, inside: bool) -> None:
+    x = jnp.arange(24).reshape(2, 4, 3, 1).astype(dtype)
+
+    found, expected = (room.avg_pool(x, (2, 2), count_include_pad=inside) for room in (ours, nnx))
+
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(np.float32(found), np.float32(expected))
 
 
 @pytest.mark.parametrize("padding", ["VALID", "SAME", ((1, 2), (0, 1))], ids=str)
@@ -248,3 +288,63 @@ def test_sparse_experts_multiply_less() -> None:
 
     assert flops(True) < 0.4 * flops(False)
     assert flops(None) == flops(True)
+
+
+def test_a_precision_of_each_side_is_left_to_flax() -> None:
+    sides = (jax.lax.Precision.HIGHEST, jax.lax.Precision.DEFAULT)
+
+    layers = [room.Linear(6, 4, precision=sides, rngs=nnx.Rngs(0)) for room in (ours, nnx)]
+
+    np.testing.assert_array_equal(*(layer(normal(3, 6)) for layer in layers))
+
+
+MISFITS: dict[str, tuple[Any, str]] = {
+    "linear": (lambda: ours.Linear(8, 4, rngs=nnx.Rngs(0))(normal(3, 7)), "TC0601"),
+    "a number": (lambda: ours.Linear(8, 4, rngs=nnx.Rngs(0))(normal()), "TC0502"),
+    "linear over other axes": (
+        lambda: ours.LinearGeneral((3, 5), 4, axis=(1, 2), rngs=nnx.Rngs(0))(normal(2, 5, 3)),
+        "TC0601",
+    ),
+    "an axis that is not there": (
+        lambda: ours.LinearGeneral(3, 4, axis=2, rngs=nnx.Rngs(0))(normal(3, 3)),
+        "TC0502",
+    ),
+    "bilinear": (lambda: ours.Bilinear(3, 4, 5, rngs=nnx.Rngs(0))(normal(2, 3), normal(3, 4)), "TC0601"),
+    "conv": (lambda: ours.Conv(8, 4, 3, rngs=nnx.Rngs(0))(normal(2, 5, 7)), "TC0601"),
+    "conv in groups": (
+        lambda: ours.Conv(8, 4, 3, feature_group_count=2, rngs=nnx.Rngs(0))(normal(2, 5, 6)),
+        "TC0601",
+    ),
+    "conv without an axis": (lambda: ours.Conv(8, 4, (3, 3), rngs=nnx.Rngs(0))(normal(5, 8)), "TC0502"),
+    "layer norm": (lambda: ours.LayerNorm(8, rngs=nnx.Rngs(0))(normal(3, 7)), "TC0601"),
+    "group norm": (lambda: ours.GroupNorm(8, 2, rngs=nnx.Rngs(0))(normal(3, 6)), "TC0601"),
+    "batch norm": (lambda: ours.BatchNorm(8, rngs=nnx.Rngs(0))(normal(3, 7)), "TC0601"),
+    "embed": (lambda: ours.Embed(8, 4, rngs=nnx.Rngs(0)).attend(normal(3, 5)), "TC0601"),
+    "experts": (lambda: ours.MixtureOfExperts(3, 4, 5, rngs=nnx.Rngs(0))(normal(2, 3)), "TC0601"),
+    "attention": (
+        lambda: ours.dot_product_attention(normal(5, 4, 3), normal(6, 4, 3), normal(7, 4, 3)),
+        "TC0601",
+    ),
+    "heads": (
+        lambda: ours.dot_product_attention(normal(5, 4, 3), normal(6, 3, 3), normal(6, 3, 3)),
+        "TC0601",
+    ),
+    "a mask": (
+        lambda: ours.dot_product_attention(normal(5, 4, 3), *[normal(6, 4, 3)] * 2, mask=mask(5, 7)),
+        "TC0601",
+    ),
+    "dropout": (
+        lambda: ours.dot_product_attention(*[normal(5, 4, 3)] * 3, dropout_rate=1.5),
+        "TC0308",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISFITS)
+def test_an_input_that_does_not_fit_the_parameters_is_an_error(name: str) -> None:
+    call, code = MISFITS[name]
+
+    with pytest.raises(CompileError) as caught:
+        call()
+
+    assert caught.value.code == code

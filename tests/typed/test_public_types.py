@@ -2,12 +2,14 @@
 
 # pyright: reportUnnecessaryTypeIgnoreComment=true
 
-from typing import Any, assert_type
+from typing import Any, assert_type, no_type_check
 
 import jax
 import numpy as np
+from flax import nnx
 
 import tcjax
+import tcjax.nn as tnn
 
 ARRAY = np.ones((2, 3), np.float32)
 
@@ -29,6 +31,29 @@ def test_a_text_and_a_function_are_kernels() -> None:
     assert_type(plain, tcjax.Kernel)
     assert_type(limited, tcjax.Kernel)
     assert all(isinstance(k, tcjax.Kernel) for k in (from_text, with_options, plain, limited))
+
+
+def test_index_notation_in_python_is_passed_over_and_makes_a_kernel() -> None:
+    @no_type_check
+    @tcjax.kernel
+    def rows(A: "float(N,M)"):
+        B[i] += A[i, j]
+        return B
+
+    assert_type(rows, tcjax.Kernel)
+    assert rows(ARRAY).tolist() == [3.0, 3.0]
+
+
+def test_a_parameter_of_a_layer_is_an_attribute_and_inputs_may_be_of_numpy() -> None:
+    rngs = nnx.Rngs(0)
+    layer = tnn.Comprehension(
+        "y(b,o) +=! x(b,i) * w(i,o)", params={"w": nnx.initializers.ones}, sizes={"i": 3, "o": 2}, rngs=rngs
+    )
+
+    assert_type(layer.w, Any)
+    assert_type(tnn.Linear(3, 4, rngs=rngs)(ARRAY), jax.Array)
+    assert_type(tnn.LayerNorm(3, rngs=rngs)(ARRAY), jax.Array)
+    assert layer.w.shape == (3, 2)
 
 
 def test_a_kernel_answers_in_types() -> None:

@@ -6,9 +6,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from ...diagnostics import Code, CompileError
 from ...runtime.kernel import Kernel
 from ..precision import at_precision
-from .notation import at, definition, names
+from .notation import at, check_lengths, definition, names
 
 # How an operand of the weights ``(.., heads, queries, keys)`` is laid out: whether each of its axes is one long.
 Broadcast = tuple[bool, ...]
@@ -31,12 +32,11 @@ def attention(
     `mask` is true where a key counts, `kept` multiplies the weights; axes of length 1 are repeated. With fewer heads of
     keys than of queries, consecutive heads share one. Where no key counts, all count alike.
     """
-    lead, heads, shared = query.ndim - 3, query.shape[-2], key.shape[-2]
-    if heads % shared:
-        raise ValueError(f"{heads} heads of queries cannot share {shared} heads of keys in equal groups.")
+    lead, heads, shared = _checked(query, key, value)
     query = query.reshape(*query.shape[:-2], shared, heads // shared, query.shape[-1])
     extra = {"bias": bias, "mask": None if mask is None else mask.astype(bool), "kept": kept}
-    given = {name: _grouped(array, lead, shared) for name, array in extra.items() if array is not None}
+    whole = (*query.shape[:-4], heads, query.shape[-4], key.shape[-3])
+    given = {name: _grouped(name, array, whole, shared) for name, array in extra.items() if array is not None}
     patterns = tuple((name, tuple(extent == 1 for extent in array.shape)) for name, array in given.items())
     wide = str(jnp.promote_types(query.dtype, jnp.float32))
     lowest = 0.7 * float(jnp.finfo(wide).min)
@@ -54,6 +54,8 @@ def dropout(
 
     With `broadcast` it is the same for every head and every example, as Flax draws it.
     """
+    if not 0.0 <= rate < 1.0:
+        raise CompileError(Code.BAD_OPTION, f"dropout_rate={rate!r} is not an option", help="a rate is in [0, 1)")
     if rate == 0.0 or deterministic:
         return None
     if rng is None:
@@ -63,9 +65,30 @@ def dropout(
     return keep.astype(query.dtype) / jnp.asarray(1.0 - rate, query.dtype)
 
 
-def _grouped(array: jax.Array, lead: int, shared: int) -> jax.Array:
-    """``(.., heads, queries, keys)`` with two axes for heads, and all leading axes."""
-    array = array.reshape((1,) * (lead + 3 - array.ndim) + array.shape)
+def _checked(query: jax.Array, key: jax.Array, value: jax.Array) -> tuple[int, int, int]:
+    """How many leading axes there are, heads of queries, and heads of keys. Raises `CompileError` for other shapes."""
+    batch = names("a", max(query.ndim - 3, 0))
+    axes = {"query": [*batch, "q", "h", "d"], "key": [*batch, "k", "s", "d"], "value": [*batch, "k", "s", "e"]}
+    check_lengths(query=(query, axes["query"]), key=(key, axes["key"]), value=(value, axes["value"]))
+    heads, shared = query.shape[-2], key.shape[-2]
+    if shared == 0 or heads % shared:
+        raise CompileError(
+            Code.SIZE_MISMATCH,
+            f"{heads} heads of queries cannot share {shared} heads of keys in equal groups",
+            help="the number of heads of queries is a multiple of that of keys",
+        )
+    return len(batch), heads, shared
+
+
+def _grouped(name: str, array: jax.Array, whole: tuple[int, ...], shared: int) -> jax.Array:
+    """``(.., heads, queries, keys)``, repeated or `whole`, with two axes for heads, and all leading axes."""
+    array = array.reshape((1,) * (len(whole) - array.ndim) + array.shape)
+    if array.ndim > len(whole) or any(n not in (1, full) for n, full in zip(array.shape, whole, strict=True)):
+        raise CompileError(
+            Code.SIZE_MISMATCH,
+            f"`{name}` has the shape {array.shape}, and the weights of attention {whole}",
+            help="an axis is as long as that of the weights (.., heads, queries, keys), or 1",
+        )
     heads = array.shape[-3]
     split = (1, 1) if heads == 1 else (shared, heads // shared)
     return array.reshape(*array.shape[:-3], *split, *array.shape[-2:])
@@ -111,17 +134,3 @@ def attention_program(
         # Where no key counts, the norm is too large for the logarithm of their number to show in it.
         statements.append(f"{y} = {y} / {dtype}(sum[k](exp({score} - {norm})))")
     return definition("attention", ("Q", "K", "V", *reads), ("y",), statements)
-
-
-def appended(cache: jax.Array, new: jax.Array, position: jax.Array) -> jax.Array:
-    """A cache ``(.., length, heads, D)`` with the one new entry ``(.., 1, heads, D)`` at a position."""
-    return append_program(cache.ndim - 3)(cache, new.astype(cache.dtype), position)
-
-
-@lru_cache(maxsize=16)
-def append_program(lead: int) -> Kernel:
-    """A cache behind so many leading axes, with a new entry."""
-    batch = names("a", lead)
-    old, one = at("cache", *batch, "k", "h", "d"), at("fresh", *batch, "0", "h", "d")
-    statement = f"{at('y', *batch, 'k', 'h', 'd')} = k == position ? {one} : {old}"
-    return definition("append", ("cache", "fresh", "position"), ("y",), [statement])

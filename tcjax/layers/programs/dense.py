@@ -7,8 +7,8 @@ from typing import Any
 import jax
 
 from ...runtime.kernel import Kernel
-from ..precision import at_precision
-from .notation import at, definition, names
+from ..precision import at_precision, is_pair
+from .notation import at, axes_of, check_lengths, definition, names
 
 # A bilinear layer as it uses its kernel: what the initialiser sees as fan-in and fan-out.
 BILINEAR = "y(b,o) +=! left(b,i) * kernel(i,j,o) * right(b,j)"
@@ -18,7 +18,9 @@ def dense(
     inputs: jax.Array, kernel: jax.Array, bias: jax.Array | None, axes: Sequence[int] = (-1,), precision: Any = None
 ) -> jax.Array:
     """``y(.., o..) = sum over axes of inputs(..) * kernel(axes.., o..) + bias(o..)``, the kept axes first."""
-    contracted = tuple(sorted(axis % inputs.ndim for axis in axes))
+    contracted = axes_of(axes, inputs.ndim)
+    read, summed, out = _dense_axes(inputs.ndim, contracted, kernel.ndim - len(contracted))
+    check_lengths(inputs=(inputs, read), kernel=(kernel, [*summed, *out]), bias=(bias, out))
     program = dense_program(inputs.ndim, contracted, kernel.ndim - len(contracted), bias is not None)
     with at_precision(precision):
         return program(inputs, kernel) if bias is None else program(inputs, kernel, bias)
@@ -27,20 +29,27 @@ def dense(
 @lru_cache(maxsize=1024)
 def dense_program(rank: int, axes: tuple[int, ...], features: int, has_bias: bool) -> Kernel:
     """A dense layer for inputs of a rank, summed over `axes`, with so many axes of features."""
-    kept, summed, out = names("a", rank - len(axes)), names("i", len(axes)), names("o", features)
-    order = iter(kept)
-    read = [summed[axes.index(axis)] if axis in axes else next(order) for axis in range(rank)]
-    y = at("y", *kept, *out)
+    read, summed, out = _dense_axes(rank, axes, features)
+    y = at("y", *(axis for axis in read if axis not in summed), *out)
     statements = [f"{y} +=! {at('x', *read)} * {at('w', *summed, *out)}"]
     if has_bias:
         statements.append(f"{y} = {y} + {at('b', *out)}")
     return definition("dense", ("x", "w", "b")[: 3 if has_bias else 2], ("y",), statements)
 
 
+def _dense_axes(rank: int, axes: tuple[int, ...], features: int) -> tuple[list[str], list[str], list[str]]:
+    """The indices of the inputs, those that are summed over, and those of the features."""
+    kept, summed = iter(names("a", rank - len(axes))), names("i", len(axes))
+    read = [summed[axes.index(axis)] if axis in axes else next(kept) for axis in range(rank)]
+    return read, summed, names("o", features)
+
+
 def bilinear(
     left: jax.Array, right: jax.Array, kernel: jax.Array, bias: jax.Array | None, precision: Any = None
 ) -> jax.Array:
     """``y(.., o) = sum[i, j](left(.., i) * kernel(i, j, o) * right(.., j)) + bias(o)``."""
+    kept = names("a", max(left.ndim - 1, 0))
+    check_lengths(left=(left, [*kept, "i"]), right=(right, [*kept, "j"]), kernel=(kernel, "ijo"), bias=(bias, "o"))
     program = bilinear_program(left.ndim - 1, bias is not None)
     with at_precision(precision):
         return program(left, right, kernel) if bias is None else program(left, right, kernel, bias)
@@ -66,11 +75,16 @@ def dot_general(
     *,
     out_sharding: Any = None,
 ) -> jax.Array:
-    """`jax.lax.dot_general` as a comprehension, for layers that take one; a type or a sharding is left to JAX."""
-    if preferred_element_type is not None or out_sharding is not None:
+    """`jax.lax.dot_general` as a comprehension, for layers that take one.
+
+    A type, a sharding, and a precision of each side are left to JAX.
+    """
+    if preferred_element_type is not None or out_sharding is not None or is_pair(precision):
         given = {"preferred_element_type": preferred_element_type, "out_sharding": out_sharding}
         return jax.lax.dot_general(left, right, dimension_numbers, precision, **given)
     pairs = tuple(tuple(tuple(axes) for axes in part) for part in dimension_numbers)
+    x, w = _dot_axes(left.ndim, right.ndim, pairs)
+    check_lengths(inputs=(left, x), kernel=(right, w))
     with at_precision(precision):
         return dot_program(left.ndim, right.ndim, pairs)(left, right)
 
@@ -78,15 +92,20 @@ def dot_general(
 @lru_cache(maxsize=1024)
 def dot_program(left: int, right: int, pairs: tuple[tuple[tuple[int, ...], ...], ...]) -> Kernel:
     """A product of arrays of these ranks; `pairs` are contracted axes and batch axes, of both sides each."""
-    (left_summed, right_summed), (left_batch, right_batch) = pairs
-    batch, summed = names("b", len(left_batch)), names("i", len(left_summed))
-
-    def indices(rank: int, own: str, contracted: tuple[int, ...], shared: tuple[int, ...]) -> list[str]:
-        known = dict(zip((*contracted, *shared), (*summed, *batch), strict=True))
-        return [known.get(axis, f"{own}{axis}") for axis in range(rank)]
-
-    x = indices(left, "m", left_summed, left_batch)
-    w = indices(right, "n", right_summed, right_batch)
-    kept = [index for index in (*x, *w) if index not in batch and index not in summed]
+    x, w = _dot_axes(left, right, pairs)
+    batch = names("b", len(pairs[1][0]))
+    kept = [index for index in (*x, *w) if index not in batch and index[0] != "i"]
     statement = f"{at('y', *batch, *kept)} +=! {at('x', *x)} * {at('w', *w)}"
     return definition("dot_general", ("x", "w"), ("y",), [statement])
+
+
+def _dot_axes(left: int, right: int, pairs: tuple[tuple[tuple[int, ...], ...], ...]) -> tuple[list[str], list[str]]:
+    """The indices of either side: ``b0, ..`` for the batch, ``i0, ..`` for what is summed over, ``m`` and ``n``."""
+    (left_summed, right_summed), (left_batch, right_batch) = pairs
+
+    def indices(rank: int, own: str, contracted: tuple[int, ...], shared: tuple[int, ...]) -> list[str]:
+        shared_names = (*names("i", len(contracted)), *names("b", len(shared)))
+        known = dict(zip((*contracted, *shared), shared_names, strict=True))
+        return [known.get(axis, f"{own}{axis}") for axis in range(rank)]
+
+    return indices(left, "m", left_summed, left_batch), indices(right, "n", right_summed, right_batch)

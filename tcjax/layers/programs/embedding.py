@@ -8,12 +8,16 @@ import jax.numpy as jnp
 
 from ...runtime.kernel import Kernel
 from ..precision import at_precision
-from .notation import at, definition, names
+from .notation import at, check_lengths, definition, names
 
 
 def embedded(table: jax.Array, ids: jax.Array) -> jax.Array:
     """The rows of ``(count, features)`` at `ids`: from the end for negative ones, NaN outside of the table."""
-    return embedding_program(ids.ndim, bool(jnp.issubdtype(table.dtype, jnp.inexact)))(table, ids.astype(jnp.int32))
+    # What 32 bits do not hold is outside of every table.
+    limits = jnp.iinfo(jnp.int32)
+    wide = jnp.iinfo(ids.dtype).max > limits.max
+    ids = (jnp.clip(ids, max(limits.min, jnp.iinfo(ids.dtype).min), limits.max) if wide else ids).astype(jnp.int32)
+    return embedding_program(ids.ndim, bool(jnp.issubdtype(table.dtype, jnp.inexact)))(table, ids)
 
 
 @lru_cache(maxsize=64)
@@ -29,6 +33,7 @@ def embedding_program(rank: int, has_nan: bool) -> Kernel:
 
 def attended(query: jax.Array, table: jax.Array, precision: Any = None) -> jax.Array:
     """The product of each query with each row."""
+    check_lengths(query=(query, [*names("a", max(query.ndim - 1, 0)), "d"]), embedding=(table, "nd"))
     with at_precision(precision):
         return attend_program(query.ndim - 1)(query, table)
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from ...runtime.kernel import Kernel
 from ..precision import at_precision
-from .notation import compiled
+from .notation import check_lengths, compiled
 
 # The networks as they use their parameters: what the initialisers see as fan-in and fan-out of one expert.
 NETWORKS = """
@@ -44,6 +44,14 @@ def experts(
     for those that chose it; None: what is faster.
     """
     lead = x.shape[:-1]
+    check_lengths(
+        inputs=(x, [*(f"a{number}" for number in range(len(lead))), "d"]),
+        gate=(gate, "de"),
+        up=(up, "edf"),
+        up_bias=(up_bias, "ef"),
+        down=(down, "efo"),
+        down_bias=(down_bias, "eo"),
+    )
     x = x.reshape(-1, x.shape[-1])
     blocks = Blocks.of(x.shape[0] * chosen, gate.shape[1])
     with at_precision(precision):

@@ -1,22 +1,16 @@
 """Normalisation: means and variances over some axes, and inputs with both taken out."""
 
-from collections.abc import Iterable
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from ...runtime.kernel import Kernel
-from .notation import at, definition, names
+from .notation import at, axes_of, check_lengths, definition, names
 
 Axes = tuple[int, ...]
-
-
-def axes_of(axes: int | Iterable[int], rank: int) -> Axes:
-    """Axes counted from the front, in order."""
-    listed = axes if isinstance(axes, Iterable) else (axes,)
-    return tuple(sorted({axis % rank for axis in listed}))
 
 
 def moments(
@@ -69,9 +63,21 @@ def normalized(
     epsilon: float,
 ) -> jax.Array:
     """``(x - mean) / sqrt(variance + epsilon) * scale + bias``; `axes` were reduced, scale and bias have `features`."""
+    every = names("a", x.ndim)
+    kept = [name for axis, name in enumerate(every) if axis not in axes]
+    own = [every[axis] for axis in features]
+    # Flax.nnx keeps one axis for the features of several.
+    scale, bias = (
+        array if array is None else _spread(array, [x.shape[axis] for axis in features]) for array in (scale, bias)
+    )
+    check_lengths(inputs=(x, every), mean=(mean, kept), variance=(variance, kept), scale=(scale, own), bias=(bias, own))
     given = {"m": mean, "v": variance, "s": scale, "b": bias}
     present = {name: array for name, array in given.items() if array is not None}
     return normalized_program(x.ndim, axes, features, tuple(present), float(epsilon))(x, *present.values())
+
+
+def _spread(array: jax.Array, shape: list[int]) -> jax.Array:
+    return array.reshape(shape) if array.size == prod(shape) else array
 
 
 @lru_cache(maxsize=1024)
@@ -114,6 +120,8 @@ def _in_groups(array: jax.Array | None, groups: int) -> jax.Array | None:
 
 def running(average: jax.Array, batch: jax.Array, momentum: float) -> jax.Array:
     """A running average: ``momentum`` of what it was, the rest from the batch."""
+    axes = names("c", average.ndim)
+    check_lengths(average=(average, axes), inputs=(batch, axes))
     return running_program(average.ndim, float(momentum))(average, batch)
 
 

@@ -1,10 +1,16 @@
-"""Texts of programs for any number of axes."""
+"""Texts of programs for any number of axes, and arrays whose axes fit them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+import jax
+
+from ...diagnostics import Code, CompileError
 from ...runtime.entry import kernel
 from ...runtime.kernel import Kernel
+
+# What has a shape, or is not there.
+Shaped = jax.Array | jax.ShapeDtypeStruct | None
 
 
 def names(prefix: str, count: int) -> list[str]:
@@ -21,6 +27,47 @@ def where(clauses: Iterable[str]) -> str:
     """`` where a in 0:3, ...``, or nothing."""
     listed = ", ".join(clauses)
     return f" where {listed}" if listed else ""
+
+
+def axes_of(axes: int | Iterable[int], rank: int) -> tuple[int, ...]:
+    """Axes counted from the front, in order. Raises `CompileError` (TC0502) for one that an array does not have."""
+    listed = tuple(axes) if isinstance(axes, Iterable) else (axes,)
+    for axis in listed:
+        if not -rank <= axis < rank:
+            raise CompileError(
+                Code.ARGUMENT_RANK,
+                f"the layer works along axis {axis} of its input, which has {rank} dimension{'s' if rank != 1 else ''}",
+                help="pass an input with more dimensions, or make the layer with other axes",
+            )
+    return tuple(sorted({axis % rank for axis in listed}))
+
+
+def check_lengths(**arrays: tuple[Shaped, Sequence[str]]) -> None:
+    """Raises `CompileError` where an array has not as many axes as are named (TC0502), and where axes of one name have
+    different lengths (TC0601): a program alone would go as far as the shorter one does."""
+    seen: dict[str, tuple[str, int, int]] = {}
+    for name, (array, axes) in arrays.items():
+        if array is None:
+            continue
+        if array.ndim != len(axes):
+            raise CompileError(
+                Code.ARGUMENT_RANK,
+                f"`{name}` has the shape {array.shape}, and the layer takes {len(axes)} dimensions",
+                help=_shapes(arrays),
+            )
+        for number, (axis, extent) in enumerate(zip(axes, array.shape, strict=True)):
+            other, place, known = seen.setdefault(axis, (name, number, extent))
+            if extent != known:
+                raise CompileError(
+                    Code.SIZE_MISMATCH,
+                    f"`{other}` is {known} long in dimension {place}, but `{name}` {extent} in dimension {number}",
+                    help=_shapes(arrays),
+                )
+
+
+def _shapes(arrays: dict[str, tuple[Shaped, Sequence[str]]]) -> str:
+    shapes = [f"{name} {array.shape}" for name, (array, _) in arrays.items() if array is not None]
+    return f"pass an input that fits the layer's parameters; the shapes are {', '.join(shapes)}"
 
 
 @lru_cache(maxsize=4096)

@@ -11,7 +11,7 @@ from jax import lax
 
 from ...runtime.kernel import Kernel
 from ..precision import at_precision
-from .notation import at, definition, names, where
+from .notation import at, check_lengths, definition, names, where
 
 Padding = str | int | Sequence[int | tuple[int, int]]
 
@@ -89,7 +89,12 @@ def convolution(
 ) -> jax.Array:
     """Inputs ``(.., spatial.., channels)`` with a kernel ``(spatial.., channels / groups, features)``."""
     rank = kernel.ndim - 2
-    lead = inputs.ndim - rank - 1
+    lead = max(inputs.ndim - rank - 1, 0)
+    # Kernels are as long as they are: spatial axes have names of their own.
+    kept, spatial, taps = names("a", lead), names("h", rank), names("k", rank)
+    whole = jax.ShapeDtypeStruct((*kernel.shape[:-2], kernel.shape[-2] * groups, kernel.shape[-1]), kernel.dtype)
+    name = "kernel" if groups == 1 else "kernel of all groups"
+    check_lengths(inputs=(inputs, [*kept, *spatial, "c"]), **{name: (whole, [*taps, "c", "o"])}, bias=(bias, "o"))
     windows = windows_of(inputs.shape[lead:-1], kernel.shape[:rank], strides, dilations, padding)
     if groups > 1:
         inputs = inputs.reshape(*inputs.shape[:-1], groups, inputs.shape[-1] // groups)
