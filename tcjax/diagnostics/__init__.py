@@ -1,6 +1,7 @@
 """Mistakes, where they are, and how they are shown."""
 
 from . import phrases
+from .callers import ShownToCallers
 from .codes import Code, Kind
 from .errors import CompileError, CompileWarning, DataError, render, show_place, show_warning, warn
 from .pages import explanation, title
@@ -14,6 +15,7 @@ __all__ = [
     "CompileWarning",
     "DataError",
     "Kind",
+    "ShownToCallers",
     "Source",
     "Span",
     "explanation",

@@ -3,11 +3,12 @@
 import sys
 import warnings
 
+from .callers import ShownToCallers
 from .codes import Code, Kind
 from .source import NO_SOURCE, NOWHERE, Span
 
 
-class CompileError(ValueError):
+class CompileError(ShownToCallers, ValueError):
     """A mistake in a program, its arguments or its options.
 
     `kind` and `code` say which mistake, `span` where (``line, column, end``), `help` what to write instead.
@@ -40,7 +41,7 @@ def _rebuild(code: Code, message: str, span: Span, help: str) -> CompileError:
     return CompileError(code, message, span, help=help)
 
 
-class DataError(ValueError):
+class DataError(ShownToCallers, ValueError):
     """What the data of a call did to a kernel with ``checked=True``: a read or a target outside, a division by zero.
 
     `span` says where in the program; `str()` shows the line with a caret.

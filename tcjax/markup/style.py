@@ -38,39 +38,45 @@ _CHOSEN_DARK: Final = (
 )
 _CHOSEN_LIGHT: Final = ('[data-jp-theme-light="true"]', ".vscode-light", '[data-md-color-scheme="default"]')
 
+# Notebooks and sites have rules of their own for tables and code, and put names of classes before them: whoever names
+# more classes wins. (Not by `:is` or nested rules, which programs that draw SVG files do not all know.)
+_OURS: Final = ".tcjax.tcjax.tcjax"
+
 _RULES: Final = """
 .tcjax{color:var(--ink);background:var(--ground);color-scheme:light dark}
 div.tcjax{font:14px/1.5 system-ui,sans-serif;padding:.5em .9em;border-radius:6px;max-width:64em;overflow-wrap:anywhere}
-.tcjax *{box-sizing:border-box}
-.tcjax p{margin:.35em 0}
-.tcjax .title{font-weight:600;margin:.3em 0 .5em}
-.tcjax .part{border-top:1px solid var(--line);margin-top:.7em;padding-top:.5em}
-.tcjax .faint{color:var(--faint)}
-.tcjax code,.tcjax pre{font:12.5px/1.5 ui-monospace,Menlo,Consolas,monospace;color:var(--ink);background:none;border:0}
-.tcjax pre{margin:.3em 0;padding:.5em .7em;background:var(--panel);border-radius:4px;overflow-x:auto;white-space:pre}
-.tcjax math{font-size:1.15em;color:var(--ink)}
-.tcjax .formula{overflow-x:auto;padding:.35em 0;text-align:left}
-.tcjax .formula math{text-align:left}
-.tcjax .scroll{overflow-x:auto;margin:.4em 0}
-.tcjax table{border-collapse:collapse;margin:0;font-size:13px;color:var(--ink);background:none}
-.tcjax th,.tcjax td{padding:.2em .8em .2em 0;text-align:left;vertical-align:top;border:0;background:none}
-.tcjax th,.tcjax td{white-space:nowrap}
-.tcjax th{color:var(--faint);font-weight:500;border-bottom:1px solid var(--line)}
-.tcjax td.number,.tcjax th.number{text-align:right;font-variant-numeric:tabular-nums}
-.tcjax td.wide{white-space:normal;min-width:12em}
-.tcjax td.meter{min-width:4em;width:12em;vertical-align:middle}
-@media (max-width:30em){.tcjax td.meter{width:5em}}
-.tcjax .bar{height:.7em;background:var(--panel);border-radius:2px}
-.tcjax .bar div{height:100%;min-width:1px;background:var(--c0);border-radius:2px}
-.tcjax summary{cursor:pointer;color:var(--faint)}
-.tcjax .pictures{display:flex;flex-wrap:wrap;gap:1em;align-items:flex-start}
-.tcjax figure{margin:.4em 0;max-width:100%}
-.tcjax figcaption{font-size:13px;color:var(--faint);margin-bottom:.2em}
-div.tcjax svg,svg.tcjax{max-width:100%;height:auto;display:block}
-.tcjax text{font:12px system-ui,sans-serif;fill:var(--ink)}
-.tcjax text.faint{fill:var(--faint)}
-.tcjax .frame{fill:var(--panel);stroke:var(--line)}
-.tcjax .rule{stroke:var(--line);fill:none}
+& *{box-sizing:border-box}
+& p{margin:.35em 0}
+& .title{font-weight:600;margin:.3em 0 .5em}
+& .part{border-top:1px solid var(--line);margin-top:.7em;padding-top:.5em}
+& .faint{color:var(--faint)}
+& code,& pre{font:12.5px/1.5 ui-monospace,Menlo,Consolas,monospace;color:var(--ink);background:none;border:0;padding:0}
+& code{white-space:inherit}
+& pre{margin:.3em 0;padding:.5em .7em;background:var(--panel);border-radius:4px;overflow-x:auto;white-space:pre}
+& math{font-size:1.15em;color:var(--ink)}
+& .formula{overflow-x:auto;padding:.35em 0;text-align:left}
+& .formula math{text-align:left}
+& .scroll{overflow-x:auto;margin:.4em 0}
+& table{table-layout:auto;border-collapse:collapse;margin:0;font-size:13px;color:var(--ink);background:none}
+& th,& td{padding:.2em .8em .2em 0;text-align:left;vertical-align:top;border:0;background:none}
+& th,& td{white-space:nowrap;max-width:none}
+& thead,& tbody tr,& tbody tr:hover{background:none}
+& th{color:var(--faint);font-weight:500;border-bottom:1px solid var(--line)}
+& td.number,& th.number{text-align:right;font-variant-numeric:tabular-nums}
+& td.wide{white-space:normal;min-width:12em}
+& td.meter{min-width:4em;width:12em;vertical-align:middle}
+@media (max-width:30em){& td.meter{width:5em}}
+& .bar{height:.7em;background:var(--panel);border-radius:2px}
+& .bar div{height:100%;min-width:1px;background:var(--c0);border-radius:2px}
+& summary{cursor:pointer;color:var(--faint);white-space:pre-wrap}
+& .pictures{display:flex;flex-wrap:wrap;gap:1em;align-items:flex-start}
+& figure{margin:.4em 0;max-width:100%}
+& figcaption{font-size:13px;color:var(--faint);margin-bottom:.2em}
+div& svg,svg.tcjax{max-width:100%;height:auto;display:block}
+& text{font:12px system-ui,sans-serif;fill:var(--ink)}
+& text.faint{fill:var(--faint)}
+& .frame{fill:var(--panel);stroke:var(--line)}
+& .rule{stroke:var(--line);fill:none}
 """
 
 
@@ -88,7 +94,7 @@ STYLE: Final = "".join(
         f"@media (prefers-color-scheme:dark){{.tcjax{{{_variables(DARK)}}}}}",
         _scheme(_CHOSEN_DARK, DARK),
         _scheme(_CHOSEN_LIGHT, LIGHT),
-        _RULES.replace("\n", ""),
+        _RULES.replace("\n", "").replace("&", _OURS),
         "".join(
             f".tcjax .c{n}{{fill:var(--c{n})}}.tcjax .s{n}{{stroke:var(--c{n});fill:none}}" for n in range(COLOURS)
         ),

@@ -13,8 +13,8 @@ _WIDTH: Final = 280.0
 _HEIGHT: Final = 190.0
 _LEFT: Final = 52.0
 _TOP: Final = 8.0
-# Lines of so many operations for a byte, as powers of ten.
-_INTENSITIES: Final = (0, 1, 2)
+# More lines of equal intensity, one for each power of ten, would stand in each other's way.
+_MOST_LINES: Final = 6
 _UNITS: Final = {0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
 
 
@@ -42,7 +42,7 @@ class _Scale:
 
 
 def work_svg(works: Sequence[Work]) -> Element:
-    """A dot for each work on two scales of powers of ten, with lines of 1, 10 and 100 operations for a byte."""
+    """A dot for each work on two scales of powers of ten, with lines of 1, 10, 100... operations for a byte."""
     shown = [(number, work) for number, work in enumerate(works) if work.flops > 0 and work.bytes > 0]
     scale = _Scale(*_decades([work.bytes for _, work in shown]), *_decades([work.flops for _, work in shown]))
     label = "operations against bytes moved"
@@ -61,15 +61,14 @@ def work_svg(works: Sequence[Work]) -> Element:
 def _lines(scale: _Scale) -> list[Element]:
     """The lines of equal intensity, as far as they lie in the frame."""
     shapes: list[Element] = []
-    for intensity in _INTENSITIES:
+    seen = range(scale.y0 - scale.x1 + 1, scale.y1 - scale.x0)
+    for intensity in seen[:: -(-len(seen) // _MOST_LINES)]:
         first, last = max(scale.x0, scale.y0 - intensity), min(scale.x1, scale.y1 - intensity)
-        if first >= last:
-            continue
         (x1, y1), (x2, y2) = scale.place(first, first + intensity), scale.place(last, last + intensity)
         ends = {"x1": x1, "y1": y1, "x2": x2, "y2": y2}
         shapes.append(element("line", **ends, class_="rule", stroke=LIGHT["line"], stroke_dasharray="4 3"))
         dx, anchor = (-4, "end") if last == scale.x1 else (4, "start")
-        name = f"{10**intensity} / B"
+        name = f"{_power(intensity) if intensity >= 0 else f'{10.0**intensity:g}'} / B"
         shapes.append(element("text", name, x=x2 + dx, y=y2 + 12, text_anchor=anchor, class_="faint"))
     return shapes
 

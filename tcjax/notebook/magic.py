@@ -1,10 +1,12 @@
 """``%%tc``: a cell that holds programs in TC or SaC instead of Python."""
 
+from IPython.core.formatters import DisplayFormatter
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from IPython.display import display
 
+from .. import ir, planning
 from ..diagnostics import CompileError
 from ..runtime.entry import library
 from ..runtime.options import DIALECTS, check_options
@@ -50,5 +52,10 @@ class Programs(Magics):
 
 
 def register(shell: InteractiveShell) -> None:
-    """Adds the magic to a shell."""
+    """Adds the magic to a shell, and shows plans and typed programs as `print` does."""
     shell.register_magics(Programs)
+    formatter = shell.display_formatter
+    assert isinstance(formatter, DisplayFormatter), "a shell displays"
+    plain = formatter.formatters["text/plain"]
+    for printed in (ir.Function, planning.Plan):
+        plain.for_type(printed, lambda value, page, cycle: page.text(str(value)))

@@ -64,3 +64,12 @@ def test_every_colour_has_both_schemes_and_hosts_choose_between_them() -> None:
     assert LIGHT.keys() == DARK.keys()
     assert "@media (prefers-color-scheme:dark)" in STYLE
     assert '[data-jp-theme-light="true"] .tcjax' in STYLE
+
+
+def test_a_notebook_s_own_rules_for_tables_and_code_give_way() -> None:
+    # JupyterLab's and Material's rules name up to two classes: `.jp-RenderedHTMLCommon tbody tr:nth-child(odd)`.
+    rules = [
+        rule for rule in re.findall(r"[^{}]+(?={)", STYLE) if re.search(r" (pre|code|table|th|td|tr|tbody)\b", rule)
+    ]
+
+    assert rules and all(part.count(".tcjax") == 3 for rule in rules for part in rule.split(","))

@@ -55,6 +55,16 @@ def test_positions_rise_with_operations_and_go_right_with_bytes() -> None:
     assert a.get("cy") == c.get("cy") and float(c.get("cx", 0)) > float(a.get("cx", 0))
 
 
+@pytest.mark.parametrize(
+    ("flops", "bytes", "lines"),
+    [(9_600_000_000, 560_000, ["1 k / B", "10 k / B", "100 k / B"]), (10, 1000, ["0.001 / B", "0.01 / B", "0.1 / B"])],
+)
+def test_lines_of_equal_intensity_stand_around_what_is_shown(flops: int, bytes: int, lines: list[str]) -> None:
+    texts = [text.text for text in shapes(str(work_svg([Work("p", flops, bytes)])), "text")]
+
+    assert [text for text in texts if text and text.endswith("/ B")] == lines
+
+
 def test_a_plane_in_characters_marks_its_layers() -> None:
     plane = Plane("y", Axis("i", 0, 6), Axis("k", 0, 6), (TRIANGLE,))
 

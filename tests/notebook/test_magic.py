@@ -1,5 +1,6 @@
 """``%%tc`` in a shell of IPython: kernels appear by name, mistakes without frames."""
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -64,6 +65,39 @@ def test_a_mistake_is_shown_with_its_line_of_the_cell_and_without_frames(shell: 
     assert isinstance(done.error_in_exec, tcjax.CompileError)
     assert "--> cell:3:" in said and "^" in said and "help:" in said
     assert "Traceback" not in said and ".py" not in said
+
+
+@pytest.mark.parametrize("what", ["mm.ir()", "mm.plan(np.ones((2, 3)), np.ones((3, 4)))"])
+def test_a_plan_and_a_typed_program_are_shown_as_they_are_printed(shell: InteractiveShell, what: str) -> None:
+    with capture_output():
+        shell.run_cell(f"%%tc\n{MM}")
+        shell.run_cell("import numpy as np")
+
+    with capture_output() as shown:
+        shell.run_cell(what)
+    with capture_output() as printed:
+        shell.run_cell(f"print({what})")
+
+    assert shown.stdout.endswith(printed.stdout) and "mm(" in printed.stdout
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "kernel = tcjax.kernel('y(i) = x(i,j)')",
+        "mm(np.ones((2, 3)), np.ones((4, 5)))",
+        "jax.jit(jax.grad(lambda A: mm(A, np.ones((4, 5))).sum()))(np.ones((2, 3)))",
+        "tcjax.kernel('y(i) = x(I(i))', checked=True)(np.ones(3), np.array([7]))",
+    ],
+)
+def test_a_mistake_in_python_is_shown_with_the_lines_of_its_callers_alone(shell: InteractiveShell, cell: str) -> None:
+    with capture_output() as shown:
+        shell.run_cell(f"%%tc\n{MM}")
+        shell.run_cell(f"import jax, tcjax\nimport numpy as np\n{cell}\n")
+
+    said = re.sub(r"\x1b\[[\d;]*m", "", shown.stdout + shown.stderr)
+    assert f"3 {cell}" in said and "\n  |" in said
+    assert ".py" not in said and "site-packages" not in said
 
 
 def test_an_option_that_does_not_exist_is_refused_in_a_line(shell: InteractiveShell) -> None:

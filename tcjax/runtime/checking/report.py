@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ...diagnostics import ShownToCallers
 
-class CheckError(AssertionError):
+
+class CheckError(ShownToCallers, AssertionError):
     """A kernel does not compute what its definition says; `str()` has the smallest case found, as a program."""
 
 
