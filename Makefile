@@ -31,6 +31,8 @@ gallery: $(INSTALLED)  ## kernel methods on real data, each compared with scikit
 layers: $(INSTALLED)  ## Flax layers made of comprehensions: digits, a transformer, a learned equation
 	for example in examples/layers/*.py; do echo "$$example"; $(BIN)/python $$example || exit 1; done
 
+# Tests start other processes, and each would compile the sources again.
+test deep golden: export PYTHONDONTWRITEBYTECODE =
 test: lint  ## lint, then every test
 	$(BIN)/python -m pytest
 
@@ -59,7 +61,7 @@ bench: $(INSTALLED)  ## compare with the best hand-written JAX; one table of rat
 	$(BIN)/python -m bench.run
 
 golden: $(INSTALLED)  ## rewrite golden pages and the outputs in the documents from what the compiler does now
-	$(BIN)/python -m pytest tests/golden tests/docs tests/cli/test_page.py --update-golden
+	$(BIN)/python -m pytest tests/golden tests/docs tests/cli/test_page.py tests/syntax/test_tables.py --update-golden
 
 docs: $(INSTALLED)  ## the documentation as a site, in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

@@ -2,6 +2,8 @@
 
 import gc
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from zlib import crc32
 
@@ -39,42 +41,45 @@ gc.set_threshold(50_000, 20, 20)
 
 # Files with many cases that compile much or read long texts: one of so many runs every time, `make deep` runs all.
 SAMPLED = {
-    "tests/agreement/test_dropped_facts.py": 2,
-    "tests/agreement/test_nest_kinks.py": 3,
+    "tests/agreement/test_dropped_facts.py": 3,
+    "tests/agreement/test_nest_kinks.py": 4,
     "tests/agreement/test_nests.py": 2,
-    "tests/bench/test_cases.py": 2,
-    "tests/bench/test_memory.py": 2,
-    "tests/conformance/sac/test_language.py": 2,
-    "tests/conformance/sac/test_semantics.py": 3,
+    "tests/bench/test_cases.py": 3,
+    "tests/bench/test_memory.py": 3,
+    "tests/conformance/sac/test_language.py": 3,
+    "tests/conformance/sac/test_practice.py": 2,
+    "tests/conformance/sac/test_semantics.py": 4,
     "tests/conformance/test_language.py": 2,
     "tests/conformance/test_layers.py": 2,
-    "tests/examples/test_kernel_methods.py": 2,
-    "tests/linen/test_linen.py": 2,
+    "tests/conformance/test_robustness.py": 2,
+    "tests/examples/test_kernel_methods.py": 3,
+    "tests/linen/test_linen.py": 3,
     "tests/lowering/pallas": 3,
-    "tests/lowering/test_bundles.py": 2,
+    "tests/lowering/test_bundles.py": 3,
     "tests/lowering/test_convolutions.py": 2,
-    "tests/lowering/test_extrema.py": 2,
-    "tests/lowering/test_memory_contract.py": 3,
-    "tests/lowering/test_monoids.py": 4,
+    "tests/lowering/test_extrema.py": 3,
+    "tests/lowering/test_memory_contract.py": 5,
+    "tests/lowering/test_monoids.py": 5,
     "tests/lowering/test_rounds.py": 2,
     "tests/lowering/test_sieves.py": 2,
     "tests/lowering/test_softmax.py": 2,
     "tests/lowering/test_streams.py": 4,
-    "tests/lowering/test_tiles.py": 2,
+    "tests/lowering/test_tiles.py": 3,
     "tests/lowering/test_unrolled_sums.py": 2,
-    "tests/nn/test_layers.py": 2,
-    "tests/planning/test_subscripts.py": 2,
-    "tests/runtime/test_adjoint.py": 2,
+    "tests/nn/test_layers.py": 3,
+    "tests/planning/test_subscripts.py": 3,
+    "tests/runtime/test_adjoint.py": 3,
     "tests/runtime/test_check.py": 3,
     "tests/runtime/test_check_everywhere.py": 30,
     "tests/runtime/test_checked.py": 3,
     "tests/runtime/test_einsum.py": 3,
-    "tests/runtime/test_export.py": 2,
+    "tests/runtime/test_export.py": 3,
     "tests/runtime/test_memory_limit.py": 2,
     "tests/runtime/test_monoid.py": 5,
-    "tests/runtime/test_nest_transformations.py": 3,
-    "tests/runtime/test_softmax_transformations.py": 2,
+    "tests/runtime/test_nest_transformations.py": 4,
+    "tests/runtime/test_softmax_transformations.py": 3,
     "tests/runtime/test_tuning.py": 2,
+    "tests/runtime/test_tuning_store.py": 2,
     "tests/sac/test_cells.py": 2,
     "tests/sac/test_robustness.py": 2,
     "tests/sac/test_types.py": 4,
@@ -83,6 +88,17 @@ SAMPLED = {
     "tests/transforms/derivatives": 3,
     "tests/translation": 3,
 }
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """What one test has compiled, the others read from a directory: this process, its workers, and what they start."""
+    if "JAX_COMPILATION_CACHE_DIR" in os.environ:
+        return
+    directory = tempfile.mkdtemp(prefix="compiled-")
+    config.add_cleanup(lambda: shutil.rmtree(directory, ignore_errors=True))
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = directory
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+    os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -18,6 +18,7 @@ from .reductions import plan_reduce
 from .rounds import in_rounds
 from .scope import POSITIONS, RESTARTING, Origins, Scope, fill, identity
 from .stages import Compute, Store
+from .straightening import straighten
 from .values import branch, plan_value
 from .widening import widened
 
@@ -40,9 +41,6 @@ def plan_formula(
     box, and which origins may use. `preferences` are
     for loop nests.
     """
-    # Only who plans waits for what knows of views.
-    from .straightening import straighten
-
     target, given = statement.target, statement
     statement, decided = transforms.decide(_without_empty(statement, box), box)
     whole = box

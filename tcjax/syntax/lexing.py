@@ -44,7 +44,7 @@ class Lexer:
         terminals = sorted(grammar.terminals, key=lambda t: (-t.priority, -t.pattern.max_width))
         alternatives = [f"(?P<{terminal.name}>{terminal.pattern.to_regexp()})" for terminal in terminals]
         self._token = re.compile("|".join([*alternatives, "(?P<UNKNOWN>.)"]))
-        self._ignored = frozenset(grammar.ignore_tokens) - {_OPENING}
+        self._ignored = frozenset(grammar.lexer_conf.ignore) - {_OPENING}
 
     def tokens(self, source: Source) -> list[Token]:
         """The tokens of a text and ``$END``; a character that begins none is an ``UNKNOWN`` token.

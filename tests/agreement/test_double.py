@@ -11,7 +11,7 @@ from tests.strategies.programs import Case, programs
 
 from .test_random_programs import PHASES
 
-SOME = max(30, settings().max_examples // 4)
+SOME = max(20, settings().max_examples // 4)
 
 
 @settings(max_examples=SOME, phases=PHASES)

@@ -21,9 +21,9 @@ from .test_random_programs import PHASES
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
 # Derivatives of nests compile for longest: the default profile has few of them.
-SOME = max(16, settings().max_examples)
-FEW = max(8, settings().max_examples // 4)
-LEAST = max(6, settings().max_examples // 8)
+SOME = max(12, settings().max_examples)
+FEW = max(6, settings().max_examples // 4)
+LEAST = max(4, settings().max_examples // 8)
 SMOOTH = Flavour(smooth=True)
 DOUBLE = Flavour(floats=("double",), integers=("int64", "uint64", "int32"))
 

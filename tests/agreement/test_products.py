@@ -19,7 +19,7 @@ from .test_random_programs import PHASES
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
-FEW = max(30, settings().max_examples // 2)
+FEW = max(20, settings().max_examples // 2)
 LIMITS: Mapping[str, Mapping[tuple[object, str], int]] = {
     "as they are": {},
     "convolutions and pools": {

@@ -10,8 +10,8 @@ from tests.agreement import comparing
 from tests.strategies.programs import Case, Flavour, programs
 
 # Compiling takes most of the time, so that the default profile has few examples; a deep profile has more of all.
-SOME = max(70, settings().max_examples)
-FEW = max(24, settings().max_examples // 2)
+SOME = max(50, settings().max_examples)
+FEW = max(16, settings().max_examples // 2)
 # A program takes long to shrink: the default profile shows the failing one as it is, a deep profile the smallest.
 PHASES = [phase for phase in Phase if settings().max_examples > SOME or phase is not Phase.shrink]
 

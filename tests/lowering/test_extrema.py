@@ -11,6 +11,8 @@ import pytest
 import tcjax
 from tests.agreement.nesting import nesting
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 NEAREST = "def f(float(N,D) x, float(M,D) y) -> (O) { O(i) = min[j](sum[d]((x(i,d) - y(j,d)) * (x(i,d) - y(j,d)))) }"
 MASKED = (
     "def f(float(N) x, float(M) y, int32(N) g, int32(M) h) -> (O) { O(i) = max[j where g(i) == h(j)](x(i) * y(j)) }"

@@ -11,6 +11,8 @@ import tcjax
 from tcjax import planning
 from tcjax.planning import rounds
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 FAR = "def f(int32(N,L) I, float(N,D) x, float(N,L) y) -> (float(5,D) O) { O(I(i,l), d) %s }"
 DISTANCE = FAR % "+=! fabs(x(i,d) - y(i,l))"
 

@@ -135,7 +135,7 @@ def test_a_memory_limit_below_its_room_takes_rank_after_rank():
 
 
 @pytest.mark.parametrize(
-    ("reducer", "dtype"), zip(REDUCERS, ("float16", "bfloat16", "bfloat16", "float16"), strict=True)
+    ("reducer", "dtype"), [*zip(REDUCERS, ("float16", "bfloat16", "bfloat16", "float16"), strict=True)]
 )
 def test_values_of_16_bits_are_compared_as_they_are(reducer, dtype):
     x, y = (points(number, seed, 1)[:, 0] / 2 for number, seed in ((3000, 4), (2000, 5)))

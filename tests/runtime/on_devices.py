@@ -1,9 +1,12 @@
 """Nests on eight devices: ``python -m tests.runtime.on_devices`` prints one line of JSON, what failed by name.
 
+With ``--all``, every check takes every formula that it can; else two of them, not the same in every check.
+
 The tests run this in a process of its own, because XLA_FLAGS has to ask for so many CPU devices before JAX starts.
 """
 
 import json
+import sys
 import traceback
 import warnings
 from collections.abc import Callable
@@ -38,6 +41,11 @@ WEIGHTED = Formula(
 EXPONENTS = Formula(
     "O(i) = logsumexp[j](x(i) * y(j))", lambda x, y: jax.nn.logsumexp(x[:, None] * y, axis=1), ((16,), (24,))
 )
+
+
+def some(*formulas: Formula) -> tuple[Formula, ...]:
+    """The first two; all with ``--all``."""
+    return formulas if "--all" in sys.argv else formulas[:2]
 
 
 def check(function: Callable[[], None]) -> Callable[[], None]:
@@ -77,7 +85,7 @@ def explicit() -> jax.sharding.Mesh:
 
 @check
 def rows_lie_on_devices() -> None:
-    for formula in (KERNEL_SUM, NEAREST, POSITION, LEAST_SUMS, EXPONENTS):
+    for formula in some(POSITION, EXPONENTS, KERNEL_SUM, NEAREST, LEAST_SUMS):
         given = arrays(formula)
         specs = (P("x"), *(P(),) * (len(given) - 1))
         mapped = jax.shard_map(formula.fresh(), mesh=mesh(), in_specs=specs, out_specs=P("x"))
@@ -86,7 +94,7 @@ def rows_lie_on_devices() -> None:
 
 @check
 def the_gradient_of_rows_on_devices() -> None:
-    for formula in (KERNEL_SUM, NEAREST, LEAST_SUMS, EXPONENTS):
+    for formula in some(KERNEL_SUM, LEAST_SUMS, NEAREST, EXPONENTS):
         given = arrays(formula)
         specs = (P("x"), *(P(),) * (len(given) - 1))
         mapped = jax.shard_map(formula.fresh(), mesh=mesh(), in_specs=specs, out_specs=P("x"))
@@ -157,7 +165,7 @@ def a_batch_on_devices() -> None:
 
 @check
 def the_compiler_divides_the_work() -> None:
-    for formula in (KERNEL_SUM, NEAREST, POSITION, LEAST_SUMS, EXPONENTS):
+    for formula in some(LEAST_SUMS, POSITION, KERNEL_SUM, NEAREST, EXPONENTS):
         given = arrays(formula)
         for which in range(len(given)):
             where = mesh()
@@ -169,7 +177,7 @@ def the_compiler_divides_the_work() -> None:
 
 @check
 def the_type_says_where_rows_lie() -> None:
-    for formula in (KERNEL_SUM, NEAREST, POSITION, LEAST_SUMS, EXPONENTS):
+    for formula in some(KERNEL_SUM, POSITION, NEAREST, LEAST_SUMS, EXPONENTS):
         given, expected = arrays(formula), values(formula)
         with jax.set_mesh(explicit()):
             placed = [jax.device_put(a, P("x") if n == 0 else P()) for n, a in enumerate(given)]
@@ -180,7 +188,7 @@ def the_type_says_where_rows_lie() -> None:
 
 @check
 def the_type_says_where_gradients_lie() -> None:
-    for formula in (KERNEL_SUM, NEAREST, EXPONENTS):
+    for formula in some(NEAREST, EXPONENTS, KERNEL_SUM):
         given, expected = arrays(formula), slopes(formula)[0]
         with jax.set_mesh(explicit()):
             placed = [jax.device_put(a, P("x") if n == 0 else P()) for n, a in enumerate(given)]
@@ -192,7 +200,7 @@ def the_type_says_where_gradients_lie() -> None:
 
 @check
 def the_type_says_where_every_gradient_lies() -> None:
-    for formula in (KERNEL_SUM, NEAREST, EXPONENTS, WEIGHTED):
+    for formula in some(KERNEL_SUM, WEIGHTED, NEAREST, EXPONENTS):
         given = arrays(formula)
         every, expected = tuple(range(len(given))), slopes(formula)
         with jax.set_mesh(explicit()):
@@ -225,7 +233,7 @@ def every_device_runs_its_blocks_and_asks_no_other() -> None:
     # What it stores is the matter here.
     jax.config.update("jax_disable_most_optimizations", False)
     with jax.set_mesh(explicit()):
-        for formula in (KERNEL_SUM, POSITION, EXPONENTS, WEIGHTED):
+        for formula in some(POSITION, WEIGHTED, KERNEL_SUM, EXPONENTS):
             shapes = [(n, *shape[1:]) for shape in formula.shapes]
             specs = [P("x"), *(P(),) * (len(shapes) - 1)]
             given = [jax.device_put(jnp.ones(shape), spec) for shape, spec in zip(shapes, specs, strict=True)]

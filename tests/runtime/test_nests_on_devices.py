@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_on_eight_devices() -> None:
-    command = [sys.executable, "-m", "tests.runtime.on_devices"]
+    command = [sys.executable, "-m", "tests.runtime.on_devices", *(["--all"] if DEEP else [])]
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8"
     environment = {
         **os.environ,

@@ -15,6 +15,8 @@ from hypothesis import settings
 import tcjax
 from tests.runtime.sharded_cases import CASES, MM
 
+# `make deep` compares every gradient.
+DEEP = settings().max_examples > 100
 ROOT = Path(__file__).parents[2]
 
 
@@ -25,9 +27,9 @@ def found() -> dict[str, dict[str, Any]]:
         **os.environ,
         "JAX_PLATFORMS": "cpu",
         "PYTHONPATH": str(ROOT),
-        "JAX_DISABLE_MOST_OPTIMIZATIONS": str(settings().max_examples <= 100),
+        "JAX_DISABLE_MOST_OPTIMIZATIONS": str(not DEEP),
     }
-    command = [sys.executable, "-m", "tests.runtime.sharded_cases"]
+    command = [sys.executable, "-m", "tests.runtime.sharded_cases", *(["--all"] if DEEP else [])]
     ran = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=300)
     assert ran.returncode == 0, ran.stderr[-3000:]
     return json.loads(ran.stdout)

@@ -8,12 +8,13 @@ from lark import Lark, UnexpectedToken
 
 from ...diagnostics import Code, CompileError, Source, Span
 from ..lexing import Lexer, Token
+from ..tables import parser_of
 from . import tree
 from .builder import Builder
 from .context import name_by_context
 from .mistakes import mistake
 
-GRAMMAR_TEXT: Final = Path(__file__).with_name("grammar.lark").read_text(encoding="utf-8")
+GRAMMAR: Final = Path(__file__).with_name("grammar.lark")
 
 
 def read(text: str, name: str = "<text>", first_line: int = 1) -> tree.Program:
@@ -53,6 +54,6 @@ def tokens_of(source: Source) -> list[Token]:
 
 @cache
 def _tables() -> tuple[Lark, Lexer]:
-    """The tables of the grammar, made for the first text: to tell that a text is TC needs none."""
-    grammar = Lark(GRAMMAR_TEXT, parser="lalr", lexer="basic", keep_all_tokens=True, transformer=Builder())
-    return grammar, Lexer(grammar)
+    """The tables of the grammar, read for the first text: to tell that a text is TC needs none."""
+    parser = parser_of(GRAMMAR, Builder())
+    return parser, Lexer(parser)

@@ -3,24 +3,19 @@
 from pathlib import Path
 from typing import Final
 
-from lark import Lark, UnexpectedToken
+from lark import UnexpectedToken
 
 from ...diagnostics import Code, CompileError, Source, Span
 from .. import ast
 from ..lexing import Lexer, Token
+from ..tables import parser_of
 from .builder import Builder
 from .mistakes import mistake
 from .words import demote_words, split
 
-GRAMMAR_TEXT: Final = Path(__file__).with_name("grammar.lark").read_text(encoding="utf-8")
-_GRAMMAR: Final = Lark(
-    GRAMMAR_TEXT,
-    parser="lalr",
-    lexer="basic",
-    keep_all_tokens=True,
-    transformer=Builder(),
-)
-_LEXER: Final = Lexer(_GRAMMAR)
+GRAMMAR: Final = Path(__file__).with_name("grammar.lark")
+_PARSER: Final = parser_of(GRAMMAR, Builder())
+_LEXER: Final = Lexer(_PARSER)
 
 
 def read(text: str, name: str = "<text>", first_line: int = 1) -> ast.Program:
@@ -39,7 +34,7 @@ def read(text: str, name: str = "<text>", first_line: int = 1) -> ast.Program:
             help="write a statement, `C(m, n) +=! A(m, k) * B(k, n)`, or a `def f(...) -> (...) { ... }`",
         )
 
-    parser = _GRAMMAR.parse_interactive()
+    parser = _PARSER.parse_interactive()
     program = None
     for position, token in enumerate(tokens):
         try:

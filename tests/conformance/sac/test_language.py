@@ -5,6 +5,8 @@ import pytest
 from . import language
 from .case import Case, check
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 
 @pytest.mark.parametrize("case", language.LEXIS, ids=str)
 def test_a_text_is_read(case: Case) -> None:

@@ -5,6 +5,8 @@ import pytest
 from . import practice
 from .case import Case, check
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 
 @pytest.mark.parametrize("case", practice.PRODUCTS, ids=str)
 def test_a_product(case: Case) -> None:

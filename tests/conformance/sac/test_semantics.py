@@ -5,6 +5,8 @@ import pytest
 from . import semantics
 from .case import Case, check
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 
 @pytest.mark.parametrize("case", semantics.INFERRED, ids=str)
 def test_selections_say_how_far_an_index_runs(case: Case) -> None:

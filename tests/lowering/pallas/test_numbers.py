@@ -234,6 +234,7 @@ def test_a_reduction_over_nothing_is_the_identity() -> None:
     assert_same(found, np.full(19, -np.inf, "float32"))
 
 
+@pytest.mark.filterwarnings("ignore:.* of bool values adds modulo 2")
 def test_a_sum_of_booleans_is_a_parity() -> None:
     text = "def f(float(N,M) a) -> (O) { O(i) +=! a(i,j) > 0.0 }"
 
