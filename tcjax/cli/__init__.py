@@ -12,7 +12,8 @@ def main() -> NoReturn:
     signal.signal(signal.SIGINT, _interrupted)
     from .command import command
 
-    command.main()
+    # However it was started: help and errors then say what to type.
+    command.main(prog_name="tcjax")
 
 
 def _interrupted(*_: object) -> NoReturn:

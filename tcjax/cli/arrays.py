@@ -1,6 +1,7 @@
 """Arrays from files and to files: NumPy's formats, tables as CSV, pictures as PNG; numbers and lists as they are."""
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -52,8 +53,10 @@ def _file(name: str, value: str) -> Any:
 
 def _loaded(path: str) -> Any:
     try:
-        with files(path):
-            Path(path).open("rb").close()
+        with files(path), Path(path).open("rb") as file:
+            start = file.read(6)
+        if not start.startswith((b"\x93NUMPY", b"PK")):
+            raise Failure(f"{path}: is no file of NumPy's format; write one with `numpy.save`")
         return np.load(path, allow_pickle=False)
     except click.ClickException:
         raise
@@ -92,8 +95,10 @@ def _table(path: str) -> Any:
         if len(row) != len(rows[0][1]):
             raise Failure(f"{path}:{number}: {len(row)} numbers, where line {rows[0][0]} has {len(rows[0][1])}")
         table.append([_number(cell, path, number) for cell in row])
+    if not table:
+        raise Failure(f"{path}: holds no numbers")
     # One column is a vector; a vector that is written as one row keeps its axis.
-    return [row[0] for row in table] if table and len(table[0]) == 1 else table
+    return [row[0] for row in table] if len(table[0]) == 1 else table
 
 
 def _number(cell: str, path: str, line: int) -> int | float:
@@ -151,12 +156,23 @@ def _cast(name: str, array: np.ndarray, dtype: str) -> np.ndarray:
 # ---------------------------------------------------------------- results
 
 
+def make_directory(path: str) -> None:
+    """Makes the directory for results, before anything is computed for it. Raises `Failure` where that cannot be."""
+    if Path(path).exists() and not Path(path).is_dir():
+        raise Failure(f"--out {path}: this is a file; name a directory, in which each result gets a file of its own")
+    with files(path):
+        Path(path).mkdir(parents=True, exist_ok=True)
+        if not os.access(path, os.W_OK):
+            raise Failure(f"--out {path}: nothing can be written there")
+
+
 def write_arrays(results: Mapping[str, np.ndarray], directory: str, format: str) -> list[str]:
-    """Writes every result into the directory and returns the paths. Raises `Failure` for what a format cannot hold."""
+    """Writes every result into the directory, which exists, and returns the paths.
+
+    Raises `Failure` for what a format cannot hold.
+    """
     for name, array in results.items():
         _check_format(name, array, format)
-    with files(directory):
-        Path(directory).mkdir(parents=True, exist_ok=True)
     if format == "npz":
         path = str(Path(directory) / "results.npz")
         with files(path):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .. import elaboration, ranges
-from ..diagnostics import NO_SOURCE, Code, CompileError, CompileWarning, Source, Span
+from ..diagnostics import NO_SOURCE, Code, CompileError, CompileWarning, Source, Span, warn
 from ..elaboration import sac as sac_elaboration
 from ..syntax import ast, sac, tc
 from ..syntax.sac import tree
@@ -157,7 +157,8 @@ def check_definition(
         known = {size.name for tensor in function.parameters for size in tensor.shape for size in size.variables()}
         free = {str(size) for size in function.free_sizes}
         sizes = {size: value for size, value in numbers.sizes.items() if size in free or size in known}
-        ranges.bind(function, shapes, sizes)
+        for cut in ranges.bind(function, shapes, sizes).cuts:
+            warn(cut.warning, cut.span)
 
 
 def _signature(definition: ast.Definition, numbers: Numbers) -> dict[str, elaboration.Argument] | None:

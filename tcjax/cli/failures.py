@@ -41,7 +41,7 @@ def explained(action: Callable[[], object], traceback: Callable[[], bool]) -> No
         _leave(error.exit_code)
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx is not None else "tcjax"
-        _say(f"{error.format_message()} ({path} --help shows how)".replace("\n", " "))
+        _say(f"{' '.join(error.format_message().split())} ({path} --help shows how)")
         _leave(error.exit_code)
     except click.ClickException as error:
         error.show()
@@ -71,7 +71,9 @@ def explained(action: Callable[[], object], traceback: Callable[[], bool]) -> No
 
 def _leave(code: int) -> NoReturn:
     try:
-        sys.stdout.flush()
+        # None where the shell closed it.
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except OSError:
         _forget_output()
         code = BROKEN_PIPE

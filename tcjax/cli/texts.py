@@ -27,6 +27,9 @@ def read_text(path: str, notation: Notation | None = None) -> Text:
     """
     if path == "-":
         name = "<stdin>"
+        # So Python has it where the shell closed it: `tcjax check - <&-`.
+        if sys.stdin is None:
+            raise Failure("-: there is no standard input")
         with files(name):
             content = sys.stdin.buffer.read().decode("utf-8")
     else:

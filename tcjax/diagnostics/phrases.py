@@ -1,14 +1,24 @@
-"""What help tells to write, in the notation of the text that it is about: TC, or Python's subscripts."""
+"""What messages quote and help tells to write, in the notation of the text: TC, or Python's subscripts."""
 
+import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from .source import Span
 
 
 def ranged(index: Any, lo: Any, hi: Any, span: Span) -> str:
     """A range: ``where i in 0:N``, or the head of a loop."""
-    return f"`for {index} in range({lo}, {hi}):`" if span.source.is_python else f"`where {index} in {lo}:{hi}`"
+    if span.source.is_python:
+        return f"`for {index} in range({_pythonic(lo)}, {_pythonic(hi)}):`"
+    return f"`where {index} in {lo}:{hi}`"
+
+
+def limits(index: Any, lo: Any, hi: Any, span: Span) -> str:
+    """A range as it stands in a text: ``i in 0:N`` or ``i in range(0, N)``."""
+    if span.source.is_python:
+        return f"`{index} in range({_pythonic(lo)}, {_pythonic(hi)})`"
+    return f"`{index} in {lo}:{hi}`"
 
 
 def guarded(condition: str, span: Span) -> str:
@@ -36,9 +46,14 @@ def reductions(tensor: str, indices: Sequence[Any], span: Span) -> str:
     return f'`{left} += ...`, `{left}: "max=!" = ...`' if span.source.is_python else f"`{left} +=! ...`, `max=!`"
 
 
+def scalar(dtype: str) -> str:
+    """An element type as declarations write it."""
+    return {"float32": "float", "float64": "double"}.get(dtype, dtype)
+
+
 def typed(scalar: str, sizes: Sequence[str], tensor: str, span: Span) -> str:
     """The declaration of a parameter."""
-    type = f"{scalar}({','.join(sizes)})"
+    type = f"{scalar}({','.join(sizes)})" if sizes else scalar
     return f'`{tensor}: "{type}"`' if span.source.is_python else f"`{type} {tensor}`"
 
 
@@ -64,5 +79,44 @@ def recurrence(span: Span) -> str:
     return f"no statement reads its own earlier elements: a running sum is `{running}`, other steps are `jax.lax.scan`"
 
 
-def _pythonic(condition: str) -> str:
-    return condition.replace("&&", "and").replace("||", "or")
+def operator(sign: str, span: Span) -> str:
+    """An operator: ``&&`` or ``and``."""
+    return f"`{_WORDS.get(sign, sign)}`" if span.source.is_python else f"`{sign}`"
+
+
+def update(reducer: str, span: Span) -> str:
+    """The operator that begins anew: ``max=!``, as it stands in TC and in an annotation of Python."""
+    return f'`"{reducer}=!"`' if span.source.is_python else f"`{reducer}=!`"
+
+
+def condition(text: str, span: Span) -> str:
+    """A condition, without quotes."""
+    return _pythonic(text) if span.source.is_python else text
+
+
+def choice(span: Span) -> str:
+    """The operator that chooses between two values."""
+    return "`if`" if span.source.is_python else "`? :`"
+
+
+def clauses(span: Span) -> str:
+    """Where a statement's ranges and guards stand."""
+    return "the heads of `for` and `if`" if span.source.is_python else "the clauses of `where`"
+
+
+def size(tensor: str, dimension: int, span: Span) -> str:
+    """The size of a dimension: ``A.0`` or ``A.shape[0]``."""
+    return f"`{tensor}.shape[{dimension}]`" if span.source.is_python else f"`{tensor}.{dimension}`"
+
+
+def scalar_value(tensor: str, span: Span) -> str:
+    """The value of a tensor without dimensions, where its name alone would be an index."""
+    return f"`{tensor}[()]`" if span.source.is_python else f"`{tensor}()`"
+
+
+_WORDS: Final = {"&&": "and", "||": "or", "!": "not"}
+_SIZE: Final = re.compile(r"\b([A-Za-z_]\w*)\.(\d+)\b")
+
+
+def _pythonic(text: Any) -> str:
+    return _SIZE.sub(r"\1.shape[\2]", str(text)).replace("&&", "and").replace("||", "or")

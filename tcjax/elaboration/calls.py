@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from .. import ir
-from ..diagnostics import Code, CompileError, Span
+from ..diagnostics import Code, CompileError, Span, phrases
 from ..ir.builtins import BUILTINS
 from ..symbolic import Affine, IndexVar
 from ..syntax import ast
@@ -160,7 +160,8 @@ def _argument(node: ast.Expr, function: str, environment: Environment) -> ir.Ten
         Code.NOT_IN_THE_NOTATION,
         f"`{function}` takes whole tensors, by name",
         node.span,
-        help="name it first: write the expression as a statement `T(i) = ...`, and pass `T`",
+        help="name it first: write the expression as a statement "
+        f"`{phrases.element('T', ['i'], node.span)} = ...`, and pass `T`",
     )
 
 

@@ -110,7 +110,7 @@ class _Elaboration:
     def _round(
         self, definition: ast.Definition, signature: Mapping[str, Argument], assumed: Mapping[str, str]
     ) -> tuple[Outputs, ir.Function]:
-        environment = Environment(_written(definition), self.definitions, self.functions, self.accumulate)
+        environment = Environment(_written(definition), self.definitions, self.functions, self.accumulate, self._warn)
         parameters = _parameters(definition, signature, environment)
         outputs = Outputs(environment, frozenset(environment.tensors), assumed)
         for given in definition.returns:
@@ -214,8 +214,8 @@ def _parameters(
                     f"`{name}` is used with {counted(ranks[name], 'subscript')}, but the argument has "
                     f"{counted(argument.rank, 'dimension')}",
                     span,
-                    help=f"pass an array of {counted(ranks[name], 'dimension')}; the order is "
-                    f"{', '.join(p.name for p in parameters)}",
+                    help=f"pass an array of {counted(ranks[name], 'dimension')}"
+                    + (f"; the order is {', '.join(p.name for p in parameters)}" if len(parameters) > 1 else ""),
                 )
             dtype, shape = argument.dtype, local_shape(name, argument.rank)
         declare_input(name, ir.Tensor(name, dtype, shape, span=span), environment)

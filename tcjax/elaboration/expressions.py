@@ -97,6 +97,15 @@ def guard(node: ast.Expr, scope: Scope) -> ir.Expr:
     return settled(operators.condition(value(node, scope), "a guard"))
 
 
+def parity(operator: str, span: Span) -> str:
+    """The warning for a sum of bool values, which NumPy would count."""
+    shown = span.source.line(span.line)[span.column - 1 : span.end - 1].strip()
+    return (
+        f"`{operator}` of bool values adds modulo 2, as an exclusive or does: to count what is true write "
+        f"`int32({shown if 0 < len(shown) <= 60 else '...'})`"
+    )
+
+
 def reduced_value(reducer: Reducer | Monoid, body: Value) -> Value:
     """What a reduction combines: checked, and floating where the result always is."""
     dtype = dtype_of(body)
@@ -181,7 +190,8 @@ def _size_of(node: ast.SizeOf, scope: Scope) -> ir.Expr:
     if not 0 <= node.dimension < tensor.rank:
         raise CompileError(
             Code.WRONG_SUBSCRIPT_COUNT,
-            f"`{tensor.name}` has {counted(tensor.rank, 'dimension')}, so there is no `{tensor.name}.{node.dimension}`",
+            f"`{tensor.name}` has {counted(tensor.rank, 'dimension')}, so there is no "
+            f"{phrases.size(tensor.name, node.dimension, node.span)}",
             node.span,
             help="ask for a dimension that it has, counted from 0" if tensor.rank else "a scalar has no sizes",
         )
@@ -231,6 +241,8 @@ def _reduction(node: ast.Reduction, scope: Scope) -> ir.Expr:
     for part in node.guards:
         guards.append(settled(operators.condition(value(part, scope), "a guard")))
     body = settled(reduced_value(reducer, value(node.arguments[0], scope)))
+    if reducer is Reducer.SUM and body.dtype == "bool":
+        scope.environment.warn(parity("sum", node.arguments[0].span), node.span)
     rank: ir.Expr | None = None
     if reducer in ir.RANKED:
         rank = settled(operators.integer(value(node.arguments[1], scope), f"the second argument of `{node.reducer}`"))

@@ -28,7 +28,7 @@ _ORDERED: Final = frozenset(("<", "<=", ">", ">=", "min", "max", "//", "%"))
 def binary(operator: str, left: Value, right: Value, span: Span) -> Value:
     """``left operator right``; ``/`` of integers floors, ``truediv`` never does."""
     if operator in ("&&", "||"):
-        left, right = condition(left, f"`{operator}`"), condition(right, f"`{operator}`")
+        left, right = (condition(each, phrases.operator(operator, span)) for each in (left, right))
     dtype = joined((left, right))
     operator, dtype = _accepted(operator, dtype, right, span)
     if types.is_integral(dtype) and operator in ("//", "%") and isinstance(right, Literal) and not right.value:
@@ -42,7 +42,14 @@ def binary(operator: str, left: Value, right: Value, span: Span) -> Value:
 def unary(operator: str, operand: Value, span: Span) -> Value:
     """``-x``, ``!x`` or ``~x``."""
     if operator == "!":
-        tested = condition(operand, "`!`")
+        if dtype_of(operand) != "bool" and not span.source.is_python and _follows_update(span):
+            raise CompileError(
+                Code.NOT_BOOLEAN,
+                f"`!` needs a bool, this is {dtype_of(operand)}",
+                span,
+                help="an operator such as `+=!` is one word: write its `!` once, and without a space",
+            )
+        tested = condition(operand, phrases.operator("!", span))
         if isinstance(tested, Literal):
             return Literal(not tested.value, span)
         return ir.Unary("!", settled(tested), "bool", span=span)
@@ -62,7 +69,7 @@ def unary(operator: str, operand: Value, span: Span) -> Value:
 
 def conditional(test: Value, then: Value, otherwise: Value, span: Span) -> Value:
     """``test ? then : otherwise``, of the branches' joined type."""
-    tested = settled(condition(test, "the condition of `? :`"))
+    tested = settled(condition(test, f"the condition of {phrases.choice(span)}"))
     if isinstance(then, (Literal, Choice)) and isinstance(otherwise, (Literal, Choice)):
         return Choice(tested, then, otherwise, span)
     dtype = joined((then, otherwise))
@@ -73,11 +80,14 @@ def condition(value: Value, where: str) -> Value:
     """The value, which must be bool."""
     dtype = dtype_of(value)
     if dtype != "bool":
+        is_word = isinstance(value, ir.Index) and value.variable.name.lower() in ("true", "false")
         raise CompileError(
             Code.NOT_BOOLEAN,
             f"{where} needs a bool, this is {dtype}",
             value.span,
-            help="write a comparison, such as `x != 0`",
+            help="write `bool(1)` or `bool(0)`: any other word is an index"
+            if is_word
+            else "write a comparison, such as `x != 0`",
         )
     return value
 
@@ -90,7 +100,10 @@ def integer(value: Value, where: str) -> Value:
             Code.NOT_INTEGRAL,
             f"{where} must be an integer, this is {dtype}",
             value.span,
-            help="cast it: `int32(...)` truncates",
+            help="a mask selects nothing by itself: guard with it, or cast it to 0 and 1, `int32(...)`"
+            if dtype == "bool"
+            else "cast it: `int32(...)` truncates"
+            + ("; `//` divides and floors" if isinstance(value, ir.Binary) and value.operator == "/" else ""),
         )
     return value
 
@@ -183,3 +196,9 @@ def _wrong_type(operator: str, accepted: str, dtype: str, span: Span) -> Compile
         if operator == "^"
         else "convert the operands, for instance with `int32(...)`",
     )
+
+
+def _follows_update(span: Span) -> bool:
+    """Whether the text before is an assignment that combines, ``+=`` or ``max=!``, whose ``!`` this may be."""
+    before = span.source.line(span.line)[: span.column - 1].rstrip().rstrip("!")
+    return before.endswith("=") and before[-2:-1].strip().replace("+", "a").replace("*", "a").isalnum()

@@ -1,6 +1,6 @@
 """What a name means: the sizes and tensors of a definition, the indices and lets of a statement."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -24,13 +24,14 @@ class Environment:
     """What all statements of a definition see.
 
     `tensors` are the parameters and what earlier statements defined, `written` the rank of everything that any
-    statement writes (None where a call decides it), `accumulate` the kernel's option.
+    statement writes (None where a call decides it), `accumulate` the kernel's option; `warn` takes a message.
     """
 
     written: Mapping[str, int | None]
     definitions: Mapping[str, ast.Definition]
     functions: Mapping[str, ForeignFunction]
     accumulate: str | None = None
+    warn: Callable[[str, Span], None] = lambda message, span: None
     sizes: dict[str, Size] = field(default_factory=dict)
     tensors: dict[str, ir.Tensor] = field(default_factory=dict)
 
@@ -83,7 +84,8 @@ class Scope:
                 Code.WRONG_KIND_OF_NAME,
                 f"`{name}` is {kind}, so it cannot be an index",
                 span,
-                help=f"name the index otherwise; the value of a scalar tensor is written `{name}()`",
+                help="name the index otherwise; the value of a scalar tensor is written "
+                + phrases.scalar_value(name, span),
             )
 
     def name(self, node: ast.Name) -> "IndexVar | Let | Size | ir.Tensor | float":
@@ -157,7 +159,8 @@ class Scope:
                     Code.WHOLE_TENSOR_AS_SCALAR,
                     f"`{name}` is a definition: it takes and gives whole tensors",
                     node.span,
-                    help=f"call it in a statement of its own, `T = {name}(...)`, and read `T(...)` here",
+                    help=f"call it in a statement of its own, `T = {name}(...)`, and read "
+                    f"`{phrases.element('T', ['...'], node.span)}` here",
                 )
         raise self._not_applicable(name, node.span)
 

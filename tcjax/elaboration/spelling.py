@@ -12,13 +12,15 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
     # Matching takes time quadratic in the length, and nobody misspells a name of a hundred letters.
     if len(name) > 60:
         return None
-    found = get_close_matches(name, dict.fromkeys(c for c in candidates if c != name and len(c) <= 60), n=1, cutoff=0.6)
+    known = dict.fromkeys(c for c in candidates if c != name and len(c) <= 60)
+    found = get_close_matches(name, known, n=1, cutoff=0.6)
     return found[0] if found else None
 
 
 def did_you_mean(name: str, candidates: Iterable[str], otherwise: str) -> str:
     """A help text: the closest candidate if there is one, and what to write otherwise."""
-    candidate = closest(name, candidates)
+    known = list(candidates)
+    candidate = closest(name, known) or next((c for c in known if c != name and c.lower() == name.lower()), None)
     return otherwise if candidate is None else f"did you mean `{candidate}`? Otherwise {otherwise}"
 
 

@@ -1,6 +1,6 @@
 """One statement: its left side, its clauses, its right side, and the reduction that they imply."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, assert_never
 
 from .. import ir
@@ -8,6 +8,7 @@ from ..diagnostics import Code, CompileError, Span, phrases
 from ..ir import Monoid, Reducer, types
 from ..symbolic import Affine, IndexVar
 from ..syntax import ast
+from .chains import chained_comparisons
 from .expressions import (
     POSITIONS,
     accumulation_type,
@@ -15,6 +16,7 @@ from .expressions import (
     check_ends,
     conjunction,
     guard,
+    parity,
     reduced_type,
     reduced_value,
     value,
@@ -26,7 +28,7 @@ from .reducers import registered
 from .scope import Let, Scope, refuse_reserved
 from .spelling import closest, did_you_mean
 from .subscripts import subscript
-from .summands import uneven_sum
+from .summands import is_subscript, uneven_sum
 
 Warn = Callable[[str, Span], None]
 
@@ -37,10 +39,14 @@ _REDUCERS: Final = {
     **{reducer.value: reducer for reducer in Reducer if reducer not in ir.RANKED},
 }
 
+_ASSIGNED: Final = tuple([f"{name}=" for name in _REDUCERS])
+
 
 def assign(node: ast.Assign, outputs: Outputs, warn: Warn) -> ir.Define | ir.Accumulate:
     """The statement, typed; its target counts as defined from here on."""
     outputs.refuse(node.target, node.span)
+    for chained in chained_comparisons(node):
+        warn(*chained)
     reducer = _reducer(node)
     scope = Scope(outputs.environment, node.target)
     for index in node.indices or ():
@@ -68,7 +74,7 @@ def assign(node: ast.Assign, outputs: Outputs, warn: Warn) -> ir.Define | ir.Acc
     domain = ir.Domain(tuple(clauses.ranges.values()), conjunction(clauses.guards), tuple(clauses.exists))
     if reducer is None:
         if reduction:
-            raise _missing_reduction(node, reduction[0], scope)
+            raise _missing_reduction(node, reduction, scope)
         return _define(node, indices, result, domain, outputs)
     if reducer is Reducer.SUM:
         uneven = uneven_sum(node, reduction, scope.lets)
@@ -124,7 +130,8 @@ class _Clauses:
                 Code.ALREADY_DEFINED,
                 f"`{name}` is already {kind} of this statement",
                 clause.span,
-                help="name the let otherwise; to compute a subscript on the left, write it there: `O(2*i) = ...`",
+                help="name the let otherwise; to compute a subscript on the left, write it there: "
+                f"`{phrases.element('O', ['2*i'], clause.span)} = ...`",
             )
         result = value(expr, scope)
         if name in scope.indices:
@@ -154,7 +161,9 @@ def _reducer(node: ast.Assign) -> Reducer | Monoid | None:
             Code.UNKNOWN_FUNCTION,
             f"there is no reduction `{node.reducer}=`",
             node.span,
-            help=did_you_mean(node.reducer, _REDUCERS, f"use one of {', '.join(f'{name}=' for name in _REDUCERS)}"),
+            help=did_you_mean(
+                f"{node.reducer}=", _ASSIGNED, f"use one of {', '.join(_ASSIGNED)}, or what `tcjax.monoid` registers"
+            ),
         )
     return found
 
@@ -202,6 +211,8 @@ def _accumulate(
     warn: Warn,
 ) -> ir.Accumulate:
     result = reduced_value(reducer, result)
+    if reducer is Reducer.SUM and dtype_of(result) == "bool" and reduction and not _is_parity(node.value):
+        warn(parity("+=", node.value.span), node.span)
     is_new = node.target not in outputs.environment.tensors
     option = outputs.environment.accumulate
     own = dtype_of(result)
@@ -210,11 +221,13 @@ def _accumulate(
     target = outputs.write(node.target, len(indices), written, node.span)
     if is_new and not node.restart:
         outputs.initial[node.target] = None
-        warn(
-            f"reduction without initialisation: unless `{node.target}` is passed to the call, it starts from the "
-            f"identity, as with `{node.reducer}=!`",
-            node.span,
-        )
+        fresh = phrases.update(node.reducer or "", node.span)
+        if reducer in POSITIONS or reducer is Reducer.MEAN:
+            # What was there before takes no part in a position or a mean.
+            told = f"an element at which no point takes part keeps the `{node.target}` of the call; without one write"
+        else:
+            told = f"unless `{node.target}` is passed to the call, it starts from the identity, as with"
+        warn(f"reduction without initialisation: {told} {fresh}", node.span)
     if reducer in POSITIONS or reducer in (Reducer.ANY, Reducer.ALL):
         body = settled(result)
         accumulate = body.dtype
@@ -225,6 +238,11 @@ def _accumulate(
         running = types.join(body.dtype, target.dtype) if kind == own else body.dtype
         accumulate = accumulation_type(reducer, running, option)
     return ir.Accumulate(target, indices, reducer, node.restart, reduction, body, accumulate, domain, span=node.span)
+
+
+def _is_parity(node: ast.Expr) -> bool:
+    """Whether this is what Python's ``^=`` reads as: two negations, which keep integers out."""
+    return isinstance(node, ast.Unary) and node.operator == "!" and isinstance(node.operand, ast.Unary)
 
 
 def _check_equivalent(node: ast.Equivalent, scope: Scope) -> None:
@@ -253,7 +271,7 @@ def _only_in_clauses(node: ast.Assign, index: IndexVar, scope: Scope) -> Compile
         otherwise = f"write a size of a parameter: {sizes}"
     return CompileError(
         Code.ONLY_IN_CLAUSES,
-        f"the index `{index.name}` occurs only in the clauses of `where`, so nothing runs over it",
+        f"the index `{index.name}` occurs only in {phrases.clauses(scope.places[index])}, so nothing runs over it",
         scope.places[index],
         help=did_you_mean(
             index.name,
@@ -263,7 +281,8 @@ def _only_in_clauses(node: ast.Assign, index: IndexVar, scope: Scope) -> Compile
     )
 
 
-def _missing_reduction(node: ast.Assign, index: IndexVar, scope: Scope) -> CompileError:
+def _missing_reduction(node: ast.Assign, reduction: Sequence[IndexVar], scope: Scope) -> CompileError:
+    index = reduction[0]
     if index.name.lower() in _CONSTANTS:
         return CompileError(
             Code.MISSING_REDUCTION,
@@ -271,13 +290,20 @@ def _missing_reduction(node: ast.Assign, index: IndexVar, scope: Scope) -> Compi
             scope.places[index],
             help=f"write {_CONSTANTS[index.name.lower()]}",
         )
+    place = scope.places[index]
     candidate = closest(index.name, scope.names())
     guess = "" if candidate is None else f"did you mean `{candidate}`? Otherwise "
+    if candidate is None and not is_subscript(index.name, node.value):
+        declared = phrases.typed("float", (), index.name, place)
+        guess = f"if `{index.name}` is no index but a number, make it a parameter: {declared}. Otherwise "
+    elif not node.indices and len(reduction) == 1 and node.where == ():
+        left = phrases.element(node.target, reduction, place)
+        guess += f"write `{left} = ...` for one value at each `{index.name}`, or "
     return CompileError(
         Code.MISSING_REDUCTION,
         f"`{index.name}` is not on the left, so `=` would have to reduce over it",
         scope.places[index],
-        help=f"{guess}say how: {phrases.reductions(node.target, _plain(node), scope.places[index])}, "
+        help=f"{guess}say how: {phrases.reductions(node.target, _plain(node), place)}, "
         f"or `sum[{index.name}](...)` inside the right side",
     )
 
@@ -285,6 +311,7 @@ def _missing_reduction(node: ast.Assign, index: IndexVar, scope: Scope) -> Compi
 # Numbers that other languages have names for.
 _CONSTANTS: Final = {
     "infinity": "`inf`",
+    "end": "the last position with the name of the tensor, `A.0 - 1`",
     "pi": "the number, `3.141592653589793`; `sinpi(x)` and `cospi(x)` have it inside",
     "m_pi": "the number, `3.141592653589793`; `sinpi(x)` and `cospi(x)` have it inside",
 }

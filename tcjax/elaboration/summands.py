@@ -56,6 +56,18 @@ def mentions(node: ast.Expr, reduction: Collection[IndexVar], lets: Mapping[str,
     return found
 
 
+def is_subscript(name: str, node: ast.Expr) -> bool:
+    """Whether the name stands inside the brackets of something that is read or called below."""
+    pending = [(node, False)]
+    while pending:
+        current, inside = pending.pop()
+        if inside and isinstance(current, ast.Name) and current.id == name:
+            return True
+        inside = inside or isinstance(current, ast.Apply)
+        pending.extend((child, inside) for child in children(current))
+    return False
+
+
 def children(node: ast.Expr) -> tuple[ast.Expr, ...]:
     """The direct sub-expressions, in the order in which they are written."""
     match node:

@@ -11,6 +11,7 @@ from . import mistakes
 from .assumptions import Assumption, check_assumptions
 from .bound import Bound, Box
 from .checks import check_accesses, check_targets
+from .cuts import Cut, find_cuts
 from .rounds import Place, Solution, left_constraints, solve_statement
 from .sizes import as_variable, bind_sizes
 from .survey import Comprehension
@@ -62,6 +63,7 @@ class _Binder:
         self.declared = {tensor.name for tensor in function.declared}
         self.boxes: list[Box] = []
         self.reasons: list[Mapping[IndexVar, str]] = []
+        self.cuts: list[Cut] = []
         self.calls: dict[int, Bound] = {}
         self.places = {tensor.name: declared_place(tensor, sizes, written=True) for tensor in function.parameters}
         self.places |= {tensor.name: declared_place(tensor, sizes) for tensor in function.declared}
@@ -138,7 +140,14 @@ class _Binder:
             check_targets(statement, solution, box, self.sizes)
         self.places[name] = place
         self.learn_shape(statement.target, _extents(place))
-        return box, solution.reasons
+        # What another statement has made may be what ends an index here.
+        fresh = given is None or not given.written
+        cuts = {cut.index: cut for cut in find_cuts(self.function, statement, solution)} if fresh else {}
+        self.cuts += cuts.values()
+        return box, {
+            index: f"{reason}; {cuts[index].reason}" if index in cuts else reason
+            for index, reason in solution.reasons.items()
+        }
 
     def solve(self, statement: Comprehension) -> Solution:
         solution = solve_statement(statement, self.places, self.sizes, Facts())
@@ -221,6 +230,7 @@ class _Binder:
             shapes={name: _extents(place) for name, place in self.places.items()},
             calls=self.calls,
             reasons=tuple(self.reasons),
+            cuts=tuple(self.cuts),
         )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from .. import ir
 from ..symbolic import IndexVar, SizeVar
+from .cuts import Cut
 
 Box = Mapping[IndexVar, tuple[int, int]]
 
@@ -20,6 +21,7 @@ class Bound:
     * `calls`: the bound callee of each `Invoke`, by statement number.
     * `assumptions`: what the user said of the sizes, and holds.
     * `reasons`: for each statement, in words, what fixed the range of each index (a read, or a given range).
+    * `cuts`: the indices that one parameter stops before the end of another, although nothing in the program says so.
     """
 
     function: ir.Function
@@ -30,3 +32,4 @@ class Bound:
     calls: Mapping[int, "Bound"] = field(default_factory=dict)
     reasons: tuple[Mapping[IndexVar, str], ...] = ()
     assumptions: tuple[str, ...] = ()
+    cuts: tuple[Cut, ...] = ()

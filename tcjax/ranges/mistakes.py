@@ -20,9 +20,10 @@ def unbound_index(function: ir.Function, statement: Comprehension, solution: Sol
         ends = given.lo.variables | given.hi.variables
         waits = sorted(map(str, ends & set(solution.unsolved)))
         size = f"; a size is a number, or stands in a type: {phrases.typed('float', waits[:1], 'a', given.span)}"
+        shown = phrases.limits(index, given.lo, given.hi, given.span)
         return CompileError(
             Code.UNBOUND_INDEX,
-            f"the range `{index} in {given.lo}:{given.hi}` waits for {_listed(waits)}, which nothing bounds",
+            f"the range {shown} waits for {_listed(waits)}, which nothing bounds",
             given.span,
             help=f"give {_listed(waits)} a range of its own that does not use `{index}`: "
             + phrases.ranged(waits[0], 0, "N", given.span)
@@ -58,7 +59,7 @@ def unbound_target(statement: Comprehension, dimension: int) -> CompileError:
         f"the data decides where `{_left(statement)}` writes",
         statement.span,
         help="annotate the return with its sizes, such as "
-        + phrases.returned(_scalar(target.dtype), _letters(target.rank), target.name, statement.span),
+        + phrases.returned(phrases.scalar(target.dtype), _letters(target.rank), target.name, statement.span),
     )
 
 
@@ -196,7 +197,8 @@ def _why_not(index: IndexVar, constraint: Constraint, solution: Solution) -> str
     subscript = constraint.subscript
     others = sorted(str(other) for other in subscript.variables if other != index and other in solution.unsolved)
     if subscript.is_data:
-        return f"in {shown} the data decides"
+        reads = any(isinstance(node, ir.Access) for data in ir.data_atoms(subscript) for node in ir.walk(data.expr))
+        return f"in {shown} the data decides" if reads else f"{shown} multiplies or divides indices"
     if constraint.read.guarded and subscript.bare is None:
         return f"{shown} is read under a condition, and then only a bare `{index}` counts"
     if others:
@@ -224,7 +226,7 @@ def _remedy(
     inside = _inside(subscript, region, solution)
     if constraint.read.path is not None:
         reading = " without reading a tensor" if _depends_on_data(constraint.read.path) else ""
-        return f"make its condition imply `{inside}`{reading}"
+        return f"make its condition imply `{phrases.condition(inside, access.span)}`{reading}"
     if tightened is not None:
         index, interval = tightened
         clause = phrases.ranged(index, interval.lo, interval.hi, access.span)
@@ -281,7 +283,7 @@ def _elements(extent: Size) -> str:
 
 
 def _left(statement: Comprehension) -> str:
-    return show_access(ir.Access(statement.target, statement.indices))
+    return show_access(ir.Access(statement.target, statement.indices, span=statement.span))
 
 
 def _left_indices(statement: Comprehension) -> frozenset[IndexVar]:
@@ -297,10 +299,6 @@ def _names(function: ir.Function) -> list[str]:
 def _letters(rank: int) -> list[str]:
     """Names for the sizes of a tensor."""
     return ["MNKLPQ"[dimension % 6] for dimension in range(rank)]
-
-
-def _scalar(dtype: str) -> str:
-    return {"float32": "float", "float64": "double"}.get(dtype, dtype)
 
 
 def _listed(names: list[str]) -> str:

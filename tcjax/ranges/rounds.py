@@ -6,6 +6,7 @@ from functools import cached_property, reduce
 from typing import Final
 
 from .. import ir
+from ..diagnostics import phrases
 from ..symbolic import Affine, Clamp, Facts, IndexVar, Interval, Quotient, SizeLike, SizeVar
 from ..symbolic.affine import Atom
 from .survey import Comprehension, Read, Survey, Test, survey
@@ -184,7 +185,7 @@ class _Rounds:
         facts: Facts,
     ) -> None:
         self.given = {index: _substituted(range_, sizes) for index, range_ in given.items()}
-        self.written = {index: f"`{index} in {range_.lo}:{range_.hi}`" for index, range_ in given.items()}
+        self.written = {index: phrases.limits(index, r.lo, r.hi, r.span) for index, r in given.items()}
         self.open: dict[IndexVar, None] = dict.fromkeys(wanted)
         self.constraints = constraints
         self.solved: Ranges = {}
@@ -240,7 +241,15 @@ class _Rounds:
     def settle(
         self, index: IndexVar, interval: Interval | None, solutions: list[tuple[Constraint, Interval | None]]
     ) -> None:
-        self.close(index, interval, " and ".join(dict.fromkeys(map(str, _decisive(interval, solutions)))))
+        reasons = [self.reason(index, constraint) for constraint in _decisive(interval, solutions)]
+        self.close(index, interval, " and ".join(dict.fromkeys(reasons)))
+
+    def reason(self, index: IndexVar, constraint: Constraint) -> str:
+        """The constraint, and the given ranges of the other indices in it: their ends leave so much for this one."""
+        others = sorted(map(str, constraint.subscript.variables - {index}))
+        given = {str(other): words for other, words in self.written.items()}
+        beside = [given[other] for other in others if other in given]
+        return f"{constraint} at every {' and '.join(beside)}" if beside else str(constraint)
 
     def close(self, index: IndexVar, interval: Interval | None, reason: str) -> None:
         """An index is solved."""
@@ -294,22 +303,22 @@ def solve(subscript: Affine, index: IndexVar, region: Interval, facts: Facts) ->
 
 
 def show_access(access: ir.Access) -> str:
-    """The access as it was written, where the text is at hand; else as TC writes it."""
+    """The access, or the left side of a statement, as it was written where the text is at hand; else as it would be."""
     line, column, end = access.span
-    text = access.span.source.line(line)[column - 1 : end - 1]
-    if text.startswith(access.tensor.name) and _is_one_bracket(text[len(access.tensor.name) :]):
-        return text
-    return f"{access.tensor.name}({', '.join(map(str, access.indices))})" if access.indices else access.tensor.name
+    text, name = access.span.source.line(line)[column - 1 : end - 1], access.tensor.name
+    if text.startswith(name) and (brackets := _first_bracket(text[len(name) :])):
+        return name + brackets
+    return phrases.element(name, access.indices, access.span)
 
 
-def _is_one_bracket(text: str) -> bool:
-    """Whether the text is one pair of brackets and what is between them: a whole statement is more."""
+def _first_bracket(text: str) -> str:
+    """The pair of brackets with which a text begins, and what is between them: behind it a statement goes on."""
     depth = 0
     for position, character in enumerate(text):
         depth += (character in "([") - (character in ")]")
         if depth == 0:
-            return position == len(text) - 1
-    return False
+            return text[: position + 1] if position else ""
+    return ""
 
 
 def _substituted(given: ir.Range, sizes: Mapping[SizeVar, SizeLike]) -> ir.Range:

@@ -45,6 +45,13 @@ class Calls:
                         pass
         arguments = self._arguments(args, kwargs)
         given = (*arguments.arrays.values(), *arguments.initial.values())
+        if any(isinstance(value, jax.ShapeDtypeStruct) for value in given):
+            raise CompileError(
+                Code.ARGUMENT_TYPE,
+                "a `jax.ShapeDtypeStruct` has no values to compute with",
+                self._front.span,
+                help="pass arrays; `k.ranges(...)`, `k.explain(...)` and `jax.eval_shape(k, ...)` take shapes",
+            )
         if any(map(_is_symbolic, given)):
             return self._jitted(tuple(arguments.initial), tuple(sorted(arguments.sizes.items())))(*given)
         call = self._call_of(arguments)

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from .. import ir, planning, ranges
-from ..diagnostics import CompileError
+from ..diagnostics import CompileError, warn
 from .assumptions import assumptions_of
 from .depth import within_depth
 from .determinism import check_deterministic
-from .fronts import Call, Front, Shape
+from .fronts import Call, Definition, Front, Shape
 from .tuning import remembered
 
 if TYPE_CHECKING:
@@ -44,11 +44,15 @@ class Compiler:
             try:
                 with self.within_depth():
                     assumptions = assumptions_of(self.front, function)
-                    self._bounds[call] = ranges.bind(
-                        function, shapes, sizes, initial, self._foreign_shapes, assumptions
-                    )
+                    bound = ranges.bind(function, shapes, sizes, initial, self._foreign_shapes, assumptions)
             except CompileError as error:
                 raise self.front.explained(error) from None
+            # In SaC the smallest extent is what a selection asks for.
+            if isinstance(self.front, Definition):
+                for cut in bound.cuts:
+                    if not cut.is_assumed(bound.assumptions):
+                        warn(cut.warning, cut.span)
+            self._bounds[call] = bound
         return self._bounds[call]
 
     def plan(self, call: Call) -> planning.Plan:

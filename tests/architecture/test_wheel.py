@@ -110,6 +110,7 @@ def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(wheel: zipfi
 
     assert names == files
     assert {"tcjax/py.typed", "tcjax/syntax/tc/grammar.lark", "tcjax/syntax/sac/grammar.lark"} <= names
+    assert {"tcjax/syntax/tc/tables.json", "tcjax/syntax/sac/tables.json"} <= names
     assert {f"tcjax/diagnostics/explanations/{code.value}.md" for code in Code} <= names
 
 

@@ -55,7 +55,12 @@ def test_the_help_names_every_command_and_the_version_is_the_packages(shell: She
         (["run", "mm.tc", "--input", "a=[[1]]"], "`mm` has no argument `a`"),
         (["run", "mm.tc", "--size", "B=x"], "'x' is no size; write a whole number, B=6"),
         (["run", "mm.tc", "--memory-limit", "many"], "memory_limit='many' is not an option"),
-        (["translate", "mm.tc"], "Missing option '--to'"),
+        (["translate", "mm.tc"], "Missing option '--to'. Choose from: tc, sac, python, latex"),
+        (["check", "mm.tc", "--shapes", "Q=2x3"], "--shapes: nothing is called `Q` in these files"),
+        (["run", "mm.tc", "--input", "A=words.npy"], "words.npy: is no file of NumPy's format"),
+        (["run", "mm.tc", "--input", "A=empty.csv"], "empty.csv: holds no numbers"),
+        (["run", "mm.tc", "--input", "A=[[1]]", "B=[[1]]", "--out", "mm.tc"], "--out mm.tc: this is a file"),
+        (["grad", "mm.tc", "--wrt", "Q"], "its float parameters are `A`, `B`"),
         (["explain", "a\0b"], "null"),
     ],
 )
@@ -64,6 +69,8 @@ def test_misuse_is_one_line_and_exit_code_2(shell: Shell, arguments: list[str], 
     shell.write("two.tc", "def f(float(N) A) -> (B) { B(i) = A(i) }\ndef g(float(N) A) -> (B) { B(i) = A(i) }\n")
     shell.write("latin.tc", b"# \xe9\n")
     shell.write("empty.py", "x = 1\n")
+    shell.write("words.npy", "words")
+    shell.write("empty.csv", "\n")
     shell.write(
         "calls.py",
         "import tcjax\n\n\ndef own(x):\n    return x\n\n\n"
@@ -119,6 +126,21 @@ def test_colour_is_for_terminals_and_not_where_it_is_unwanted(shell: Shell, monk
 
     assert "\x1b[" in coloured.stdout
     assert "\x1b[" not in unwanted.stdout + plain.stdout
+
+
+def test_python_m_tcjax_is_the_command_and_its_help_says_tcjax() -> None:
+    ran = in_a_process("-m", "tcjax", "check")
+
+    assert (ran.returncode, ran.stderr) == (2, "Error: Missing argument 'FILE...'. (tcjax check --help shows how)\n")
+
+
+def test_closed_streams_are_no_traceback() -> None:
+    command = f'"{sys.executable}" -m tcjax errors TC0401 >&-; "{sys.executable}" -m tcjax check - <&-'
+
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=environment, check=False)
+
+    assert (ran.returncode, ran.stderr) == (2, "Error: -: there is no standard input\n")
 
 
 def test_help_and_check_do_not_wait_for_jax(shell: Shell) -> None:

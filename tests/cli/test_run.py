@@ -187,6 +187,6 @@ def test_results_that_a_format_cannot_hold_and_folders_that_cannot_be_written_ar
     picture = products("run", "cube.tc", "--input", "A=[1,2]", "--out", "out", "--format", "png")
 
     assert [each.exit_code for each in (folder, table, picture)] == [2, 2, 2]
-    assert folder.stderr.startswith("Error: file: ") and len(folder.stderr.splitlines()) == 1
+    assert "--out file: this is a file" in folder.stderr and len(folder.stderr.splitlines()) == 1
     assert "CSV holds vectors and matrices of real numbers" in table.stderr
     assert "a picture has the shape (H, W)" in picture.stderr

@@ -222,7 +222,7 @@ def test_the_equivalence_is_ignored() -> None:
         ("O(i) = mink[j](A(j))", "TC0503", "2 values"),
         ("O(i) = sum[j](A(j), 1)", "TC0503", "1 value"),
         ("O(i) = summ[j](A(j))", "TC0205", "did you mean `sum`"),
-        ("O(i) maxx= A(i)", "TC0205", "did you mean `max`"),
+        ("O(i) maxx= A(i)", "TC0205", "did you mean `max=`"),
         ("O(i) mink= A(i)", "TC0205", "there is no reduction"),
         ("O(i) = A(k)", "TC0703", "`k`"),
         ("Order(i) = A(i) * Ordre", "TC0703", "`Ordre`"),

@@ -56,6 +56,41 @@ def test_even_sums_are_silent(statement: str) -> None:
     assert warnings_of(statement) == []
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "y(i) = 0.0 < A(i) < 2.0 ? 1.0 : 0.0",
+        "y(i) = A(i) where 0 <= i < 3",
+        "y(i) = sum[j where 0 <= j < i](A(j)) where i in 0:3",
+    ],
+)
+def test_a_comparison_of_a_comparison_is_told(statement: str) -> None:
+    (message,) = warnings_of(statement)
+
+    assert "compares the truth of" in message and "&&" in message
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "y(i) = (0.0 < A(i)) < 2.0 ? 1.0 : 0.0",
+        "y(i) = A(i) < 1.0 == B(i,i) < 1.0 ? 1.0 : 0.0",
+        "y(i) +=! int32(A(i) > 0.0)",
+        "y(i) = A(i) > 0.0",
+        "y() any=! A(i) > 0.0",
+    ],
+)
+def test_comparisons_that_mean_what_they_say_are_silent(statement: str) -> None:
+    assert warnings_of(statement) == []
+
+
+def test_a_sum_of_conditions_is_told() -> None:
+    (statement,) = warnings_of("y() +=! A(i) > 0.0")
+    (inline,) = warnings_of("y(j) = sum[i](A(i) > 0.0) where j in 0:2, exists A(j)")
+
+    assert "`int32(A(i) > 0.0)`" in statement and "`int32(A(i) > 0.0)`" in inline
+
+
 def test_a_reduction_without_initialisation_is_told_once() -> None:
     (message,) = warnings_of("y(i) += A(i) y(i) += A(i)")
 

@@ -1,5 +1,6 @@
 """What people write who know NumPy and no index notation: the help says what to write, in their notation."""
 
+import jax
 import numpy as np
 import pytest
 
@@ -12,7 +13,7 @@ TEXTS = {
     "a sum without its operator": ("r(m) = A(m,n)", [], "TC0703", "`r(m) +=! ...`"),
     "braces for the indices of a reduction": ("w(q) = max{k}(A(q,k))", [], "TC0101", "brackets: `max[k](e)`"),
     "a condition in brackets": ("y(t) = sum[s < t](x(s))", [], "TC0101", "`sum[s where s <= t](e)`"),
-    "a space in an operator": ("r(m) + =! A(m,n)", [], "TC0101", "`+=` as one word, without a space"),
+    "a space in an operator": ("r(m) + =! A(m,n)", [], "TC0101", "`+=!` as one word, without a space"),
     "a length": ("y(i) = x(i) where i in 0:len(x)", [], "TC0501", "its sizes are `x.0`"),
     "another name of the largest": ("t(i) = topk[j](A(i,j), 3)", [], "TC0205", "`maxk[k](A(i, k), r)`"),
     "a function that is written out": (
@@ -206,7 +207,75 @@ def a_function_of_numpys():
         return y
 
 
+def a_size_that_is_not_there():
+    @tcjax.kernel
+    def mean(A: "float(N)"):
+        B[i] = A[i] / A.shape[1]
+        return B
+
+
+def a_truth_that_is_none():
+    @tcjax.kernel
+    def signs(A: "float(N)"):
+        B[i] = 1.0 if A[i] and A[i] > 0.0 else 0.0
+        return B
+
+
+def a_size_that_no_type_mentions():
+    @tcjax.kernel
+    def head(A: "float(N)"):
+        for i in range(0, N):
+            for k in range(i, W):
+                B[i, k] = A[k]
+        return B
+
+
+def a_transposed_matrix():
+    @tcjax.kernel
+    def transposed(A: "float(M,N)"):
+        B[i, j] = A.T[i, j]
+        return B
+
+
+def an_array_to_fill():
+    @tcjax.kernel
+    def filled(A: "float(N)"):
+        B = np.zeros((3,))
+        B[i] = A[i]
+        return B
+
+
+def a_value_with_a_name():
+    @tcjax.kernel
+    def twice(A: "float(N)"):
+        t = A[i] * 2.0
+        B[i] = t
+        return B
+
+
+def a_constant_of_nowhere():
+    @tcjax.kernel
+    def shifted(A: "float(N)"):
+        B[i] = A[i] + bias
+        return B
+
+
+def half_an_index():
+    @tcjax.kernel
+    def halves(A: "float(N)"):
+        B[i] = A[i / 2]
+        return B
+
+
 PYTHON = {
+    a_size_that_is_not_there: "counted from 0",
+    a_truth_that_is_none: "`x != 0`",
+    a_size_that_no_type_mentions: "`N`",
+    a_transposed_matrix: "`A[j, i]`",
+    an_array_to_fill: "`B[i, j] = …`",
+    a_value_with_a_name: "`t[i] = ...`",
+    a_constant_of_nowhere: '`bias: "float"`',
+    half_an_index: "`//`",
     no_operator: '`r[m] += ...`, `r[m]: "max=!" = ...`, or `sum[n](...)`',
     numpys_sum: "`s[q, k] += ...`",
     nobody_reads: '`B: "float(N)"`',
@@ -229,6 +298,69 @@ def test_help_for_the_python_notation_is_in_the_python_notation(write) -> None:
     with pytest.raises(tcjax.CompileError) as caught:
         write()
 
-    help = caught.value.help
-    assert PYTHON[write] in help
-    assert "+=!" not in help and "where" not in help and "(i" not in help and " ? " not in help
+    assert PYTHON[write] in caught.value.help
+    for text in (caught.value.help, caught.value.message):
+        assert not any(sign in text for sign in ("+=!", "`where", "(i", " ? ", "&&", "A.1"))
+
+
+# ---------------------------------------------------------------- what is silent in NumPy
+
+
+def test_arrays_of_other_lengths_are_told_once_for_their_shapes_and_in_the_notation_of_the_program() -> None:
+    @tcjax.kernel
+    def mm(A, B):
+        C[m, n] += A[m, k] * B[k, n]
+        return C
+
+    with pytest.warns(tcjax.CompileWarning, match=r'`A: "float\(M,K\)"` and `B: "float\(K,N\)"`'):
+        first = mm(MATRIX, np.ones((5, 4), np.float32))
+    again = mm(MATRIX, np.ones((5, 4), np.float32))
+
+    assert first.tolist() == again.tolist() == np.full((2, 4), 3.0).tolist()
+    shown = str(mm.explain(MATRIX, np.ones((5, 4), np.float32)))
+    assert "`A[m, k]` (dimension 1); `B[k, n]` (dimension 0) has 5" in shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "y(i) = a(i) * b(i) where i in 0:2",
+        "def f(float(M) a, float(N) b) -> (y) { y(i) = a(i) * b(i) }",
+        "y(i) = a(i) * b(i+1)",
+        "y(i) +=! w(k) * x(i+k)",
+        "y(i) = i < 2 ? a(i) + b(i) : 0.0",
+        "def f(float(M) a, b) -> (t, y) { t(i) = a(i)  y(i) = t(i) * b(i) }",
+        "y(i) = a(i) + sum[j](b(j))",
+    ],
+)
+def test_who_says_how_far_an_index_runs_or_computes_it_is_not_warned(text: str) -> None:
+    ranges = tcjax.kernel(text).ranges(np.ones(2, np.float32), np.ones(5, np.float32))
+
+    assert ranges
+
+
+def test_equal_lengths_are_silent() -> None:
+    assert tcjax.kernel("y(i) = a(i) * b(i)")(VECTOR, VECTOR).tolist() == [0, 1, 4, 9, 16]
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: tcjax.kernel(3), "pass a text"),
+        (lambda: tcjax.kernel("mm.tc"), "tcjax.load('mm.tc')"),
+        (lambda: tcjax.kernel("y(i) = x(i)")(jax.random.key(0)), "jax.random.normal"),
+        (lambda: tcjax.kernel("y(i) = x(i)")(jax.ShapeDtypeStruct((3,), "float32")), "k.ranges"),
+        (lambda: tcjax.kernel("y(i) = x(i)")([2**40]), "from -2147483648 to 2147483647"),
+        (lambda: tcjax.kernel("def f(float(N) x) -> (y) { y(i) = x(i) }")(VECTOR, N=3), "that of the arrays"),
+        (lambda: tcjax.kernel("y(i) = x(i)")([[1.0], [1.0, 2.0]]), "equal length"),
+        (lambda: tcjax.kernel("{ [i] => a[i] }"), "`->`"),
+        (lambda: tcjax.kernel("{ [i] -> a[i]^2 }")(VECTOR), "`pow(a, b)`"),
+        (lambda: tcjax.kernel("{ [i] -> 0 < a[i] < 3 ? 1 : 0 }")(VECTOR), "`&&`"),
+        (lambda: tcjax.kernel("b h w c -> b (h w) c"), "`B(b,h,w,c) = A(b,c,h,w)`"),
+    ],
+)
+def test_what_is_no_program_and_no_array_is_told_what_to_pass(call, said: str) -> None:
+    with pytest.raises(tcjax.CompileError) as caught:
+        call()
+
+    assert said in caught.value.help

@@ -42,7 +42,7 @@ def refused(text: str, **shapes: tuple[int, ...]) -> CompileError:
             "i",
             "in `B(S(0)*i)` the data decides",
         ),
-        ("def f(float(N) A) -> (O) { O(i) = A(i*i) }", {"A": (3,)}, "i", "in `A(i*i)` the data decides"),
+        ("def f(float(N) A) -> (O) { O(i) = A(i*i) }", {"A": (3,)}, "i", "`A(i*i)` multiplies or divides indices"),
         ("def f(float(N) A) -> (O) { O(i) = A(i % 3) }", {"A": (3,)}, "i", "`i % 3` in `A(i % 3)` does not limit it"),
         (
             "def f(float(N) A) -> (O) { O(i) = i > 3 ? A(i-1) : 0.0 }",

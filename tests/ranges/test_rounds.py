@@ -248,7 +248,7 @@ def test_the_name_of_what_fixed_a_range_is_kept() -> None:
 
     bound = bind(function(text), {"A": (5,), "B": (6,)})
 
-    assert bound.reasons[0] == {I: "`B(i-k)` and `A(i)`", IndexVar("k"): "`k in 0:3`"}
+    assert bound.reasons[0] == {I: "`B(i-k)` at every `k in 0:3` and `A(i)`", IndexVar("k"): "`k in 0:3`"}
 
 
 @pytest.mark.parametrize(

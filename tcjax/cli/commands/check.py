@@ -1,6 +1,7 @@
 """``tcjax check``: every mistake of every definition."""
 
 import json
+import re
 
 import click
 
@@ -39,9 +40,12 @@ def check(
     found: list[dict] = []
     unreadable: list[Failure] = []
     errors = warned = 0
+    unknown = set(numbers.shapes)
     for path in dict.fromkeys(files):
         try:
-            findings = check_text(read_text(path, notation), numbers)  # type: ignore[arg-type]
+            text = read_text(path, notation)  # type: ignore[arg-type]
+            unknown -= set(re.findall(r"\w+", text.content))
+            findings = check_text(text, numbers)
         except Failure as failure:
             unreadable.append(failure)
             continue
@@ -56,6 +60,9 @@ def check(
             else:
                 click.echo(click.style("warning: ", fg="yellow") + str(finding.error))
             click.echo()
+    if unknown and not unreadable:
+        listed = ", ".join(f"`{name}`" for name in sorted(unknown))
+        raise Failure(f"--shapes: nothing is called {listed} in these files")
     readable = len(dict.fromkeys(files)) - len(unreadable)
     if as_json:
         click.echo(json.dumps(found, indent=2))

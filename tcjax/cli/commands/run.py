@@ -62,7 +62,7 @@ def run(
     import numpy as np
 
     from ..agreement import compared
-    from ..arrays import fitted, read_arrays, write_arrays
+    from ..arrays import fitted, make_directory, read_arrays, write_arrays
     from ..failures import Failure
     from ..kernels import chosen, kernels_of
     from ..measuring import seconds_text
@@ -79,6 +79,8 @@ def run(
             listed = ", ".join(f"`{each}`" for each in missing)
             raise Failure(f"{text.name}: no array for {listed}; add --input {' '.join(f'{m}=...' for m in missing)}")
         given: dict[str, Any] = {**fitted(arrays, declared, cast), **numbers}
+        if out is not None:
+            make_directory(out)
         start = time.perf_counter()
         result = jax.block_until_ready(kernel(**given))
         first = time.perf_counter() - start

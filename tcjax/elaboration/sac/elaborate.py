@@ -251,7 +251,8 @@ def _check_names(
                     help=did_you_mean(
                         name,
                         (*defined, *functions, *LIBRARY),
-                        f'define it in the text, or give `fns={{"{name}": ...}}`; arrays are selected with brackets',
+                        f'define it in the text, or give `fns={{"{name}": ...}}`; arrays are selected with brackets, '
+                        f"`{name}[i]`, and in index notation one `=` defines: `C(i) = {name}(i)`",
                     ),
                 )
             case tree.Comprehension(partitions):

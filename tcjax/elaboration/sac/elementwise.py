@@ -236,12 +236,20 @@ def _binary_kind(operator: str, left: Kind, right: Kind, span: Span) -> Kind:
     return joined_to
 
 
+# What an operator was probably meant to say, where it does not take floats, or where it does not take bools.
+_BETWEEN: Final = "two comparisons are joined by `&&`, `0 < x && x < n`; else "
+_INSTEAD: Final = {("`^`", False): "a power is `pow(a, b)`; else "} | {
+    (f"`{order}`", True): _BETWEEN for order in ("<", "<=", ">", ">=")
+}
+
+
 def _wrong_type(what: str, wanted: str, kind: Kind, span: Span) -> CompileError:
     return CompileError(
         Code.WRONG_TYPE,
         f"{what} takes {wanted}, here is {show_kind(kind)}",
         span,
-        help="convert with `toi`, `tof`, `tod` or `tob`; a bool becomes a number by `b ? 1 : 0`",
+        help=_INSTEAD.get((what, kind == "bool"), "")
+        + "convert with `toi`, `tof`, `tod` or `tob`; a bool becomes a number by `b ? 1 : 0`",
     )
 
 

@@ -369,7 +369,9 @@ def _check_count(node: tree.Call, accepted: tuple[int, ...]) -> None:
             f"`{node.function}` takes {wanted} {'argument' if wanted == '1' else 'arguments'}, "
             f"given: {counted(len(node.arguments), 'argument')}",
             node.span,
-            help=f"give it {wanted}",
+            help=f"fold an array with `{node.function}val(...)`"
+            if node.function in ("min", "max") and len(node.arguments) == 1
+            else f"give it {wanted}",
         )
 
 

@@ -92,7 +92,9 @@ def _match(
             Code.ARGUMENT_RANK,
             f"{what} has {_axes_wanted(pattern, fixed, unknown)}, this has {array.rank}",
             span,
-            help="pass an array of the rank that the type pattern says",
+            help="declare it with as many axes as it has, `float[n, m]`, or let it have any, `float[*]`"
+            if what.startswith("the result")
+            else "pass an array of the rank that the type pattern says",
         )
     position = 0
     for axes, known in zip(pattern.axes, counts, strict=True):

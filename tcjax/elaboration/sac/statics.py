@@ -212,9 +212,10 @@ def outside(name: str, position: int, extent: int, span: Span) -> CompileError:
     """The error for a selection that is not in the array."""
     around = "; to go around, write `mod(i, n)`: `i % n` has the sign of `i`" if position < 0 else ""
     has = f"{extent} element{'' if extent == 1 else 's'}"
+    array = name if name == "the array" else f"`{name}`"
     return CompileError(
         Code.OUT_OF_RANGE_SELECTION,
-        f"this selects element {position} of `{name}`, which has {has} along that axis",
+        f"this selects element {position} of {array}, which has {has} along that axis",
         span,
         help=f"select from 0 to {extent - 1}{around}" if extent else "an empty array has no element to select",
     )

@@ -141,6 +141,15 @@ class Expressions:
                 return ast.Apply(self.name(name, node.value), self.subscripts(node.slice), subscript=True, span=span)
             case python.Attribute(value=python.Name(id=name), attr="shape"):
                 return ast.SizeOf(name, self._dimension(name, node.slice), span=span)
+            case python.Attribute(value=python.Name(id=name), attr="T"):
+                raise not_in_notation(
+                    "nothing is transposed in index notation",
+                    node,
+                    self.script,
+                    help=f"change the order of the indices: `{name}[j, i]`",
+                )
+            case python.Subscript(slice=python.Slice() as slice):
+                raise refuse(slice, self.script)
             case python.Subscript():
                 raise not_in_notation(
                     "a tensor has one pair of brackets", node, self.script, help="write `A[i, j]` for `A[i][j]`"
@@ -190,9 +199,10 @@ class Expressions:
             )
         path = _path(node.func)
         if not path:
-            raise not_in_notation(
-                "only a name can be called", node.func, self.script, help="give the function a name: `f(x)`"
-            )
+            method = node.func.attr if isinstance(node.func, python.Attribute) else ""
+            reduced = f"reduce with `{method}[k](A[i, k])`"
+            instead = reduced if method in REDUCERS else "give the function a name: `f(x)`"
+            raise not_in_notation("only a name can be called", node.func, self.script, help=instead)
         name = path[-1]
         if not path[1:] and name in self.names.bound:
             # Parentheses after a tensor are TC's subscripts.
@@ -248,6 +258,13 @@ class Expressions:
             # `jnp.max(A)` reduces, and its second argument is an axis.
             arguments = [] if name == path[-1] else list(map(self.read, node.args))
             return self._extremum(name, arguments, node, span)
+        if name in libraries.ALLOCATING:
+            raise not_in_notation(
+                "nothing is allocated in index notation",
+                node,
+                self.script,
+                help="leave this out: a statement makes its tensor, `B[i, j] = …`, and `+=` starts it from zero",
+            )
         if name == path[-1]:
             return self._foreign_call(path, node, span)
         return ast.Apply(name, tuple(map(self.read, node.args)), span=span)

@@ -37,6 +37,11 @@ OPERATORS: Final = {
     "logical_or": "||",
 }
 
+# What makes an array to be filled.
+ALLOCATING: Final = frozenset(
+    ("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like", "arange", "eye")
+)
+
 # NumPy's names: its `byte` has a sign.
 SCALARS: Final = {name: name for name in CANONICAL} | {
     "bool_": "bool",

@@ -100,7 +100,8 @@ def _not_a_function(value: object) -> CompileError:
         return _refused(f"`{name}` was decorated before it was read", instead)
     else:
         what = f"an object of type `{type(value).__name__}`"
-    return _refused(f"{what} is not a function", "decorate a plain `def` with `@tcjax.kernel`")
+    instead = 'decorate a plain `def` with `@tcjax.kernel`, or pass a text: `tcjax.kernel("B(i) = 2.0 * A(i)")`'
+    return _refused(f"{what} is not a function", instead)
 
 
 def _refused(message: str, instead: str) -> CompileError:

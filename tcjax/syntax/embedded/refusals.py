@@ -40,7 +40,7 @@ _REFUSED: Final[dict[type[python.AST], tuple[str, str]]] = {
     python.DictComp: ("a comprehension", _LOOPS),
     python.GeneratorExp: ("a comprehension", "name the index in brackets: `sum[k](A[k])`"),
     python.Starred: ("a starred expression", "write its parts out"),
-    python.Slice: ("a slice", _NAMED),
+    python.Slice: ("a slice", "name an index for every dimension, and shift it: `A[i + 1, j]`"),
     python.List: ("a list", "read the values from a tensor: `A[i]`"),
     python.Tuple: ("a tuple", "write one statement for each part"),
     python.Dict: ("a dictionary", "read the values from a tensor: `A[i]`"),
@@ -52,13 +52,15 @@ _REFUSED: Final[dict[type[python.AST], tuple[str, str]]] = {
     python.YieldFrom: ("a `yield`", "end with `return C`"),
     python.Attribute: ("this attribute", "the notation knows `A.shape[1]`, and functions of a module: `jnp.exp(x)`"),
     python.Subscript: ("this subscript", _NAMED),
-    python.Constant: ("this constant", "write numbers, `True` or `False`"),
+    python.Constant: ("this constant", "write numbers, `True` or `False`, and names without quotes"),
 }
 
 
 def refuse(node: python.expr | python.stmt, script: Script) -> CompileError:
     """The error for a construct that the notation has no meaning for."""
     what, instead = _REFUSED.get(type(node), ("this", _BODY))
+    if isinstance(node, python.Constant) and node.value is ...:
+        what, instead = "`...`", _NAMED
     return not_in_notation(f"{what} has no meaning in index notation", node, script, help=instead)
 
 

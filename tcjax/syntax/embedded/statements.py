@@ -202,6 +202,10 @@ class Statements:
                 return reader.name(name, node), None
             case python.Subscript(value=python.Name(id=name), slice=slice):
                 return reader.name(name, node), reader.subscripts(slice)
+            case python.Subscript(value=python.Subscript(value=python.Name(id=name))):
+                raise not_in_notation(
+                    "a tensor has one pair of brackets", node, reader.script, help=f"write `{name}[i, j] = …`"
+                )
             case _:
                 raise not_in_notation(
                     "only a tensor can be assigned to", node, reader.script, help="write `C[i, j] = …` or `s = …`"

@@ -56,7 +56,10 @@ def _evidence(words: list[str]) -> Iterator[bool]:
                 if _ends_operand(before):
                     yield False
             case "=" if among_statements:
-                if before == ")" or (_is_name(before) and _ends_operand(earlier) and earlier not in TYPES):
+                # `:=` too, which is a mistake in both.
+                if before == ")" or (before == ":" and earlier == ")"):
+                    yield False
+                if _is_name(before) and _ends_operand(earlier) and earlier not in TYPES:
                     yield False
             case "<=>":
                 yield False

@@ -149,10 +149,14 @@ def _other_language(before: Token, found: Token) -> str:
     match before.text, found.text:
         case "*", "*":
             return "write a power as `pow(a, b)`"
+        case "axis" | "axes" | "keepdims", "=":
+            return "a fold takes one array, and folds all of it; along an axis: `{ [i] -> sum({ [j] -> a[i,j] }) }`"
         case _, "=" if before.type in _OPERATORS:
             return "nothing is changed in SaC: give the new value a name, `y = x + 1;`; a sum is `sum({ [k] -> a[k] })`"
         case "++", _ if found.type in ("SEMICOLON", "$END", "RPAR", "BAR", "RBRACE"):
             return "nothing is changed in SaC: give the new value a name, `y = x + 1;`; `a ++ b` concatenates"
+        case _, "=" if found.source.line(found.line)[found.end - 1 : found.end] == ">":
+            return "the arrow of a comprehension is `->`: `{ [i] -> e }`"
         case "]", "=":
             return "an array is not changed: `modarray(a, [i], x)`, or `{ [i] -> x | [1] <= [i] < [2]; iv -> a[iv] }`"
         case ")", "=":
@@ -164,6 +168,8 @@ def _other_language(before: Token, found: Token) -> str:
 def _subscripts(earlier: list[Token], found: Token) -> str:
     """For the subscripts of an einsum: ``ij,jk->``."""
     types = {token.type for token in earlier}
+    if found.type == "NAME" and types == {"NAME"} and len(earlier) == 1 and "->" in found.source.line(found.line):
+        return "a text is a program; patterns of einops are not read: name the indices, `B(b,h,w,c) = A(b,c,h,w)`"
     if found.type != "ARROW" or types != {"NAME", "COMMA"}:
         return ""
     text = "".join(token.text for token in earlier)

@@ -5,17 +5,19 @@ from typing import Final
 from ...diagnostics import Code, CompileError
 from ..lexing import Token, open_brackets, short
 from ..wording import either, unknown_character
+from .habits import REDUCTIONS, habit, sign, target_of
 
 
 def mistake(tokens: list[Token], position: int, found: Token, accepted: set[str]) -> CompileError:
     """The error at `found`, which is ``tokens[position]`` or a part of it, where only `accepted` could stand."""
     if found.type == "UNKNOWN":
-        return unknown_character(found, _INSTEAD, "#")
+        instead = sign(tokens, position)
+        return unknown_character(found, _INSTEAD | ({found.text: instead} if instead else {}), "#")
     shown = f"'{short(found.text)}'" if found.text else "the end of the text"
     before = tokens[position - 1] if position else Token("$START", "", 1, 1, 1, 1, found.source)
     after = tokens[min(position + 1, len(tokens) - 1)]
     help = (
-        _other_language(before, found, accepted)
+        habit(tokens, position, accepted)
         or _keyword(found, accepted)
         or _assignment(tokens[:position], found, after, accepted)
         or _type_behind(tokens, position, accepted)
@@ -74,33 +76,6 @@ def _expected(accepted: set[str]) -> str:
 
 # ---------------------------------------------------------------- what to write instead
 
-_FOREIGN: Final = {
-    "if": "TC has no `if`: write `c ? a : b`, or a guard behind the statement: `where c`",
-    "else": "TC has no `else`: write `c ? a : b`",
-    "for": "TC has no loops: every index runs by itself, over the range in `where i in 0:N` if you give one",
-    "while": "TC has no loops: every index runs by itself, over the range in `where i in 0:N` if you give one",
-    "return": "TC has no `return`: name the outputs in the head of the def, `-> (C)`",
-    "let": "a let stands behind the statement: `O(i) = t * t where t = A(i)`",
-    "lambda": "TC has no `lambda`: write a `def`, or pass a Python function in `fns`",
-}
-
-
-def _other_language(before: Token, found: Token, accepted: set[str]) -> str:
-    """For what other languages write and TC does not."""
-    match before.text, found.text:
-        case word, _ if before.type == "NAME" and word in _FOREIGN:
-            return _FOREIGN[word]
-        case "*", "*":
-            return "write a power as `pow(a, b)`"
-        case ("/", "*") | ("//", _):
-            return "a comment begins with `#` and ends with its line; `//` divides integers"
-        case "min" | "max", "=" | "=!":
-            return f"write `{before.text}=` as one word, without a space"
-        case _, "+" if "NUMBER" in accepted:
-            return "TC has no unary `+`: leave it out" if before.text != "+" else "TC has no `++`: write `O(i) += 1`"
-        case _:
-            return ""
-
 
 _KEYWORDS: Final = frozenset(("DEF", "WHERE", "IN", "EXISTS", "EXTREMUM", "TYPE"))
 
@@ -118,19 +93,23 @@ def _assignment(before: list[Token], found: Token, after: Token, accepted: set[s
     """For a statement whose left side is not followed by ``=`` or ``+=!``."""
     if "UPDATE" not in accepted:
         return ""
-    target = _target(before)
+    target = target_of(before)
     match found.type, after.type:
-        case "BINARY", "EQUAL" if found.text in ("+", "*"):
-            return f"write `{found.text}{after.text}` as one word, without a space"
-        case "MINUS" | "BINARY", "EQUAL":
+        case "BINARY", "EQUAL" if found.text in _COMBINING:
+            return f"TC has no `{found.text}=`: write {_COMBINING[found.text].format(target)}"
+        case "MINUS", "EQUAL":
+            return f"TC has no `-=`: write `{target} = {target} - ...`, or `{target} +=! -(...)` for a sum"
+        case "BINARY", "EQUAL":
             return f"TC has no `{found.text}=`: write `{target} = {target} {found.text} ...`"
-        case "EXTREMUM" | "NAME", "EQUAL":
+        case "NAME", "EQUAL":
             return f"write `{target} {found.text}= ...` with nothing between `{found.text}` and `=`"
         case "COLON" | "BINARY", _ if found.text in (":", "=="):
             return f"one `=` defines a tensor: `{target} = ...`"
         case "LSQB", _:
             return f"the indices of a tensor stand in parentheses: `{target}(i, j) = ...`"
         case _:
+            if any(t.text == "//" and (at == 0 or before[at - 1].line < t.line) for at, t in enumerate(before)):
+                return "a comment begins with `#` and ends with its line; `//` divides integers"
             # `C(i) = a b` reads as a statement and the beginning of another.
             missing = any(token.type == "EQUAL" for token in before) and before[-1].line == before[-2].line
             return f"a statement reads `{target} = ...`, or `{target} +=! ...` for a sum" + (
@@ -138,14 +117,11 @@ def _assignment(before: list[Token], found: Token, after: Token, accepted: set[s
             )
 
 
-def _target(before: list[Token]) -> str:
-    """The left side that `before` ends with, as it was written if it is short."""
-    start = len(before) - 1
-    if before and before[-1].type == "RPAR":
-        opening = open_brackets(before[:-1])
-        start = opening[-1] - 1 if opening else start
-    text = "".join(", " if token.type == "COMMA" else token.text for token in before[max(start, 0) :])
-    return text if text and len(text) <= 40 else "O(i)"
+# What a sign of logic combines, and what to write for it.
+_COMBINING: Final = {
+    "&": "`{0} all=! ...` where every value has to hold",
+    "|": "`{0} any=! ...` where one value is enough",
+}
 
 
 def _bracket(before: list[Token], found: Token, accepted: set[str]) -> str:
@@ -160,7 +136,7 @@ def _bracket(before: list[Token], found: Token, accepted: set[str]) -> str:
         if read is None:
             return f"{reduces}; a tensor's indices stand in parentheses: `A(i, j)`"
         return f"a tensor's indices stand in parentheses: `{read}`; {reduces}"
-    if found.type == "LBRACE" and before and before[-1].text in _REDUCTIONS:
+    if found.type == "LBRACE" and before and before[-1].text in REDUCTIONS:
         return f"the indices of a reduction stand in square brackets: `{before[-1].text}[k](e)`"
     if found.type in ("RPAR", "RSQB", "RBRACE") and (innermost is None or innermost.type == "LBRACE"):
         return "" if "NUMBER" in accepted else f"this `{found.text}` closes nothing: leave it out"
@@ -182,16 +158,13 @@ def _read_in_brackets(before: list[Token]) -> str | None:
     start = next((at for at in range(len(before) - 1, 0, -1) if before[at].type == "LSQB"), 0)
     inside = before[start + 1 : -1] if before[-1].type == "RSQB" else []
     plain = all(token.type in ("NAME", "NUMBER", "COMMA") for token in inside)
-    if not 0 < len(inside) < 8 or not plain or before[start - 1].text in _REDUCTIONS:
+    if not 0 < len(inside) < 8 or not plain or before[start - 1].text in REDUCTIONS:
         return None
     listed = "".join(", " if token.type == "COMMA" else token.text for token in inside)
     return f"{before[start - 1].text}({listed})"
 
 
 _COMPARISONS: Final = frozenset(("<", ">", "<=", ">=", "==", "!="))
-_REDUCTIONS: Final = frozenset(
-    ("sum", "prod", "min", "max", "any", "all", "mean", "logsumexp", "argmax", "argmin", "mink", "maxk")
-)
 
 
 def _type_behind(tokens: list[Token], position: int, accepted: set[str]) -> str:
@@ -259,4 +232,10 @@ _INSTEAD: Final = {
     "Σ": "write `sum[k](e)`",
     "∏": "write `prod[k](e)`",
     "…": "write `..`",
+    "²": "write a power as `pow(a, 2)`",
+    "³": "write a power as `pow(a, 3)`",
+    "√": "write `sqrt(e)`",
+    "∞": "write `inf`",
+    "π": "write the number, `3.141592653589793`",
+    "∂": "a kernel is differentiated by `jax.grad`, or by `k.adjoint()`",
 }

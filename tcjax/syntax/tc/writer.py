@@ -147,7 +147,9 @@ def _operation(expr: ast.Expr, parts: list[Levelled]) -> Levelled:
             return f"{_CALLED[operator]}({_listed(parts)})", OPERAND
         case ast.Binary(operator):
             level = PRECEDENCE[operator]
-            return f"{_within(parts[0], level)} {operator} {_within(parts[1], level + 1)}", level
+            # Without parentheses `a < b < c` would read as if it meant both.
+            first = level + 1 if level == PRECEDENCE["<"] else level
+            return f"{_within(parts[0], first)} {operator} {_within(parts[1], level + 1)}", level
         case ast.Conditional():
             return f"{_within(parts[0], CONDITIONAL + 1)} ? {parts[1][0]} : {parts[2][0]}", CONDITIONAL
         case ast.Reduction(reducer, bounds, guards, arguments):

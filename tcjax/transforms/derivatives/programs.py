@@ -48,8 +48,8 @@ def _checked(function: ir.Function, wrt: Iterable[str] | None) -> tuple[str, ...
         what = (
             f"has no parameter `{name}`" if name not in types else f"takes `{name}` as {types[name]}, which is no float"
         )
-        choice = ", ".join(f'"{name}"' for name in real)
-        help = f"choose from wrt=({choice},)" if real else "declare a parameter as float"
+        choice = ", ".join(f"`{name}`" for name in real)
+        help = f"its float parameters are {choice}" if real else "declare a parameter as float"
         raise CompileError(Code.BAD_OPTION, f"`{function.name}` {what}", function.span, help=help)
     if not given or len(set(given)) < len(given):
         what = "names a parameter twice" if given else "names no parameter"

@@ -13,7 +13,7 @@ from tcjax.diagnostics import CompileError
 from tcjax.syntax import sac
 from tcjax.syntax.pieces import MAX_DEPTH
 from tcjax.syntax.sac.builder import Builder
-from tcjax.syntax.sac.reader import GRAMMAR_TEXT
+from tcjax.syntax.sac.reader import GRAMMAR
 
 from .texts import TEXTS
 
@@ -195,14 +195,14 @@ def test_a_text_that_ends_early_raises_nothing_else(text: str) -> None:
 def test_the_grammar_has_no_conflict(caplog: pytest.LogCaptureFixture) -> None:
     logger.addHandler(caplog.handler)
     with caplog.at_level("DEBUG", logger=logger.name):
-        Lark(GRAMMAR_TEXT, parser="lalr", lexer="basic", keep_all_tokens=True, transformer=Builder(), debug=True)
+        Lark(GRAMMAR.read_text(), parser="lalr", lexer="basic", keep_all_tokens=True, transformer=Builder(), debug=True)
     logger.removeHandler(caplog.handler)
 
     assert caplog.messages == []
 
 
 def test_every_rule_has_its_method() -> None:
-    parser = Lark(GRAMMAR_TEXT, parser="lalr", lexer="basic", maybe_placeholders=True)
+    parser = Lark(GRAMMAR.read_text(), parser="lalr", lexer="basic", maybe_placeholders=True)
 
     for rule in parser.rules:
         name = rule.alias or rule.origin.name

@@ -75,7 +75,7 @@ def mistake(text: str) -> CompileError:
         ("int f() return 1;", 9, "expected '|', ',' or '{' but", "stand in braces"),
         ("{ i, j -> a }", 4, "expected '->' but found ','", "`{ [i, j] -> e }`"),
         ("{ (i, j) -> a }", 3, "expected a name or '[' but", "a pattern in square brackets"),
-        ("{ iv => a }", 6, "expected '->' but found '='", "an arrow `->`"),
+        ("{ iv => a }", 6, "expected '->' but found '='", "the arrow of a comprehension is `->`"),
         ("{ iv : a }", 6, "expected '->' but found ':'", "an arrow `->`"),
         ("{ iv | a }", 6, "expected '->' but found '|'", "the body stands before the `|`"),
         ("{ a[i] | [i] < [3] }", 4, "expected '->' but found '['", "`{ index -> body }`"),

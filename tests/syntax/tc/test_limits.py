@@ -13,7 +13,7 @@ from tcjax.diagnostics import CompileError
 from tcjax.syntax import tc
 from tcjax.syntax.pieces import MAX_DEPTH
 from tcjax.syntax.tc.builder import Builder
-from tcjax.syntax.tc.reader import GRAMMAR_TEXT
+from tcjax.syntax.tc.reader import GRAMMAR
 
 from .programs import PROGRAMS
 
@@ -167,14 +167,14 @@ def test_no_sequence_of_words_raises_anything_else(words: list[str]) -> None:
 def test_the_grammar_has_no_conflict(caplog: pytest.LogCaptureFixture) -> None:
     logger.addHandler(caplog.handler)
     with caplog.at_level("DEBUG", logger=logger.name):
-        Lark(GRAMMAR_TEXT, parser="lalr", lexer="basic", keep_all_tokens=True, transformer=Builder(), debug=True)
+        Lark(GRAMMAR.read_text(), parser="lalr", lexer="basic", keep_all_tokens=True, transformer=Builder(), debug=True)
     logger.removeHandler(caplog.handler)
 
     assert caplog.messages == []
 
 
 def test_every_rule_has_its_method() -> None:
-    parser = Lark(GRAMMAR_TEXT, parser="lalr", lexer="basic")
+    parser = Lark(GRAMMAR.read_text(), parser="lalr", lexer="basic")
 
     for rule in parser.rules:
         name = rule.alias or rule.origin.name
@@ -184,7 +184,7 @@ def test_every_rule_has_its_method() -> None:
 def test_the_grammar_is_built_in_less_than_80_milliseconds() -> None:
     def seconds() -> float:
         start = time.process_time()
-        Lark(GRAMMAR_TEXT, parser="lalr", lexer="basic", keep_all_tokens=True, transformer=Builder())
+        Lark(GRAMMAR.read_text(), parser="lalr", lexer="basic", keep_all_tokens=True, transformer=Builder())
         return time.process_time() - start
 
     assert min(seconds() for _ in range(5)) < 0.08

@@ -1,0 +1,40 @@
+"""The trap of C's comparisons: ``0 < i < n`` compares the truth of ``0 < i``, which is 0 or 1, with `n`."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from ..diagnostics import Span
+from ..syntax import ast
+from .summands import children
+
+_ORDER: Final = frozenset(("<", "<=", ">", ">="))
+
+
+def chained_comparisons(node: ast.Assign) -> Iterator[tuple[str, Span]]:
+    """A warning for each comparison of what a comparison without parentheses gives."""
+    guards = [clause.condition for clause in node.where if isinstance(clause, ast.GuardClause)]
+    lets = [clause.value for clause in node.where if isinstance(clause, ast.LetClause)]
+    pending: list[ast.Expr] = [node.value, *guards, *lets]
+    while pending:
+        current = pending.pop()
+        match current:
+            case ast.Binary(operator, ast.Binary(inner) as left, right) if {operator, inner} <= _ORDER:
+                if not _is_enclosed(left.span) and not current.span.source.is_python:
+                    first, middle, last = (_text(each.span) for each in (left, left.right, right))
+                    yield (
+                        f"this compares the truth of `{first}`, 0 or 1, with `{last}`; for both write "
+                        f"`{first} && {middle} {operator} {last}`",
+                        current.span,
+                    )
+            case _:
+                pass
+        pending.extend(children(current))
+
+
+def _is_enclosed(span: Span) -> bool:
+    line = span.source.line(span.line)
+    return line[: span.column - 1].rstrip().endswith("(") and line[span.end - 1 :].lstrip().startswith(")")
+
+
+def _text(span: Span) -> str:
+    return span.source.line(span.line)[span.column - 1 : span.end - 1].strip()
