@@ -1,6 +1,5 @@
 """A bundle in XLA operations: a block of its matrices, which is multiplied from both sides, after the other."""
 
-import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 
@@ -9,13 +8,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..planning.bundle_blocks import COLUMN, BundlePlan, Columns, Cut, Piece
+from ..planning.bundle_blocks import COLUMN, BundlePlan, Columns, Cut, Matrix, Piece
 from ..planning.bundles import Bundle
 from ..planning.nests import Nest
 from ..planning.nodes import Axes, Node
 from ..planning.onepass import FIRST, ROW
+from ..symbolic import IndexVar
 from .context import Context, Lower, align
 from .elementwise import convert
+from .finite import Factor, product_of_live
 from .padding import padded
 from .varying import steady
 
@@ -23,7 +24,9 @@ from .varying import steady
 # along is the last but one in the former, and the last in the latter, whose vectors lie along those of the matrix.
 State = tuple[list[jax.Array], list[jax.Array]]
 # The matrices of a block for each part of the columns.
-Parts = tuple[tuple[Cut, tuple[Node, ...]], ...]
+Parts = tuple[tuple[Cut, tuple[Matrix, ...]], ...]
+# The rows and the columns of a block, and those that it is multiplied with.
+HEIGHT, WIDTH, SIDE = (IndexVar(name) for name in ("h.", "w.", "s."))
 
 
 def lower_bundle(
@@ -32,14 +35,9 @@ def lower_bundle(
     arrays: Mapping[str, jax.Array],
     foreign: Mapping[str, Callable[..., object]],
     lower: Lower,
-    otherwise: Callable[[], list[jax.Array]],
 ) -> list[jax.Array]:
-    """The sums of a bundle, in order; `otherwise` is how to compute them where a column is infinite that may not be."""
-    run = _Run(plan, bundle, Context(arrays, foreign), lower)
-    if not plan.careful:
-        return run.results()
-    finite = [jnp.all(jnp.isfinite(columns)) for columns in (*run.across, *run.along)]
-    return lax.cond(functools.reduce(jnp.logical_and, finite), run.results, otherwise)
+    """The sums of a bundle, in order."""
+    return _Run(plan, bundle, Context(arrays, foreign), lower).results()
 
 
 class _Run:
@@ -114,10 +112,12 @@ class _Run:
         above, below = state
         shape = (*self.batch, *plan.shape(plan.rows[:-1]), rows.size)
         own: State = ([jnp.zeros((*shape, one.shape[-1]), plan.dtype) for one in above], below)
-        for columns, nodes in parts:
+        for columns, matrices in parts:
 
-            def step(number: jax.Array, own: State, columns: Cut = columns, nodes: Sequence[Node] = nodes) -> State:
-                return self.block(own, nodes, rows, columns, (begin, number))
+            def step(
+                number: jax.Array, own: State, columns: Cut = columns, found: Sequence[Matrix] = matrices
+            ) -> State:
+                return self.block(own, found, rows, columns, (begin, number))
 
             ends = self.ends(begin, columns) if plan.ends and columns.count > 1 else None
             own = self.looped(step, own, columns.count, ends)
@@ -137,7 +137,7 @@ class _Run:
         return first, behind
 
     def block(
-        self, state: State, nodes: Sequence[Node], rows: Cut, columns: Cut, at: tuple[jax.Array, jax.Array]
+        self, state: State, matrices: Sequence[Matrix], rows: Cut, columns: Cut, at: tuple[jax.Array, jax.Array]
     ) -> State:
         """The state of some rows after a block of them."""
         plan = self.plan
@@ -148,19 +148,26 @@ class _Run:
         extents = plan.within(rows, columns)
         flat = [math.prod(plan.shape(axes, extents)) for axes in ((*plan.rows[:-1], ROW), plan.columns)]
         above, below = list(state[0]), list(state[1])
-        for place, node in enumerate(nodes):
-            matrix = convert(align(self.lower(node, context), node.axes, plan.axes), plan.dtype)
-            matrix = jnp.broadcast_to(matrix, plan.shape(plan.axes, extents))
+        shape = (*self.batch, *flat)
+
+        def whole(node: Node) -> jax.Array:
+            array = align(self.lower(node, context), node.axes, plan.axes)
+            return lax.reshape(jnp.broadcast_to(array, plan.shape(plan.axes, extents)), shape)
+
+        for place, one in enumerate(matrices):
             # Stored, it is computed once for both products.
-            matrix = lax.optimization_barrier(lax.reshape(matrix, (*self.batch, *flat)))
+            array = lax.optimization_barrier(convert(whole(one.node), plan.dtype))
+            live = None if one.live is None else whole(one.live)
+            matrix = Factor(array, (*plan.batch, HEIGHT, WIDTH), live)
             if self.across[place].shape[-1]:
                 part = _taken(self.across[place], left, columns.size)
-                product = _multiplied(matrix, lax.reshape(part, (*self.batch, flat[1], part.shape[-1])))
+                part = lax.reshape(part, (*self.batch, flat[1], part.shape[-1]))
+                product = _multiplied(matrix, Factor(part, (*plan.batch, WIDTH, SIDE), None))
                 above[place] = above[place] + lax.reshape(product, above[place].shape)
             if self.along[place].shape[-1]:
                 part = _taken(self.along[place], begin, rows.size)
-                part = lax.reshape(part, (*self.batch, flat[0], part.shape[-1]))
-                product = _multiplied(jnp.swapaxes(part, -1, -2), matrix)
+                part = jnp.swapaxes(lax.reshape(part, (*self.batch, flat[0], part.shape[-1])), -1, -2)
+                product = _multiplied(Factor(part, (*plan.batch, SIDE, HEIGHT), None), matrix)
                 before = _taken(below[place], left, columns.size, 1)
                 below[place] = _put(below[place], before + lax.reshape(product, before.shape), left, 1)
         return above, below
@@ -200,7 +207,13 @@ def _put(array: jax.Array, part: jax.Array, start: jax.Array, behind: int = 2) -
     return part if part.shape == array.shape else lax.dynamic_update_slice_in_dim(array, part, start, axis)
 
 
-def _multiplied(left: jax.Array, right: jax.Array) -> jax.Array:
-    """Matrix products, for each element of the leading dimensions."""
-    batch = tuple(range(left.ndim - 2))
-    return lax.dot_general(left, right, (((left.ndim - 1,), (right.ndim - 2,)), (batch, batch)))
+def _multiplied(left: Factor, right: Factor) -> jax.Array:
+    """Matrix products, for each element of the leading axes."""
+    batch = tuple(range(left.array.ndim - 2))
+
+    def product(left: jax.Array, right: jax.Array) -> jax.Array:
+        return lax.dot_general(left, right, (((left.ndim - 1,), (right.ndim - 2,)), (batch, batch)))
+
+    if left.live is None and right.live is None:
+        return product(left.array, right.array)
+    return product_of_live(product, (left, right), (*left.axes[:-1], right.axes[-1]))

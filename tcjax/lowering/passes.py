@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import jax
@@ -97,9 +96,7 @@ def run_apart(*arrays: jax.Array, group: Group, blocks: Blocks, foreign: Foreign
         if found and isinstance(group, Bundle):
             # XLA must not compute what two sums share once, and store it.
             own = list(lax.optimization_barrier((*own, found[-1]))[:-1])
-        form = choose_form(nest)
-        form = replace(form, unroll=1) if backend.rare else form
-        found.append(bind(own, nest, form, dict(foreign), backend))
+        found.append(bind(own, nest, choose_form(nest), dict(foreign), backend))
         return found[-1]
 
     return _apart(arrays, group, compute)
@@ -123,9 +120,7 @@ def run_blocks(*arrays: jax.Array, group: Group, blocks: Blocks, foreign: Foreig
         case Softmax():
             return lower_pass(_planned(group, blocks), group, named, functions, _node)
         case Bundle():
-            rare = replace(backend, rare=True)
-            apart = functools.partial(run_apart, *arrays, group=group, blocks=blocks, foreign=foreign, backend=rare)
-            return lower_bundle(_bundle(group, blocks), group, named, functions, _node, apart)
+            return lower_bundle(_bundle(group, blocks), group, named, functions, _node)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -76,13 +76,21 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
+class Matrix:
+    """A block of a matrix; where it is not `live`, it is zero, and columns do not count, even infinite ones."""
+
+    node: Node
+    live: Node | None
+
+
+@dataclass(frozen=True, slots=True)
 class BundlePlan:
     """Rows are the axes of the side that the loop walks along, which comes last; the last of the columns is tiled.
 
     `lows` are the first values of these two. `blocks` have the matrices of a block, for each part of the rows and for
     each of the columns. `across` are the columns for sums over columns, by matrix, `along` those for sums over rows.
     `pieces` are the terms of each sum, of which those over rows are `summed`. A block counts for nothing where `ends`
-    do not hold, which limit the columns. If it is `careful`, all columns have to be finite.
+    do not hold, which limit the columns.
     """
 
     batch: Axes
@@ -91,14 +99,13 @@ class BundlePlan:
     extents: Mapping[IndexVar, int]
     lows: tuple[int, int]
     dtype: str
-    blocks: tuple[tuple[Cut, tuple[tuple[Cut, tuple[Node, ...]], ...]], ...]
+    blocks: tuple[tuple[Cut, tuple[tuple[Cut, tuple[Matrix, ...]], ...]], ...]
     across: tuple[Columns, ...]
     along: tuple[Columns, ...]
     summed: tuple[bool, ...]
     pieces: tuple[tuple[Piece, ...], ...]
     layouts: tuple[Layout, ...]
     ends: tuple[End, ...]
-    careful: bool
 
     @property
     def axes(self) -> Axes:
@@ -108,7 +115,11 @@ class BundlePlan:
     @property
     def matrices(self) -> Iterator[tuple[Cut, Cut, tuple[Node, ...]]]:
         """The matrices of each kind of block, by its rows and its columns."""
-        return ((rows, columns, nodes) for rows, own in self.blocks for columns, nodes in own)
+        return (
+            (rows, columns, tuple(matrix.node for matrix in matrices))
+            for rows, own in self.blocks
+            for columns, matrices in own
+        )
 
     def within(self, rows: Cut, columns: Cut) -> dict[IndexVar, int]:
         """The extents in a block."""
@@ -254,7 +265,6 @@ class _Planner:
             tuple(tuple(pieces(number)) for number in range(len(summed))),
             self.laid_out()[1],
             self.ends(),
-            self.apart.careful,
         )
 
     def columns(self, summed: tuple[bool, ...], *, over_rows: bool) -> list[list[ir.Expr | None]]:
@@ -266,7 +276,7 @@ class _Planner:
                     found[term.matrix].append(term.column)
         return found
 
-    def matrices(self, height: Cut, width: Cut) -> tuple[Node, ...]:
+    def matrices(self, height: Cut, width: Cut) -> tuple[Matrix, ...]:
         """The matrices of a block that begins with the values `FIRST` and `COLUMN` of the loop and the last column."""
         ranges = self.bundle.ranges
         loop, tiled = (side[-1] for side in self.sides)
@@ -284,8 +294,16 @@ class _Planner:
         scope = replace(scope, shapes={**scope.shapes, **shapes}, origins={**scope.origins, **origins})
         body = laid.reduce.body
         assert isinstance(body, ir.Call)
-        found = [transforms.substitute_expr(one, moved) for one in body.arguments]
-        return tuple(plan_value(written_out(one, box), scope) for one in found)
+
+        def planned(expr: ir.Expr) -> Matrix:
+            expr = written_out(transforms.substitute_expr(expr, moved), box)
+            match expr:
+                case ir.Select(condition, _, ir.Const(0)) if self.apart.careful:
+                    return Matrix(plan_value(expr, scope), plan_value(condition, scope))
+                case _:
+                    return Matrix(plan_value(expr, scope), None)
+
+        return tuple(map(planned, body.arguments))
 
     def laid_out(self) -> tuple[Nest, tuple[Layout, ...]]:
         """The matrices as if they were summed, over tensors that lie along the vectors."""

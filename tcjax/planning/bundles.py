@@ -56,8 +56,8 @@ class Apart:
     """The sums of a bundle as `terms`, which have the `matrices` in common.
 
     A matrix is of all or some of the indices of `batch` and of the two `sides`; a sum is over the whole of one side.
-    Where one of the affine `conditions` is below zero, all matrices are zero. With `careful`, columns must be finite: a
-    mask of single points makes zeros of a matrix, which must not meet what is infinite, and in the sums does not.
+    Where one of the affine `conditions` is below zero, all matrices are zero. With `careful`, a mask of single points
+    makes zeros of a matrix, which must not meet what is infinite, and in the sums does not.
     """
 
     batch: Axes
