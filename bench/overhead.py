@@ -113,7 +113,7 @@ def import_cost() -> Cost:
 
 
 def _run_python(program: str) -> list[str]:
-    # With bytecode, as in an installed package, also where an environment keeps checkouts clean of it; nothing was tuned.
+    # With bytecode, as in an installed package, also where an environment keeps checkouts clean of it; never tuned.
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "TCJAX_CACHE_DIR": ""}
     finished = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment

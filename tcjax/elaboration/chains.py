@@ -5,7 +5,6 @@ from typing import Final
 
 from ..diagnostics import Span
 from ..syntax import ast
-from .summands import children
 
 _ORDER: Final = frozenset(("<", "<=", ">", ">="))
 
@@ -28,7 +27,7 @@ def chained_comparisons(node: ast.Assign) -> Iterator[tuple[str, Span]]:
                     )
             case _:
                 pass
-        pending.extend(children(current))
+        pending.extend(ast.children(current))
 
 
 def _is_enclosed(span: Span) -> bool:

@@ -162,7 +162,7 @@ class Scope:
                     help=f"call it in a statement of its own, `T = {name}(...)`, and read "
                     f"`{phrases.element('T', ['...'], node.span)}` here",
                 )
-        raise self._not_applicable(name, node.span)
+        raise self._not_applicable(node)
 
     def names(self) -> Iterator[str]:
         """Every name that a writer could have meant by a bare name."""
@@ -203,7 +203,8 @@ class Scope:
             else f"move the statement that writes `{name}` up, or make `{name}` a parameter",
         )
 
-    def _not_applicable(self, name: str, span: Span) -> CompileError:
+    def _not_applicable(self, node: ast.Apply) -> CompileError:
+        name, span = node.function, node.span
         kind = "an index" if name in self.indices else self._kind_of_value(name)
         if any(name in bracket for bracket in self.brackets):
             kind = "an index"
@@ -220,7 +221,7 @@ class Scope:
                 Code.UNDEFINED_NAME,
                 f"`{name}` is a reduction, and names in square brackets what it runs over",
                 span,
-                help=f"write `{name}[k](...)`",
+                help=f"write `{name}[{self._over(node)}](...)`",
             )
         candidates = (*environment.tensors, *BUILTINS, *environment.functions, *environment.definitions, "min", "max")
         return CompileError(
@@ -230,6 +231,17 @@ class Scope:
             help=elsewhere(name, span)
             or did_you_mean(name, candidates, f'declare it as a parameter, or give `fns={{"{name}": ...}}`'),
         )
+
+    def _over(self, node: ast.Apply) -> str:
+        """The index that a reduction without brackets probably runs over: the first that is used in it alone."""
+        pending: list[ast.Expr] = [node]
+        while pending:
+            match pending.pop():
+                case ast.Name(id) if id not in self.indices and self._kind_of_value(id) is None:
+                    return id
+                case found:
+                    pending.extend(reversed(ast.children(found)))
+        return "k"
 
 
 def refuse_reserved(name: str, what: str, span: Span) -> None:

@@ -50,9 +50,9 @@ def mentions(node: ast.Expr, reduction: Collection[IndexVar], lets: Mapping[str,
                     found.add(by_name[id])
             case ast.Reduction(bounds=bounds):
                 inner = hidden | {bound.index for bound in bounds}
-                pending.extend((child, inner) for child in children(current))
+                pending.extend((child, inner) for child in ast.children(current))
             case _:
-                pending.extend((child, hidden) for child in children(current))
+                pending.extend((child, hidden) for child in ast.children(current))
     return found
 
 
@@ -64,26 +64,8 @@ def is_subscript(name: str, node: ast.Expr) -> bool:
         if inside and isinstance(current, ast.Name) and current.id == name:
             return True
         inside = inside or isinstance(current, ast.Apply)
-        pending.extend((child, inside) for child in children(current))
+        pending.extend((child, inside) for child in ast.children(current))
     return False
-
-
-def children(node: ast.Expr) -> tuple[ast.Expr, ...]:
-    """The direct sub-expressions, in the order in which they are written."""
-    match node:
-        case ast.Number() | ast.Name() | ast.SizeOf():
-            return ()
-        case ast.Apply(_, arguments):
-            return arguments
-        case ast.Cast(_, operand) | ast.Unary(_, operand):
-            return (operand,)
-        case ast.Binary(_, left, right):
-            return (left, right)
-        case ast.Conditional(condition, then, otherwise):
-            return (condition, then, otherwise)
-        case ast.Reduction(_, bounds, guards, arguments):
-            ends = [end for bound in bounds for end in (bound.lo, bound.hi) if end is not None]
-            return (*ends, *guards, *arguments)
 
 
 def _summands(node: ast.Expr) -> list[tuple[str, ast.Expr]]:

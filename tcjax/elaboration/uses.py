@@ -8,7 +8,6 @@ from ..diagnostics import Code, CompileError, Span, phrases
 from ..ir.builtins import BUILTINS
 from ..syntax import ast
 from .spelling import counted
-from .summands import children
 
 Kind = Literal["read", "bare", "size", "whole"]
 Role = Literal["value", "subscript", "condition"]
@@ -241,7 +240,7 @@ def _uses_in(
                 hidden = hidden | {bound.index for bound in bounds}
             case _:
                 pass
-        pending.extend((child, inner, hidden) for child in reversed(children(node)))
+        pending.extend((child, inner, hidden) for child in reversed(ast.children(node)))
 
 
 def _is_builtin(name: str) -> bool:

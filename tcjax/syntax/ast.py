@@ -236,3 +236,21 @@ class Program(Node):
     """Any number of definitions; of two with one name the first counts, as in TC."""
 
     definitions: tuple[Definition, ...]
+
+
+def children(node: Expr) -> tuple[Expr, ...]:
+    """The direct sub-expressions, in the order in which they are written."""
+    match node:
+        case Number() | Name() | SizeOf():
+            return ()
+        case Apply(_, arguments):
+            return arguments
+        case Cast(_, operand) | Unary(_, operand):
+            return (operand,)
+        case Binary(_, left, right):
+            return (left, right)
+        case Conditional(condition, then, otherwise):
+            return (condition, then, otherwise)
+        case Reduction(_, bounds, guards, arguments):
+            ends = [end for bound in bounds for end in (bound.lo, bound.hi) if end is not None]
+            return (*ends, *guards, *arguments)

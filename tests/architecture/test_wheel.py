@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 SURVEY = """
 import importlib, importlib.metadata, importlib.resources, json, pkgutil
 import tcjax
-optional = ("tcjax.nn", "tcjax.linen", "tcjax.testing", "tcjax.notebook", "tcjax.cli.__main__")
+optional = ("tcjax.nn", "tcjax.linen", "tcjax.testing", "tcjax.notebook")
 names = [m.name for m in pkgutil.walk_packages(tcjax.__path__, "tcjax.", onerror=lambda name: None)]
 modules = [importlib.import_module(name) for name in names if not name.startswith(optional)]
 lexers = importlib.metadata.distribution("tcjax").entry_points.select(group="pygments.lexers")

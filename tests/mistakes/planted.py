@@ -305,7 +305,7 @@ MISTAKES = [
         "sum without brackets",
         MATRIX.format("B(i) = sum(A(i,j))"),
         MATRIX.format("B(i) = sum[j](A(i,j))"),
-        "sum[",
+        "sum[j](...)",
         [(3, 4)],
     ),
     Mistake(
