@@ -17,6 +17,7 @@ from jax.interpreters import ad, batching, mlir
 from ..planning.nodes import Axes
 from ..symbolic import IndexVar
 from .context import align
+from .placing import placed_as
 from .varying import equally_varying, steady
 
 Product = Callable[[jax.Array, jax.Array], jax.Array]
@@ -75,8 +76,14 @@ def product_of_live(product: Product, factors: tuple[Factor, Factor], axes: Axes
     def run(left: jax.Array, right: jax.Array, *live: jax.Array | None) -> jax.Array:
         watched = [other for other, own in ((right, live[0]), (left, live[1])) if own is not None]
         plain = product(left, right)
-        given = [replace(f, array=a, live=own) for f, a, own in zip(factors, (left, right), live, strict=True)]
-        return lax.cond(finite_p.bind(*watched), lambda: plain, lambda: _one_by_one(given, axes, plain.dtype))
+
+        def exact(left: jax.Array, right: jax.Array, *live: jax.Array | None) -> jax.Array:
+            given = [replace(f, array=a, live=own) for f, a, own in zip(factors, (left, right), live, strict=True)]
+            return _one_by_one(given, axes, plain.dtype)
+
+        # Along explicit axes each term would have to lie as the result does; so JAX moves what must meet.
+        operands = left, right, *live
+        return lax.cond(finite_p.bind(*watched), lambda: plain, lambda: placed_as(plain, exact, operands))
 
     def derivative(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[jax.Array, jax.Array]:
         left, right = primals[:2]

@@ -17,6 +17,13 @@ def is_placed(array: jax.Array) -> bool:
     return any(axes is not None for axes in jax.typeof(array).sharding.spec)
 
 
+def placed_as(like: jax.Array, run: Callable[..., jax.Array], arrays: Sequence[jax.Array | None]) -> Any:
+    """What ``run(*arrays)`` gives, where the type of `like` says that it lies."""
+    if not is_placed(like):
+        return run(*arrays)
+    return jax.sharding.auto_axes(run, out_sharding=jax.typeof(like).sharding.spec)(*arrays)
+
+
 def placed(run: Callable[..., Any], arrays: Sequence[jax.Array], nests: Sequence[Nest], names: Sequence[str]) -> Any:
     """What ``run(*arrays)`` gives, for each nest an array or, of a single one, that array.
 
@@ -49,4 +56,4 @@ def _along(nest: Nest, specs: Mapping[str, Any]) -> list[Along | None]:
     return found
 
 
-__all__ = ["is_placed", "placed"]
+__all__ = ["is_placed", "placed", "placed_as"]

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
+import tcjax
 from tests.agreement.formulas import Formula, distances
 from tests.agreement.nesting import nesting
 
@@ -244,6 +245,20 @@ def every_device_runs_its_blocks_and_asks_no_other() -> None:
             # The tiles of a softmax do not end where the blocks of devices do.
             apart = formula is WEIGHTED
             assert apart or not any(word in text for word in ("all-gather(", "all-reduce(", "all-to-all("))
+
+
+@check
+def what_a_guard_leaves_out_counts_for_nothing_on_explicit_axes() -> None:
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(8, 6)), rng.normal(size=(6, 4))
+    B[5] = np.nan
+    expected = np.where(np.tril(np.ones((8, 6), bool))[:, :, None], A[:, :, None] * B, 0).sum(1)
+    triangle = tcjax.kernel("y(m,n) +=! A(m,k) * B(k,n) where k <= m")
+    with jax.set_mesh(explicit()):
+        placed = jax.device_put(A.astype("float32"), P("x")), jax.device_put(B.astype("float32"), P(None, "y"))
+        found = jax.jit(triangle)(*placed)
+        near(found, expected)
+        assert jax.typeof(found).sharding.spec == P("x", "y")
 
 
 @check
