@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from zlib import crc32
@@ -39,7 +40,8 @@ settings.load_profile("small")
 gc.set_threshold(50_000, 20, 20)
 
 
-# Files with many cases that compile much or read long texts: one of so many runs every time, `make deep` runs all.
+# Files with many cases that compile much or read long texts: one of so many runs every time, other ones with the next
+# Python. `make deep` runs all.
 SAMPLED = {
     "tests/agreement/test_dropped_facts.py": 3,
     "tests/agreement/test_nest_kinks.py": 4,
@@ -120,7 +122,8 @@ def pytest_collection_finish() -> None:
 def _runs(item: pytest.Item) -> bool:
     path = item.path.relative_to(item.config.rootpath).as_posix()
     one_of = next((count for start, count in SAMPLED.items() if path.startswith(start)), 1)
-    return one_of == 1 or "[" not in item.name or crc32(item.nodeid.encode()) % one_of == 0
+    own = sys.version_info.minor % one_of
+    return one_of == 1 or "[" not in item.name or crc32(item.nodeid.encode()) % one_of == own
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -108,6 +108,8 @@ def _one_by_one(factors: Sequence[Factor], axes: Axes, dtype: jnp.dtype) -> jax.
     summed = [axis for axis in extents if axis not in axes]
 
     def term(number: jax.Array, total: jax.Array) -> jax.Array:
+        # JAX 0.10 counts in 64 bits where they are enabled.
+        number = number.astype("int32")
         places: dict[IndexVar, jax.Array] = {}
         for axis in summed:
             number, places[axis] = lax.div(number, np.int32(extents[axis])), lax.rem(number, np.int32(extents[axis]))

@@ -276,5 +276,6 @@ def _order(flat: jax.Array, mask: jax.Array | None, *, descending: bool) -> jax.
     if mask is not None:
         group = jnp.where(mask, 1 if group is None else group, 2)
     keys = (key,) if group is None else (group, key)
-    place = lax.broadcasted_iota(jnp.int32, flat.shape, flat.ndim - 1)
+    where = jax.typeof(flat).sharding if is_placed(flat) else None
+    place = lax.broadcasted_iota(jnp.int32, flat.shape, flat.ndim - 1, out_sharding=where)
     return lax.sort((*keys, place), dimension=-1, is_stable=True, num_keys=len(keys))[-1]

@@ -15,14 +15,15 @@ Box = dict[IndexVar, tuple[int, int]]
 class Renaming:
     """New names for the free indices and the tensors of a nest whose indices have these `ranges`.
 
-    What an inline reduction binds is named by how many are bound around it and by its range. `box` collects the ranges
-    of the new names.
+    What an inline reduction binds is named by how many are bound around it and by its range, and never as those that
+    are `taken`: a derivative makes axes of what was bound so. `box` collects the ranges of the new names.
     """
 
     indices: Mapping[IndexVar, IndexVar]
     tensors: Mapping[str, Operand]
     ranges: Mapping[IndexVar, tuple[int, int]]
     box: Box = field(default_factory=dict)
+    taken: frozenset[IndexVar] = frozenset()
     depth: int = 0
 
     def expr(self, expr: ir.Expr) -> ir.Expr:
@@ -52,13 +53,15 @@ class Renaming:
         return affine.rewrite(rewrite)
 
     def reduce(self, expr: ir.Reduce, indices: tuple[IndexVar, ...]) -> ir.Expr:
-        own = {index: _bound(self.depth + number, *self.ranges[index]) for number, index in enumerate(indices)}
+        own = {index: self.bound(self.depth + number, *self.ranges[index]) for number, index in enumerate(indices)}
         inner = replace(self, indices={**self.indices, **own}, depth=self.depth + len(indices))
         named = tuple(inner.index(index) for index in indices)
         rank = None if expr.rank is None else inner.expr(expr.rank)
         guard = None if expr.guard is None else inner.expr(expr.guard)
         return ir.Reduce(expr.reducer, named, (), guard, inner.expr(expr.body), rank, expr.accumulate, expr.dtype)
 
-
-def _bound(depth: int, lo: int, hi: int) -> IndexVar:
-    return IndexVar(f"d.{depth}.{lo}.{hi}")
+    def bound(self, depth: int, lo: int, hi: int) -> IndexVar:
+        index = IndexVar(f"d.{depth}.{lo}.{hi}")
+        while index in self.taken:
+            index = replace(index, tag=index.tag + 1)
+        return index

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from .. import ir
+from ..symbolic import IndexVar
 from .bundle_blocks import choose_blocks
 from .bundles import Bundle, calls
 from .changes import Changes, with_changes
@@ -27,7 +28,9 @@ class _Member:
 def share(stages: Sequence[Stage], initial: Iterable[str], preferences: Preferences) -> tuple[Stage, ...]:
     """The stages with nests that share what costs much as results of one pass."""
     survey = Survey(stages, Counter(iter(initial)), preferences)
-    found = [member for place in survey.places if (member := _member(survey, place)) is not None]
+    sums = [place for place in survey.places if place.node.nest.reduce.reducer is ir.Reducer.SUM]
+    outer = frozenset(index for place in sums for index in _outer(place.node.nest))
+    found = [member for place in sums if (member := _member(survey, place, outer)) is not None]
     taken: set[int] = set()
     changes: Changes = {}
     counts = Counter(call for member in found for call in calls(member.nest))
@@ -41,14 +44,17 @@ def share(stages: Sequence[Stage], initial: Iterable[str], preferences: Preferen
     return with_changes(stages, changes)
 
 
-def _member(survey: Survey, place: Place) -> _Member | None:
+def _outer(nest: Nest) -> tuple[IndexVar, ...]:
+    return *nest.axes, *nest.reduce.indices
+
+
+def _member(survey: Survey, place: Place, outer: frozenset[IndexVar]) -> _Member | None:
+    """The nest where no inline reduction takes the name of an `outer` index, of whichever nest."""
     nest = place.node.nest
-    if nest.reduce.reducer is not ir.Reducer.SUM:
-        return None
     tensors = survey.tensors(place, nest.operands)
     if tensors is None:
         return None
-    naming = Renaming({index: index for index in nest.ranges}, tensors, nest.ranges)
+    naming = Renaming({index: index for index in _outer(nest)}, tensors, nest.ranges, taken=outer)
     indices = tuple(naming.index(index) for index in nest.reduce.indices)
     guard = None if nest.reduce.guard is None else naming.expr(nest.reduce.guard)
     reduce = replace(nest.reduce, indices=indices, guard=guard, body=naming.expr(nest.reduce.body))

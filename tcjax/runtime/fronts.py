@@ -2,9 +2,9 @@
 
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import jax
 
@@ -66,6 +66,11 @@ class Caller:
     def foreign(self) -> Mapping[str, PythonFunction]:
         """The functions from ``fns``, as elaboration sees them."""
         return wrap(self.options.fns)
+
+    def __reduce__(self) -> Any:
+        # What is written is kept; what was inferred from it is inferred again.
+        written = [f.name for f in fields(cast("Front", self)) if not f.name.startswith("_")]
+        return type(self), tuple(getattr(self, name) for name in written)
 
 
 @dataclass(eq=False)

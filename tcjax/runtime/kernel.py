@@ -9,7 +9,7 @@ import numpy as np
 
 from .arguments import arrange
 from .assumptions import checked_assumptions
-from .fronts import Front
+from .fronts import Call, Front
 from .options import check_schedule, shard_options
 from .questions import Questions
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ..planning.schedule import Schedule
     from .checking import Check
+    from .tuning.choices import Choice
     from .tuning.report import Tuning
 
 
@@ -41,6 +42,14 @@ class Kernel(Questions):
         self.__name__ = front.name
         self.__qualname__ = front.name
         self.__doc__ = f"The tensor comprehension\n\n{self}"
+
+    def __reduce__(self) -> Any:
+        # The program and its options, as for a function: what is compiled stays here.
+        return _restored, (self._front, self._compiler.choices, self.tuned)
+
+    def __deepcopy__(self, memo: object) -> "Kernel":
+        # Nothing changes a kernel, and a copy would compile everything again.
+        return self
 
     def with_schedule(self, schedule: "Schedule | None") -> "Kernel":
         """The same kernel, its statements computed in the loops of a schedule: the numbers do not change.
@@ -147,3 +156,10 @@ class Kernel(Questions):
 
         run.__name__ = self._front.name
         return exported(run, given, named, platforms)
+
+
+def _restored(front: Front, choices: "Mapping[Call, Choice]", tuned: "Tuning | None") -> Kernel:
+    kernel = Kernel(front)
+    kernel._compiler.choices.update(choices)
+    kernel.tuned = tuned
+    return kernel

@@ -101,7 +101,7 @@ def test_a_wrong_slope_would_be_noticed(check, monkeypatch: pytest.MonkeyPatch) 
 def test_random_programs_have_nests_in_them() -> None:
     found = []
 
-    @settings(max_examples=25, phases=PHASES)
+    @settings(max_examples=25, phases=PHASES, derandomize=True, database=None)
     @given(nests())
     def plan(case: Case) -> None:
         with nesting():

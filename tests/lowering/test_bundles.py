@@ -251,3 +251,23 @@ def test_what_a_guard_leaves_out_may_be_infinite() -> None:
     for own, wanted in zip(found[2:], expected[2:], strict=True):
         np.testing.assert_allclose(own[:71], wanted, rtol=2e-5, atol=1e-5)
         np.testing.assert_array_equal(own[71:], 0)
+
+
+def test_the_gradient_of_a_gradient_keeps_axes_and_inner_sums_apart() -> None:
+    text = "O(i,e) = sum[j](exp(sum[d](q(i,d) * k(j,d)) - logsumexp[l](sum[d](q(i,d) * k(l,d)))) * v(j,e))"
+    arrays = [array.astype("float64") for array in normals((4, 3), (7, 3), (7, 2))]
+    ways = [np.cos(np.arange(array.size)).reshape(array.shape) for array in arrays]
+
+    def slope(function: Callable[..., Any]) -> Callable[..., Any]:
+        """Of the squares of the results, along `ways`."""
+        gradient = jax.grad(lambda *a: jnp.sum(function(*a) ** 2), argnums=(0, 1))
+        return lambda *a: sum(jnp.vdot(own, way) for own, way in zip(gradient(*a), ways, strict=False))
+
+    with jax.enable_x64(True):
+        reference = slope(lambda q, k, v: jax.nn.softmax(q @ k.T, axis=1) @ v)
+        expected = jax.jit(jax.grad(reference, argnums=(0, 1)))(*arrays)
+        with nesting(3):
+            found = jax.jit(jax.grad(slope(tcjax.kernel(text)), argnums=(0, 1)))(*arrays)
+
+    for own, wanted in zip(found, expected, strict=True):
+        np.testing.assert_allclose(own, wanted, rtol=1e-9, atol=1e-12)

@@ -233,6 +233,25 @@ def test_pooling(padding: Any) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"strides": (0, 1)}, "strides=(2, 2)"),
+        ({"strides": (1,)}, "strides=(2, 2)"),
+        ({"window_shape": (0, 2)}, "window_shape=(2, 2)"),
+        ({"window_shape": (1, 2, 2, 2)}, "(batch.., spatial.., channels)"),
+        ({"padding": "EVEN"}, "'SAME_LOWER'"),
+        ({"padding": ((1, 1),)}, "padding=((before, after), ...)"),
+    ],
+    ids=str,
+)
+def test_a_mistake_in_a_window_is_named(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(CompileError) as raised:
+        ours.max_pool(normal(4, 4, 3), **{"window_shape": (2, 2), **options})
+
+    assert said in (raised.value.help or "")
+
+
 def test_bilinear_is_the_product_of_three() -> None:
     layer = ours.Bilinear(3, 4, 5, bias_init=nnx.initializers.normal(1.0), rngs=nnx.Rngs(0))
     left, right = normal(2, 6, 3), normal(2, 6, 4)

@@ -262,6 +262,16 @@ def what_a_guard_leaves_out_counts_for_nothing_on_explicit_axes() -> None:
 
 
 @check
+def order_statistics_lie_as_what_they_are_of() -> None:
+    x = np.random.default_rng(0).normal(size=(8, 6)).astype("float32")
+    second = tcjax.kernel("O(i) = maxk[j](x(i,j), 1)")
+    with jax.set_mesh(explicit()):
+        found = jax.jit(second)(jax.device_put(x, P("x")))
+        near(found, np.sort(x, axis=1)[:, -2])
+        assert jax.typeof(found).sharding.spec == P("x")
+
+
+@check
 def exported_for_eight_devices() -> None:
     x, y = arrays(NEAREST)
     where = mesh()

@@ -1,5 +1,7 @@
 """The kernel object: calls, what it tells of itself, and JAX's transformations of it."""
 
+import copy
+import pickle
 import runpy
 import warnings
 from pathlib import Path
@@ -358,3 +360,33 @@ def test_a_symbolic_size_is_refused_as_not_static(text: str) -> None:
         jax.export.export(jax.jit(kernel))(jax.ShapeDtypeStruct(shape, "float32"))
 
     assert caught.value.code == "TC0901"
+
+
+@tcjax.kernel
+def halved(A):
+    C[i, j] = A[i, j] / 2
+    return C
+
+
+@pytest.mark.parametrize(
+    ("kernel", "shapes"),
+    [
+        (tcjax.kernel(MM, assume=["K % 3 == 0"], accumulate="float64"), ((2, 3), (3, 4))),
+        (tcjax.kernel("{ [i] -> sum(2 * a[i]) }"), ((2, 3),)),
+        (tcjax.kernel("float[.] twice(float[.] a) { return(a + a); }"), ((3,),)),
+        (tcjax.kernel("O(i) = g(x(i))", fns={"g": abs}), ((3,),)),
+        (tcjax.kernel("O(i) +=! x(i, j)").adjoint(), ((2, 3), (2,))),
+        (halved, ((2, 3),)),
+    ],
+    ids=["index notation", "comprehension", "function", "python function", "adjoint", "decorated"],
+)
+def test_a_kernel_is_pickled_as_what_is_written(kernel: tcjax.Kernel, shapes: tuple[tuple[int, ...], ...]) -> None:
+    given = arrays(*shapes)
+    expected = kernel(*given)
+
+    restored = pickle.loads(pickle.dumps(kernel))
+
+    assert str(restored) == str(kernel)
+    assert str(restored.explain(*given)) == str(kernel.explain(*given))
+    np.testing.assert_array_equal(restored(*given), expected)
+    assert copy.deepcopy(kernel) is kernel

@@ -1,6 +1,7 @@
 """`tcjax.testing`: strategies whose every element is a call that the kernel takes."""
 
 import sys
+from random import Random
 
 import numpy as np
 import pytest
@@ -60,7 +61,11 @@ def test_sac_programs_have_arguments(arrays: tuple[np.ndarray, ...]) -> None:
 
 
 def test_a_failing_example_shrinks_to_few_and_simple_elements() -> None:
-    A, B = find(arguments(MM), lambda arrays: bool((arrays[0] > 0.5).any() and arrays[1].shape[1] > 1))
+    A, B = find(
+        arguments(MM),
+        lambda arrays: bool((arrays[0] > 0.5).any() and arrays[1].shape[1] > 1),
+        random=Random(0),  # how far hypothesis shrinks depends on where it starts
+    )
 
     assert A.size <= 9
     assert sorted(set(A.ravel().tolist()))[-1] == 0.75

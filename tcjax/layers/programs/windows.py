@@ -7,11 +7,16 @@ from math import prod
 from typing import Any
 
 import jax
+import numpy as np
 from jax import lax
 
+from ...diagnostics import Code, CompileError
 from ...runtime.kernel import Kernel
 from ..precision import at_precision
 from .notation import at, check_lengths, definition, names, where
+
+# Those that JAX knows by name, besides "CIRCULAR" and "CAUSAL" of convolutions.
+_PADDINGS = ("VALID", "SAME", "SAME_LOWER")
 
 Padding = str | int | Sequence[int | tuple[int, int]]
 
@@ -55,24 +60,51 @@ class Window:
 def windows_of(
     shape: Sequence[int], sizes: Sequence[int], strides: Sequence[int], dilations: Sequence[int], padding: Padding
 ) -> tuple[Window, ...]:
-    """A window for each spatial axis. Raises `ValueError` for a padding that Flax does not have."""
+    """A window for each spatial axis. Raises `CompileError` (TC0308) for options that are none for them."""
+    for name, numbers in (("strides", strides), ("dilations", dilations)):
+        _check_numbers(name, numbers, len(sizes))
     reach = [(size - 1) * dilation + 1 for size, dilation in zip(sizes, dilations, strict=True)]
     if padding == "CIRCULAR":
         pads = [((length - 1) // 2, length // 2) for length in reach]
     elif padding == "CAUSAL":
         if len(sizes) != 1:
-            raise ValueError("Causal padding is only implemented for 1D convolutions.")
+            raise CompileError(
+                Code.BAD_OPTION,
+                f"padding 'CAUSAL' is for one spatial axis, and there are {len(sizes)}",
+                help="write a pair of numbers for each axis: padding=((before, after), ...)",
+            )
         pads = [(reach[0] - 1, 0)]
     elif isinstance(padding, str):
+        if padding.upper() not in _PADDINGS:
+            raise CompileError(
+                Code.BAD_OPTION,
+                f"there is no padding {padding!r}",
+                help=f"write {', '.join(map(repr, _PADDINGS))}, a number, or a pair of numbers for each axis",
+            )
         pads = lax.padtype_to_pads(shape, reach, strides, padding)
     else:
         listed = [padding] * len(sizes) if isinstance(padding, int) else list(padding)
         pads = [(pad, pad) if isinstance(pad, int) else (pad[0], pad[1]) for pad in listed]
         if len(pads) != len(sizes):
-            raise ValueError(f"Invalid padding format: {padding}, should have a pair for each of {len(sizes)} axes.")
+            raise CompileError(
+                Code.BAD_OPTION,
+                f"padding {padding!r} is not a pair of numbers for each of the spatial axes, {len(sizes)}",
+                help="write one number, or a pair of numbers for each axis: padding=((before, after), ...)",
+            )
     return tuple(
         Window(extent, size, stride, dilation, low, high, padding == "CIRCULAR")
         for extent, size, stride, dilation, (low, high) in zip(shape, sizes, strides, dilations, pads, strict=True)
+    )
+
+
+def _check_numbers(name: str, numbers: Sequence[int], rank: int) -> None:
+    """Whether these are positive whole numbers, one for each spatial axis."""
+    if len(numbers) == rank and all(isinstance(number, (int, np.integer)) and number > 0 for number in numbers):
+        return
+    raise CompileError(
+        Code.BAD_OPTION,
+        f"{name} {tuple(numbers)} is not a positive number for each of the spatial axes, {rank}",
+        help=f"write {name}={(2,) * rank}, for example",
     )
 
 
@@ -127,7 +159,14 @@ def pooling(
 
     What pads takes no part: a mean is over the elements inside, an average is the sum divided by the window's size.
     """
+    _check_numbers("window_shape", sizes, len(sizes))
     lead = inputs.ndim - len(sizes) - 1
+    if lead < 0:
+        raise CompileError(
+            Code.ARGUMENT_RANK,
+            f"the input has the shape {inputs.shape}, and a window {tuple(sizes)} needs {len(sizes) + 1} dimensions",
+            help="pass an input (batch.., spatial.., channels)",
+        )
     ones = (1,) * len(sizes)
     windows = windows_of(inputs.shape[lead:-1], sizes, strides or ones, ones, padding)
     return pooling_program(lead, windows, reducer)(inputs)

@@ -117,6 +117,7 @@ def test_an_expression_is_written_as(expr: tree.Expr, text: str) -> None:
         (tree.Bound(tree.Dot(), True), tree.Bound(tree.Dot(), False), ". < iv <= ."),
         (tree.Bound(IV, False), None, "(iv) <= iv"),
         (None, tree.Bound(IV, False), "iv <= iv"),
+        (tree.Bound(IV, False), tree.Bound(A, False), "iv <= iv <= a"),
         (tree.Bound(tree.Binary("<", A, B), True), None, "(a < b) < iv"),
         (tree.Bound(tree.Binary(">", A, B), True), None, "a > b < iv"),
         (None, tree.Bound(tree.Conditional(A, tree.Binary("<=", A, B), C), True), "iv < (a ? a <= b : c)"),
