@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .runtime import Explanation, Kernel, Library, einsum, indices, kernel, load, monoid
     from .runtime.checking import Check, CheckError
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Check",
