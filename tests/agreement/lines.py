@@ -65,6 +65,11 @@ class Line:
         pairs = zip(self.results(step), self.cotangents, strict=True)
         return sum(float(np.sum(np.where(d != 0, r, 0.0) * d)) for r, d in pairs if d is not None)
 
+    @property
+    def is_number(self) -> bool:
+        """Whether no result is NaN: what another result makes of it is NaN for any cotangent, zero too."""
+        return not any(np.isnan(r).any() for r, d in zip(self.results(0.0), self.cotangents, strict=True) if _given(d))
+
     def slope(self, step: float) -> float:
         return (self.objective(step) - self.objective(-step)) / (2 * step)
 
@@ -101,6 +106,8 @@ def first(case: Case, *, tolerance: float = 2e-3) -> str | None:
     line = Line(case)
     if not line.point or not any(map(_given, line.cotangents)):
         return "no argument"
+    if not line.is_number:
+        return "NaN"
     expected, coarser = line.slope(1e-6), line.slope(4e-6)
     if not np.isfinite(expected) or abs(expected) > LARGEST or abs(line.objective(0.0)) > LARGEST:
         return "steep"
@@ -128,6 +135,8 @@ def second(case: Case, *, tolerance: float = 1e-2) -> str | None:
     line = Line(case)
     if not line.point or not any(map(_given, line.cotangents)):
         return "no argument"
+    if not line.is_number:
+        return "NaN"
     expected, coarser = line.bend(1e-4), line.bend(2e-4)
     if not np.isfinite(expected) or abs(expected) > LARGEST or abs(line.objective(0.0)) > 1e3:
         return "steep"

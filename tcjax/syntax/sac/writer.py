@@ -193,8 +193,9 @@ def _generator(
     text = repeated
     if bounds.lower is not None:
         limit = _limit(bounds.lower, texts)
-        # Left of the only relation, what looks like the index is the index.
-        limit = f"({limit})" if bounds.upper is None and is_index(index, bounds.lower.value) else limit
+        # Left of a relation, what looks like the index is the index, but for a pattern without names between two.
+        is_meant = bounds.upper is not None and repeated == "[]"
+        limit = f"({limit})" if is_index(index, bounds.lower.value) and not is_meant else limit
         text = f"{limit} {_relation(bounds.lower)} {text}"
     if bounds.upper is not None:
         text = f"{text} {_relation(bounds.upper)} {_limit(bounds.upper, texts)}"

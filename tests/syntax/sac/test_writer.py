@@ -117,7 +117,7 @@ def test_an_expression_is_written_as(expr: tree.Expr, text: str) -> None:
         (tree.Bound(tree.Dot(), True), tree.Bound(tree.Dot(), False), ". < iv <= ."),
         (tree.Bound(IV, False), None, "(iv) <= iv"),
         (None, tree.Bound(IV, False), "iv <= iv"),
-        (tree.Bound(IV, False), tree.Bound(A, False), "iv <= iv <= a"),
+        (tree.Bound(IV, False), tree.Bound(A, False), "(iv) <= iv <= a"),
         (tree.Bound(tree.Binary("<", A, B), True), None, "(a < b) < iv"),
         (tree.Bound(tree.Binary(">", A, B), True), None, "a > b < iv"),
         (None, tree.Bound(tree.Conditional(A, tree.Binary("<=", A, B), C), True), "iv < (a ? a <= b : c)"),
@@ -130,6 +130,16 @@ def test_a_generator_is_written_as(lower: tree.Bound | None, upper: tree.Bound |
 
     assert sac.write_expr(comprehension) == f"{{ iv -> c | {text} }}"
     assert sac.read(f"{{ iv -> c | {text} }}").result == comprehension
+
+
+def test_a_pattern_without_names_is_its_own_bound() -> None:
+    nothing = tree.Vector(())
+    generator = tree.Generator(tree.Bound(nothing, False), tree.Bound(nothing, False))
+
+    comprehension = tree.Comprehension((tree.Partition(tree.IndexPattern(()), C, generator),))
+
+    assert sac.write_expr(comprehension) == "{ [] -> c | [] <= [] <= [] }"
+    assert sac.read("{ [] -> c | [] <= [] <= [] }").result == comprehension
 
 
 @pytest.mark.parametrize("name", ["float", "int32", "true", "return"])
