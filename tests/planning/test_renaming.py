@@ -1,0 +1,54 @@
+"""Names of indices: no reduction inside of a nest binds an index that is bound around it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from tcjax import ir
+from tcjax.lowering.nests import nest_p
+from tcjax.lowering.passes import pass_p
+from tcjax.planning.nests import Nest
+from tests.agreement.formulas import FORMULAS, Formula
+from tests.agreement.nesting import nesting
+
+
+def nests_of(jaxpr: Any) -> Iterator[Nest]:
+    for equation in jaxpr.eqns:
+        if equation.primitive is nest_p:
+            yield equation.params["nest"]
+        elif equation.primitive is pass_p:
+            yield from equation.params["group"].results
+        for value in equation.params.values():
+            inner = getattr(value, "jaxpr", value)
+            if hasattr(inner, "eqns"):
+                yield from nests_of(inner)
+
+
+def bound_twice(expr: ir.Expr, outer: frozenset[Any]) -> bool:
+    if isinstance(expr, ir.Reduce):
+        if outer & set(expr.indices):
+            return True
+        outer |= set(expr.indices)
+    return any(bound_twice(child, outer) for child in ir.children(expr))
+
+
+@pytest.mark.parametrize("formula", FORMULAS.values(), ids=FORMULAS)
+def test_a_second_gradient_binds_no_index_twice(formula: Formula) -> None:
+    arrays = [jnp.asarray(array) for array in formula.arrays()]
+    floats = tuple(formula.floats)
+
+    def squares(function: Any) -> Any:
+        return lambda *a: sum(jnp.sum(jnp.asarray(r) ** 2) for r in jax.tree.leaves(function(*a)))
+
+    with nesting(rows=3):
+        kernel = formula.fresh()
+        gradient = jax.grad(squares(kernel), argnums=floats)
+        jaxpr = jax.make_jaxpr(jax.grad(squares(gradient), argnums=floats))(*arrays)
+
+    nests = list(nests_of(jaxpr.jaxpr))
+    assert nests
+    for nest in nests:
+        assert not bound_twice(nest.reduce, frozenset(nest.axes)), ir.show_expr(nest.reduce)
