@@ -39,5 +39,10 @@ class Span:
     def __iter__(self) -> Iterator[int]:
         return iter((self.line, self.column, self.end))
 
+    @property
+    def text(self) -> str:
+        """What is written there; empty without a text."""
+        return self.source.line(self.line)[self.column - 1 : self.end - 1]
+
 
 NOWHERE = Span()

@@ -19,7 +19,7 @@ def chained_comparisons(node: ast.Assign) -> Iterator[tuple[str, Span]]:
         match current:
             case ast.Binary(operator, ast.Binary(inner) as left, right) if {operator, inner} <= _ORDER:
                 if not _is_enclosed(left.span) and not current.span.source.is_python:
-                    first, middle, last = (_text(each.span) for each in (left, left.right, right))
+                    first, middle, last = (each.span.text.strip() for each in (left, left.right, right))
                     yield (
                         f"this compares the truth of `{first}`, 0 or 1, with `{last}`; for both write "
                         f"`{first} && {middle} {operator} {last}`",
@@ -33,7 +33,3 @@ def chained_comparisons(node: ast.Assign) -> Iterator[tuple[str, Span]]:
 def _is_enclosed(span: Span) -> bool:
     line = span.source.line(span.line)
     return line[: span.column - 1].rstrip().endswith("(") and line[span.end - 1 :].lstrip().startswith(")")
-
-
-def _text(span: Span) -> str:
-    return span.source.line(span.line)[span.column - 1 : span.end - 1].strip()

@@ -99,7 +99,7 @@ def guard(node: ast.Expr, scope: Scope) -> ir.Expr:
 
 def parity(operator: str, span: Span) -> str:
     """The warning for a sum of bool values, which NumPy would count."""
-    shown = span.source.line(span.line)[span.column - 1 : span.end - 1].strip()
+    shown = span.text.strip()
     return (
         f"`{operator}` of bool values adds modulo 2, as an exclusive or does: to count what is true write "
         f"`int32({shown if 0 < len(shown) <= 60 else '...'})`"

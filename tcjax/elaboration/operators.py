@@ -1,5 +1,6 @@
 """Typed operators: the types they accept, what they join to, and what they give."""
 
+import re
 from typing import Final
 
 from .. import ir
@@ -22,6 +23,8 @@ from .literals import (
 )
 
 COMPARISONS: Final = frozenset(("<", "<=", ">", ">=", "==", "!="))
+# An assignment that combines, ``+=`` or ``max=!``, at the end of a text.
+_UPDATE: Final = re.compile(r"(?:[^\W_]|[+*])=!*\s*$")
 _ORDERED: Final = frozenset(("<", "<=", ">", ">=", "min", "max", "//", "%"))
 
 
@@ -200,5 +203,4 @@ def _wrong_type(operator: str, accepted: str, dtype: str, span: Span) -> Compile
 
 def _follows_update(span: Span) -> bool:
     """Whether the text before is an assignment that combines, ``+=`` or ``max=!``, whose ``!`` this may be."""
-    before = span.source.line(span.line)[: span.column - 1].rstrip().rstrip("!")
-    return before.endswith("=") and before[-2:-1].strip().replace("+", "a").replace("*", "a").isalnum()
+    return _UPDATE.search(span.source.line(span.line)[: span.column - 1]) is not None

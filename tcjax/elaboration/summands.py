@@ -85,4 +85,4 @@ def _summands(node: ast.Expr) -> list[tuple[str, ast.Expr]]:
 
 def _text(span: Span) -> str:
     """What was written there; of several lines the first."""
-    return span.source.line(span.line)[span.column - 1 : span.end - 1].strip() or "..."
+    return span.text.strip() or "..."

@@ -5,7 +5,7 @@ from typing import Any
 
 import jax
 
-from ..diagnostics import Code, CompileError
+from .mistakes import not_an_option
 
 
 def precision_name(precision: Any) -> str | None:
@@ -17,10 +17,10 @@ def precision_name(precision: Any) -> str | None:
         return precision
     if isinstance(precision, jax.lax.Precision):
         return precision.name.lower()
-    raise CompileError(
-        Code.BAD_OPTION,
-        f"precision={precision!r:.60} is not an option",
-        help="precision is None, a jax.lax.Precision, or a name that jax.default_matmul_precision takes",
+    raise not_an_option(
+        "precision",
+        precision,
+        "precision is None, a jax.lax.Precision, or a name that jax.default_matmul_precision takes",
     )
 
 

@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
@@ -13,11 +12,13 @@ import jax.numpy as jnp
 
 from .. import ir
 from ..diagnostics import Code, CompileError, CompileWarning
+from ..elaboration.spelling import did_you_mean
 from ..runtime.entry import kernel as make_kernel
 from ..runtime.kernel import Kernel
 from . import shapes
 from .casting import promoted, retyped
 from .initial import Initializer, draw
+from .mistakes import not_an_option
 from .precision import at_precision, precision_name
 from .roles import Dimension, dimensions
 from .shapes import Shape
@@ -43,7 +44,7 @@ def recipe(
     for option, value in (("params", params), ("state", state), ("sizes", sizes)):
         if not isinstance(value, Mapping) and value is not None:
             help = f"pass a mapping, such as {_MAPPINGS[option]}"
-            raise CompileError(Code.BAD_OPTION, f"{option}={value!r:.60} is not an option", help=help)
+            raise not_an_option(option, value, help)
     with _silent(keeps):
         kernel = program if isinstance(program, Kernel) else _kernel(program, keeps)
         if kind is not None:
@@ -143,11 +144,8 @@ class Recipe:
         for what, names, known in (("parameter", learned, parameters), ("kept output", kept, continued)):
             for name, init in names.items():
                 if name not in known:
-                    listed = ", ".join(known) or "none"
-                    close = next((each for each in known if each.lower() == name.lower()), None)
-                    close = close or next(iter(get_close_matches(name, known, 1)), None)
-                    meant = "" if close is None else f"did you mean `{close}`? Otherwise "
-                    raise self._bad(f"`{self.kernel.__name__}` has no {what} `{name}`", f"{meant}it has {listed}")
+                    help = did_you_mean(name, known, f"it has {', '.join(known) or 'none'}")
+                    raise self._bad(f"`{self.kernel.__name__}` has no {what} `{name}`", help)
                 if not callable(init):
                     help = "pass a function of (key, shape, dtype), such as jax.nn.initializers.zeros"
                     raise self._bad(f"{name}={init!r:.60} is no initialiser", help)
@@ -189,7 +187,7 @@ def _scalar(dtype: Any) -> str:
         return str(jnp.dtype(dtype))
     except TypeError:
         help = "pass an element type, such as jnp.bfloat16"
-        raise CompileError(Code.BAD_OPTION, f"dtype={dtype!r:.60} is not an option", help=help) from None
+        raise not_an_option("dtype", dtype, help) from None
 
 
 @lru_cache(maxsize=1024)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from .. import ir
 from ..diagnostics import Span, phrases
-from ..symbolic import IndexVar
+from ..symbolic import IndexVar, Size
 from .rounds import Constraint, Solution
 from .sizes import as_variable
 from .survey import Comprehension
@@ -104,7 +104,10 @@ def _end(constraint: Constraint) -> int | None:
 
 def _is_declared(constraint: Constraint) -> bool:
     """Whether the program says how large the dimension is: by a number, or by a size with a name."""
-    size = constraint.read.access.tensor.shape[constraint.dimension]
+    return _is_named(constraint.read.access.tensor.shape[constraint.dimension])
+
+
+def _is_named(size: Size) -> bool:
     variable = as_variable(size)
     return variable is None or "." not in variable.name
 
@@ -119,10 +122,9 @@ def _typed(constraint: Constraint, shared: str, span: Span) -> str:
     access = constraint.read.access
     names: list[str] = []
     for dimension, (size, subscript) in enumerate(zip(access.tensor.shape, access.indices, strict=True)):
-        variable = as_variable(size)
         if dimension == constraint.dimension:
             names.append(shared)
-        elif variable is None or "." not in variable.name:
+        elif _is_named(size):
             names.append(str(size))
         else:
             names.append("DEFGHIJKL"[dimension % 9] if subscript.bare is None else subscript.bare.name.upper())

@@ -304,8 +304,7 @@ def solve(subscript: Affine, index: IndexVar, region: Interval, facts: Facts) ->
 
 def show_access(access: ir.Access) -> str:
     """The access, or the left side of a statement, as it was written where the text is at hand; else as it would be."""
-    line, column, end = access.span
-    text, name = access.span.source.line(line)[column - 1 : end - 1], access.tensor.name
+    text, name = access.span.text, access.tensor.name
     if text.startswith(name) and (brackets := _first_bracket(text[len(name) :])):
         return name + brackets
     return phrases.element(name, access.indices, access.span)

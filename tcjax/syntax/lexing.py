@@ -85,6 +85,16 @@ def _end(line: int, column: int, source: Source) -> Token:
 CLOSED_BY: Final = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 
 
+def token_before(tokens: list[Token], position: int) -> Token:
+    """The token before a position, ``$START`` before the first."""
+    return tokens[position - 1] if position > 0 else Token("$START", "", 1, 1, 1, 1, tokens[0].source)
+
+
+def token_after(tokens: list[Token], position: int) -> Token:
+    """The token behind a position; behind the last there is the last."""
+    return tokens[min(position + 1, len(tokens) - 1)]
+
+
 def open_brackets(tokens: list[Token]) -> list[int]:
     """The positions of the brackets that are still open after `tokens`."""
     opened: list[int] = []

@@ -1,4 +1,4 @@
-"""Dot-product attention: masks, biases, groups of queries that share keys, and a cache of keys and values."""
+"""Dot-product attention: masks, biases, and groups of queries that share keys."""
 
 from functools import lru_cache
 from typing import Any
@@ -8,6 +8,7 @@ import jax.numpy as jnp
 
 from ...diagnostics import Code, CompileError
 from ...runtime.kernel import Kernel
+from ..mistakes import not_an_option
 from ..precision import at_precision
 from .notation import at, check_lengths, definition, names
 
@@ -55,7 +56,7 @@ def dropout(
     With `broadcast` it is the same for every head and every example, as Flax draws it.
     """
     if not 0.0 <= rate < 1.0:
-        raise CompileError(Code.BAD_OPTION, f"dropout_rate={rate!r} is not an option", help="a rate is in [0, 1)")
+        raise not_an_option("dropout_rate", rate, "a rate is in [0, 1)")
     if rate == 0.0 or deterministic:
         return None
     if rng is None:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from ...runtime.kernel import Kernel
 from ..precision import at_precision
-from .notation import check_lengths, compiled
+from .notation import check_lengths, compiled, names
 
 # The networks as they use their parameters: what the initialisers see as fan-in and fan-out of one expert.
 NETWORKS = """
@@ -45,7 +45,7 @@ def experts(
     """
     lead = x.shape[:-1]
     check_lengths(
-        inputs=(x, [*(f"a{number}" for number in range(len(lead))), "d"]),
+        inputs=(x, [*names("a", len(lead)), "d"]),
         gate=(gate, "de"),
         up=(up, "edf"),
         up_bias=(up_bias, "ef"),

@@ -3,15 +3,14 @@
 from typing import Final
 
 from ...diagnostics import Code, CompileError
-from ..lexing import Token, open_brackets, short
+from ..lexing import Token, open_brackets, short, token_after, token_before
 from ..wording import either, unknown_character
 
 
 def mistake(tokens: list[Token], position: int, accepted: set[str]) -> CompileError:
     """The error at ``tokens[position]``, where only `accepted` could stand."""
     found = tokens[position]
-    before = tokens[position - 1] if position else Token("$START", "", 1, 1, 1, 1, found.source)
-    after = tokens[min(position + 1, len(tokens) - 1)]
+    before, after = token_before(tokens, position), token_after(tokens, position)
     opened = open_brackets(tokens[:position])
     if found.type == "UNKNOWN":
         return unknown_character(found, _INSTEAD, "//")

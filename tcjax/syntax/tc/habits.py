@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Final
 
-from ..lexing import Token, open_brackets, short
+from ..lexing import Token, open_brackets, short, token_after, token_before
 
 REDUCTIONS: Final = frozenset(
     ("sum", "prod", "min", "max", "any", "all", "mean", "logsumexp", "argmax", "argmin", "mink", "maxk")
@@ -22,11 +22,11 @@ def habit(tokens: list[Token], position: int, accepted: set[str]) -> str:
 
 def sign(tokens: list[Token], position: int) -> str:
     """The same for a character that TC has not, where its neighbours tell what it was meant to do."""
-    found, before, after = tokens[position], _before(tokens, position), _after(tokens, position)
+    found, before, after = tokens[position], token_before(tokens, position), token_after(tokens, position)
     match found.text:
         case "." if after.text in _ELEMENTWISE:
             return f"every operation is one of elements: leave the point before `{after.text}` out"
-        case "." if before.type == "NAME" and _after(tokens, position + 1).type == "LPAR":
+        case "." if before.type == "NAME" and token_after(tokens, position + 1).type == "LPAR":
             return f"functions stand alone: `{after.text}(...)`, without `{short(before.text)}.`"
         case "@" if position and before.type in ("NAME", "RPAR"):
             return "name the index that is summed: `sum[k](A(i, k) * B(k, j))`"
@@ -55,7 +55,7 @@ _ELEMENTWISE: Final = frozenset(("*", "/", "+", "-", "^"))
 
 def _torn_operator(tokens: list[Token], position: int, accepted: set[str]) -> str:
     """For ``+ =!``, ``max =`` and what else has the signs of an assignment, with spaces or in another order."""
-    found, before = tokens[position], _before(tokens, position)
+    found, before = tokens[position], token_before(tokens, position)
     if before.type in ("UPDATE", "REDUCE") and found.text in ("=", "!=", "=="):
         return f"`{before.text}` is the whole operator: leave the `{found.text}` behind it out"
     if "UPDATE" in accepted:
@@ -76,7 +76,7 @@ def _torn_operator(tokens: list[Token], position: int, accepted: set[str]) -> st
 
 
 def _operator(tokens: list[Token], position: int, accepted: set[str]) -> str:
-    found, before = tokens[position], _before(tokens, position)
+    found, before = tokens[position], token_before(tokens, position)
     match before.text, found.text:
         case "*", "*":
             return "write a power as `pow(a, b)`"
@@ -111,13 +111,13 @@ _FOREIGN: Final = {
 
 
 def _word(tokens: list[Token], position: int, accepted: set[str]) -> str:
-    before = _before(tokens, position)
+    before = token_before(tokens, position)
     return _FOREIGN.get(before.text, "") if before.type == "NAME" else ""
 
 
 def _type(tokens: list[Token], position: int, accepted: set[str]) -> str:
     """For the types of other languages: ``A: float``, ``float[N] A``, ``float A[N]``, ``f32(N) A``."""
-    found, before = tokens[position], _before(tokens, position)
+    found, before = tokens[position], token_before(tokens, position)
     parameters = accepted == {"COMMA", "RPAR"} and "ARROW" not in {token.type for token in tokens[:position]}
     if parameters and found.type == "COLON":
         return f"a type stands before its tensor, without a `:`: `float(N) {before.text}`"
@@ -125,9 +125,10 @@ def _type(tokens: list[Token], position: int, accepted: set[str]) -> str:
         return "sizes stand in parentheses behind the type: `float(M, K) A`"
     if parameters and before.text in _TYPES:
         return f"there is no type `{before.text}`: write `{_TYPES[before.text]}`, as in `{_TYPES[before.text]}(N) A`"
-    if found.type == "LPAR" and before.type == "NAME" and _before(tokens, position - 1).type in ("TYPE", "TYPE_WORD"):
+    earlier = token_before(tokens, position - 1)
+    if found.type == "LPAR" and before.type == "NAME" and earlier.type in ("TYPE", "TYPE_WORD"):
         return f"sizes stand behind the type: `{tokens[position - 2].text}(N) {before.text}`"
-    if found.type == "LPAR" and _before(tokens, position - 1).type == "ARROW":
+    if found.type == "LPAR" and earlier.type == "ARROW":
         return f"an output with a type stands in parentheses: `-> (float(N) {before.text})`"
     types = ("TYPE", "TYPE_WORD")
     heads = found.type in ("NAME", *types) and (before.type in types or before.text == ")")
@@ -151,7 +152,7 @@ _TYPES: Final = {
 
 def _range(tokens: list[Token], position: int, accepted: set[str]) -> str:
     """For ``where k in range(3)``, ``k in [0,3)``, ``k = 0:3``, ``0:3:2``, and clauses without their ``where``."""
-    found, before, after = tokens[position], _before(tokens, position), _after(tokens, position)
+    found, before, after = tokens[position], token_before(tokens, position), token_after(tokens, position)
     clause = [token.type for token in tokens[:position]]
     inside = "WHERE" in clause[-12:]
     index = next((token.text for token, behind in pairwise(tokens) if behind.type == "IN"), "k")
@@ -164,7 +165,7 @@ def _range(tokens: list[Token], position: int, accepted: set[str]) -> str:
     if found.type == "IN" and inside and "SEMICOLON" in accepted:
         return "write a comma between the clauses of a `where`: `where k < 3, i in 0:N`"
     if found.type == "COMMA" and "SEMICOLON" in accepted:
-        if _after(tokens, position + 1).type == "IN":
+        if token_after(tokens, position + 1).type == "IN":
             return f"clauses stand behind `where`: `where {after.text} in 0:N`"
         return "a statement ends without a comma: leave it out, or write `;`"
     return ""
@@ -172,7 +173,7 @@ def _range(tokens: list[Token], position: int, accepted: set[str]) -> str:
 
 def _subscript(tokens: list[Token], position: int, accepted: set[str]) -> str:
     """For ``A(i, :)``, ``max(e, axis=1)``, ``sum[k] e`` and ``B(i), C(i) = ...``."""
-    found, before = tokens[position], _before(tokens, position)
+    found, before = tokens[position], token_before(tokens, position)
     if found.type == "COLON" and before.type in ("LPAR", "COMMA") and "NUMBER" in accepted:
         return "name an index for every dimension: `A(i, j)`"
     if {"COMMA", "RPAR"} <= accepted and (found.type == "REDUCE" or (found.type == "EQUAL" and before.type == "NAME")):
@@ -189,11 +190,3 @@ def _subscript(tokens: list[Token], position: int, accepted: set[str]) -> str:
 
 _Known = Callable[[list[Token], int, set[str]], str]
 _HABITS: Final[tuple[_Known, ...]] = (_torn_operator, _word, _operator, _type, _range, _subscript)
-
-
-def _before(tokens: list[Token], position: int) -> Token:
-    return tokens[position - 1] if position > 0 else Token("$START", "", 1, 1, 1, 1, tokens[0].source)
-
-
-def _after(tokens: list[Token], position: int) -> Token:
-    return tokens[min(position + 1, len(tokens) - 1)]

@@ -3,7 +3,7 @@
 from typing import Final
 
 from ...diagnostics import Code, CompileError
-from ..lexing import Token, open_brackets, short
+from ..lexing import Token, open_brackets, short, token_after, token_before
 from ..wording import either, unknown_character
 from .habits import REDUCTIONS, habit, sign, target_of
 
@@ -14,8 +14,7 @@ def mistake(tokens: list[Token], position: int, found: Token, accepted: set[str]
         instead = sign(tokens, position)
         return unknown_character(found, _INSTEAD | ({found.text: instead} if instead else {}), "#")
     shown = f"'{short(found.text)}'" if found.text else "the end of the text"
-    before = tokens[position - 1] if position else Token("$START", "", 1, 1, 1, 1, found.source)
-    after = tokens[min(position + 1, len(tokens) - 1)]
+    before, after = token_before(tokens, position), token_after(tokens, position)
     help = (
         habit(tokens, position, accepted)
         or _keyword(found, accepted)
