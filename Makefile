@@ -46,15 +46,19 @@ format: $(INSTALLED)  ## rewrite the sources in the project's style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-fuzz: $(INSTALLED)  ## garbage for the readers, random questions for the facts, random schedules and nests: four minutes
-	$(BIN)/python -m tests.fuzz.fuzz_tc_text --seconds 30
-	$(BIN)/python -m tests.fuzz.fuzz_sac_text --seconds 30
-	$(BIN)/python -m tests.fuzz.fuzz_facts --seconds 60
-	$(BIN)/python -m tests.fuzz.fuzz_schedules --seconds 30
-	$(BIN)/python -m tests.fuzz.fuzz_scheduled_runs --seconds 30
-	$(BIN)/python -m tests.fuzz.fuzz_nests --seconds 60
+# Each runs for an equal share of the minutes.
+FUZZERS := tc_text sac_text facts schedules scheduled_runs nests programs
+MINUTES ?= 7
+fuzz: $(INSTALLED)  ## garbage for readers, random questions, schedules, programs: seven minutes, or MINUTES=60
+	@seconds=$$(( $(MINUTES) * 60 / $(words $(FUZZERS)) )); \
+	for fuzzer in $(FUZZERS); do \
+	  echo "$$fuzzer, $$seconds s"; $(BIN)/python -m tests.fuzz.fuzz_$$fuzzer --seconds $$seconds || exit 1; \
+	done
 
-deep: $(INSTALLED)  ## the property tests again, with many more and random examples
+# How many examples a property tries that tries ten in `make test`; the others in proportion.
+DEEP_EXAMPLES ?= 100
+deep: export DEEP_EXAMPLES := $(DEEP_EXAMPLES)
+deep: $(INSTALLED)  ## every case, and the properties with ten times as many and random examples: about an hour
 	$(BIN)/python -m pytest --hypothesis-profile=deep
 
 bench: $(INSTALLED)  ## compare with the best hand-written JAX; one table of ratios

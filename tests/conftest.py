@@ -1,4 +1,4 @@
-"""What every test shares: the device, hypothesis profiles, and `--update-golden`."""
+"""What every test shares: the device, the sample of cases and examples, and `--update-golden`."""
 
 import gc
 import os
@@ -6,10 +6,14 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from zlib import crc32
+from dataclasses import asdict, replace
+from typing import Any
 
+import hypothesis
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests import effort, sampling
 
 # Before the first import of jax. A GPU run says JAX_PLATFORMS=cuda and -m gpu.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -17,82 +21,47 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # What somebody tuned on this machine decides no test, and no test leaves anything behind.
 os.environ["TCJAX_CACHE_DIR"] = ""
 
-# Compiling dominates, so examples are few, and the same every time: a failure here is a failure everywhere.
+# Compiling dominates, so examples are few; `Sample.examples_of` seeds them.
 settings.register_profile(
-    "small",
-    max_examples=10,
-    derandomize=True,
+    effort.SMALL,
+    max_examples=effort.FEW,
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
-# `make deep` and `make fuzz`: new examples every time, and the blob that reproduces a failure.
-settings.register_profile(
-    "deep",
-    max_examples=2000,
-    deadline=None,
-    print_blob=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-settings.load_profile("small")
+settings.load_profile(effort.SMALL)
 
 # JAX makes many objects and few cycles; looking for these in all that lives takes a twentieth of the time.
 gc.set_threshold(50_000, 20, 20)
 
 
-# Files with many cases that compile much or read long texts: one of so many runs every time, other ones with the next
-# Python. `make deep` runs all.
-SAMPLED = {
-    "tests/agreement/test_dropped_facts.py": 3,
-    "tests/agreement/test_nest_kinks.py": 4,
-    "tests/agreement/test_nests.py": 2,
-    "tests/bench/test_cases.py": 3,
-    "tests/bench/test_memory.py": 3,
-    "tests/conformance/sac/test_language.py": 3,
-    "tests/conformance/sac/test_practice.py": 2,
-    "tests/conformance/sac/test_semantics.py": 4,
-    "tests/conformance/test_language.py": 2,
-    "tests/conformance/test_layers.py": 2,
-    "tests/conformance/test_robustness.py": 2,
-    "tests/examples/test_kernel_methods.py": 3,
-    "tests/linen/test_linen.py": 3,
-    "tests/lowering/pallas": 3,
-    "tests/lowering/test_bundles.py": 3,
-    "tests/lowering/test_convolutions.py": 2,
-    "tests/lowering/test_extrema.py": 3,
-    "tests/lowering/test_memory_contract.py": 5,
-    "tests/lowering/test_monoids.py": 5,
-    "tests/lowering/test_rounds.py": 2,
-    "tests/lowering/test_sieves.py": 2,
-    "tests/lowering/test_softmax.py": 2,
-    "tests/lowering/test_streams.py": 4,
-    "tests/lowering/test_tiles.py": 3,
-    "tests/lowering/test_unrolled_sums.py": 2,
-    "tests/nn/test_layers.py": 3,
-    "tests/planning/test_subscripts.py": 3,
-    "tests/runtime/test_adjoint.py": 3,
-    "tests/runtime/test_check.py": 3,
-    "tests/runtime/test_check_everywhere.py": 30,
-    "tests/runtime/test_checked.py": 3,
-    "tests/runtime/test_einsum.py": 3,
-    "tests/runtime/test_export.py": 3,
-    "tests/runtime/test_memory_limit.py": 2,
-    "tests/runtime/test_monoid.py": 5,
-    "tests/runtime/test_nest_transformations.py": 4,
-    "tests/runtime/test_softmax_transformations.py": 3,
-    "tests/runtime/test_tuning.py": 2,
-    "tests/runtime/test_tuning_store.py": 2,
-    "tests/sac/test_cells.py": 2,
-    "tests/sac/test_robustness.py": 2,
-    "tests/sac/test_types.py": 4,
-    "tests/syntax/sac/test_any_text.py": 2,
-    "tests/syntax/tc/test_limits.py": 2,
-    "tests/transforms/derivatives": 3,
-    "tests/translation": 3,
-}
+PYTHON = sys.version_info.minor
+SAMPLE = pytest.StashKey[sampling.Sample]()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
+    """Chooses the sample, once for all workers, and registers the profile of `make deep` before hypothesis loads it."""
+    try:
+        examples = effort.deep_examples(os.environ)
+        chosen = getattr(config, "workerinput", {}).get("sample")
+        sample = sampling.Sample(**chosen) if chosen else sampling.choose(os.environ, config.rootpath, PYTHON)
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
+    # New examples every time, and the blob that reproduces a failure.
+    settings.register_profile(
+        effort.DEEP,
+        max_examples=examples,
+        deadline=None,
+        print_blob=True,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+    deep = config.getoption("--hypothesis-profile") == effort.DEEP
+    config.stash[SAMPLE] = replace(sample, whole=True) if deep else sample
+    _share_what_is_compiled(config)
+
+
+def _share_what_is_compiled(config: pytest.Config) -> None:
     """What one test has compiled, the others read from a directory: this process, its workers, and what they start."""
     if "JAX_COMPILATION_CACHE_DIR" in os.environ:
         return
@@ -103,27 +72,61 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out most cases of `SAMPLED` files; which ones follows from their names. Cases that are named stay."""
-    named = any("::" in argument for argument in config.args) or config.option.keyword
-    if settings().max_examples > 100 or named or config.getoption("--update-golden"):
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """A worker of pytest-xdist takes the sample of the process that starts it."""
+    node.workerinput["sample"] = asdict(node.config.stash[SAMPLE])
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"{config.stash[SAMPLE]}; {_again(config)} repeats it, {sampling.VARIABLE}=all runs every case"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """How to see failures again: a seed may find today what has been wrong for long."""
+    failures = [*terminalreporter.stats.get("failed", ()), *terminalreporter.stats.get("error", ())]
+    if not failures or effort.deep():
         return
-    left = [item for item in items if not _runs(item)]
-    if left:
-        config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if _runs(item)]
+    terminalreporter.section("again")
+    terminalreporter.line(f"{config.stash[SAMPLE]}. The same cases and examples, on Python 3.{PYTHON}:")
+    terminalreporter.line(f"  {_again(config)} python -m pytest -n 0 '<test>'")
+
+
+def _again(config: pytest.Config) -> str:
+    return f"{sampling.VARIABLE}={config.stash[SAMPLE].seed}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out the cases that are not in the sample. Cases that are named stay."""
+    named = any("::" in argument for argument in config.args) or config.option.keyword
+    if named or config.getoption("--update-golden"):
+        return
+    sample = config.stash[SAMPLE]
+    kept = [item for item in items if sample.takes(item.nodeid)]
+    config.hook.pytest_deselected(items=[item for item in items if not sample.takes(item.nodeid)])
+    items[:] = kept
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """The examples of a property follow from the sample, but for `make deep`, which takes others every time."""
+    test = getattr(item, "obj", None)
+    if not effort.deep() and hypothesis.is_hypothesis_test(test):
+        hypothesis.seed(item.config.stash[SAMPLE].examples_of(item.nodeid))(test)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Random programs read what arrays of random shapes have in common: that the rest is not read is no news."""
+    from tests.strategies import programs
+
+    drawn = vars(getattr(item, "module", None) or programs).values()
+    if any(getattr(value, "__module__", None) == programs.__name__ for value in drawn):
+        item.add_marker(pytest.mark.filterwarnings("ignore:.*TC1211:tcjax.CompileWarning"))
 
 
 def pytest_collection_finish() -> None:
     """What was imported and collected stays, so that no collection of garbage looks at it."""
     gc.freeze()
-
-
-def _runs(item: pytest.Item) -> bool:
-    path = item.path.relative_to(item.config.rootpath).as_posix()
-    one_of = next((count for start, count in SAMPLED.items() if path.startswith(start)), 1)
-    own = sys.version_info.minor % one_of
-    return one_of == 1 or "[" not in item.name or crc32(item.nodeid.encode()) % one_of == own
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -139,6 +142,12 @@ def quickly_compiled() -> Iterator[None]:
 
     with quickly():
         yield
+
+
+@pytest.fixture(scope="session")
+def sample(request: pytest.FixtureRequest) -> sampling.Sample:
+    """The sample of this run, for tests that choose among cases of their own."""
+    return request.config.stash[SAMPLE]
 
 
 @pytest.fixture

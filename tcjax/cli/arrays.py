@@ -1,15 +1,17 @@
 """Arrays from files and to files: NumPy's formats, tables as CSV, pictures as PNG; numbers and lists as they are."""
 
 import json
+import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
-import click
 import numpy as np
 
-from .failures import Failure, files
+from ..files import opened, replacing
+from .failures import Failure, files, one_line
 from .shapes import read_settings
 
 FORMATS: Final = ("npy", "npz", "csv", "png")
@@ -27,7 +29,7 @@ def read_arrays(settings: Iterable[str]) -> dict[str, Any]:
 def _array(name: str, value: str) -> Any:
     try:
         given = json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return _file(name, value)
     if isinstance(given, (int, float, list)):
         return given
@@ -40,7 +42,10 @@ def _file(name: str, value: str) -> Any:
         path, key = value, ""
     match Path(path).suffix.lower():
         case ".npy":
-            return _loaded(path)
+            with _loaded(path) as array:
+                if not isinstance(array, np.ndarray):
+                    raise Failure(f"{path}: holds several arrays by name; call it {Path(path).stem}.npz")
+                return array
         case ".npz":
             return _member(path, key, name)
         case ".csv":
@@ -51,19 +56,28 @@ def _file(name: str, value: str) -> Any:
             raise Failure(f"--input {name}={value}: an array is a .npy, .npz, .csv or .png file, a number, or a list")
 
 
-def _loaded(path: str) -> Any:
-    try:
-        with files(path), Path(path).open("rb") as file:
-            start = file.read(6)
+@contextmanager
+def _loaded(path: str) -> Iterator[Any]:
+    """An array, or an archive that is open as long as the block runs."""
+    with files(path), opened(path) as file:
+        start = file.read(6)
         if not start.startswith((b"\x93NUMPY", b"PK")):
             raise Failure(f"{path}: is no file of NumPy's format; write one with `numpy.save`")
-        return np.load(path, allow_pickle=False)
-    except click.ClickException:
+        file.seek(0)
+        with _damaged(path):
+            loaded = np.load(file, allow_pickle=False)
+        yield loaded
+
+
+@contextmanager
+def _damaged(path: str) -> Iterator[None]:
+    """Turns whatever a damaged file makes NumPy, zip or the header's parser raise into one line."""
+    try:
+        yield
+    except MemoryError:
         raise
     except Exception as error:
-        # Whatever a damaged file makes NumPy, zip or the header's parser raise.
-        said = str(error)
-        if "allow_pickle" in said or "pickle" in said.lower():
+        if "pickle" in str(error).lower():
             message = "holds Python objects, which could run anything when they are read; save an array of numbers"
         else:
             message = "is damaged, or no file of NumPy's format"
@@ -71,24 +85,23 @@ def _loaded(path: str) -> Any:
 
 
 def _member(path: str, key: str, name: str) -> Any:
-    archive = _loaded(path)
-    if not isinstance(archive, np.lib.npyio.NpzFile):
-        raise Failure(f"{path}: holds one array, not several by name")
-    with archive:
+    with _loaded(path) as archive:
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise Failure(f"{path}: holds one array, not several by name")
         key = key or (archive.files[0] if len(archive.files) == 1 else name)
         if key not in archive.files:
             listed = ", ".join(archive.files) or "none"
             raise Failure(f"{path}: no array `{key}`; its arrays are {listed}: write --input {name}={path}:KEY")
-        try:
-            return archive[key]
-        except Exception as error:
-            objects = "pickle" in str(error).lower()
-            raise Failure(f"{path}:{key}: {'holds Python objects' if objects else 'is damaged'}") from None
+        with _damaged(f"{path}:{key}"):
+            array = archive[key]
+        if not isinstance(array, np.ndarray):
+            raise Failure(f"{path}:{key}: is no array of NumPy's format")
+        return array
 
 
 def _table(path: str) -> Any:
-    with files(path):
-        lines = Path(path).read_bytes().decode("utf-8-sig").splitlines()
+    with files(path), opened(path) as file:
+        lines = file.read().decode("utf-8-sig").splitlines()
     rows = [(number, line.split(",")) for number, line in enumerate(lines, start=1) if line.strip()]
     table: list[list[int | float]] = []
     for number, row in rows:
@@ -104,9 +117,11 @@ def _table(path: str) -> Any:
 def _number(cell: str, path: str, line: int) -> int | float:
     for kind in (int, float):
         try:
-            return kind(cell)
+            number = kind(cell)
         except ValueError:
             continue
+        if number not in (math.inf, -math.inf) or "inf" in cell.lower():
+            return number
     raise Failure(f"{path}:{line}: {cell.strip()!r} is not a number")
 
 
@@ -120,14 +135,15 @@ def _pillow() -> Any:
 
 def _picture(path: str) -> Any:
     image = _pillow()
-    with files(path):
-        Path(path).open("rb").close()
-    try:
-        with image.open(path, formats=["PNG"]) as picture:
-            plain = picture.convert("RGB") if picture.mode == "P" else picture
-            return np.asarray(plain)
-    except Exception as error:
-        raise Failure(f"{path}: no picture that can be read: {error}") from None
+    with files(path), opened(path) as file:
+        try:
+            with image.open(file, formats=["PNG"]) as picture:
+                plain = picture.convert("RGB") if picture.mode == "P" else picture
+                return np.asarray(plain)
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise Failure(f"{path}: no picture that can be read: {error}") from None
 
 
 def fitted(arrays: Mapping[str, Any], declared: Mapping[str, str | None], cast: bool) -> dict[str, Any]:
@@ -175,16 +191,23 @@ def write_arrays(results: Mapping[str, np.ndarray], directory: str, format: str)
         _check_format(name, array, format)
     if format == "npz":
         path = str(Path(directory) / "results.npz")
-        with files(path):
-            np.savez(path, **{name: _plain(array) for name, array in results.items()})  # type: ignore[arg-type]
-        return [path]
+        with _replaced(path) as file:
+            np.savez(file, **{name: _plain(array) for name, array in results.items()})  # type: ignore[arg-type]
+        return [one_line(path)]
     written: list[str] = []
     for name, array in results.items():
         path = str(Path(directory) / f"{name}.{format}")
-        with files(path):
-            _write(path, array, format)
-        written.append(path)
+        with _replaced(path) as file:
+            _write(file, array, format)
+        written.append(one_line(path))
     return written
+
+
+@contextmanager
+def _replaced(path: str) -> Iterator[BinaryIO]:
+    """A result's file: everybody can guess its name, so that a link that stands there is replaced, not followed."""
+    with files(path), replacing(path, follow=False) as file:
+        yield file
 
 
 def _check_format(name: str, array: np.ndarray, format: str) -> None:
@@ -207,19 +230,19 @@ def _plain(array: np.ndarray) -> np.ndarray:
     return array.astype(np.float32) if array.dtype.kind == "V" or array.dtype.name == "bfloat16" else array
 
 
-def _write(path: str, array: np.ndarray, format: str) -> None:
+def _write(file: BinaryIO, array: np.ndarray, format: str) -> None:
     array = _plain(array)
     match format:
         case "npy":
-            np.save(path, array)
+            np.save(file, array)
         case "csv":
             whole = array.dtype.kind in "biu"
             digits = "%d" if whole else "%.9g" if array.dtype.itemsize <= 4 else "%.17g"
-            np.savetxt(path, np.atleast_1d(array), fmt=digits, delimiter=",")
+            np.savetxt(file, np.atleast_1d(array), fmt=digits, delimiter=",")
         case _:
             levels = array
             if array.dtype.kind == "f":
                 levels = np.nan_to_num(np.clip(array, 0, 1) * 255 + 0.5).astype(np.uint8)
             elif array.dtype == bool:
                 levels = array.astype(np.uint8) * 255
-            _pillow().fromarray(levels).save(path)
+            _pillow().fromarray(levels).save(file, format="PNG")

@@ -28,16 +28,14 @@ class Finding:
     @property
     def span(self) -> Span | None:
         span = self.error.span
-        return None if span is None or span.source is NO_SOURCE else span
+        return None if span.source is NO_SOURCE else span
 
     def to_dict(self, file: str) -> dict[str, Any]:
         """The finding as JSON takes it; `end` is the column behind it, null where there is no place."""
         line, column, end = (None, None, None) if self.span is None else self.span
         own = self.error
-        if isinstance(own, CompileError):
-            said = {"severity": "error", "code": own.code, "kind": own.kind, "message": own.message, "help": own.help}
-        else:
-            said = {"severity": "warning", "code": None, "kind": "warning", "message": own.message, "help": None}
+        severity = "error" if self.is_error else "warning"
+        said = {"severity": severity, "code": own.code, "kind": own.kind, "message": own.message, "help": own.help}
         return {"file": file, "line": line, "column": column, "end": end, **said}
 
 
@@ -70,8 +68,8 @@ class Findings:
         self.found: dict[tuple[object, ...], Finding] = {}
 
     def add(self, error: CompileError | CompileWarning) -> None:
-        place = (None, 0, 0) if error.span is None else (error.span.source.name, error.span.line, error.span.column)
-        self.found.setdefault((*place, error.message), Finding(error))
+        span = error.span
+        self.found.setdefault((span.source.name, span.line, span.column, error.message), Finding(error))
 
     @contextmanager
     def collect(self) -> Iterator[None]:
@@ -89,16 +87,14 @@ class Findings:
                 self.add(warning.message)
 
     def placed_in(self, source: Source) -> None:
-        """Shows the lines of a whole file where parts of it were read."""
-        for key, finding in self.found.items():
+        """Shows the lines of a whole file where parts of it were read; a comment behind a part may ignore a warning."""
+        for key, finding in list(self.found.items()):
             own = finding.error
-            if own.span is None or own.span.source.name != source.name:
-                continue
-            span = replace(own.span, source=source)
-            if isinstance(own, CompileError):
-                self.found[key] = Finding(CompileError(own.diagnosis, own.message, span, help=own.help))
-            else:
-                self.found[key] = Finding(CompileWarning(own.message, span))
+            if own.span.source.name == source.name:
+                moved = type(own)(own.diagnosis, own.message, replace(own.span, source=source), help=own.help)
+                self.found[key] = Finding(moved)
+                if isinstance(moved, CompileWarning) and moved.is_ignored:
+                    del self.found[key]
 
     def sorted(self) -> list[Finding]:
         def place(finding: Finding) -> tuple[int, int]:
@@ -126,10 +122,10 @@ def check_tc(text: str, name: str, numbers: Numbers, found: Findings, first_line
             # What only the whole text shows: a word that is a name in one definition is one in all.
             tc.read(text, name, first_line)
     firsts = {definition.name: definition for definition in reversed(definitions)}
-    for definition in definitions:
-        if firsts[definition.name] is not definition:
-            found.add(CompileWarning(f"`{definition.name}` is defined twice, and the first counts", definition.span))
-    program = ast.Program(tuple(firsts.values()))
+    program = ast.Program(tuple(firsts.values()), tuple(d for d in definitions if firsts[d.name] is not d))
+    with found.collect():
+        for warning in elaboration.repeated_definitions(program):
+            warn(warning)
     mentions = {part.name: part.words for part in parts}
     for definition in program.definitions:
         if not broken & mentions.get(definition.name, frozenset()):
@@ -141,7 +137,18 @@ def check_tc(text: str, name: str, numbers: Numbers, found: Findings, first_line
 def check_definition(
     definition: ast.Definition, program: ast.Program, functions: Collection[str], numbers: Numbers
 ) -> None:
-    """Raises what is wrong with a definition that may call Python `functions`, of which nothing is known."""
+    """Raises what is wrong with a definition that may call Python `functions`, of which nothing is known.
+
+    Warns of what it has in vain if nothing is wrong.
+    """
+    _check_types(definition, program, functions, numbers)
+    for warning in elaboration.lint(definition, functions):
+        warn(warning)
+
+
+def _check_types(
+    definition: ast.Definition, program: ast.Program, functions: Collection[str], numbers: Numbers
+) -> None:
     definition = elaboration.completed(definition, functions)
     if elaboration.needs_signature(definition, program, functions):
         elaboration.check(definition, program, functions)
@@ -157,8 +164,11 @@ def check_definition(
         known = {size.name for tensor in function.parameters for size in tensor.shape for size in size.variables()}
         free = {str(size) for size in function.free_sizes}
         sizes = {size: value for size, value in numbers.sizes.items() if size in free or size in known}
-        for cut in ranges.bind(function, shapes, sizes).cuts:
-            warn(cut.warning, cut.span)
+        for warning in ranges.bind(function, shapes, sizes).warnings:
+            warn(warning)
+    else:
+        for warning in ranges.unread_at_any_size(function):
+            warn(warning)
 
 
 def _signature(definition: ast.Definition, numbers: Numbers) -> dict[str, elaboration.Argument] | None:
@@ -194,6 +204,9 @@ def check_sac(text: str, name: str, numbers: Numbers, found: Findings, first_lin
             sac_elaboration.entry_of(part, others)
     if len(found.found) > count:
         return
+    with found.collect():
+        for warning in sac_elaboration.lint(program):
+            warn(warning)
     entries: Sequence[str | None] = [function.name for function in program.functions]
     if program.result is not None:
         entries = [*entries, None]
@@ -208,11 +221,13 @@ def check_sac(text: str, name: str, numbers: Numbers, found: Findings, first_lin
                     for name, shape, scalar in zip(own.names, shapes, declared, strict=True)
                 }
                 try:
-                    function = sac_elaboration.elaborate(program, own, arguments, {}, {})
+                    function = sac_elaboration.elaborate(program, own, arguments, {}, {}, report=warn)
                 except elaboration.ValueNeeded:
                     # Only a value tells the shapes.
                     continue
-                ranges.bind(function, {name: shape.extents for name, shape in zip(own.names, shapes, strict=True)})
+                extents = {name: shape.extents for name, shape in zip(own.names, shapes, strict=True)}
+                for warning in ranges.bind(function, extents).warnings:
+                    warn(warning)
 
 
 def _apart(program: tree.Program) -> Iterator[tree.Program]:

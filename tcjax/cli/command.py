@@ -1,5 +1,6 @@
 """The command and its subcommands."""
 
+import io
 import os
 import sys
 import warnings
@@ -22,6 +23,7 @@ class _Group(click.Group):
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> NoReturn:  # type: ignore[override]
         given = list(sys.argv[1:] if args is None else args)
         extra["standalone_mode"] = False
+        _write_everything()
 
         def action() -> None:
             with warnings.catch_warnings():
@@ -32,6 +34,14 @@ class _Group(click.Group):
                 raise click.exceptions.Exit(code)
 
         explained(action, lambda: "--traceback" in given)
+
+
+def _write_everything() -> None:
+    """Characters that a terminal's encoding does not have are shown as escapes: names of files may have any."""
+    for stream in (sys.stdout, sys.stderr):
+        # None where the shell closed it.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:

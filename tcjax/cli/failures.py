@@ -22,6 +22,14 @@ class Failure(click.ClickException):
 
     exit_code = 2
 
+    def __init__(self, message: str) -> None:
+        super().__init__(one_line(message))
+
+
+def one_line(text: str) -> str:
+    """The text as a terminal shows it on one line: names of files may have any character."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
 
 def explained(action: Callable[[], object], traceback: Callable[[], bool]) -> NoReturn:
     """Runs a command and leaves with its exit code.
@@ -89,7 +97,7 @@ def _forget_output() -> None:
 
 
 def _say(message: str) -> None:
-    click.echo(f"Error: {message}", err=True)
+    click.echo(f"Error: {one_line(message)}", err=True)
 
 
 def show_error(error: CompileError, err: bool = True) -> None:
@@ -117,7 +125,7 @@ def files(path: str) -> Iterator[None]:
         raise Failure(_os_error(error, path)) from None
     except ValueError as error:
         # A path with a zero byte.
-        raise Failure(f"{path!r}: {error}") from None
+        raise Failure(f"{path}: {error}") from None
 
 
 def _os_error(error: OSError, path: str | None = None) -> str:

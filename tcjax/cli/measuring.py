@@ -87,7 +87,7 @@ def _prepared(name: str, function: Callable[..., Any], given: dict[str, jax.Arra
         compiled = jax.jit(function).lower(given).compile()
     except Failure:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if not name.endswith("by hand"):
             raise
         raise Failure(f"--against fails: {type(error).__name__}: {next(iter(str(error).splitlines()), '')}") from None

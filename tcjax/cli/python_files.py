@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from ..diagnostics import Code, CompileError, Source, Span
+from ..diagnostics import Code, CompileError, Source, Span, warn
 from ..syntax import ast, embedded, sac, tc
 from .checking import Findings, Numbers, check_definition, check_sac, check_tc
 from .failures import Failure
@@ -79,6 +79,8 @@ def check_python(text: Text, numbers: Numbers, found: Findings) -> None:
             if reading.definition is None:
                 _check_content(_docstring(kernel, text), text.name, numbers, found)
                 continue
+            for warning in reading.warnings:
+                warn(warning)
             others = definitions_of(reading, text.name, constants, kernels)
             program = ast.Program((reading.definition, *others))
             functions = _functions(kernel, reading)

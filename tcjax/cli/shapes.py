@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from ..ir import types
+from ..syntax.lexing import short
 
 _SETTING: Final = re.compile(r"[A-Za-z_]\w*=")
 _LARGEST: Final = 2**31 - 1
@@ -31,25 +32,33 @@ def _shape(name: str, text: str) -> Shape:
     dtype = types.SPELLINGS.get(given) if colon else None
     if colon and dtype is None:
         raise click.BadParameter(
-            f"{given!r} is no element type; write one such as float32, {name}=float32:{extents}", param_hint="--shapes"
+            f"{short(given)!r} is no element type; write one such as float32, {name}=float32:{extents}",
+            param_hint="--shapes",
         )
     if extents in ("()", "scalar"):
         return Shape((), dtype)
     parts = extents.split("x")
-    if not all(part.isascii() and part.isdigit() and int(part) <= _LARGEST for part in parts):
+    if not all(map(_is_extent, parts)):
         raise click.BadParameter(
-            f"{text!r} is no shape; write extents with an x between, {name}=1024x512, or {name}=() for a scalar",
+            f"{short(text)!r} is no shape; write extents with an x between, {name}=1024x512, or {name}=() for a scalar",
             param_hint="--shapes",
         )
     return Shape(tuple(map(int, parts)), dtype)
+
+
+def _is_extent(text: str) -> bool:
+    # Python refuses to read thousands of digits.
+    return text.isascii() and text.isdigit() and len(text) <= 20 and int(text) <= _LARGEST
 
 
 def read_sizes(settings: Iterable[str]) -> dict[str, int]:
     """``B=6``. Raises `click.BadParameter` for anything else."""
     found: dict[str, int] = {}
     for name, value in read_settings(settings, "--size", "B=6").items():
-        if not (value.isascii() and value.isdigit() and int(value) <= _LARGEST):
-            raise click.BadParameter(f"{value!r} is no size; write a whole number, {name}=6", param_hint="--size")
+        if not _is_extent(value):
+            raise click.BadParameter(
+                f"{short(value)!r} is no size; write a whole number, {name}=6", param_hint="--size"
+            )
         found[name] = int(value)
     return found
 
@@ -60,7 +69,9 @@ def read_settings(settings: Iterable[str], option: str, example: str) -> dict[st
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not (equals and value and name.isidentifier()):
-            raise click.BadParameter(f"{setting!r} is not NAME=VALUE; write {option} {example}", param_hint=option)
+            raise click.BadParameter(
+                f"{short(setting)!r} is not NAME=VALUE; write {option} {example}", param_hint=option
+            )
         if name in found:
             raise click.BadParameter(f"`{name}` is given twice", param_hint=option)
         found[name] = value

@@ -3,12 +3,15 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
-from .failures import Failure, files
+from ..files import read, replacing
+from .failures import Failure, files, one_line
 
 Notation = Literal["tc", "sac", "python"]
 SUFFIXES: dict[str, Notation] = {".tc": "tc", ".sac": "sac", ".py": "python"}
+# Bytes: what is longer is no program, and standard input may have no end.
+_LONGEST: Final = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +34,14 @@ def read_text(path: str, notation: Notation | None = None) -> Text:
         if sys.stdin is None:
             raise Failure("-: there is no standard input")
         with files(name):
-            content = sys.stdin.buffer.read().decode("utf-8")
+            given = sys.stdin.buffer.read(_LONGEST + 1)
+            if len(given) > _LONGEST:
+                raise Failure(f"-: longer than {_LONGEST >> 20} MiB")
+            content = given.decode("utf-8")
     else:
-        name = path
-        with files(name):
-            content = Path(path).read_bytes().decode("utf-8")
+        name = one_line(path)
+        with files(path):
+            content = read(path, _LONGEST).decode("utf-8")
     content = content.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
     if notation is None:
         notation = SUFFIXES.get(Path(path).suffix.lower()) or _shown(content)
@@ -49,15 +55,9 @@ def _shown(content: str) -> Notation:
 
 
 def write_text(path: str, content: str) -> None:
-    """Replaces a file's text in one step, so that an interruption leaves the old one."""
-    target = Path(path)
-    beside = target.with_name(f".{target.name}.tcjax")
-    with files(path):
-        if target.is_symlink():
-            target = target.resolve()
-        beside.write_bytes(content.encode("utf-8"))
-        beside.chmod(target.stat().st_mode & 0o7777)
-        beside.replace(target)
+    """Replaces a file's text in one step, so that an interruption leaves the old one; a link stays one."""
+    with files(path), replacing(path, follow=True) as file:
+        file.write(content.encode("utf-8"))
 
 
 def refuse_python(text: Text, command: str) -> None:

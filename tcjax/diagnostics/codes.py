@@ -1,4 +1,4 @@
-"""Every mistake a writer can make, by number. `explanations/<code>.md` teaches each one."""
+"""Every mistake a writer can make, and every warning, by number. `explanations/<code>.md` teaches each one."""
 
 from enum import Enum
 from typing import Literal
@@ -31,9 +31,31 @@ _KINDS: dict[str, Kind] = {
     "11": "generator",
 }
 
+# A warning has the kind of the mistake that it probably is.
+_WARNING_KINDS: dict[str, Kind] = {
+    "TC1201": "index",
+    "TC1202": "index",
+    "TC1203": "name",
+    "TC1204": "name",
+    "TC1205": "name",
+    "TC1206": "index",
+    "TC1207": "name",
+    "TC1208": "name",
+    "TC1209": "index",
+    "TC1210": "type",
+    "TC1211": "bound",
+    "TC1212": "type",
+    "TC1213": "type",
+    "TC1214": "name",
+    "TC1215": "type",
+    "TC1216": "schedule",
+    "TC1217": "name",
+    "TC1218": "name",
+}
+
 
 class Code(Enum):
-    """The number of a mistake; its two middle digits give the kind."""
+    """The number of a mistake; its two middle digits give the kind of an error."""
 
     UNEXPECTED_TOKEN = "TC0101"
     UNEXPECTED_CHARACTER = "TC0102"
@@ -95,6 +117,7 @@ class Code(Enum):
     DIVISION_BY_ZERO = "TC0705"
     OUT_OF_RANGE_SELECTION = "TC0706"
     NO_SUCH_ELEMENT = "TC0707"
+    READ_WHILE_WRITTEN = "TC0708"
     BAD_SCHEDULE = "TC0801"
     UNKNOWN_STAGE = "TC0802"
     UNKNOWN_LOOP = "TC0803"
@@ -112,7 +135,26 @@ class Code(Enum):
     SHAPE_NEEDS_INDEX = "TC1002"
     OUTSIDE_RESULT = "TC1101"
     BAD_STEP = "TC1102"
+    # Warnings: legal, but probably not what was meant. ``strict=True`` makes errors of them.
+    UNINITIALISED_REDUCTION = "TC1201"
+    UNEVEN_SUM = "TC1202"
+    UNUSED_PARAMETER = "TC1203"
+    UNUSED_TEMPORARY = "TC1204"
+    UNUSED_LET = "TC1205"
+    UNUSED_RANGE = "TC1206"
+    NO_OUTPUTS = "TC1207"
+    UNUSED_DEFINITION = "TC1208"
+    INDEPENDENT_SUMS = "TC1209"
+    INTEGER_DIVISION = "TC1210"
+    UNREAD_ELEMENTS = "TC1211"
+    CHAINED_COMPARISON = "TC1212"
+    NARROWED_TYPE = "TC1213"
+    DEFINED_TWICE = "TC1214"
+    SUM_OF_BOOL = "TC1215"
+    TUNING_FILE = "TC1216"
+    NUMBER_FROM_OUTSIDE = "TC1217"
+    FUNCTION_AS_INPUT = "TC1218"
 
     @property
     def kind(self) -> Kind:
-        return _KINDS[self.value[2:4]]
+        return _WARNING_KINDS.get(self.value) or _KINDS[self.value[2:4]]

@@ -1,19 +1,17 @@
 """What the writer sees: the message, the line with a caret, and what to write instead."""
 
+import re
 import sys
 import warnings
+from typing import Final
 
 from .callers import ShownToCallers
 from .codes import Code, Kind
 from .source import NO_SOURCE, NOWHERE, Span
 
 
-class CompileError(ShownToCallers, ValueError):
-    """A mistake in a program, its arguments or its options.
-
-    `kind` and `code` say which mistake, `span` where (``line, column, end``), `help` what to write instead.
-    `str()` shows the line with a caret.
-    """
+class _Diagnosed(Exception):
+    """What is said of a program: a code, a message, a place and a help; `str()` shows the line with a caret."""
 
     def __init__(self, code: Code, message: str, span: Span | None = None, *, help: str) -> None:
         super().__init__(code, message, span, help)
@@ -34,11 +32,19 @@ class CompileError(ShownToCallers, ValueError):
         return render(self)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (self.diagnosis, self.message, self.span, self.help)
+        return _rebuild, (type(self), self.diagnosis, self.message, self.span, self.help)
 
 
-def _rebuild(code: Code, message: str, span: Span, help: str) -> CompileError:
-    return CompileError(code, message, span, help=help)
+def _rebuild(own: type[_Diagnosed], code: Code, message: str, span: Span, help: str) -> _Diagnosed:
+    return own(code, message, span, help=help)
+
+
+class CompileError(_Diagnosed, ShownToCallers, ValueError):
+    """A mistake in a program, its arguments or its options.
+
+    `kind` and `code` say which mistake, `span` where (``line, column, end``), `help` what to write instead.
+    `str()` shows the line with a caret.
+    """
 
 
 class DataError(ShownToCallers, ValueError):
@@ -56,22 +62,36 @@ class DataError(ShownToCallers, ValueError):
         return "\n".join([self.message, *show_place(self.span)])
 
 
-class CompileWarning(UserWarning):
+class CompileWarning(_Diagnosed, UserWarning):
     """Something legal that probably means something else than its writer thinks.
 
-    `message` says what, `span` where; `str()` shows the line with a caret.
+    `code` says what (``"TC1210"``), `span` where (``line, column, end``), `help` what to write instead; `kind` is the
+    kind of the `CompileError` that ``strict=True`` makes of it. `str()` shows the line with a caret.
     """
 
-    def __init__(self, message: str, span: Span | None = None) -> None:
-        super().__init__(message if span is None else show_warning(message, span))
-        self.message = message
-        self.span = span
+    @property
+    def is_ignored(self) -> bool:
+        """Whether a comment on its line says ``# tcjax: ignore[TC1203]``, or ``# tcjax: ignore`` for all codes."""
+        if self.span.source is NO_SOURCE:
+            return False
+        return any(
+            found["codes"] is None or self.code in re.split(r"[\s,]+", found["codes"].upper())
+            for found in _IGNORED.finditer(self.span.source.line(self.span.line))
+        )
+
+    def as_error(self) -> CompileError:
+        """The same as a mistake."""
+        return CompileError(self.diagnosis, self.message, self.span, help=self.help)
 
 
-def render(error: CompileError) -> str:
-    """The error as text: headline, place, line, caret, help."""
-    lines = [f"{error.message}  [{error.code}: {error.kind}]", *show_place(error.span), f"help: {error.help}"]
-    return "\n".join(lines)
+# Comments begin with `#` in TC and Python, with `//` or `/*` in SaC.
+_IGNORED: Final = re.compile(r"(?:#|//|/\*)\s*tcjax:\s*ignore(?:\[(?P<codes>[^\]]*)\])?(?![\w\[])", re.IGNORECASE)
+
+
+def render(said: _Diagnosed) -> str:
+    """The error or warning as text: headline, place, line, caret, help."""
+    kind = f": {said.kind}" if isinstance(said, CompileError) else ""
+    return "\n".join([f"{said.message}  [{said.code}{kind}]", *show_place(said.span), f"help: {said.help}"])
 
 
 def show_place(span: Span) -> list[str]:
@@ -84,6 +104,10 @@ def show_place(span: Span) -> list[str]:
     cut = max(0, start - 60)
     shown = text[cut : cut + 120].replace("\t", " ")
     width = max(1, min(span.end, cut + len(shown) + 1) - span.column)
+    if cut:
+        shown = f"…{shown[1:]}"
+    if cut + 120 < len(text):
+        shown = f"{shown[:-1]}…"
     number = str(span.line)
     margin = " " * len(number)
     return [
@@ -94,17 +118,17 @@ def show_place(span: Span) -> list[str]:
     ]
 
 
-def show_warning(message: str, span: Span) -> str:
-    """The text of a `CompileWarning`: the message and the line with a caret."""
-    return "\n".join([message, *show_place(span)])
+def warn(warning: CompileWarning, *, strict: bool = False) -> None:
+    """Issues a warning at the first caller outside this package, unless a comment on its line ignores it.
 
-
-def warn(message: str, span: Span) -> None:
-    """Issues a `CompileWarning` that shows the line with a caret, at the first caller outside this package.
-
-    What is found in a call is found while JAX traces: its frames are no callers either.
+    What is found in a call is found while JAX traces: its frames are no callers either. Raises the warning as a
+    `CompileError` if `strict`.
     """
+    if warning.is_ignored:
+        return
+    if strict:
+        raise warning.as_error()
     frame, level, ours = sys._getframe(), 1, (__name__.partition(".")[0], "jax")
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in ours:
         frame, level = frame.f_back, level + 1
-    warnings.warn(CompileWarning(message, span), stacklevel=level)
+    warnings.warn(warning, stacklevel=level)

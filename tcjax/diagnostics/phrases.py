@@ -1,4 +1,4 @@
-"""What messages quote and help tells to write, in the notation of the text: TC, or Python's subscripts."""
+"""What messages quote and help tells to write, in the notation of the text: TC, Python's subscripts, or SaC."""
 
 import re
 from collections.abc import Sequence
@@ -14,6 +14,13 @@ def ranged(index: Any, lo: Any, hi: Any, span: Span) -> str:
     return f"`where {index} in {lo}:{hi}`"
 
 
+def all_ranged(ranges: Sequence[tuple[Any, Any, Any]], span: Span) -> str:
+    """Several ranges: ``where i in 0:M, j in 0:N``, or the heads of loops."""
+    if span.source.is_python:
+        return " and ".join(ranged(*each, span) for each in ranges)
+    return f"`where {', '.join(f'{index} in {lo}:{hi}' for index, lo, hi in ranges)}`"
+
+
 def limits(index: Any, lo: Any, hi: Any, span: Span) -> str:
     """A range as it stands in a text: ``i in 0:N`` or ``i in range(0, N)``."""
     if span.source.is_python:
@@ -26,10 +33,12 @@ def guarded(condition: str, span: Span) -> str:
     return f"`if {_pythonic(condition)}:`" if span.source.is_python else f"`where {condition}`"
 
 
-def chosen(condition: str, tensor: str, indices: Sequence[Any], span: Span) -> str:
-    """A read under a condition, and 0 where it does not hold."""
+def chosen(condition: str, tensor: str, indices: Sequence[Any], span: Span, zero: str = "0") -> str:
+    """A read under a condition, and 0 where it does not hold; in parentheses, so that it may stand anywhere."""
     read = element(tensor, indices, span)
-    return f"`{read} if {_pythonic(condition)} else 0`" if span.source.is_python else f"`{condition} ? {read} : 0`"
+    if span.source.is_python:
+        return f"`({read} if {_pythonic(condition)} else {zero})`"
+    return f"`({condition} ? {read} : {zero})`"
 
 
 def element(tensor: str, indices: Sequence[Any], span: Span) -> str:
@@ -37,7 +46,8 @@ def element(tensor: str, indices: Sequence[Any], span: Span) -> str:
     subscripts = ", ".join(map(str, indices))
     if not indices:
         return tensor
-    return f"{tensor}[{subscripts}]" if span.source.is_python else f"{tensor}({subscripts})"
+    brackets = span.source.is_python or span.source.is_sac
+    return f"{tensor}[{subscripts}]" if brackets else f"{tensor}({subscripts})"
 
 
 def reductions(tensor: str, indices: Sequence[Any], span: Span) -> str:
@@ -53,6 +63,8 @@ def scalar(dtype: str) -> str:
 
 def typed(scalar: str, sizes: Sequence[str], tensor: str, span: Span) -> str:
     """The declaration of a parameter."""
+    if span.source.is_sac:
+        return f"`{scalar}[{','.join(sizes)}] {tensor}`"
     type = f"{scalar}({','.join(sizes)})" if sizes else scalar
     return f'`{tensor}: "{type}"`' if span.source.is_python else f"`{type} {tensor}`"
 
@@ -75,13 +87,26 @@ def power(span: Span) -> str:
 
 def recurrence(span: Span) -> str:
     """What there is instead of a statement that needs its own earlier values."""
+    return f"no statement reads its own earlier elements: {steps(span)}"
+
+
+def steps(span: Span) -> str:
+    """How to say steps of which each needs the one before."""
     running = "sum[s, s <= t](x[s])" if span.source.is_python else "sum[s where s <= t](x(s))"
-    return f"no statement reads its own earlier elements: a running sum is `{running}`, other steps are `jax.lax.scan`"
+    return f"a running sum is `{running}`, other steps are `jax.lax.scan`"
 
 
 def operator(sign: str, span: Span) -> str:
     """An operator: ``&&`` or ``and``."""
     return f"`{_WORDS.get(sign, sign)}`" if span.source.is_python else f"`{sign}`"
+
+
+def written(span: Span, otherwise: str) -> str:
+    """What was written there, in parentheses where it is more than one read or call; `otherwise` for what is long."""
+    text = span.text.strip()
+    if not 0 < len(text) <= 60 or text.count("(") != text.count(")") or text.count("[") != text.count("]"):
+        return otherwise
+    return text if _PRIMARY.fullmatch(text) else f"({text})"
 
 
 def update(reducer: str, span: Span) -> str:
@@ -114,7 +139,19 @@ def scalar_value(tensor: str, span: Span) -> str:
     return f"`{tensor}[()]`" if span.source.is_python else f"`{tensor}()`"
 
 
+def value(given: object) -> str:
+    """What was passed from Python, as a message can quote it: its `repr`, on one line and cut to sixty characters."""
+    try:
+        shown = " ".join(repr(given).split())
+    except Exception:
+        # A number of more digits than Python writes, or an object that cannot show itself.
+        kind = type(given).__name__
+        return f"a number of {given.bit_length()} bits" if isinstance(given, int) else f"a {kind}"
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+
+
 _WORDS: Final = {"&&": "and", "||": "or", "!": "not"}
+_PRIMARY: Final = re.compile(r"[\w.]+|\w+\([^()]*\)|\w+\[[^][]*\]")
 _SIZE: Final = re.compile(r"\b([A-Za-z_]\w*)\.(\d+)\b")
 
 

@@ -1,7 +1,8 @@
 """Where a piece of a program came from: a text, and a place in it."""
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -9,13 +10,14 @@ class Source:
     """A text under a name: a definition given as a string, a `.tc` file, or the lines of a Python function.
 
     `first_line` is the number of its first line, so that a Python function shows the numbers of its file. Whether it
-    `is_python` decides in which notation help is given.
+    `is_python` or `is_sac` decides in which notation help is given.
     """
 
     text: str
     name: str = "<text>"
     first_line: int = 1
     is_python: bool = False
+    is_sac: bool = False
 
     def line(self, number: int) -> str:
         """The text of line `number` (numbered from `first_line`), empty when there is none."""
@@ -43,6 +45,24 @@ class Span:
     def text(self) -> str:
         """What is written there; empty without a text."""
         return self.source.line(self.line)[self.column - 1 : self.end - 1]
+
+    def part(self, word: str) -> "Span":
+        """Where `word` first stands in it as a whole word; all of it where it does not."""
+        before, behind = (r"(?<!\w)" if word[:1].isalnum() else "", r"(?!\w)" if word[-1:].isalnum() else "")
+        found = re.search(f"{before}{re.escape(word)}{behind}", self.text) if word else None
+        if found is None:
+            return self
+        return replace(self, column=self.column + found.start(), end=self.column + found.end())
+
+    def applied(self, word: str) -> "Span":
+        """The same with the brackets behind it: ``A(i, j)``, ``A[i, j]``."""
+        name = self.part(word)
+        depth = 0
+        for position, sign in enumerate(self.text[name.end - self.column :] if name is not self else ""):
+            depth += (sign in "([") - (sign in ")]")
+            if not depth:
+                return replace(name, end=name.end + position + 1) if sign in ")]" else name
+        return name
 
 
 NOWHERE = Span()

@@ -2,9 +2,10 @@
 
 from .check import check, guess
 from .elaborate import elaborate
+from .lint import lint, repeated_definitions
 from .scope import RESERVED
 from .signature import Argument, CellFunction, ForeignFunction, ValueNeeded
-from .uses import calls_python, completed, needs_signature, parameters, ranks_from_uses
+from .uses import calls_python, completed, function_as_input, needs_signature, parameters, ranks_from_uses
 
 __all__ = [
     "RESERVED",
@@ -16,8 +17,11 @@ __all__ = [
     "check",
     "completed",
     "elaborate",
+    "function_as_input",
     "guess",
+    "lint",
     "needs_signature",
     "parameters",
     "ranks_from_uses",
+    "repeated_definitions",
 ]

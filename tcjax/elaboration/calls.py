@@ -9,7 +9,7 @@ from ..symbolic import Affine, IndexVar
 from ..syntax import ast
 from .literals import settle
 from .outputs import Outputs, local_shape
-from .scope import Environment
+from .scope import RESERVED, Environment
 from .signature import Argument
 from .spelling import counted, did_you_mean
 
@@ -30,11 +30,19 @@ def as_call(node: ast.Assign | ast.CallAssign, environment: Environment) -> ast.
     name, arguments = node.value.function, node.value.arguments
     if name in environment.tensors or name in ("min", "max"):
         return None
+    tensors = [environment.tensors.get(a.id) if isinstance(a, ast.Name) else None for a in arguments]
     if name in BUILTINS and name not in environment.functions:
-        return None
+        if name not in environment.definitions or not any(tensor is not None and tensor.rank for tensor in tensors):
+            return None
+        if name in RESERVED:
+            raise CompileError(
+                Code.RESERVED_NAME,
+                f"`{name}` is a builtin function, so the definition of that name cannot be called",
+                node.value.span,
+                help=f"give the definition another name, such as `my_{name}`",
+            )
     call = ast.CallAssign((node.target,), name, arguments, span=node.span)
     if name in environment.functions:
-        tensors = [environment.tensors.get(a.id) if isinstance(a, ast.Name) else None for a in arguments]
         if None in tensors and not any(tensor is not None and tensor.rank for tensor in tensors):
             return None
     elif name not in environment.definitions:
@@ -56,10 +64,13 @@ def call(node: ast.CallAssign, outputs: Outputs, elaborate: Callee, number: int)
     """
     environment = outputs.environment
     for position, target in enumerate(node.targets):
-        outputs.refuse(target, node.span)
+        outputs.refuse(target, node.span.part(target))
         if target in node.targets[:position]:
             raise CompileError(
-                Code.ALREADY_DEFINED, f"`{target}` stands twice on the left", node.span, help="name each result once"
+                Code.ALREADY_DEFINED,
+                f"`{target}` stands twice on the left",
+                node.span.part(target),
+                help="name each result once",
             )
     definition = environment.definitions.get(node.function)
     foreign = environment.functions.get(node.function)
@@ -67,7 +78,7 @@ def call(node: ast.CallAssign, outputs: Outputs, elaborate: Callee, number: int)
         raise CompileError(
             Code.UNKNOWN_FUNCTION,
             f"there is no definition and no function `{node.function}`",
-            node.span,
+            node.span.part(node.function),
             help=did_you_mean(
                 node.function,
                 (*environment.definitions, *environment.functions),
@@ -112,7 +123,7 @@ def check_arguments(definition: ast.Definition, arguments: tuple[Argument, ...],
         raise CompileError(
             Code.WRONG_ARGUMENT_COUNT,
             f"`{definition.name}` takes {counted(len(parameters), 'tensor')}, given are {len(arguments)}",
-            span,
+            span.applied(definition.name),
             help=f"give it {', '.join(f'`{parameter.name}`' for parameter in parameters) or 'nothing'}",
         )
     return {parameter.name: argument for parameter, argument in zip(parameters, arguments, strict=True)}

@@ -9,8 +9,8 @@ from ..syntax import ast
 _ORDER: Final = frozenset(("<", "<=", ">", ">="))
 
 
-def chained_comparisons(node: ast.Assign) -> Iterator[tuple[str, Span]]:
-    """A warning for each comparison of what a comparison without parentheses gives."""
+def chained_comparisons(node: ast.Assign) -> Iterator[tuple[str, Span, str]]:
+    """Message, place and help for each comparison of what a comparison without parentheses gives."""
     guards = [clause.condition for clause in node.where if isinstance(clause, ast.GuardClause)]
     lets = [clause.value for clause in node.where if isinstance(clause, ast.LetClause)]
     pending: list[ast.Expr] = [node.value, *guards, *lets]
@@ -21,9 +21,9 @@ def chained_comparisons(node: ast.Assign) -> Iterator[tuple[str, Span]]:
                 if not _is_enclosed(left.span) and not current.span.source.is_python:
                     first, middle, last = (each.span.text.strip() for each in (left, left.right, right))
                     yield (
-                        f"this compares the truth of `{first}`, 0 or 1, with `{last}`; for both write "
-                        f"`{first} && {middle} {operator} {last}`",
+                        f"this compares the truth of `{first}`, 0 or 1, with `{last}`",
                         current.span,
+                        f"for both comparisons, write `{first} && {middle} {operator} {last}`",
                     )
             case _:
                 pass

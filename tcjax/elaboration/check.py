@@ -6,7 +6,7 @@ from ..diagnostics import CompileError
 from ..syntax import ast
 from .elaborate import elaborated
 from .signature import Argument
-from .uses import Role, completed, ranks_from_uses, uses
+from .uses import Role, completed, function_as_input, ranks_from_uses, uses
 
 _LIKELY: Mapping[Role, str] = {"value": "float32", "subscript": "int32", "condition": "bool"}
 
@@ -44,7 +44,7 @@ def check(definition: ast.Definition, program: ast.Program, functions: Collectio
         return
     except CompileError as error:
         if error.kind != "type":
-            raise
+            raise function_as_input(definition, error.help, guess=False) or error from None
 
 
 class _RankUnknownError(Exception):

@@ -1,10 +1,10 @@
 """From a tree to typed index notation."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import assert_never
 
 from .. import ir
-from ..diagnostics import Code, CompileError, Span, warn
+from ..diagnostics import Code, CompileError, CompileWarning, Span, warn
 from ..ir import types
 from ..symbolic import SizeVar
 from ..syntax import ast
@@ -28,16 +28,17 @@ def elaborate(
     signature: Mapping[str, Argument],
     functions: Mapping[str, ForeignFunction],
     accumulate: str | None = None,
+    report: Callable[[CompileWarning], None] = warn,
 ) -> ir.Function:
     """The definition with every name resolved and every type known.
 
     `signature` gives the parameters that are not declared, `functions` are the Python functions it may call, and
-    `accumulate` is the type in which floating-point sums run. Issues a `CompileWarning` for what is legal but probably
-    not meant. Raises `CompileError`.
+    `accumulate` is the type in which floating-point sums run. What is legal but probably not meant goes to `report`.
+    Raises `CompileError`.
     """
     function, warnings = elaborated(definition, program, signature, functions, accumulate)
-    for message, span in warnings:
-        warn(message, span)
+    for warning in warnings:
+        report(warning)
     return function
 
 
@@ -47,8 +48,8 @@ def elaborated(
     signature: Mapping[str, Argument],
     functions: Mapping[str, ForeignFunction],
     accumulate: str | None,
-) -> tuple[ir.Function, list[tuple[str, Span]]]:
-    """What `elaborate` returns, and the warnings that it issues."""
+) -> tuple[ir.Function, list[CompileWarning]]:
+    """What `elaborate` returns, and the warnings that it reports."""
     if accumulate is not None and accumulate not in types.SCALARS:
         raise CompileError(
             Code.BAD_OPTION,
@@ -68,7 +69,7 @@ def elaborated(
             help="compute parts of its expressions in statements of their own",
         ) from None
     ir.verify(function)
-    return function, [(message, span) for (message, _), span in elaboration.warnings.items()]
+    return function, list(elaboration.warnings.values())
 
 
 class _Elaboration:
@@ -80,7 +81,7 @@ class _Elaboration:
             self.definitions.setdefault(definition.name, definition)
         self.functions = functions
         self.accumulate = accumulate
-        self.warnings: dict[tuple[str, tuple[int, ...]], Span] = {}
+        self.warnings: dict[tuple[str, int, int], CompileWarning] = {}
         self._active: list[str] = []
         self._known: dict[tuple[str, tuple[Argument, ...]], ir.Function] = {}
         # How many statements a callee has, those of its own callees included, by its `id`.
@@ -127,7 +128,7 @@ class _Elaboration:
                         statements += call(whole, outputs, self._callee, number)
                     else:
                         assert isinstance(statement, ast.Assign)
-                        statements.append(assign(statement, outputs, self._warn))
+                        statements.append(assign(statement, outputs))
                 case _:
                     assert_never(statement)
         returns = tuple([_returned(given, environment) for given in definition.returns])
@@ -173,8 +174,8 @@ class _Elaboration:
             raise _too_many_calls(name, span)
         return known
 
-    def _warn(self, message: str, span: Span) -> None:
-        self.warnings[message, (span.line, span.column)] = span
+    def _warn(self, code: Code, message: str, span: Span, help: str) -> None:
+        self.warnings[message, span.line, span.column] = CompileWarning(code, message, span, help=help)
 
 
 def _written(definition: ast.Definition) -> dict[str, int | None]:
@@ -223,12 +224,12 @@ def _parameters(
 
 
 def _declare(node: ast.Declare, name: str, type: ast.TensorType, outputs: Outputs) -> None:
-    outputs.refuse(name, node.span)
+    outputs.refuse(name, node.span.part(name))
     if name in outputs.annotated or name in outputs.environment.tensors:
         raise CompileError(
             Code.ALREADY_DEFINED,
             f"`{name}` is defined already",
-            node.span,
+            node.span.part(name),
             help="declare a tensor once, before the first statement that writes it",
         )
     outputs.annotate(name, type, node.span)

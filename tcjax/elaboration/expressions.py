@@ -1,18 +1,36 @@
 """Expressions: names resolved, types joined, subscripts affine."""
 
+from collections.abc import Callable
 from typing import assert_never
 
 from .. import ir
 from ..diagnostics import Code, CompileError, Span, phrases
 from ..ir import Monoid, Reducer, types
-from ..ir.builtins import Builtin
+from ..ir.builtins import Builtin, argument_type
 from ..symbolic import Affine, IndexVar, Size
 from ..syntax import ast
 from . import operators, reducers
-from .literals import Literal, Value, dtype_of, literal, settle, settled
-from .scope import Let, Scope, check_subscript_count
-from .spelling import counted, did_you_mean, elsewhere
+from .cutting import Cut
+from .elsewhere import elsewhere
+from .independence import bracketed, independent_sums
+from .literals import (
+    Literal,
+    Value,
+    combined,
+    dtype_of,
+    extent,
+    index,
+    joined,
+    literal,
+    settled,
+    settled_beside,
+    settled_together,
+)
+from .quotients import warn_of_quotients
+from .scope import Environment, Let, Scope, check_subscript_count
+from .spelling import counted, did_you_mean
 from .subscripts import subscript, with_caches
+from .summands import mentions
 
 POSITIONS = frozenset((Reducer.ARGMIN, Reducer.ARGMAX, Reducer.ARGMINK, Reducer.ARGMAXK))
 _FLOATING = frozenset((Reducer.MEAN, Reducer.LOGSUMEXP))
@@ -30,14 +48,23 @@ def value(node: ast.Expr, scope: Scope) -> Value:
             return _size_of(node, scope)
         case ast.Binary(operator, left, right):
             first = value(left, scope)
-            return operators.binary(operator, first, value(right, scope), node.span)
+            second = value(right, scope)
+            result = operators.binary(operator, first, second, node.span)
+            if operator != "truediv":
+                warn_of_quotients(((left, first), (right, second)), joined((first, second)), scope)
+            return result
         case ast.Apply():
             callee = scope.callee(node)
             if isinstance(callee, ir.Tensor):
                 check_subscript_count(callee, len(node.arguments), node.span)
             arguments: list[Value] = []
-            for argument in node.arguments:
-                arguments.append(value(argument, scope))
+            if isinstance(callee, ir.Tensor):
+                with scope.quiet():
+                    for argument in node.arguments:
+                        arguments.append(value(argument, scope))
+            else:
+                for argument in node.arguments:
+                    arguments.append(value(argument, scope))
             return _applied(callee, node, arguments, scope)
         case ast.Unary(operator, operand):
             return operators.unary(operator, value(operand, scope), node.span)
@@ -46,16 +73,24 @@ def value(node: ast.Expr, scope: Scope) -> Value:
         case ast.Conditional(test, then, otherwise):
             tested = value(test, scope)
             taken = value(then, scope)
-            return operators.conditional(tested, taken, value(otherwise, scope), node.span)
+            other = value(otherwise, scope)
+            result = operators.conditional(tested, taken, other, node.span)
+            warn_of_quotients(((then, taken), (otherwise, other)), dtype_of(result), scope)
+            return result
         case ast.Reduction():
             return _reduction(node, scope)
         case _:
             assert_never(node)
 
 
-def bound(node: ast.Expr, scope: Scope) -> Affine:
-    """An end of a range. Raises TC0405 for a tensor read, TC0403 for what is not affine."""
-    end = value(node, scope)
+def interval(cut: Cut, scope: Scope) -> tuple[Affine, Affine]:
+    """The ends of a range. Raises TC0405 for a tensor read, TC0403 for what is not affine."""
+    return _end(cut.lo, cut, scope), _end(cut.hi, cut, scope)
+
+
+def _end(node: ast.Expr, cut: Cut, scope: Scope) -> Affine:
+    with scope.quiet():
+        end = value(node, scope)
     if not isinstance(end, Literal):
         for part in ir.walk(settled(end)):
             if isinstance(part, (ir.Access, ir.Foreign)):
@@ -64,7 +99,7 @@ def bound(node: ast.Expr, scope: Scope) -> Affine:
                     Code.READ_IN_BOUND,
                     f"the end of a range cannot depend on data, but this reads `{name}`",
                     node.span,
-                    help=f"use sizes, numbers and other indices, and a guard for the rest: {_cut('k < a', node.span)}",
+                    help=f"write {cut.guarded(scope.environment.tensors, node.span)}",
                 )
     result = subscript(end, "the end of a range")
     if result.is_data:
@@ -72,16 +107,9 @@ def bound(node: ast.Expr, scope: Scope) -> Affine:
             Code.UNSOLVABLE_INDEX,
             "the end of a range must be affine in sizes and indices",
             node.span,
-            help=f"use a simpler end and cut the rest off with a guard: {_cut('k < i * j', node.span)}",
+            help=f"write {cut.guarded(scope.environment.tensors, node.span)}",
         )
     return result
-
-
-def _cut(condition: str, span: Span) -> str:
-    """A range with a guard."""
-    if span.source.is_python:
-        return f"{phrases.ranged('k', 0, 'N', span)} and {phrases.guarded(condition, span)}"
-    return f"`where k in 0:N, {condition}`"
 
 
 def conjunction(parts: list[ir.Expr]) -> ir.Expr | None:
@@ -92,17 +120,20 @@ def conjunction(parts: list[ir.Expr]) -> ir.Expr | None:
     return joined
 
 
-def guard(node: ast.Expr, scope: Scope) -> ir.Expr:
+def guard(node: ast.Expr, scope: Scope) -> Value:
     """A boolean clause."""
-    return settled(operators.condition(value(node, scope), "a guard"))
+    with scope.quiet():
+        return operators.condition(value(node, scope), "a guard")
 
 
-def parity(operator: str, span: Span) -> str:
-    """The warning for a sum of bool values, which NumPy would count."""
-    shown = span.text.strip()
-    return (
-        f"`{operator}` of bool values adds modulo 2, as an exclusive or does: to count what is true write "
-        f"`int32({shown if 0 < len(shown) <= 60 else '...'})`"
+def warn_of_parity(operator: str, body: Span, span: Span, environment: Environment) -> None:
+    """Warns of a sum of bool values, which NumPy would count."""
+    shown = body.text.strip()
+    environment.warn(
+        Code.SUM_OF_BOOL,
+        f"`{operator}` of bool values adds modulo 2, as an exclusive or does",
+        span,
+        f"to count what is true, write `int32({shown if 0 < len(shown) <= 60 else '...'})`",
     )
 
 
@@ -114,14 +145,19 @@ def reduced_value(reducer: Reducer | Monoid, body: Value) -> Value:
         if reducer.takes_bool:
             return operators.condition(body, f"`{name}`")
         wide = reducer.element(dtype)
-        return body if wide == dtype else settle(body, wide)
+        return body if wide == dtype else converted(body, wide)
     if reducer in (Reducer.ANY, Reducer.ALL):
         return operators.condition(body, f"`{name}`")
     if reducer is Reducer.LOGSUMEXP or reducer not in _SUMMING:
         operators.ordered(dtype, f"`{name}`", body.span)
     if reducer in _FLOATING and not (types.is_float(dtype) or types.is_complex(dtype)):
-        return settle(body, "float32")
+        return converted(body, "float32")
     return body
+
+
+def converted(value: Value, dtype: str) -> Value:
+    """A value that becomes one of a type that it joins to; integers become floats whose type is open."""
+    return combined((value,), dtype, lambda parts, _: parts[0])
 
 
 def accumulation_type(reducer: Reducer | Monoid, dtype: str, option: str | None) -> str:
@@ -131,6 +167,25 @@ def accumulation_type(reducer: Reducer | Monoid, dtype: str, option: str | None)
     if option is not None and _class_of(option) == _class_of(dtype):
         return option
     return types.accumulator(dtype)
+
+
+def reduction(
+    reducer: Reducer | Monoid, body: Value, option: str | None, build: Callable[[str, ir.Expr, str], ir.Expr]
+) -> Value:
+    """What `build` makes of the type in which a reduction runs, of its body, and of the type of its result."""
+    own = dtype_of(body)
+    accumulate = accumulation_type(reducer, own, option)
+    result = reduced_type(reducer, own, accumulate)
+    if result != own:
+        # A position, or what a monoid makes of its state, has a type of its own.
+        body = settled(body)
+    is_given = option == own and (reducer in _SUMMING or isinstance(reducer, Monoid))
+
+    def made(parts: list[ir.Expr], dtype: str) -> ir.Expr:
+        running = parts[0].dtype if accumulate == own and not is_given else accumulate
+        return build(running, parts[0], dtype)
+
+    return combined((body,), own, made, result)
 
 
 def reduced_type(reducer: Reducer | Monoid, dtype: str, accumulate: str) -> str:
@@ -172,20 +227,20 @@ def check_ends(ranges: dict[IndexVar, ir.Range]) -> None:
 
 def _named(node: ast.Name, scope: Scope) -> Value:
     match scope.name(node):
-        case IndexVar() as index:
-            return ir.Index(index, span=node.span)
-        case Let(let, mentions):
+        case IndexVar() as variable:
+            return index(variable, node.span)
+        case Let(let, mentions=mentions):
             scope.mentioned.update(dict.fromkeys(mentions))
             return let
         case Size() as size:
-            return ir.Extent(size, span=node.span)
+            return extent(size, node.span)
         case ir.Tensor() as tensor:
             return ir.Access(tensor, (), span=node.span)
         case number:
             return Literal(number, node.span)
 
 
-def _size_of(node: ast.SizeOf, scope: Scope) -> ir.Expr:
+def _size_of(node: ast.SizeOf, scope: Scope) -> Value:
     tensor = scope.tensor(node.tensor, node.span)
     if not 0 <= node.dimension < tensor.rank:
         raise CompileError(
@@ -193,9 +248,17 @@ def _size_of(node: ast.SizeOf, scope: Scope) -> ir.Expr:
             f"`{tensor.name}` has {counted(tensor.rank, 'dimension')}, so there is no "
             f"{phrases.size(tensor.name, node.dimension, node.span)}",
             node.span,
-            help="ask for a dimension that it has, counted from 0" if tensor.rank else "a scalar has no sizes",
+            help="ask for a dimension that it has, counted from 0: the last is "
+            + phrases.size(tensor.name, tensor.rank - 1, node.span)
+            if tensor.rank
+            else "a scalar has no sizes",
         )
-    return ir.Extent(tensor.shape[node.dimension], span=node.span)
+    return extent(tensor.shape[node.dimension], node.span)
+
+
+def _ends(node: ast.Reduction) -> list[ast.Expr]:
+    """The ends of the ranges in the brackets."""
+    return [end for each in node.bounds for end in (each.lo, each.hi) if end is not None]
 
 
 def _applied(callee: ir.Tensor | Builtin | str, node: ast.Apply, arguments: list[Value], scope: Scope) -> Value:
@@ -205,19 +268,23 @@ def _applied(callee: ir.Tensor | Builtin | str, node: ast.Apply, arguments: list
             indices = tuple([with_caches(subscript(argument, what)) for argument in arguments])
             return ir.Access(callee, indices, span=node.span)
         case Builtin():
-            return operators.call(node.function, callee, arguments, node.span)
+            result = operators.call(node.function, callee, arguments, node.span)
+            taken = argument_type(callee, joined(arguments))
+            warn_of_quotients(tuple(zip(node.arguments, arguments, strict=True)), taken, scope)
+            return result
         case "extremum":
             result = arguments[0]
             for argument in arguments[1:]:
                 result = operators.binary(node.function, result, argument, node.span)
+            warn_of_quotients(tuple(zip(node.arguments, arguments, strict=True)), dtype_of(result), scope)
             return result
         case _:
-            expressions = tuple(map(settled, arguments))
+            expressions = tuple(settled_together(arguments))
             dtype = scope.environment.functions[node.function].scalar(tuple([e.dtype for e in expressions]))
             return ir.Foreign(node.function, expressions, dtype, span=node.span)
 
 
-def _reduction(node: ast.Reduction, scope: Scope) -> ir.Expr:
+def _reduction(node: ast.Reduction, scope: Scope) -> Value:
     reducer = _reducer(node)
     bracket: dict[str, IndexVar] = {}
     for bound_index in node.bounds:
@@ -234,31 +301,33 @@ def _reduction(node: ast.Reduction, scope: Scope) -> ir.Expr:
     ranges: dict[IndexVar, ir.Range] = {}
     for bound_index in node.bounds:
         if bound_index.lo is not None and bound_index.hi is not None:
-            index, lo = bracket[bound_index.index], bound(bound_index.lo, scope)
-            ranges[index] = ir.Range(index, lo, bound(bound_index.hi, scope), span=bound_index.span)
+            runs = bracket[bound_index.index]
+            cut = Cut(runs.name, bound_index.lo, bound_index.hi, node.arguments[0], inline=True)
+            ranges[runs] = ir.Range(runs, *interval(cut, scope), span=bound_index.span)
     check_ends(ranges)
-    guards: list[ir.Expr] = []
-    for part in node.guards:
-        guards.append(settled(operators.condition(value(part, scope), "a guard")))
-    body = settled(reduced_value(reducer, value(node.arguments[0], scope)))
-    if reducer is Reducer.SUM and body.dtype == "bool":
-        scope.environment.warn(parity("sum", node.arguments[0].span), node.span)
+    guards = [guard(part, scope) for part in node.guards]
+    operand = value(node.arguments[0], scope)
+    body = reduced_value(reducer, operand)
+    warn_of_quotients(((node.arguments[0], operand),), dtype_of(body), scope)
+    if reducer is Reducer.SUM and dtype_of(body) == "bool":
+        warn_of_parity("sum", node.arguments[0].span, node.span, scope.environment)
+    brackets = {name: text for each in node.bounds for name, text in bracketed(each).items()}
+    own = tuple(bracket.values())
+    excused = {index for part in (*node.guards, *_ends(node)) for index in mentions(part, own, scope.lets)}
+    independent = independent_sums(reducer, node.arguments[0], own, brackets, excused, scope.lets)
+    if independent is not None:
+        scope.environment.warn(Code.INDEPENDENT_SUMS, *independent)
     rank: ir.Expr | None = None
     if reducer in ir.RANKED:
         rank = settled(operators.integer(value(node.arguments[1], scope), f"the second argument of `{node.reducer}`"))
     scope.brackets.pop()
-    accumulate = accumulation_type(reducer, body.dtype, scope.environment.accumulate)
-    return ir.Reduce(
-        reducer,
-        tuple(bracket.values()),
-        tuple(ranges.values()),
-        conjunction(guards),
-        body,
-        rank,
-        accumulate,
-        reduced_type(reducer, body.dtype, accumulate),
-        span=node.span,
-    )
+    indices, given = tuple(bracket.values()), tuple(ranges.values())
+
+    def build(running: str, operand: ir.Expr, dtype: str) -> ir.Expr:
+        condition = conjunction([settled_beside(part, operand.dtype) for part in guards])
+        return ir.Reduce(reducer, indices, given, condition, operand, rank, running, dtype, span=node.span)
+
+    return reduction(reducer, body, scope.environment.accumulate, build)
 
 
 def _reducer(node: ast.Reduction) -> Reducer | Monoid:
@@ -268,7 +337,7 @@ def _reducer(node: ast.Reduction) -> Reducer | Monoid:
         raise CompileError(
             Code.UNKNOWN_FUNCTION,
             f"there is no reduction `{node.reducer}`",
-            node.span,
+            node.span.part(node.reducer),
             help=elsewhere(node.reducer, node.span)
             or did_you_mean(node.reducer, names, f"use one of {', '.join(names)}"),
         )

@@ -1,17 +1,29 @@
-"""Literals take their partner's type: values whose type is still open, and arithmetic on them."""
+"""Literals, indices and sizes take the type of what they meet: values whose type is still open."""
 
 import cmath
 import math
 import operator as op
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, Final
 
 from .. import ir
-from ..diagnostics import Code, CompileError, Span
+from ..diagnostics import NOWHERE, Code, CompileError, Span
 from ..ir import types
+from ..symbolic import Affine, IndexVar, Size
 
 Number = bool | int | float | complex
+# Makes a node of converted operands, and of the type of the result.
+Build = Callable[[list[ir.Expr], str], ir.Expr]
+
+# The types of nodes that are still open: they stand in the trees of `Open` values and nowhere else.
+_INT: Final = "open int"
+_FLOAT: Final = "open float"
+_COMPLEX: Final = "open complex"
+_DEFAULTS: Final = {_INT: "int32", _FLOAT: "float32", _COMPLEX: "complex64"}
+_OPENED: Final = {default: open_ for open_, default in _DEFAULTS.items()}
+_WIDE: Final = ("int64", "uint64", "float64", "complex128")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +35,24 @@ class Literal:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """``condition ? a : b`` where both branches are literals."""
+class Open:
+    """An expression of literals, indices and sizes, which takes the type of what it meets.
 
-    condition: ir.Expr
-    then: "Weak"
-    otherwise: "Weak"
-    span: Span
+    Some nodes of its tree have an open type, the others - conditions, casts, typed integers - one of their own. A bool
+    is open where it compares open floats. `least` is float32 for a float that was made of typed integers: it keeps
+    these digits beside a half.
+    """
+
+    expr: ir.Expr
+    least: str | None = None
+
+    @property
+    def span(self) -> Span:
+        return self.expr.span
 
 
-Weak = Literal | Choice
-Value = ir.Expr | Literal | Choice
+Weak = Literal | Open
+Value = ir.Expr | Literal | Open
 
 _MASK: Final = 2**64
 
@@ -50,10 +69,50 @@ def literal(value: Number, span: Span) -> Literal:
     return Literal(value, span)
 
 
+def index(variable: IndexVar, span: Span) -> Open:
+    """An index as a value."""
+    return Open(ir.Index(variable, _INT, span=span))
+
+
+def extent(size: Size, span: Span) -> Open:
+    """A size as a value."""
+    return Open(ir.Extent(size, _INT, span=span))
+
+
+def number_of_points(count: int) -> Open:
+    """A size that is a number: unlike a literal it counts as int32 beside narrower integers."""
+    return Open(ir.Const(count, _INT))
+
+
+def open_float(least: str | None) -> Open:
+    """A zero that takes the type of the float that it meets."""
+    return Open(ir.Const(0.0, _FLOAT), least)
+
+
+def read_again(access: ir.Access, least: str | None) -> Open:
+    """An element of what holds values of an open type."""
+    return Open(ir.Cast(access, _FLOAT, span=access.span), least)
+
+
+def affine_value(affine: Affine, span: Span = NOWHERE) -> Value:
+    """An affine expression of indices and sizes as a value, whose type is open unless it depends on data."""
+    expr = ir.integer(affine)
+    if affine.is_data:
+        return expr
+
+    def visit(node: ir.Expr) -> ir.Expr:
+        return replace(ir.rebuild(node, visit), dtype=_INT)
+
+    return Open(replace(visit(expr), span=span))
+
+
 def default_type(value: Weak) -> str:
-    """The type of a literal that has no partner."""
-    if isinstance(value, Choice):
-        return types.join(default_type(value.then), default_type(value.otherwise))
+    """The type of a value that meets nothing with a type."""
+    if isinstance(value, Open):
+        numbers = _numbers(value.expr)
+        if numbers is not None:
+            return reduce(types.join, map(default_type, numbers))
+        return _DEFAULTS.get(value.expr.dtype, value.expr.dtype)
     match value.value:
         case bool():
             return "bool"
@@ -66,9 +125,12 @@ def default_type(value: Weak) -> str:
 
 
 def type_beside(value: Weak, partner: str) -> str:
-    """The joined type of a literal and a partner: the partner's, if that can hold the literal."""
-    if isinstance(value, Choice):
-        return types.join(type_beside(value.then, partner), type_beside(value.otherwise, partner))
+    """The joined type of a value whose type is open and a partner: the partner's, if that can hold the value.
+
+    Beside integers an index or a size counts as int32.
+    """
+    if isinstance(value, Open):
+        return _type_beside(value, partner)
     inexact = types.is_float(partner) or types.is_complex(partner)
     match value.value:
         case bool():
@@ -81,29 +143,78 @@ def type_beside(value: Weak, partner: str) -> str:
             return types.join("complex64", partner)
 
 
+def _type_beside(value: Open, partner: str) -> str:
+    numbers = _numbers(value.expr)
+    if numbers is not None:
+        return reduce(types.join, [type_beside(number, partner) for number in numbers])
+    if value.expr.dtype == _FLOAT:
+        if not (types.is_float(partner) or types.is_complex(partner)):
+            return "float32"
+        return partner if value.least is None else types.join(value.least, partner)
+    return types.join(default_type(value), partner)
+
+
 def dtype_of(value: Value) -> str:
-    """The type of a value, a literal's default."""
-    return default_type(value) if isinstance(value, (Literal, Choice)) else value.dtype
+    """The type of a value, the default of one whose type is open."""
+    return default_type(value) if isinstance(value, (Literal, Open)) else value.dtype
 
 
 def joined(values: Iterable[Value]) -> str:
-    """The joined type of some values, at least one, literals taking their partners' type."""
+    """The joined type of some values, at least one; those of open types take their partners'."""
     strong: str | None = None
     weak: list[Weak] = []
     for value in values:
-        if isinstance(value, (Literal, Choice)):
+        if isinstance(value, (Literal, Open)):
             weak.append(value)
         else:
             strong = value.dtype if strong is None else types.join(strong, value.dtype)
+    if strong is None:
+        return reduce(types.join, map(default_type, weak))
     for value in weak:
-        if strong is None:
-            strong = default_type(weak[0])
-            for other in weak[1:]:
-                strong = types.join(strong, default_type(other))
-            break
         strong = type_beside(value, strong)
-    assert strong is not None
     return strong
+
+
+def combined(operands: Sequence[Value], dtype: str, build: Build, result: str | None = None) -> Value:
+    """What `build` makes of operands that join to `dtype`; `result` is its type where it is another one.
+
+    The type stays open while no operand is of a floating-point type: then what the value meets decides it.
+    """
+    result = dtype if result is None else result
+    if dtype in ("float32", "complex64") and not any(map(_is_inexact, operands)):
+        node = build([_converted(operand, _OPENED[dtype]) for operand in operands], _OPENED.get(result, result))
+        least = "float32" if any(not is_weak(o) or (isinstance(o, Open) and o.least) for o in operands) else None
+        return Open(node, least)
+    if dtype == result == "int32" and all(map(is_weak, operands)):
+        return Open(build([_converted(operand, _INT) for operand in operands], _INT))
+    if dtype == "bool" and any(isinstance(operand, Open) for operand in operands):
+        return Open(build([_converted(operand, dtype) for operand in operands], result))
+    return build([settle(operand, dtype) for operand in operands], result)
+
+
+def chosen(test: Value, then: Value, otherwise: Value, span: Span) -> Value:
+    """``test ? then : otherwise``, of the branches' joined type."""
+    dtype = joined((then, otherwise))
+    if all(isinstance(branch, Literal) or is_choice(branch) for branch in (then, otherwise)) and dtype != "bool":
+        # A choice between numbers takes any type that holds them all.
+        open_ = _OPENED.get(dtype, _INT)
+        first, second = _converted(then, open_), _converted(otherwise, open_)
+        return Open(ir.Select(_converted(test, "bool"), first, second, open_, span=span))
+
+    def build(parts: list[ir.Expr], result: str) -> ir.Expr:
+        return ir.Select(settled_beside(test, result), parts[0], parts[1], result, span=span)
+
+    return combined((then, otherwise), dtype, build)
+
+
+def is_weak(value: Value) -> bool:
+    """Whether the type of the value is open."""
+    return isinstance(value, (Literal, Open))
+
+
+def is_choice(value: Value) -> bool:
+    """Whether the value is one of several integers, which take any type that holds them all."""
+    return isinstance(value, Open) and _numbers(value.expr) is not None
 
 
 def settle(value: Value, dtype: str) -> ir.Expr:
@@ -111,15 +222,197 @@ def settle(value: Value, dtype: str) -> ir.Expr:
     match value:
         case Literal(number, span):
             return ir.Const(convert(number, dtype), dtype, span=span)
-        case Choice(condition, then, otherwise, span):
-            return ir.Select(condition, settle(then, dtype), settle(otherwise, dtype), dtype, span=span)
+        case Open(expr):
+            return _closed(expr, dtype)
         case _:
             return value if value.dtype == dtype else ir.Cast(value, dtype, span=value.span)
 
 
 def settled(value: Value) -> ir.Expr:
-    """The value as an expression, a literal of its default type."""
-    return settle(value, default_type(value)) if isinstance(value, (Literal, Choice)) else value
+    """The value as an expression, of its default type where its type is open."""
+    return settle(value, default_type(value)) if isinstance(value, (Literal, Open)) else value
+
+
+def settled_beside(condition: Value, dtype: str) -> ir.Expr:
+    """A condition on what has this type: floats without a type of their own are compared in it."""
+    if dtype in _DEFAULTS:
+        return _converted(condition, "bool")
+    if isinstance(condition, Open):
+        return _typed(condition.expr, _precision(dtype), dtype in _WIDE)
+    return settled(condition)
+
+
+def settled_together(values: Iterable[Value]) -> list[ir.Expr]:
+    """The arguments of a function of which nothing is known: a float of an open type has that of the typed floats."""
+    values = list(values)
+    typed = [value.dtype for value in values if not isinstance(value, (Literal, Open)) and _is_inexact(value)]
+
+    def type_of(value: Value) -> str:
+        default = dtype_of(value)
+        if typed and isinstance(value, (Literal, Open)) and default in ("float32", "complex64"):
+            return type_beside(value, reduce(types.join, typed))
+        return default
+
+    return [settle(value, type_of(value)) for value in values]
+
+
+def _is_inexact(value: Value) -> bool:
+    return not isinstance(value, (Literal, Open)) and (types.is_float(value.dtype) or types.is_complex(value.dtype))
+
+
+def _converted(value: Value, open_: str) -> ir.Expr:
+    """The value as a part of an open tree."""
+    match value:
+        case Literal(number, span):
+            return ir.Const(convert(number, _DEFAULTS.get(open_, open_)), open_, span=span)
+        case Open(expr) if expr.dtype == open_:
+            return expr
+        case Open(expr) if _constants(expr) is not None:
+            default = _DEFAULTS[open_]
+            return _branches(expr, open_, lambda c: replace(c, value=convert(c.value, default), dtype=open_), _same)
+        case Open(expr):
+            return ir.Cast(expr, open_, span=expr.span)
+        case _:
+            return value if value.dtype == open_ else ir.Cast(value, open_, span=value.span)
+
+
+def _numbers(expr: ir.Expr) -> list[Literal] | None:
+    """The integers between which an open expression chooses; None for another one."""
+    constants = _constants(expr) if expr.dtype == _INT and isinstance(expr, ir.Select) else None
+    return None if constants is None else [Literal(constant.value, constant.span) for constant in constants]
+
+
+def _constants(expr: ir.Expr) -> list[ir.Const] | None:
+    """The leaves of a choice between constants; None for another expression."""
+    found: dict[int, ir.Const] = {}
+    seen: set[int] = set()
+    pending = [expr]
+    while pending:
+        node = pending.pop()
+        match node:
+            case ir.Const():
+                found[id(node)] = node
+            case ir.Select(_, then, otherwise):
+                if id(node) not in seen:
+                    seen.add(id(node))
+                    pending += (otherwise, then)
+            case _:
+                return None
+    return list(found.values())
+
+
+def _branches(
+    expr: ir.Expr, dtype: str, leaf: Callable[[Any], ir.Expr], condition: Callable[[ir.Expr], ir.Expr]
+) -> ir.Expr:
+    """The same choice of this type between other values, each shared one made once."""
+    known: dict[int, ir.Expr] = {}
+
+    def visit(node: ir.Expr) -> ir.Expr:
+        if id(node) not in known:
+            known[id(node)] = (
+                replace(
+                    node,
+                    condition=condition(node.condition),
+                    then=visit(node.then),
+                    otherwise=visit(node.otherwise),
+                    dtype=dtype,
+                )
+                if isinstance(node, ir.Select)
+                else leaf(node)
+            )
+        return known[id(node)]
+
+    return visit(expr)
+
+
+def _same(expr: ir.Expr) -> ir.Expr:
+    return expr
+
+
+def _closed(expr: ir.Expr, dtype: str) -> ir.Expr:
+    """An open tree, of a type that it joins to.
+
+    What has operators is computed in float32 at least and rounded once: in 16 bits indices would lose their digits.
+    """
+    precision = _precision(dtype)
+    wide = dtype in _WIDE
+
+    def leaf(node: ir.Expr) -> ir.Expr:
+        match node:
+            case ir.Const(value):
+                return replace(node, value=convert(value, dtype), dtype=dtype)
+            case ir.Cast(operand) if operand.dtype == _INT:
+                node = operand
+            case _:
+                pass
+        result = _typed(node, precision, wide)
+        return result if result.dtype == dtype else ir.Cast(result, dtype, span=result.span)
+
+    return _branches(expr, dtype, leaf, lambda condition: _typed(condition, precision, wide))
+
+
+def _precision(dtype: str) -> str:
+    """The type in which open floats are computed that become values of this type."""
+    return "float64" if dtype in ("float64", "complex128") else "float32"
+
+
+def _typed(expr: ir.Expr, precision: str, wide: bool) -> ir.Expr:
+    """The tree with open floats in this precision; open integers that may grow are of 64 bits if `wide`."""
+    known: dict[tuple[int, str], ir.Expr] = {}
+    named = {_FLOAT: precision, _COMPLEX: "complex128" if precision == "float64" else "complex64"}
+
+    def visit(node: ir.Expr, integer: str | None = None) -> ir.Expr:
+        if node.dtype != _INT:
+            integer = None
+        elif integer is None:
+            integer = "int64" if wide and _grows(node) else "int32"
+        key = id(node), integer or ""
+        if key not in known:
+            known[key] = typed(node, integer)
+        return known[key]
+
+    def typed(node: ir.Expr, integer: str | None) -> ir.Expr:
+        dtype = integer or named.get(node.dtype, node.dtype)
+        match node:
+            case ir.Access():
+                return node
+            case ir.Index() | ir.Extent():
+                plain = replace(node, dtype="int32")
+                return plain if dtype == "int32" else ir.Cast(plain, dtype, span=node.span)
+            case ir.Cast(operand) if operand.dtype == dtype:
+                return operand
+            case ir.Reduce(accumulate=accumulate):
+                result = ir.rebuild(node, lambda child: visit(child, integer))
+                running = dtype if accumulate == node.dtype else accumulate
+                return replace(result, accumulate=running, dtype=dtype)  # type: ignore[call-arg]
+            case _:
+                before = ir.children(node)
+                if dtype == node.dtype and all(visit(child, integer) is child for child in before):
+                    return node
+                return replace(ir.rebuild(node, lambda child: visit(child, integer)), dtype=dtype)
+
+    return visit(expr)
+
+
+def _grows(expr: ir.Expr) -> bool:
+    """Whether an open integer has an operation whose result may need more digits than an index."""
+    return any(
+        isinstance(node, ir.Reduce) or (isinstance(node, ir.Binary) and node.operator in ("*", "**", "<<"))
+        for node in _shared_walk(expr)
+    )
+
+
+def _shared_walk(expr: ir.Expr) -> Iterator[ir.Expr]:
+    """The open integers of a tree, each shared one once."""
+    seen: set[int] = set()
+    pending = [expr]
+    while pending:
+        node = pending.pop()
+        if id(node) in seen or node.dtype != _INT:
+            continue
+        seen.add(id(node))
+        yield node
+        pending += ir.children(node)
 
 
 def convert(value: Number, dtype: str) -> Number:

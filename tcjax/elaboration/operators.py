@@ -8,17 +8,18 @@ from ..diagnostics import Code, CompileError, Span, phrases
 from ..ir import types
 from ..ir.builtins import Builtin, argument_type, result_type
 from .literals import (
-    Choice,
     Literal,
+    Open,
     Value,
     cast,
+    chosen,
+    combined,
     convert,
     dtype_of,
     fold,
     fold_call,
     joined,
     literal,
-    settle,
     settled,
 )
 
@@ -38,8 +39,12 @@ def binary(operator: str, left: Value, right: Value, span: Span) -> Value:
         raise CompileError(Code.DIVISION_BY_ZERO, "this divides by zero", span, help="divide by another number")
     if isinstance(left, Literal) and isinstance(right, Literal):
         return fold(operator, convert(left.value, dtype), convert(right.value, dtype), span)
-    result = "bool" if operator in COMPARISONS else dtype
-    return ir.Binary(operator, settle(left, dtype), settle(right, dtype), result, span=span)
+    return combined(
+        (left, right),
+        dtype,
+        lambda parts, result: ir.Binary(operator, parts[0], parts[1], result, span=span),
+        "bool" if operator in COMPARISONS else dtype,
+    )
 
 
 def unary(operator: str, operand: Value, span: Span) -> Value:
@@ -55,7 +60,7 @@ def unary(operator: str, operand: Value, span: Span) -> Value:
         tested = condition(operand, phrases.operator("!", span))
         if isinstance(tested, Literal):
             return Literal(not tested.value, span)
-        return ir.Unary("!", settled(tested), "bool", span=span)
+        return combined((tested,), "bool", lambda parts, result: ir.Unary("!", parts[0], result, span=span))
     dtype = dtype_of(operand)
     if operator == "~" and not (types.is_integral(dtype) or dtype == "bool"):
         raise _wrong_type(operator, "integers or bool", dtype, span)
@@ -67,30 +72,27 @@ def unary(operator: str, operand: Value, span: Span) -> Value:
         return literal(not value if isinstance(value, bool) else ~value, span)
     if operator == "-" and dtype == "bool":
         dtype = "int32"
-    return ir.Unary(operator, settle(operand, dtype), dtype, span=span)
+    return combined((operand,), dtype, lambda parts, result: ir.Unary(operator, parts[0], result, span=span))
 
 
 def conditional(test: Value, then: Value, otherwise: Value, span: Span) -> Value:
     """``test ? then : otherwise``, of the branches' joined type."""
-    tested = settled(condition(test, f"the condition of {phrases.choice(span)}"))
-    if isinstance(then, (Literal, Choice)) and isinstance(otherwise, (Literal, Choice)):
-        return Choice(tested, then, otherwise, span)
-    dtype = joined((then, otherwise))
-    return ir.Select(tested, settle(then, dtype), settle(otherwise, dtype), dtype, span=span)
+    return chosen(condition(test, f"the condition of {phrases.choice(span)}"), then, otherwise, span)
 
 
 def condition(value: Value, where: str) -> Value:
     """The value, which must be bool."""
     dtype = dtype_of(value)
     if dtype != "bool":
-        is_word = isinstance(value, ir.Index) and value.variable.name.lower() in ("true", "false")
+        inner = value.expr if isinstance(value, Open) else value
+        is_word = isinstance(inner, ir.Index) and inner.variable.name.lower() in ("true", "false")
         raise CompileError(
             Code.NOT_BOOLEAN,
             f"{where} needs a bool, this is {dtype}",
             value.span,
             help="write `bool(1)` or `bool(0)`: any other word is an index"
             if is_word
-            else "write a comparison, such as `x != 0`",
+            else f"write a comparison, such as `{phrases.written(value.span, 'x')} != 0`",
         )
     return value
 
@@ -99,14 +101,15 @@ def integer(value: Value, where: str) -> Value:
     """The value, which must be an integer."""
     dtype = dtype_of(value)
     if not types.is_integral(dtype):
+        inner = value.expr if isinstance(value, Open) else value
         raise CompileError(
             Code.NOT_INTEGRAL,
             f"{where} must be an integer, this is {dtype}",
             value.span,
-            help="a mask selects nothing by itself: guard with it, or cast it to 0 and 1, `int32(...)`"
+            help=f"a mask selects nothing by itself: guard with it, or cast it to 0 and 1, {_cast(value.span)}"
             if dtype == "bool"
-            else "cast it: `int32(...)` truncates"
-            + ("; `//` divides and floors" if isinstance(value, ir.Binary) and value.operator == "/" else ""),
+            else f"cast it: {_cast(value.span)} truncates"
+            + ("; `//` divides and floors" if isinstance(inner, ir.Binary) and inner.operator == "/" else ""),
         )
     return value
 
@@ -130,7 +133,7 @@ def convert_to(dtype: str, operand: Value, span: Span) -> ir.Expr:
             Code.WRONG_TYPE,
             f"a complex number does not convert to {dtype}",
             span,
-            help="take a part of it first: `real(z)`, `imag(z)` or `abs(z)`",
+            help=_PARTS,
         )
     if isinstance(operand, Literal):
         return ir.Const(cast(operand.value, dtype, span), dtype, span=span)
@@ -155,8 +158,12 @@ def call(name: str, builtin: Builtin, arguments: list[Value], span: Span) -> Val
         folded = fold_call(name, [float(a.value) for a in arguments if isinstance(a, Literal)], span)  # type: ignore[arg-type]
         if folded is not None:
             return folded
-    settled_arguments = tuple([settle(argument, dtype) for argument in arguments])
-    return ir.Call(name, settled_arguments, result_type(builtin, dtype), span=span)
+    return combined(
+        arguments,
+        dtype,
+        lambda parts, result: ir.Call(name, tuple(parts), result, span=span),
+        result_type(builtin, dtype),
+    )
 
 
 def _accepted(operator: str, dtype: str, right: Value, span: Span) -> tuple[str, str]:
@@ -197,8 +204,19 @@ def _wrong_type(operator: str, accepted: str, dtype: str, span: Span) -> Compile
         span,
         help=f"write a power as {phrases.power(span)}: `^` is the exclusive or of bits"
         if operator == "^"
+        else _PARTS
+        if types.is_complex(dtype)
         else "convert the operands, for instance with `int32(...)`",
     )
+
+
+_PARTS: Final = "take a part of it first: `real(z)`, `imag(z)` or `abs(z)`"
+
+
+def _cast(span: Span) -> str:
+    """The conversion of what was written to an integer."""
+    text = phrases.written(span, "...")
+    return f"`int32({text.removeprefix('(').removesuffix(')') if text.startswith('(') else text})`"
 
 
 def _follows_update(span: Span) -> bool:

@@ -9,19 +9,19 @@ from ..ir import types
 from ..symbolic import Size, SizeVar
 from ..syntax import ast
 from .expressions import scalar_type
-from .literals import Choice, Literal, Value, Weak, default_type, dtype_of, type_beside
+from .literals import Literal, Open, Value, Weak, default_type, dtype_of, type_beside
 from .scope import Environment, check_subscript_count, refuse_reserved
 
 
 @dataclass(slots=True)
 class _Joined:
-    """The join over the right sides seen so far: of those with a type, and of literals."""
+    """The join over the right sides seen so far: of those with a type, and of those whose type is open."""
 
     strong: str | None = None
     weak: list[Weak] = field(default_factory=list)
 
     def add(self, value: Value | str) -> None:
-        if isinstance(value, (Literal, Choice)):
+        if isinstance(value, (Literal, Open)):
             self.weak.append(value)
         else:
             dtype = value if isinstance(value, str) else value.dtype
@@ -166,7 +166,7 @@ def _already_a_size(name: str, span: Span) -> CompileError:
 def _check_narrowing(tensor: ir.Tensor, value: Value | str, span: Span) -> None:
     if isinstance(value, str):
         dtype, joined = value, types.join(value, tensor.dtype)
-    elif isinstance(value, (Literal, Choice)):
+    elif isinstance(value, (Literal, Open)):
         dtype, joined = dtype_of(value), type_beside(value, tensor.dtype)
     else:
         dtype, joined = value.dtype, types.join(value.dtype, tensor.dtype)

@@ -1,6 +1,8 @@
 """What a name means: the sizes and tensors of a definition, the indices and lets of a statement."""
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -9,13 +11,15 @@ from ..diagnostics import Code, CompileError, Span, phrases
 from ..ir.builtins import BUILTINS, Builtin
 from ..symbolic import IndexVar, Size
 from ..syntax import ast
+from .elsewhere import elsewhere
 from .literals import Value
 from .reducers import is_builtin, registered
 from .signature import ForeignFunction
-from .spelling import counted, did_you_mean, elsewhere
+from .spelling import counted, did_you_mean
 
-# tcjax's additions to TC's builtins: a program that uses such a name for a tensor of its own keeps it.
-_ADDED: Final = "abs sign relu sigmoid softplus gelu silu isnan isinf isfinite popcount real imag conj"
+# tcjax's additions to TC's builtins, and Bessel's functions, whose names everybody gives to coordinates: a program that
+# has such a name for something of its own keeps it.
+_ADDED: Final = "abs sign relu sigmoid softplus gelu silu isnan isinf isfinite popcount real imag conj j0 j1 y0 y1"
 RESERVED: Final = frozenset(BUILTINS) - frozenset(_ADDED.split())
 
 
@@ -24,23 +28,27 @@ class Environment:
     """What all statements of a definition see.
 
     `tensors` are the parameters and what earlier statements defined, `written` the rank of everything that any
-    statement writes (None where a call decides it), `accumulate` the kernel's option; `warn` takes a message.
+    statement writes (None where a call decides it), `accumulate` the kernel's option; `warn` takes the code,
+    the message, the place and the help of a warning.
     """
 
     written: Mapping[str, int | None]
     definitions: Mapping[str, ast.Definition]
     functions: Mapping[str, ForeignFunction]
     accumulate: str | None = None
-    warn: Callable[[str, Span], None] = lambda message, span: None
+    warn: Callable[[Code, str, Span, str], None] = lambda code, message, span, help: None
     sizes: dict[str, Size] = field(default_factory=dict)
     tensors: dict[str, ir.Tensor] = field(default_factory=dict)
+    # The integer divisions whose results a temporary without a declared type holds.
+    quotients: dict[str, tuple[ast.Binary, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Let:
-    """A let's value, and the indices that mentioning it mentions."""
+    """A let's value, how it is written, and the indices that mentioning it mentions."""
 
     value: Value
+    node: ast.Expr
     mentions: tuple[IndexVar, ...]
 
 
@@ -58,7 +66,18 @@ class Scope:
         self.brackets: list[dict[str, IndexVar]] = []
         self.mentioned: dict[IndexVar, None] = {}
         self.places: dict[IndexVar, Span] = {}
+        # Whether this is inside a subscript, a range or a guard.
+        self.is_quiet = False
         self._tags: dict[str, int] = {}
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Integer divisions inside say what they mean."""
+        before, self.is_quiet = self.is_quiet, True
+        try:
+            yield
+        finally:
+            self.is_quiet = before
 
     def fresh(self, name: str, span: Span) -> IndexVar:
         """A new index of this name, told apart from those of the statement that have it already."""
@@ -84,8 +103,8 @@ class Scope:
                 Code.WRONG_KIND_OF_NAME,
                 f"`{name}` is {kind}, so it cannot be an index",
                 span,
-                help="name the index otherwise; the value of a scalar tensor is written "
-                + phrases.scalar_value(name, span),
+                help="name the index otherwise"
+                + (f"; its value is written {phrases.scalar_value(name, span)}" if self._is_scalar(name) else ""),
             )
 
     def name(self, node: ast.Name) -> "IndexVar | Let | Size | ir.Tensor | float":
@@ -124,7 +143,7 @@ class Scope:
                 Code.WRONG_KIND_OF_NAME,
                 f"`{name}` is {kind or 'an index'}, not a tensor",
                 span,
-                help=did_you_mean(name, environment.tensors, "name a tensor"),
+                help=did_you_mean(name, environment.tensors, f"name a tensor, or write `{name}` alone for its value"),
             )
         raise CompileError(
             Code.UNDEFINED_NAME,
@@ -174,6 +193,9 @@ class Scope:
     def _is_local(self, name: str) -> bool:
         return name in self.lets or name in self.indices or any(name in bracket for bracket in self.brackets)
 
+    def _is_scalar(self, name: str) -> bool:
+        return name in self.environment.tensors and not self.environment.tensors[name].rank
+
     def _kind_of_value(self, name: str) -> str | None:
         if name in self.lets:
             return "a let"
@@ -184,7 +206,9 @@ class Scope:
     def _scalar(self, node: ast.Name) -> ir.Tensor:
         tensor = self.environment.tensors[node.id]
         if tensor.rank:
-            subscripts = ", ".join("ijklmnopqr"[: tensor.rank]) if tensor.rank <= 10 else "..."
+            # The last indices of the left side, as NumPy would align them.
+            known = [*self.indices][-tensor.rank :]
+            subscripts = ", ".join(filled(known, tensor.rank))
             raise CompileError(
                 Code.WHOLE_TENSOR_AS_SCALAR,
                 f"`{tensor.name}` has {counted(tensor.rank, 'dimension')}, here one element of it is needed",
@@ -220,28 +244,29 @@ class Scope:
             return CompileError(
                 Code.UNDEFINED_NAME,
                 f"`{name}` is a reduction, and names in square brackets what it runs over",
-                span,
-                help=f"write `{name}[{self._over(node)}](...)`",
+                span.part(name),
+                help=f"write `{name}[{self._over(node)}]{_reduced(span.text.removeprefix(name))}`",
             )
         candidates = (*environment.tensors, *BUILTINS, *environment.functions, *environment.definitions, "min", "max")
         return CompileError(
             Code.UNDEFINED_NAME,
             f"there is no tensor and no function `{name}`",
-            span,
-            help=elsewhere(name, span)
+            span.part(name),
+            help=elsewhere(name, span, node.arguments)
             or did_you_mean(name, candidates, f'declare it as a parameter, or give `fns={{"{name}": ...}}`'),
         )
 
     def _over(self, node: ast.Apply) -> str:
         """The index that a reduction without brackets probably runs over: the first that is used in it alone."""
-        pending: list[ast.Expr] = [node]
-        while pending:
-            match pending.pop():
-                case ast.Name(id) if id not in self.indices and self._kind_of_value(id) is None:
-                    return id
-                case found:
-                    pending.extend(reversed(ast.children(found)))
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name) and part.id not in self.indices and self._kind_of_value(part.id) is None:
+                return part.id
         return "k"
+
+
+def _reduced(text: str) -> str:
+    """What a reduction was given, as it was written if that is short and whole."""
+    return text.strip() if 0 < len(text) <= 60 and text.count("(") == text.count(")") else "(...)"
 
 
 def refuse_reserved(name: str, what: str, span: Span) -> None:
@@ -267,10 +292,17 @@ def check_subscript_count(tensor: ir.Tensor, count: int, span: Span) -> None:
 
 
 def _example(tensor: ir.Tensor, span: Span) -> str:
-    """``A(i, j)``, by letters that most programs use."""
-    letters = "ijklmnpq"
-    subscripts = letters[: tensor.rank] if tensor.rank <= len(letters) else ["..."]
-    return f"`{phrases.element(tensor.name, subscripts, span)}`"
+    """``A(i, j)``, by the subscripts that stand there, as far as there are any."""
+    given = re.fullmatch(r"\w+[(\[]([^()\[\]]*)[)\]]", span.text.strip())
+    known = [part.strip() for part in given[1].split(",") if part.strip()] if given else []
+    return f"`{phrases.element(tensor.name, filled(known[: tensor.rank], tensor.rank), span)}`"
+
+
+def filled(known: Sequence[str], rank: int) -> list[str]:
+    """As many subscripts as a tensor has dimensions: the known ones, and letters that most programs use."""
+    taken = set(re.findall(r"\w+", " ".join(known)))
+    letters = [letter for letter in "ijklmnpq" if letter not in taken]
+    return [*known, *letters[: rank - len(known)]] if rank - len(known) <= len(letters) else ["..."]
 
 
 def _as_called(name: str) -> str:

@@ -1,6 +1,6 @@
 """One statement: its left side, its clauses, its right side, and the reduction that they imply."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final, assert_never
 
 from .. import ir
@@ -9,28 +9,30 @@ from ..ir import Monoid, Reducer, types
 from ..symbolic import Affine, IndexVar
 from ..syntax import ast
 from .chains import chained_comparisons
+from .cutting import Cut
+from .elsewhere import constant
 from .expressions import (
     POSITIONS,
     accumulation_type,
-    bound,
     check_ends,
     conjunction,
     guard,
-    parity,
+    interval,
     reduced_type,
     reduced_value,
     value,
+    warn_of_parity,
 )
+from .independence import bracketed, independent_sums
 from .inlining import Measure
-from .literals import Choice, Literal, Value, dtype_of, settle, settled
+from .literals import Literal, Open, Value, dtype_of, settle, settled, settled_beside
 from .outputs import Outputs
+from .quotients import quotients, warn_of_quotients
 from .reducers import registered
 from .scope import Let, Scope, refuse_reserved
 from .spelling import closest, did_you_mean
 from .subscripts import subscript
 from .summands import is_subscript, uneven_sum
-
-Warn = Callable[[str, Span], None]
 
 # What may stand before `=`; the r-th smallest needs an index for r, so it is only an inline reduction.
 _REDUCERS: Final = {
@@ -42,17 +44,18 @@ _REDUCERS: Final = {
 _ASSIGNED: Final = tuple([f"{name}=" for name in _REDUCERS])
 
 
-def assign(node: ast.Assign, outputs: Outputs, warn: Warn) -> ir.Define | ir.Accumulate:
+def assign(node: ast.Assign, outputs: Outputs) -> ir.Define | ir.Accumulate:
     """The statement, typed; its target counts as defined from here on."""
-    outputs.refuse(node.target, node.span)
-    for chained in chained_comparisons(node):
-        warn(*chained)
+    outputs.refuse(node.target, node.span.part(node.target))
+    warn = outputs.environment.warn
+    for message, span, help in chained_comparisons(node):
+        warn(Code.CHAINED_COMPARISON, message, span, help)
     reducer = _reducer(node)
     scope = Scope(outputs.environment, node.target)
     for index in node.indices or ():
         if isinstance(index, ast.Name):
             _name_on_the_left(index, node.target, scope)
-    clauses = _Clauses(scope)
+    clauses = _Clauses(scope, node.value)
     for clause in node.where:
         clauses.read(clause)
     check_ends(clauses.ranges)
@@ -71,30 +74,54 @@ def assign(node: ast.Assign, outputs: Outputs, warn: Warn) -> ir.Define | ir.Acc
             raise _only_in_clauses(node, index, scope)
     if node.equivalent is not None:
         _check_equivalent(node.equivalent, scope)
-    domain = ir.Domain(tuple(clauses.ranges.values()), conjunction(clauses.guards), tuple(clauses.exists))
+    guards = [settled_beside(condition, dtype_of(result)) for condition in clauses.guards]
+    domain = ir.Domain(tuple(clauses.ranges.values()), conjunction(guards), tuple(clauses.exists))
     if reducer is None:
         if reduction:
             raise _missing_reduction(node, reduction, scope)
-        return _define(node, indices, result, domain, outputs)
+        statement = _define(node, indices, result, domain, outputs)
+        _heed_quotients(node, result, statement.target, scope, outputs)
+        return statement
     if reducer is Reducer.SUM:
         uneven = uneven_sum(node, reduction, scope.lets)
         if uneven is not None:
-            warn(uneven, node.value.span)
+            warn(Code.UNEVEN_SUM, *uneven)
+    independent = independent_sums(
+        reducer, node.value, reduction, clauses.brackets, {*clauses.guarding, *clauses.bounding}, scope.lets
+    )
+    if independent is not None:
+        message, span, help = independent
+        moved = f", without {phrases.clauses(span)}" if clauses.brackets else ""
+        warn(Code.INDEPENDENT_SUMS, message, span, help + moved)
     if reducer in POSITIONS or (isinstance(reducer, Monoid) and not reducer.commutative):
         given = [index for index in clauses.ranges if index in reduction]
         reduction = tuple(dict.fromkeys((*given, *reduction)))
-    return _accumulate(node, indices, reducer, reduction, result, domain, outputs, warn)
+    statement = _accumulate(node, indices, reducer, reduction, result, domain, outputs)
+    _heed_quotients(node, result, statement.target, scope, outputs)
+    return statement
+
+
+def _heed_quotients(node: ast.Assign, result: Value, target: ir.Tensor, scope: Scope, outputs: Outputs) -> None:
+    """Warns of integer divisions that the target makes floats of; remembers those that a temporary holds."""
+    warn_of_quotients(((node.value, result),), target.dtype, scope)
+    if types.is_integral(target.dtype) and node.target not in outputs.annotated:
+        found = tuple(quotients(node.value, scope))
+        if found:
+            scope.environment.quotients[node.target] = found
 
 
 class _Clauses:
     """The clauses of ``where``, read in order, before the right side."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, body: ast.Expr) -> None:
         self.scope = scope
+        self.body = body
         self.ranges: dict[IndexVar, ir.Range] = {}
-        self.guards: list[ir.Expr] = []
+        self.guards: list[Value] = []
         self.guarding: dict[IndexVar, None] = {}
         self.exists: list[ir.Expr] = []
+        self.bounding: dict[IndexVar, None] = {}
+        self.brackets: dict[str, str] = {}
         self.measure: Measure | None = None
 
     def read(self, clause: ast.Clause) -> None:
@@ -106,17 +133,19 @@ class _Clauses:
                 index = scope.index(name, clause.span)
                 # Of two ranges for one index the last counts.
                 self.ranges.pop(index, None)
-                first = bound(lo, scope)
-                self.ranges[index] = ir.Range(index, first, bound(hi, scope), span=clause.span)
+                self.ranges[index] = ir.Range(index, *interval(Cut(name, lo, hi, self.body), scope), span=clause.span)
+                self.bounding.update(scope.mentioned)
+                self.brackets |= bracketed(clause)
             case ast.LetClause(name, expr):
                 self._let(clause, name, expr)
             case ast.ExistsClause(expr):
-                expression = settled(value(expr, scope))
+                with scope.quiet():
+                    expression = settled(value(expr, scope))
                 self.check_size(expression, clause.span)
                 self.exists.append(expression)
             case ast.GuardClause(test):
                 condition = guard(test, scope)
-                self.check_size(condition, clause.span)
+                self.check_size(settled(condition), clause.span)
                 self.guards.append(condition)
                 self.guarding.update(scope.mentioned)
             case _:
@@ -144,7 +173,7 @@ class _Clauses:
         refuse_reserved(name, "a let", clause.span)
         self.measure = self.measure or Measure()
         self.check_size(settled(result), clause.span)
-        scope.lets[name] = Let(result, tuple(scope.mentioned))
+        scope.lets[name] = Let(result, expr, tuple(scope.mentioned))
 
     def check_size(self, expr: ir.Expr, span: Span) -> None:
         """Raises TC0103 where lets have made the expression too large."""
@@ -160,7 +189,7 @@ def _reducer(node: ast.Assign) -> Reducer | Monoid | None:
         raise CompileError(
             Code.UNKNOWN_FUNCTION,
             f"there is no reduction `{node.reducer}=`",
-            node.span,
+            node.span.part(f"{node.reducer}="),
             help=did_you_mean(
                 f"{node.reducer}=", _ASSIGNED, f"use one of {', '.join(_ASSIGNED)}, or what `tcjax.monoid` registers"
             ),
@@ -182,7 +211,8 @@ def _name_on_the_left(index: ast.Name, target: str, scope: Scope) -> None:
 def _left_index(node: ast.Expr, scope: Scope) -> Affine:
     if isinstance(node, ast.Name):
         return Affine.of(scope.index(node.id, node.span))
-    return subscript(value(node, scope), "a subscript on the left")
+    with scope.quiet():
+        return subscript(value(node, scope), "a subscript on the left")
 
 
 def _define(
@@ -193,10 +223,10 @@ def _define(
         raise CompileError(
             Code.AMBIGUOUS_TARGET,
             "nothing says that these targets are distinct: two values may go to one element",
-            node.span,
+            node.span.applied(node.target),
             help=f"say how to combine them: {reductions}, or another reduction",
         )
-    target = outputs.write(node.target, len(indices), result, node.span)
+    target = outputs.write(node.target, len(indices), result, node.span.applied(node.target))
     return ir.Define(target, indices, settle(result, target.dtype), domain, span=node.span)
 
 
@@ -208,32 +238,34 @@ def _accumulate(
     result: Value,
     domain: ir.Domain,
     outputs: Outputs,
-    warn: Warn,
 ) -> ir.Accumulate:
     result = reduced_value(reducer, result)
     if reducer is Reducer.SUM and dtype_of(result) == "bool" and reduction and not _is_parity(node.value):
-        warn(parity("+=", node.value.span), node.span)
+        warn_of_parity("+=", node.value.span, node.span, outputs.environment)
     is_new = node.target not in outputs.environment.tensors
     option = outputs.environment.accumulate
     own = dtype_of(result)
     kind = reduced_type(reducer, own, accumulation_type(reducer, own, option))
     written = kind if kind != own or reducer in POSITIONS else result
-    target = outputs.write(node.target, len(indices), written, node.span)
+    target = outputs.write(node.target, len(indices), written, node.span.applied(node.target))
     if is_new and not node.restart:
         outputs.initial[node.target] = None
         fresh = phrases.update(node.reducer or "", node.span)
         if reducer in POSITIONS or reducer is Reducer.MEAN:
             # What was there before takes no part in a position or a mean.
-            told = f"an element at which no point takes part keeps the `{node.target}` of the call; without one write"
+            told = f"an element at which no point takes part keeps the `{node.target}` of the call"
         else:
-            told = f"unless `{node.target}` is passed to the call, it starts from the identity, as with"
-        warn(f"reduction without initialisation: {told} {fresh}", node.span)
+            told = f"unless `{node.target}` is passed to the call, it starts from the identity"
+        message = f"reduction without initialisation: {told}"
+        outputs.environment.warn(
+            Code.UNINITIALISED_REDUCTION, message, node.span, f"to start from the identity at every call, write {fresh}"
+        )
     if reducer in POSITIONS or reducer in (Reducer.ANY, Reducer.ALL):
         body = settled(result)
         accumulate = body.dtype
     else:
         wanted = target.dtype if kind == own else own
-        body = settle(result, wanted) if isinstance(result, (Literal, Choice)) else result
+        body = settle(result, wanted) if isinstance(result, (Literal, Open)) else result
         # It goes on from the target's elements, so it must hold them too.
         running = types.join(body.dtype, target.dtype) if kind == own else body.dtype
         accumulate = accumulation_type(reducer, running, option)
@@ -283,14 +315,23 @@ def _only_in_clauses(node: ast.Assign, index: IndexVar, scope: Scope) -> Compile
 
 def _missing_reduction(node: ast.Assign, reduction: Sequence[IndexVar], scope: Scope) -> CompileError:
     index = reduction[0]
-    if index.name.lower() in _CONSTANTS:
+    if constant(index.name):
         return CompileError(
             Code.MISSING_REDUCTION,
             f"`{index.name}` is an index here, and not on the left",
             scope.places[index],
-            help=f"write {_CONSTANTS[index.name.lower()]}",
+            help=constant(index.name),
         )
     place = scope.places[index]
+    let = _let_outside(node, index.name)
+    if let is not None:
+        return CompileError(
+            Code.MISSING_REDUCTION,
+            f"the `{index.name}` of the let `{let.name}` is not that of the brackets: a let stands outside of them",
+            place,
+            help=f"write its value where it is used, `{let.value.span.text.strip() or '...'}` for `{let.name}`, "
+            "and leave the let out",
+        )
     candidate = closest(index.name, scope.names())
     guess = "" if candidate is None else f"did you mean `{candidate}`? Otherwise "
     if candidate is None and not is_subscript(index.name, node.value):
@@ -308,13 +349,13 @@ def _missing_reduction(node: ast.Assign, reduction: Sequence[IndexVar], scope: S
     )
 
 
-# Numbers that other languages have names for.
-_CONSTANTS: Final = {
-    "infinity": "`inf`",
-    "end": "the last position with the name of the tensor, `A.0 - 1`",
-    "pi": "the number, `3.141592653589793`; `sinpi(x)` and `cospi(x)` have it inside",
-    "m_pi": "the number, `3.141592653589793`; `sinpi(x)` and `cospi(x)` have it inside",
-}
+def _let_outside(node: ast.Assign, index: str) -> ast.LetClause | None:
+    """A let with an index that brackets on the right side bind."""
+    reductions = (part for part in ast.walk(node.value) if isinstance(part, ast.Reduction))
+    if not any(bound.index == index for reduction in reductions for bound in reduction.bounds):
+        return None
+    lets = (clause for clause in node.where if isinstance(clause, ast.LetClause))
+    return next((let for let in lets if any(part == ast.Name(index) for part in ast.walk(let.value))), None)
 
 
 def _plain(node: ast.Assign) -> list[str]:

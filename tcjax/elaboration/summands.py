@@ -10,8 +10,10 @@ from .scope import Let
 _LOOSE = (ast.Conditional, ast.Binary)
 
 
-def uneven_sum(node: ast.Assign, reduction: Sequence[IndexVar], lets: Mapping[str, Let]) -> str | None:
-    """A warning if a summand of the right side leaves out a reduction index that another one has, else None."""
+def uneven_sum(
+    node: ast.Assign, reduction: Sequence[IndexVar], lets: Mapping[str, Let]
+) -> tuple[str, Span, str] | None:
+    """Message, place and help if a summand of the right side leaves out a reduction index that another one has."""
     if not isinstance(node.value, ast.Binary) or node.value.operator not in ("+", "-") or not reduction:
         return None
     summands = _summands(node.value)
@@ -31,7 +33,9 @@ def uneven_sum(node: ast.Assign, reduction: Sequence[IndexVar], lets: Mapping[st
     left = next(index for index in somewhere if index not in everywhere)
     return (
         f"`{node.target}` adds up the whole right side, so a term that does not mention `{left}` is added once for "
-        f"every `{left}`. To sum only the terms that do, write `{text}`"
+        f"every `{left}`",
+        node.value.span,
+        f"to sum only the terms that do, write `{text}`",
     )
 
 

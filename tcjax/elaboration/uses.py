@@ -1,13 +1,14 @@
 """What can be read off a definition before any type is known: its parameters, and the ranks of its tensors."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
 from ..diagnostics import Code, CompileError, Span, phrases
 from ..ir.builtins import BUILTINS
 from ..syntax import ast
-from .spelling import counted
+from .elsewhere import constant, elsewhere
+from .spelling import closest, counted
 
 Kind = Literal["read", "bare", "size", "whole"]
 Role = Literal["value", "subscript", "condition"]
@@ -18,7 +19,8 @@ class Use:
     """A name in an expression.
 
     `kind` says how it is written: ``A(i, j)`` (`rank` 2), ``a`` alone, ``A.1``, or as an argument of a call on tensors.
-    `role` says what its value is for, and with it the type to expect; `statement` counts from 0.
+    `role` says what its value is for, and with it the type to expect; `statement` counts from 0. It is `inside` where a
+    subscript or an end of a range has it, however deep.
     """
 
     name: str
@@ -26,6 +28,7 @@ class Use:
     rank: int
     role: Role
     statement: int
+    inside: bool
     span: Span
 
 
@@ -90,12 +93,109 @@ def completed(definition: ast.Definition, functions: Collection[str] = ()) -> as
         last = len(definition.body) - 1
         results = tuple(
             [
-                ast.Parameter(name, span=definition.span)
+                ast.Parameter(name, span=definition.span.part(name))
                 for name, number in last_writes.items()
                 if number == last or last_reads.get(name, -1) <= number
             ]
         )
-    return replace(definition, parameters=found, returns=results)
+    implied = replace(definition, parameters=found, returns=results)
+    _refuse_unknown_values(implied, definition, functions, {*read, *last_writes})
+    return implied
+
+
+def _refuse_unknown_values(
+    implied: ast.Definition, definition: ast.Definition, functions: Collection[str], tensors: Collection[str]
+) -> None:
+    """Raises TC0201 for a name of a text without ``def`` that is no tensor, and that no subscript makes an index."""
+    indices = [_indices(statement) for statement in definition.body]
+    everything = list(uses(definition, functions))
+    for use in everything:
+        if use.inside:
+            indices[use.statement].add(use.name)
+    known = {*tensors, "inf", "nan"}
+    unknown = [
+        use
+        for use in everything
+        if use.kind == "bare" and use.name not in indices[use.statement] and use.name not in known
+    ]
+    if unknown:
+        scalars = {use.name: "bool" if use.role == "condition" else "float" for use in reversed(unknown)}
+        inputs = {use.name: f"{scalars[use.name]} {use.name}" for use in unknown}
+        inputs |= {parameter.name: parameter.name for parameter in implied.parameters or ()}
+        order = dict.fromkeys(use.name for use in everything if use.name in inputs)
+        head = f"({', '.join(inputs[name] for name in order)}) -> ({', '.join(p.name for p in implied.returns)})"
+        raise _unknown_value(unknown[0], definition, head, [name for name in order if name not in scalars])
+
+
+def _unknown_value(use: Use, definition: ast.Definition, head: str, tensors: Sequence[str]) -> CompileError:
+    name, span = use.name, use.span
+    text = definition.span.text.strip()
+    shown = text if 0 < len(text) <= 80 and "\n" not in span.source.text.strip() else "..."
+    statement = definition.body[use.statement]
+    left = [index.id for index in getattr(statement, "indices", None) or () if isinstance(index, ast.Name)]
+    array = f", `{phrases.element(name, left, span)}` for an array of them" if left else ""
+    is_size = bool(tensors) and name[0].isupper()
+    size = f"; a size of `{tensors[0]}` is {phrases.extent(tensors[0], span)}" if is_size else ""
+    return CompileError(
+        Code.UNDEFINED_NAME,
+        f"`{name}` is not declared: no subscript makes it an index, and no brackets make it an input",
+        span,
+        help=constant(name)
+        or f"write `{name}()` for a number that the call passes{array}, or declare it: "
+        f"`def f{head} {{ {shown} }}`{size}",
+    )
+
+
+def function_as_input(definition: ast.Definition, otherwise: str, *, guess: bool = True) -> CompileError | None:
+    """TC0201 for an input of a text without ``def`` that was meant as a function: ``y(i) = sqt(x(i))``.
+
+    None where none looks like one; a misspelt one is a `guess`. Such a text may read a table at what another one says,
+    so this is only told where something else is wrong too.
+    """
+    inputs = {p.span: p.name for p in definition.parameters or () if p.type is None}
+    for node in _applied(definition):
+        name = node.function
+        if inputs.get(node.span) != name:
+            continue
+        reads = any(isinstance(inner, ast.Apply) for argument in node.arguments for inner in ast.walk(argument))
+        help = elsewhere(name, node.span, node.arguments)
+        if not guess and not reads:
+            continue
+        if guess and not help and reads:
+            candidate = closest(name, (*BUILTINS, "min", "max"))
+            help = f"did you mean `{candidate}`?" if candidate else ""
+        if help:
+            separator = " " if help.endswith("?") else ". "
+            return CompileError(
+                Code.UNDEFINED_NAME,
+                f"there is no function `{name}`, so that the text takes it for an input",
+                node.span.part(name),
+                help=f"{help}{separator}Otherwise {otherwise}",
+            )
+    return None
+
+
+def _applied(definition: ast.Definition) -> Iterator[ast.Apply]:
+    for statement in definition.body:
+        for part, _, _, _ in _expressions(statement, (), None):
+            yield from (node for node in ast.walk(part) if isinstance(node, ast.Apply))
+
+
+def _indices(statement: ast.Statement) -> set[str]:
+    """The names that a statement makes indices: those on the left, of ranges, and of the brackets of reductions.
+
+    (A name of brackets means nothing outside of them, which elaboration tells.)
+    """
+    match statement:
+        case ast.Assign(value=value, indices=indices, where=where):
+            left = {index.id for index in indices or () if isinstance(index, ast.Name)}
+            ranged = {clause.index for clause in where if isinstance(clause, ast.RangeClause)}
+            inner = [
+                bound.index for node in ast.walk(value) if isinstance(node, ast.Reduction) for bound in node.bounds
+            ]
+            return left | ranged | set(inner)
+        case _:
+            return set()
 
 
 def ranks_from_uses(definition: ast.Definition, functions: Collection[str] = ()) -> dict[str, int]:
@@ -212,35 +312,37 @@ def _uses_in(
     tensors: Collection[str],
     functions: Collection[str],
 ) -> Iterator[Use]:
-    pending: list[tuple[ast.Expr, Role, frozenset[str]]] = [(node, role, hidden)]
+    pending: list[tuple[ast.Expr, Role, frozenset[str], bool]] = [(node, role, hidden, role == "subscript")]
     while pending:
-        node, role, hidden = pending.pop()
+        node, role, hidden, inside = pending.pop()
         inner: Role = role
         match node:
             case ast.Name(name):
                 if name not in hidden:
                     kind: Kind = "whole" if whole else "bare"
-                    yield Use(name, kind, 0, role, statement, node.span)
+                    yield Use(name, kind, 0, role, statement, inside, node.span)
             case ast.SizeOf(name):
-                yield Use(name, "size", 0, role, statement, node.span)
+                yield Use(name, "size", 0, role, statement, inside, node.span)
             case ast.Apply(name, arguments) if name in tensors or not (_is_builtin(name) or name in functions):
-                yield Use(name, "read", len(arguments), role, statement, node.span)
+                yield Use(name, "read", len(arguments), role, statement, inside, node.span)
                 inner = "subscript"
+                inside = True
             case ast.Binary("&&" | "||") | ast.Unary("!"):
                 inner = "condition"
             case ast.Binary("<" | "<=" | ">" | ">=" | "==" | "!=") | ast.Cast():
                 inner = "value"
             case ast.Conditional(condition, then, otherwise):
-                pending.append((otherwise, role, hidden))
-                pending.append((then, role, hidden))
-                pending.append((condition, "condition", hidden))
+                pending.append((otherwise, role, hidden, inside))
+                pending.append((then, role, hidden, inside))
+                pending.append((condition, "condition", hidden, inside))
                 continue
             case ast.Reduction(reducer, bounds):
                 inner = "condition" if reducer in ("any", "all") else "value"
                 hidden = hidden | {bound.index for bound in bounds}
             case _:
                 pass
-        pending.extend((child, inner, hidden) for child in reversed(ast.children(node)))
+        ends = frozenset(map(id, ast.ends(node)))
+        pending.extend((child, inner, hidden, inside or id(child) in ends) for child in reversed(ast.children(node)))
 
 
 def _is_builtin(name: str) -> bool:

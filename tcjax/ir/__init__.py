@@ -26,7 +26,7 @@ from .expressions import (
 from .integers import integer
 from .monoids import Monoid, Number
 from .printer import show, show_expr
-from .statements import Accumulate, ApplyForeign, Define, Domain, Function, Invoke, Statement
+from .statements import Accumulate, ApplyForeign, Define, Domain, Function, Invoke, Statement, targets
 from .traversal import accesses, children, data_atoms, free_indices, rebuild, walk
 from .verifier import verify
 
@@ -71,6 +71,7 @@ __all__ = [
     "rebuild",
     "show",
     "show_expr",
+    "targets",
     "types",
     "verify",
     "walk",

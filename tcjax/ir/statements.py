@@ -1,6 +1,7 @@
 """Typed index notation: statements and functions."""
 
 from dataclasses import dataclass
+from typing import assert_never
 
 from ..symbolic import Affine, IndexVar, SizeVar
 from .expressions import Expr, Node, Range, Reducer, Tensor
@@ -69,6 +70,17 @@ class ApplyForeign(Node):
 
 
 Statement = Define | Accumulate | Invoke | ApplyForeign
+
+
+def targets(statement: Statement) -> tuple[Tensor, ...]:
+    """What the statement writes."""
+    match statement:
+        case Define(target) | Accumulate(target):
+            return (target,)
+        case Invoke(targets) | ApplyForeign(targets):
+            return targets
+        case _:
+            assert_never(statement)
 
 
 @dataclass(frozen=True, slots=True)

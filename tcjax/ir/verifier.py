@@ -27,7 +27,7 @@ from .expressions import (
 )
 from .monoids import Monoid
 from .printer import show_expr
-from .statements import Accumulate, ApplyForeign, Define, Domain, Function, Invoke, Statement
+from .statements import Accumulate, ApplyForeign, Define, Domain, Function, Invoke, Statement, targets
 from .traversal import data_atoms
 
 Bound = frozenset[IndexVar]
@@ -48,22 +48,12 @@ def verify(function: Function) -> None:
     inputs = frozenset(defined)
     for statement in function.statements:
         _verify_statement(statement, defined)
-        for target in _targets(statement):
+        for target in targets(statement):
             assert target.name not in inputs, f"the input {target.name} is written"
             assert target.dtype in types.SCALARS, target
             assert defined.setdefault(target.name, target) == target, f"{target.name} changes its type or shape"
     for tensor in (*function.returns, *function.initial, *function.declared):
         assert defined.get(tensor.name) == tensor, f"{tensor.name} is not defined as {tensor!r}"
-
-
-def _targets(statement: Statement) -> tuple[Tensor, ...]:
-    match statement:
-        case Define(target) | Accumulate(target):
-            return (target,)
-        case Invoke(targets) | ApplyForeign(targets):
-            return targets
-        case _:
-            assert_never(statement)
 
 
 def _verify_statement(statement: Statement, defined: dict[str, Tensor]) -> None:

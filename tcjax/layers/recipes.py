@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from .. import ir
-from ..diagnostics import Code, CompileError, CompileWarning
+from ..diagnostics import Code, CompileError, CompileWarning, phrases
 from ..elaboration.spelling import did_you_mean
 from ..runtime.entry import kernel as make_kernel
 from ..runtime.kernel import Kernel
@@ -148,7 +148,7 @@ class Recipe:
                     raise self._bad(f"`{self.kernel.__name__}` has no {what} `{name}`", help)
                 if not callable(init):
                     help = "pass a function of (key, shape, dtype), such as jax.nn.initializers.zeros"
-                    raise self._bad(f"{name}={init!r:.60} is no initialiser", help)
+                    raise self._bad(f"{name}={phrases.value(init)} is no initialiser", help)
         shapes.check_names(self.function, dict(self.sizes))
 
     def _bad(self, message: str, help: str) -> CompileError:
@@ -198,7 +198,7 @@ def _kernel(program: str | Callable[..., Any], keeps: bool) -> Kernel:
 @contextmanager
 def _silenced() -> Any:
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "reduction without initialisation", CompileWarning)
+        warnings.filterwarnings("ignore", r".*\[TC1201\]", CompileWarning)
         yield
 
 

@@ -137,7 +137,7 @@ def _learn_from_ranges(
             _ENDLESS if (extent := size.substitute(known).constant) is None else extent for size in tensors[name].shape
         )
     try:
-        bound = bind(function, shapes, {v.name: n for v, n in known.items() if v in function.free_sizes})
+        bound = bind(function, shapes, {v.name: n for v, n in known.items() if v in function.free_sizes}, limited=False)
     except CompileError:
         return
     for statement, box in zip(function.statements, bound.boxes, strict=True):

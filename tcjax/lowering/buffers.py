@@ -3,7 +3,9 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import prod
+from operator import or_
 from typing import Any, Final
 
 from jax.extend import core
@@ -59,12 +61,18 @@ def nests_of(jaxpr: core.Jaxpr) -> dict[Nest, Form]:
     for equation in jaxpr.eqns:
         if equation.primitive is nest_p:
             found.setdefault(equation.params["nest"], equation.params["form"])
-        for value in equation.params.values():
-            for inner in value if isinstance(value, (tuple, list)) else (value,):
-                inner = getattr(inner, "jaxpr", inner)
-                if isinstance(inner, core.Jaxpr):
-                    found = {**nests_of(inner), **found}
+        for inner in functions_of(equation):
+            found = {**nests_of(inner), **found}
     return found
+
+
+def functions_of(equation: Any) -> list[core.Jaxpr]:
+    """The traced functions that an operation has as parameters, whatever their names: JAX's releases rename them."""
+    values = [
+        v for value in equation.params.values() for v in (value if isinstance(value, (tuple, list)) else (value,))
+    ]
+    # A function with its constants holds one without; the latter may hold itself.
+    return [inner for value in values if isinstance(inner := getattr(value, "jaxpr", value), core.Jaxpr)]
 
 
 class _Array:
@@ -150,23 +158,16 @@ class _Flat:
             for array in operation.operands:
                 last[array.root] = max([last[array.root], *ends])
         held: dict[_Array, str] = {}
-        own: dict[str, int] = {}
-        most: dict[str, int] = {}
-        peak = loops = 0
-        passing: dict[str, list[int]] = {"": [0, 0]}
+        peak, most = 0, dict.fromkeys([operation.stage for operation in self.operations], 0)
+        loops = iter(_loops(self.operations))
+        own = {stage: iter(_loops([o for o in self.operations if o.stage == stage])) for stage in most}
         for number, operation in enumerate(self.operations):
             held |= {r: operation.stage for r in operation.results if r.root is r and r in stored}
-            # XLA begins loops as early as it can: their accumulators are there at the same time.
-            loops += operation.own
-            own[operation.stage] = own.get(operation.stage, 0) + operation.own
-            # What a step needs, it gives back; but two loops may run side by side.
-            for stage in {"", operation.stage}:
-                passing[stage] = sorted([*passing.get(stage, [0, 0]), operation.passing])[1:]
-            peak = max(peak, sum(array.bytes for array in held))
+            peak = max(peak, sum(array.bytes for array in held) + next(loops))
             mine = sum(array.bytes for array, stage in held.items() if stage == operation.stage)
-            most[operation.stage] = max(most.get(operation.stage, 0), mine)
+            most[operation.stage] = max(most[operation.stage], mine + next(own[operation.stage]))
             held = {array: stage for array, stage in held.items() if last[array] > number}
-        return Buffers(peak + loops + sum(passing[""]), {s: most[s] + own[s] + sum(passing[s]) for s in most if s})
+        return Buffers(peak, {stage: most[stage] for stage in most if stage})
 
     def stored(self) -> set[_Array]:
         """The arrays that no loop over elements computes on the way."""
@@ -192,14 +193,37 @@ class _Flat:
         return found & made
 
 
+def _loops(operations: Sequence[_Operation]) -> list[int]:
+    """For each operation, the bytes of the loops that may run beside it, its own among them.
+
+    XLA begins loops as early as it can: the accumulators of later ones are there already. What a step needs, it gives
+    back; but two loops may run side by side, if neither needs the other's result. A loop that has ended needs nothing.
+    """
+    after: dict[_Array, int] = {}
+    before: list[int] = []
+    for number, operation in enumerate(operations):
+        before.append(reduce(or_, (after.get(array.root, 0) for array in operation.operands), 0))
+        for array in operation.results:
+            after[array.root] = after.get(array.root, 0) | before[number] | 1 << number
+    passing = [number for number, operation in enumerate(operations) if operation.passing]
+    found, own = [0] * len(operations), 0
+    for number, operation in reversed(list(enumerate(operations))):
+        own += operation.own
+        later = (m for m in passing if m > number and not before[m] >> number & 1)
+        found[number] = own + operation.passing + max((operations[m].passing for m in later), default=0)
+    return found
+
+
 def _called(equation: Any) -> core.Jaxpr | None:
     """The function that an operation only calls."""
-    name = equation.primitive.name
-    if name in _APART:
+    # Those of loops and reductions run many times.
+    if equation.primitive.name in _APART | _ENDS:
         return None
-    names = ("jaxpr", "call_jaxpr", "fun_jaxpr")
-    found = next((equation.params[key] for key in names if key in equation.params), None)
-    return getattr(found, "jaxpr", found)
+    match functions_of(equation):
+        case [called]:
+            return called
+        case _:
+            return None
 
 
 def _needed(equation: Any) -> tuple[int, int]:
@@ -211,17 +235,22 @@ def _needed(equation: Any) -> tuple[int, int]:
         case pass_p.name:
             return 0, pass_bytes(params["group"], params["blocks"])
         case "scan":
-            carried = slice(params["num_consts"], params["num_consts"] + params["num_carry"])
-            return _bytes(equation.invars[carried]), buffers(params["jaxpr"].jaxpr).peak
+            (step,) = functions_of(equation)
+            return _bytes(_carried(equation, step)), buffers(step).peak
         case "while":
-            carried = slice(params["cond_nconsts"] + params["body_nconsts"], None)
-            return _bytes(equation.invars[carried]), buffers(params["body_jaxpr"].jaxpr).peak
+            return _bytes(equation.outvars), max(buffers(inside).peak for inside in functions_of(equation))
         case "cond":
-            return 0, max(buffers(branch.jaxpr).peak for branch in params["branches"])
+            return 0, max(buffers(branch).peak for branch in functions_of(equation))
         case "sort":
             return 0, 2 * _bytes(equation.invars)
         case _:
             return 0, 0
+
+
+def _carried(scan: Any, step: Any) -> list[Any]:
+    """The results that go from step to step: a step gives such a result whole, and one row of any other."""
+    pairs = zip(scan.outvars, step.outvars, strict=True)
+    return [result for result, part in pairs if result.aval.shape == part.aval.shape]
 
 
 def _bytes(variables: Sequence[Any]) -> int:

@@ -6,19 +6,40 @@ from jax import lax
 
 from ..planning.nodes import Axes, Convolve, Window
 from .context import Context, Lower, numeric, transpose
+from .finite import finite_p
+from .placing import placed_as
+from .reductions import looped
 
 
 def lower_convolve(node: Convolve, context: Context, lower: Lower) -> jax.Array:
+    """The convolution; where what is not finite may meet what does not count, term by term."""
+    image, kernel = lower(node.image, context), lower(node.kernel, context)
+    plain, exact = _convolution(node, image, kernel), node.exact
+    if exact is None:
+        return plain
+    names = sorted(context.arrays)
+
+    def one_by_one(*arrays: jax.Array) -> jax.Array:
+        inside = Context(dict(zip(names, arrays, strict=True)), context.foreign, context.steps)
+        return transpose(looped(exact, inside, lower), exact.axes, node.axes)
+
+    arrays = [context.arrays[name] for name in names]
+    watched = [kernel] if node.everywhere else [image, kernel]
+    return lax.cond(
+        finite_p.bind(*watched),
+        # Inside: where the other branch runs its zero cotangent must not meet what is infinite.
+        lambda: _convolution(node, image, kernel),
+        lambda: placed_as(plain, one_by_one, arrays),
+    )
+
+
+def _convolution(node: Convolve, image: jax.Array, kernel: jax.Array) -> jax.Array:
     """`lax.conv_general_dilated` with all batch, group, channel and feature axes flattened to one each."""
     kind = numeric(node.dtype)
     positions = tuple(window.position for window in node.windows)
     taps = tuple(window.kernel for window in node.windows)
-    image, image_extents = _arranged(
-        lower(node.image, context), node.image.axes, (node.batch, (*node.groups, *node.channels)), positions
-    )
-    kernel, kernel_extents = _arranged(
-        lower(node.kernel, context), node.kernel.axes, ((*node.groups, *node.features), node.channels), taps
-    )
+    image, image_extents = _arranged(image, node.image.axes, (node.batch, (*node.groups, *node.channels)), positions)
+    kernel, kernel_extents = _arranged(kernel, node.kernel.axes, ((*node.groups, *node.features), node.channels), taps)
     flips = [2 + number for number, window in enumerate(node.windows) if window.flip_kernel]
     if flips:
         kernel = lax.rev(kernel, flips)

@@ -10,13 +10,14 @@ import numpy as np
 from jax import lax
 
 from ..ir import Monoid, Reducer
-from ..planning.nodes import Axes, Contract, Fold, LoopNest, OrderStatistic, Pool, Position, Unroll, Window
+from ..planning.nodes import Axes, Contract, Fold, LoopNest, Node, OrderStatistic, Pool, Position, Unroll, Window
 from ..symbolic import IndexVar
 from . import registered
 from .context import Context, Lower, align, numeric, transpose
 from .elementwise import OPERATORS
 from .finite import Factor, product_of_live
 from .placing import is_placed
+from .varying import steady
 
 # The name of a dimension that is no index of the program.
 _LAST = IndexVar("")
@@ -42,13 +43,17 @@ def lower_contract(node: Contract, context: Context, lower: Lower) -> jax.Array:
             preferred_element_type=numeric(node.dtype),
         )
 
-    if node.live == (None, None):
+    if not any((*node.live, *node.counts)):
         return product(left, right)
+
+    def aligned(condition: Node | None, wanted: Axes) -> jax.Array | None:
+        return None if condition is None else align(lower(condition, context), condition.axes, wanted)
+
     first, second = (
-        Factor(array, own, None if live is None else align(lower(live, context), live.axes, own))
-        for array, own, live in zip((left, right), (axes, b.axes), node.live, strict=True)
+        Factor(array, own, aligned(live, own), aligned(counts, own))
+        for array, own, live, counts in zip((left, right), (axes, b.axes), node.live, node.counts, strict=False)
     )
-    return product_of_live(product, (first, second), node.axes)
+    return product_of_live(product, (first, second), node.axes, aligned(node.counts[2], node.axes))
 
 
 def combine(reducer: Reducer | Monoid) -> Callable[[jax.Array, jax.Array], jax.Array]:
@@ -195,6 +200,27 @@ def _unrolled(node: Unroll, context: Context, lower: Lower) -> jax.Array:
     steps = itertools.product(*(range(lo, hi) for _, lo, hi in node.box))
     parts = (lower(node.body, context.at(dict(zip(indices, step, strict=True)))) for step in steps)
     return _combined(node.reducer, parts)
+
+
+def looped(node: Unroll, context: Context, lower: Lower) -> jax.Array:
+    """The sum of the terms one after the other, in a loop at run time that stores none of them."""
+    extents = tuple(hi - lo for _, lo, hi in node.box)
+
+    def term(number: jax.Array) -> jax.Array:
+        places: dict[IndexVar, int | jax.Array] = {}
+        for index, lo, hi in reversed(node.box):
+            places[index] = lax.rem(number, np.int32(hi - lo)) + np.int32(lo)
+            number = lax.div(number, np.int32(hi - lo))
+        return lower(node.body, Context(context.arrays, context.foreign, {**context.steps, **places}))
+
+    @jax.checkpoint
+    def add(total: jax.Array, number: jax.Array) -> tuple[jax.Array, None]:
+        return total + term(number), None
+
+    shape = jax.eval_shape(term, np.int32(0))
+    empty = jnp.zeros(shape.shape, shape.dtype)
+    empty = steady(lambda total: add(total, jnp.int32(0))[0], empty, context.arrays.values())
+    return lax.scan(add, empty, np.arange(_size(extents), dtype=np.int32))[0]
 
 
 def flattened(array: jax.Array, own: Axes, axes: Axes, indices: Axes, extents: tuple[int, ...]) -> jax.Array:

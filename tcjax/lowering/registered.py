@@ -39,7 +39,7 @@ def combine(monoid: Monoid, a: States, b: States) -> States:
     found = _parts(monoid, "combine", monoid.combine, (_own(monoid, a), _own(monoid, b)))
     result: list[jax.Array] = []
     for number, (part, before) in enumerate(zip(found, a, strict=True)):
-        if part.dtype != before.dtype and not (part.weak_type and _holds(before.dtype, part.dtype)):
+        if part.dtype != before.dtype and not (part.weak_type and _holds(before.dtype, part)):
             which = "" if monoid.scalar else f"component {number}: "
             raise _wrong(
                 monoid,
@@ -140,7 +140,7 @@ def _parts(
 
 def _converted(monoid: Monoid, name: str, part: jax.Array, dtype: Any, shape: tuple[int, ...]) -> jax.Array:
     """The array in the type of a component, of a shape that goes with that of the states."""
-    if not _holds(dtype, part.dtype):
+    if not _holds(dtype, part):
         raise _wrong(
             monoid,
             f"`{name}` gives {part.dtype}, which a component of type {dtype} does not hold",
@@ -155,8 +155,9 @@ def _converted(monoid: Monoid, name: str, part: jax.Array, dtype: Any, shape: tu
     return part.astype(dtype)
 
 
-def _holds(dtype: Any, part: Any) -> bool:
-    return part == dtype or jnp.promote_types(part, dtype) == dtype
+def _holds(dtype: Any, part: jax.Array) -> bool:
+    """Whether a type has the numbers of an array; those of Python have any type of their kind, whatever x64 says."""
+    return part.dtype == dtype or jnp.result_type(part, dtype) == dtype
 
 
 def _wrong(monoid: Monoid, message: str, help: str) -> CompileError:

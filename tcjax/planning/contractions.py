@@ -1,21 +1,29 @@
 """Sums of products of plain operands, as `dot_general` along the cheapest path."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .. import ir
-from ..symbolic import IndexVar
-from .factors import all_of, masked
+from ..symbolic import Affine, IndexVar
+from .factors import all_of, masked, non_negative
 from .nodes import Axes, Contract, Fold, Node
 from .paths import pairings
 from .reads import as_stored
-from .scope import Scope
+from .scope import Scope, fill
 from .values import plan_value
 
 
 def as_contraction(
-    indices: tuple[IndexVar, ...], factors: list[ir.Expr], mask: ir.Expr | None, accumulate: str, scope: Scope
+    indices: tuple[IndexVar, ...],
+    factors: list[ir.Expr],
+    mask: ir.Expr | None,
+    accumulate: str,
+    scope: Scope,
+    around: ir.Expr | None = None,
 ) -> Node | None:
-    """The product's sum as a contraction, or None where one fused multiply and reduce does as well."""
+    """The product's sum as a contraction, or None where one fused multiply and reduce does as well.
+
+    Where `around` is false the result does not count.
+    """
     if len(factors) < 2 or not indices or accumulate == "bool":
         return None
     masks: list[list[ir.Expr]] = [[] for _ in factors]
@@ -32,14 +40,17 @@ def as_contraction(
         return None
     operands = [_Operand(_operand(f, accumulate, scope), frozenset(own)) for f, own in zip(factors, masks, strict=True)]
     kept = scope.sorted(whole - frozenset(indices))
+    result = frozenset(() if around is None else ir.conjuncts(around))
     for pairing in pairings([operand.node.axes for operand in operands], kept, scope):
         pair = operands[pairing.first], operands[pairing.second]
         operands = [one for number, one in enumerate(operands) if number not in (pairing.first, pairing.second)]
         axes = pairing.kept if operands else kept
-        node = _multiplied(*pair, axes, accumulate, scope, _reason(factors, indices))
         found = pair[0].masks | pair[1].masks
-        left = {mask for mask in found if ir.free_indices(mask) - scope.unrolled <= frozenset(axes)}
-        operands.append(_Operand(node, frozenset(left)))
+        # Where no point of the others counts nothing uses the product.
+        others = result.union(*(operand.masks for operand in operands)) - found
+        counts = projected(others, axes, scope)
+        node = _multiplied(*pair, counts, axes, accumulate, scope, _reason(factors, indices))
+        operands.append(_Operand(node, projected(found, axes, scope) if operands else frozenset()))
     return operands[0].node
 
 
@@ -52,32 +63,92 @@ class _Operand:
 
     def live(self, other: "_Operand", scope: Scope) -> Node | None:
         """Where it is not zero although the other operand has another value."""
-        own = all_of(sorted(self.masks - other.masks, key=ir.show_expr))
-        return None if own is None or not ir.types.is_float(other.node.dtype) else plan_value(own, scope)
+        return _planned(self.masks - other.masks, scope) if ir.types.is_float(other.node.dtype) else None
+
+    def where(self, masks: frozenset[ir.Expr], accumulate: str, scope: Scope) -> Node:
+        """Its values, zero where one of the masks is false."""
+        value = scope.cast(self.node, accumulate)
+        live = _planned(masks - self.masks, scope) if ir.types.is_float(self.node.dtype) else None
+        return value if live is None else scope.apply("where", (live, value, fill(0, accumulate)), accumulate)
 
 
-def _multiplied(first: _Operand, second: _Operand, kept: Axes, accumulate: str, scope: Scope, why: str) -> Node:
-    """The product of two operands, summed over the axes that are not `kept`."""
+def _planned(masks: frozenset[ir.Expr], scope: Scope) -> Node | None:
+    every = all_of(sorted(masks, key=ir.show_expr))
+    return None if every is None else plan_value(every, scope)
+
+
+def projected(masks: frozenset[ir.Expr], axes: Axes, scope: Scope) -> frozenset[ir.Expr]:
+    """What the masks say about these axes: whether all hold at some value of the other indices."""
+    gone = frozenset[IndexVar]().union(*map(ir.free_indices, masks)) - scope.unrolled - frozenset(axes)
+    for index in scope.sorted(gone):
+        touched = frozenset(mask for mask in masks if index in ir.free_indices(mask))
+        masks -= touched
+        if not _holds_at_an_end(touched, index, scope):
+            every = all_of(sorted(touched, key=ir.show_expr))
+            assert every is not None
+            masks |= {ir.Reduce(ir.Reducer.ANY, (index,), (), None, every, None, "bool", "bool")}
+    return masks
+
+
+def _holds_at_an_end(masks: frozenset[ir.Expr], index: IndexVar, scope: Scope) -> bool:
+    """Whether all masks hold at the first value of the index, or all at its last, whatever other indices are."""
+    affines = [non_negative(mask) for mask in masks]
+    lo, hi = scope.box[index]
+    for end in (lo, hi - 1):
+        least = [None if a is None else scope.bounds(a.substitute({index: Affine.of(end)})) for a in affines]
+        if all(ends is not None and ends[0] >= 0 for ends in least):
+            return True
+    return False
+
+
+def _multiplied(
+    first: _Operand,
+    second: _Operand,
+    others: frozenset[ir.Expr],
+    kept: Axes,
+    accumulate: str,
+    scope: Scope,
+    why: str,
+) -> Node:
+    """The product of two operands, summed over the axes that are not `kept`; it counts where the `others` hold."""
     a, b = first.node, second.node
     axes = set(a.axes) | set(b.axes)
     summed = scope.sorted(axes - set(kept))
     batch = set(a.axes) & set(b.axes) & set(kept)
     if not summed or (batch and axes in (set(a.axes), set(b.axes))):
         # Nothing to sum, or a row of one operand for each row of the other: no matrices.
-        product = scope.apply("*", (scope.cast(a, accumulate), scope.cast(b, accumulate)), accumulate)
+        factors = (
+            first.where(second.masks | others, accumulate, scope),
+            second.where(first.masks | others, accumulate, scope),
+        )
+        product: Node = scope.apply("*", factors, accumulate)
         if not summed:
             return product
         left = tuple(axis for axis in product.axes if axis in kept)
         return Fold(ir.Reducer.SUM, product, summed, dtype=accumulate, axes=left, why=why)
     live = first.live(second, scope), second.live(first, scope)
+    if not ir.types.is_float(accumulate):
+        others = frozenset()
     if live == (None, None):
         spread = _spread(a, b, kept, accumulate, scope)
         if spread is not None:
-            return spread
+            return replace(spread, counts=_counts(spread.operands, others, scope))
     if not set(b.axes) & set(kept):
         # A vector goes first: XLA:CPU transposes a matrix that is contracted along its major dimension on the left.
         a, b, live = b, a, (live[1], live[0])
-    return Contract((a, b), live=live, dtype=accumulate, axes=kept, why=why)
+    return Contract((a, b), live=live, counts=_counts((a, b), others, scope), dtype=accumulate, axes=kept, why=why)
+
+
+def _counts(
+    factors: tuple[Node, Node], masks: frozenset[ir.Expr], scope: Scope
+) -> tuple[Node | None, Node | None, Node | None]:
+    """The masks with axes of the first factor only, of those left the ones with axes of the second, and the rest."""
+    found: list[Node | None] = []
+    for factor in factors:
+        own = frozenset(mask for mask in masks if ir.free_indices(mask) - scope.unrolled <= frozenset(factor.axes))
+        masks -= own
+        found.append(_planned(own, scope))
+    return found[0], found[1], _planned(masks, scope)
 
 
 def _spread(a: Node, b: Node, kept: Axes, accumulate: str, scope: Scope) -> Contract | None:

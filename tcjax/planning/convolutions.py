@@ -1,11 +1,13 @@
 """Sums of products of a sliding read and a plain read, as convolutions."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from .. import ir
 from ..symbolic import Affine, IndexVar
-from .factors import non_negative
-from .nodes import Convolve, Node, Strip
+from .factors import both, masked, multiply, non_negative
+from .folds import unroll
+from .nodes import Convolve, Node, Strip, Unroll
 from .reads import as_stored, plan_read
 from .scope import Scope
 from .values import plan_value
@@ -33,22 +35,40 @@ FEW_GROUPS = 32
 
 
 def as_convolution(
-    indices: tuple[IndexVar, ...], factors: list[ir.Expr], mask: ir.Expr | None, accumulate: str, scope: Scope
+    indices: tuple[IndexVar, ...],
+    factors: list[ir.Expr],
+    mask: ir.Expr | None,
+    around: ir.Expr | None,
+    accumulate: str,
+    scope: Scope,
+    *,
+    left_out: bool,
 ) -> Node | None:
-    """``sum image[.. s*x + d*k ..] * kernel[.. k ..]`` as a convolution, if it is one and worth it."""
-    found = _convolutions(indices, factors, mask, accumulate, scope)
+    """``sum image[.. s*x + d*k ..] * kernel[.. k ..]`` as a convolution, if it is one and worth it.
+
+    With `left_out`, what the kernel is where the mask is false does not matter. The result does not count where
+    `around` is false.
+    """
+    found = _convolutions(indices, factors, mask, around, accumulate, scope, left_out=left_out)
     return next((node for node, kernel in found if not _slices_win(node, kernel, scope)), None)
 
 
 def slices_derivative(
-    indices: tuple[IndexVar, ...], factors: list[ir.Expr], mask: ir.Expr | None, accumulate: str, scope: Scope
+    indices: tuple[IndexVar, ...],
+    factors: list[ir.Expr],
+    mask: ir.Expr | None,
+    around: ir.Expr | None,
+    accumulate: str,
+    scope: Scope,
+    *,
+    left_out: bool,
 ) -> Node | None:
     """What has the derivative of a convolution that is computed as a sum of shifted slices, None for any other sum.
 
     JAX would make a padded array of each slice for the image, and a reduction of each for the kernel: thousands of
     operations that compile for seconds, and run slower than convolutions.
     """
-    found = next(_convolutions(indices, factors, mask, accumulate, scope), None)
+    found = next(_convolutions(indices, factors, mask, around, accumulate, scope, left_out=left_out), None)
     if found is None:
         return None
     node, _ = found
@@ -60,7 +80,14 @@ def slices_derivative(
 
 
 def _convolutions(
-    indices: tuple[IndexVar, ...], factors: list[ir.Expr], mask: ir.Expr | None, accumulate: str, scope: Scope
+    indices: tuple[IndexVar, ...],
+    factors: list[ir.Expr],
+    mask: ir.Expr | None,
+    around: ir.Expr | None,
+    accumulate: str,
+    scope: Scope,
+    *,
+    left_out: bool,
 ) -> Iterator[tuple[Convolve, ir.Access]]:
     """The sum as a convolution, with its kernel, in the ways in which it is one."""
     if len(factors) != 2 or not ir.types.is_float(accumulate):
@@ -71,8 +98,21 @@ def _convolutions(
             if mask is not None and not is_padding(mask, (image,), scope, slides=True):
                 continue
             found = _convolution(indices, image, kernel, accumulate, scope)
+            guard = both(mask if left_out else None, around)
+            if found is not None and guard is not None:
+                exact = _term_by_term(indices, factors, guard, accumulate, scope)
+                found = replace(found, exact=exact, everywhere=around is None)
             if found is not None:
                 yield found, kernel
+
+
+def _term_by_term(
+    indices: tuple[IndexVar, ...], factors: list[ir.Expr], mask: ir.Expr, accumulate: str, scope: Scope
+) -> Unroll:
+    """The sum of the products that the mask lets count."""
+    inside = scope.unrolling(indices)
+    body = inside.cast(plan_value(masked(mask, multiply(factors), 0), inside), accumulate)
+    return unroll(ir.Reducer.SUM, indices, body, scope, "one term after the other")
 
 
 def _convolution(

@@ -10,11 +10,16 @@ from ..symbolic import Affine, IndexVar
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """``sign * (mask ? factors : 0)``."""
+    """``sign * (mask ? factors : 0)``.
+
+    `left_out`: where some of the mask is false the product does not count, whatever its factors are. Otherwise one of
+    the factors is zero wherever the mask is false, and an infinity that it meets is NaN.
+    """
 
     factors: tuple[ir.Expr, ...]
     negative: bool = False
     mask: ir.Expr | None = None
+    left_out: bool = False
 
 
 def summands(expr: ir.Expr) -> list[Product]:
@@ -36,24 +41,27 @@ def summands(expr: ir.Expr) -> list[Product]:
 
 def _product(expr: ir.Expr, negative: bool) -> Product:
     mask: ir.Expr | None = None
-    pending, factors = [expr], []
+    left_out = False
+    # Each with whether it is all of the product.
+    pending: list[tuple[ir.Expr, bool]] = [(expr, True)]
+    factors: list[ir.Expr] = []
     while pending:
-        current = pending.pop()
+        current, whole = pending.pop()
         match current:
             case ir.Binary("*", left, right) if current.dtype != "bool":
-                pending += [right, left]
+                pending += [(right, False), (left, False)]
             case ir.Unary("-", operand):
                 negative = not negative
-                pending.append(operand)
+                pending.append((operand, whole))
             case ir.Select(condition, then, ir.Const(0)):
-                mask = both(mask, condition)
-                pending.append(then)
+                mask, left_out = both(mask, condition), left_out or whole
+                pending.append((then, whole))
             case ir.Select(condition, ir.Const(0), otherwise):
-                mask = both(mask, negated(condition))
-                pending.append(otherwise)
+                mask, left_out = both(mask, negated(condition)), left_out or whole
+                pending.append((otherwise, whole))
             case _:
                 factors.append(current)
-    return Product(tuple(factors), negative, mask)
+    return Product(tuple(factors), negative, mask, left_out)
 
 
 def distributed(product: Product, fixed: frozenset[IndexVar]) -> list[Product]:
@@ -70,7 +78,12 @@ def distributed(product: Product, fixed: frozenset[IndexVar]) -> list[Product]:
             continue
         if ir.free_indices(factor) - fixed == whole:
             return [
-                Product((*others, *part.factors), product.negative != part.negative, both(product.mask, part.mask))
+                Product(
+                    (*others, *part.factors),
+                    product.negative != part.negative,
+                    both(product.mask, part.mask),
+                    product.left_out,
+                )
                 for part in parts
             ]
     return [product]

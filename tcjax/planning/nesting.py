@@ -11,7 +11,7 @@ from ..symbolic import Affine, IndexVar, Size
 from .domains import pieces, points, spans
 from .forms import Form, candidates, choose, in_tiles, within
 from .nests import Nest, Operand
-from .nodes import Apply, CallBuiltin, Convolve, LoopNest, Node, Pool, Unroll, operands
+from .nodes import Apply, CallBuiltin, Convolve, LoopNest, Node, Pool, Unroll, holds_data, operands
 from .preferences import Backend
 from .scope import POSITIONS, Scope
 from .views import Viewed
@@ -24,7 +24,7 @@ MOST_GROWTH: Final = 2
 MOST_RANKS: Final = 32
 
 # Operators whose derivative needs their arguments, products apart.
-_CURVED: Final = ("/", "**", "where")
+_CURVED: Final = ("/", "**")
 
 
 def nested(plain: Node, reduce: ir.Reduce, scope: Scope) -> Node:
@@ -215,10 +215,17 @@ def _kept(node: Node) -> int:
     pending: list[Node] = [node.body]
     while pending:
         current = pending.pop()
-        if isinstance(current, CallBuiltin) or (isinstance(current, Apply) and current.operator in _CURVED):
+        if isinstance(current, CallBuiltin) or (isinstance(current, Apply) and _is_curved(current)):
             return steps
         pending.extend(operands(current))
     return steps if node.derivative is not None and not _stores_nothing(node.derivative) else 1
+
+
+def _is_curved(node: Apply) -> bool:
+    """Whether a derivative needs the arguments; a condition of indices alone is computed again."""
+    if node.operator == "where":
+        return holds_data(node.arguments[0])
+    return node.operator in _CURVED
 
 
 def _stores_nothing(node: Node) -> bool:

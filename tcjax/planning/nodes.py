@@ -113,12 +113,15 @@ class Contract(Computation):
     """The sum over all axes that are not in `axes` of the product of two operands.
 
     The first operand is repeated along the `spread` axes of the second before. Where a node of `live` is false, its
-    operand is zero, and the other one does not count, even if it is infinite or not a number there.
+    operand is zero, and the other one does not count, even if it is infinite or not a number there. Where a node of
+    `counts` is false nothing uses the result: no derivative may meet what is infinite there. The first has axes of the
+    first operand only, the second those of the second, the third any of the result.
     """
 
     operands: "tuple[Node, Node]"
     spread: Axes = ()
     live: "tuple[Node | None, Node | None]" = (None, None)
+    counts: "tuple[Node | None, Node | None, Node | None]" = (None, None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +143,8 @@ class Convolve(Computation):
 
     `image` has `batch`, `groups`, `channels` and the windows' position axes; `kernel` has `groups`, `channels`,
     `features` and the windows' kernel axes. `split`: one convolution for each group, not one grouped convolution.
+    `exact` is the sum where the kernel is not finite: what meets the zeros around the image must not count. Unless the
+    result counts `everywhere` the image has to be finite too: no derivative may meet an infinity where it does not.
     """
 
     image: "Node"
@@ -150,6 +155,8 @@ class Convolve(Computation):
     features: Axes
     windows: tuple[Window, ...]
     split: bool = False
+    exact: "Unroll | None" = None
+    everywhere: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,3 +346,8 @@ def operands(node: Node) -> tuple[Node, ...]:
             return tuple(part for part in (operand, mask, before, live) if part is not None)
         case Unroll(body=body):
             return (body,)
+
+
+def holds_data(node: Node) -> bool:
+    """Whether a tensor is read below the node."""
+    return isinstance(node, (Read, LoopNest, Online)) or any(map(holds_data, operands(node)))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from .. import ir, ranges, transforms
 from .assembly import Overlay, assemblies
 from .formulas import plan_formula
-from .nodes import Apply, Fill, Iota, Read, Strip, operands
+from .nodes import Apply, Fill, Iota, Node, Read, Strip, holds_data, operands
 from .online import fuse
 from .preferences import DEFAULT, Preferences
 from .sharing import share
@@ -49,23 +49,27 @@ def make_plan(bound: ranges.Bound, preferences: Preferences = DEFAULT) -> Plan:
 def _widened(number: int, bound: ranges.Bound, preferences: Preferences) -> Compute | None:
     """A statement that writes a box, computed along the whole axes of its target; None where that is not as safe.
 
-    It is where every read stays inside its tensor, and nothing that is computed has infinite derivatives.
+    It is where every read stays inside its tensor, and no derivative depends on the data: what lies beside the box may
+    be infinite.
     """
     statement = bound.function.statements[number]
     assert isinstance(statement, (ir.Define, ir.Accumulate))
+    name = statement.target.name
     box = dict(bound.boxes[number])
-    for index, extent in zip(statement.indices, bound.shapes[statement.target.name], strict=True):
+    for index, origin, extent in zip(statement.indices, bound.origins[name], bound.shapes[name], strict=True):
         if index.bare is None:
             return None
-        box[index.bare] = (0, extent)
+        box[index.bare] = (origin, origin + extent)
     wide = _compute(statement, bound, box, True, preferences)
-    pending = [wide.value]
+    pending: list[Node] = [wide.value]
     while pending:
         node = pending.pop()
         match node:
             case Read(dimensions=dimensions):
                 if any(not isinstance(d, Strip) or d.low or d.high for d in dimensions):
                     return None
+            case Apply("*", factors) if sum(map(holds_data, factors)) > 1:
+                return None
             case Apply("+" | "-" | "*" | "neg" | "min" | "max" | "cast") | Fill() | Iota():
                 pending.extend(operands(node))
             case _:

@@ -5,9 +5,9 @@ from dataclasses import replace
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import IndexVar
-from .contractions import as_contraction, as_products
+from .contractions import as_contraction, as_products, projected
 from .convolutions import as_convolution, is_padding, slices_derivative
-from .factors import Product, both, depends, divided_sum, masked, multiply, summands
+from .factors import Product, all_of, both, depends, divided_sum, masked, multiply, summands
 from .folds import LARGE, as_number, fold, plan_fold, plan_nonrepeating, unroll, unrolled_indices, why_steps
 from .nesting import nested
 from .nodes import Contract, LoopNest, Node
@@ -28,7 +28,7 @@ def plan_sum(
         odd = scope.apply("&", (count, fill(1, "int32")), "int32")
         return scope.cast(odd, "bool")
     products = [
-        replace(product, mask=both(guard, product.mask))
+        replace(product, mask=both(guard, product.mask), left_out=product.left_out or guard is not None)
         for summand in summands(body)
         for product in divided_sum(summand, indices, scope.box, scope.unrolled)
     ]
@@ -86,7 +86,14 @@ def _plan_product(indices: tuple[IndexVar, ...], product: Product, accumulate: s
     used = frozenset[IndexVar]().union(*map(ir.free_indices, inside), ir.free_indices(mask) if mask else ())
     kept = tuple(index for index in indices if index in used)
     repeats = scope.points(index for index in indices if index not in used)
-    node = _plan_inside(kept, inside, mask, accumulate, product.factors[0].dtype, scope)
+    exact = ir.types.is_integral(accumulate)
+    left_out = product.left_out and not exact
+
+    counts: ir.Expr | None = None
+    if around is not None and not exact:
+        axes = scope.sorted(used - scope.unrolled)
+        counts = all_of(sorted(projected(frozenset(ir.conjuncts(around)), axes, scope), key=ir.show_expr))
+    node = _plan_inside(kept, inside, mask, counts, accumulate, product.factors[0].dtype, scope, left_out=left_out)
     if kept:
         body = multiply(inside) if inside else ir.Const(as_number(1, accumulate), accumulate)
         # In a nest the condition goes inside: its derivative must not meet what is infinite where it is false.
@@ -94,53 +101,88 @@ def _plan_product(indices: tuple[IndexVar, ...], product: Product, accumulate: s
         node = nested(node, ir.Reduce(Reducer.SUM, kept, (), guard, body, None, accumulate, accumulate), scope)
     if repeats != 1:
         node = scope.apply("*", (node, fill(as_number(repeats, accumulate), accumulate)), accumulate)
-    for factor in outside:
-        node = scope.apply("*", (node, scope.cast(plan_value(factor, scope), accumulate)), accumulate)
-    if mask is not None and not ir.types.is_integral(accumulate) and not all(isinstance(f, ir.Const) for f in outside):
+    conditions: list[Node] = [] if around is None else [plan_value(around, scope)]
+    if mask is not None and not exact and not all(isinstance(f, ir.Const) for f in outside):
         # Where no point takes part, an infinite factor must not meet the zero of the empty sum.
-        some = plan_fold(Reducer.ANY, indices, mask, None, "bool", scope)
-        node = scope.apply("where", (some, node, fill(0, accumulate)), accumulate)
-    if around is not None:
-        node = scope.apply("where", (plan_value(around, scope), node, fill(0, accumulate)), accumulate)
+        conditions.append(plan_fold(Reducer.ANY, indices, mask, None, "bool", scope))
+    if not conditions:
+        return _times(node, outside, accumulate, scope)
+    live = conditions[0] if len(conditions) == 1 else scope.apply("&&", tuple(conditions), "bool")
+    if exact or not outside:
+        node = _times(node, outside, accumulate, scope)
+        return scope.apply("where", (live, node, fill(0, accumulate)), accumulate)
+    # Neither the sum nor what stands in front may be infinite where the other one's cotangent is zero.
+    return _times(scope.apply("where", (live, node, fill(0, accumulate)), accumulate), outside, accumulate, scope, live)
+
+
+def _times(node: Node, factors: list[ir.Expr], accumulate: str, scope: Scope, live: Node | None = None) -> Node:
+    """The node times the factors, which are 1 where it is not `live`."""
+    for factor in factors:
+        # A reduction that counts only in part would be no nest.
+        nests = any(isinstance(part, ir.Reduce) for part in ir.walk(factor))
+        inside = scope if live is None or nests or _is_read(factor) else scope.where(live)
+        value = scope.cast(plan_value(factor, inside), accumulate)
+        if live is not None:
+            value = scope.apply("where", (live, value, fill(1, accumulate)), accumulate)
+        node = scope.apply("*", (node, value), accumulate)
     return node
+
+
+def _is_read(expr: ir.Expr) -> bool:
+    return isinstance(expr.operand if isinstance(expr, ir.Cast) else expr, ir.Access)
 
 
 def _plan_inside(
     indices: tuple[IndexVar, ...],
     factors: list[ir.Expr],
     mask: ir.Expr | None,
+    around: ir.Expr | None,
     accumulate: str,
     dtype: str,
     scope: Scope,
+    *,
+    left_out: bool,
 ) -> Node:
+    """The sum of the product; with `left_out`, what the factors are where the mask is false does not matter.
+
+    Where `around` is false the sum does not count: its cotangent is zero, which must not meet what is infinite.
+    """
     if not factors:
         if mask is None:
             return fill(1 if ir.types.is_integral(accumulate) else 1.0, accumulate)
         return fold(Reducer.SUM, indices, scope.cast(plan_value(mask, scope), accumulate), scope)
     if len(factors) == 1:
-        return plan_nonrepeating(Reducer.SUM, indices, factors[0], mask, accumulate, scope)
-    convolution = as_convolution(indices, factors, mask, accumulate, scope)
+        guard = mask if _is_read(factors[0]) else both(mask, around)
+        return plan_nonrepeating(Reducer.SUM, indices, factors[0], guard, accumulate, scope)
+    convolution = as_convolution(indices, factors, mask, around, accumulate, scope, left_out=left_out)
     if convolution is not None:
         return convolution
-    if mask is not None and is_padding(mask, [factor for factor in factors if isinstance(factor, ir.Access)], scope):
+    # A zero around an array must not meet another factor's infinity.
+    if (
+        mask is not None
+        and not left_out
+        and is_padding(mask, [factor for factor in factors if isinstance(factor, ir.Access)], scope)
+    ):
         mask = None
     steps = unrolled_indices(indices, multiply(factors), mask, scope)
     if steps:
         rest = tuple(index for index in indices if index not in steps)
-        product = _window_first(steps, rest, factors, mask, accumulate, scope)
+        product = None if around is not None else _window_first(steps, rest, factors, mask, accumulate, scope)
         if product is not None:
             return product
-        body = _plan_inside(rest, factors, mask, accumulate, dtype, scope.unrolling(steps))
+        body = _plan_inside(rest, factors, mask, around, accumulate, dtype, scope.unrolling(steps), left_out=left_out)
         unrolled = unroll(Reducer.SUM, steps, scope.cast(body, accumulate), scope, why_steps(steps, factors, scope))
         if not gathered_indices(steps, multiply(factors), scope):
-            return replace(unrolled, derivative=slices_derivative(indices, factors, mask, accumulate, scope))
-        return replace(unrolled, derivative=_contracted(indices, factors, mask, accumulate, scope))
+            derivative = slices_derivative(indices, factors, mask, around, accumulate, scope, left_out=left_out)
+            return replace(unrolled, derivative=derivative)
+        return replace(unrolled, derivative=_contracted(indices, factors, mask, around, accumulate, scope))
     steps = as_products(indices, factors, mask, scope)
     if steps:
-        body = scope.cast(plan_value(multiply(factors), scope.unrolling(steps)), accumulate)
+        value = masked(around, multiply(factors), 0)
+        body = scope.cast(plan_value(value, scope.unrolling(steps)), accumulate)
         why = f"{scope.points(steps)} products each: too few for a matrix multiplication"
         return unroll(Reducer.SUM, steps, body, scope, why)
-    return _contracted(indices, factors, mask, accumulate, scope)
+    return _contracted(indices, factors, mask, around, accumulate, scope)
 
 
 def _window_first(
@@ -171,12 +213,16 @@ def _window_first(
 
 
 def _contracted(
-    indices: tuple[IndexVar, ...], factors: list[ir.Expr], mask: ir.Expr | None, accumulate: str, scope: Scope
+    indices: tuple[IndexVar, ...],
+    factors: list[ir.Expr],
+    mask: ir.Expr | None,
+    around: ir.Expr | None,
+    accumulate: str,
+    scope: Scope,
 ) -> Node:
     """The sum of a product as a contraction, or as an elementwise product that is summed."""
-    contraction = as_contraction(indices, factors, mask, accumulate, scope)
+    contraction = as_contraction(indices, factors, mask, accumulate, scope, around)
     if contraction is not None:
         return contraction
-    return fold(
-        Reducer.SUM, indices, scope.cast(plan_value(masked(mask, multiply(factors), 0), scope), accumulate), scope
-    )
+    value = plan_value(masked(both(mask, around), multiply(factors), 0), scope)
+    return fold(Reducer.SUM, indices, scope.cast(value, accumulate), scope)

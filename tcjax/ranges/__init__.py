@@ -5,9 +5,12 @@ from .bind import ForeignShapes, Shape, bind
 from .bound import Bound, Box
 from .guards import effective_guard
 from .infer import StatementRanges, SymbolicRanges, infer_ranges
+from .limits import MOST_DIMENSIONS
 from .sizes import bind_sizes
+from .trials import unread_at_any_size
 
 __all__ = [
+    "MOST_DIMENSIONS",
     "Assumption",
     "Bound",
     "Box",
@@ -24,4 +27,5 @@ __all__ = [
     "settled",
     "size_names",
     "unknown_size",
+    "unread_at_any_size",
 ]

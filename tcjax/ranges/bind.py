@@ -5,13 +5,15 @@ from dataclasses import replace
 from typing import Final
 
 from .. import ir
-from ..diagnostics import Code, CompileError
+from ..diagnostics import Code, CompileError, Span
 from ..symbolic import Facts, IndexVar, Interval, Size, SizeVar
 from . import mistakes
 from .assumptions import Assumption, check_assumptions
 from .bound import Bound, Box
-from .checks import check_accesses, check_targets
-from .cuts import Cut, find_cuts
+from .checks import check_accesses
+from .coverage import Coverage
+from .limits import check_array, check_points
+from .pairs import check_own_reads, check_targets
 from .rounds import Place, Solution, left_constraints, solve_statement
 from .sizes import as_variable, bind_sizes
 from .survey import Comprehension
@@ -31,15 +33,19 @@ def bind(
     initial: Mapping[str, Shape] | None = None,
     foreign: ForeignShapes | None = None,
     assumptions: Sequence[Assumption] = (),
+    *,
+    limited: bool = True,
 ) -> Bound:
     """Everything range inference knows of a call with arguments of these `shapes` (by parameter name).
 
     `sizes` are given by keyword, `initial` are the shapes of the initial values passed for `function.initial`.
     `foreign` tells the result shapes of a Python function: it takes its name, the argument tensors and
     their shapes; only functions with an `ir.ApplyForeign` need it. `assumptions` about the sizes are checked.
-    Raises `CompileError` for every mistake of section 4 to 7 (TC04xx, TC05xx, TC06xx, TC07xx).
+    With `limited`, what no array holds and no loop ends is a mistake (TC0604); without, extents may stand for "as long
+    as it takes". Raises `CompileError` for every mistake of section 4 to 7 (TC04xx, TC05xx, TC06xx, TC07xx).
     """
-    binder = _Binder(function, bind_sizes(function, shapes, sizes, assumptions), initial or {}, foreign)
+    known = bind_sizes(function, shapes, sizes, assumptions)
+    binder = _Binder(function, known, initial or {}, foreign, Coverage(function, shapes, assumptions), limited)
     for number, statement in enumerate(function.statements):
         binder.step(number, statement)
     bound = binder.finish()
@@ -56,16 +62,21 @@ class _Binder:
         sizes: dict[SizeVar, int],
         initial: Mapping[str, Shape],
         foreign: ForeignShapes | None,
+        coverage: Coverage,
+        limited: bool,
     ) -> None:
         self.function = function
+        self.coverage = coverage
+        self.limited = limited
         self.sizes = sizes
         self.foreign = foreign
         self.declared = {tensor.name for tensor in function.declared}
         self.boxes: list[Box] = []
         self.reasons: list[Mapping[IndexVar, str]] = []
-        self.cuts: list[Cut] = []
         self.calls: dict[int, Bound] = {}
         self.places = {tensor.name: declared_place(tensor, sizes, written=True) for tensor in function.parameters}
+        for tensor in function.parameters:
+            self.check_array(tensor, _extents(self.places[tensor.name]), tensor.span)
         self.places |= {tensor.name: declared_place(tensor, sizes) for tensor in function.declared}
         for tensor in function.initial:
             if tensor.name in initial:
@@ -80,6 +91,7 @@ class _Binder:
                 tensor.span,
                 help=f"pass an initial value of rank {tensor.rank} for `{tensor.name}`",
             )
+        self.coverage.start(tensor, shape)
         if tensor.name not in self.declared:
             self.places[tensor.name] = Place(tuple(Interval.of(0, extent) for extent in shape), written=False)
             return
@@ -98,15 +110,19 @@ class _Binder:
         reasons: Mapping[IndexVar, str] = {}
         match statement:
             case ir.Define() | ir.Accumulate():
-                box, reasons = self.comprehend(statement)
+                box, reasons = self.comprehend(number, statement)
             case ir.Invoke(targets, function, arguments):
+                self.coverage.read_whole(arguments)
                 shapes = [_extents(self.places[argument.name]) for argument in arguments]
                 names = [parameter.name for parameter in function.parameters]
-                bound = bind(function, dict(zip(names, shapes, strict=True)), foreign=self.foreign)
+                bound = bind(
+                    function, dict(zip(names, shapes, strict=True)), foreign=self.foreign, limited=self.limited
+                )
                 self.calls[number] = bound
                 for target, result in zip(targets, function.returns, strict=True):
                     self.write_whole(statement, target, bound.shapes[result.name])
             case ir.ApplyForeign(targets, name, arguments, frame, varying):
+                self.coverage.read_whole(arguments)
                 assert self.foreign is not None, "a Python function's shapes need the callback"
                 given = tuple(_extents(self.places[argument.name]) for argument in arguments)
                 varies = varying or (False,) * len(given)
@@ -117,17 +133,20 @@ class _Binder:
         self.boxes.append(box)
         self.reasons.append(reasons)
 
-    def comprehend(self, statement: Comprehension) -> tuple[Box, Mapping[IndexVar, str]]:
+    def comprehend(self, number: int, statement: Comprehension) -> tuple[Box, Mapping[IndexVar, str]]:
         """Solves a statement, settles its target and checks its accesses."""
         name = statement.target.name
         solution = self.solve(statement)
         if self.learn_free_sizes(statement, solution):
             solution = self.solve(statement)
         box = self.numbers(statement, solution)
+        if name in self.places:
+            check_own_reads(self.function, statement, solution, box, self.places[name], self.sizes)
         given = self.places.get(name)
         found = found_place(statement, solution, self.sizes)
         place = settled_place(statement, solution, given, found, declared=name in self.declared)
         self.require_known(place.intervals, statement)
+        self.check_array(statement.target, _extents(place), statement.span)
         for dimension, extent in enumerate(_extents(place)):
             if extent > LARGEST_EXTENT:
                 interval = place.intervals[dimension]
@@ -140,14 +159,9 @@ class _Binder:
             check_targets(statement, solution, box, self.sizes)
         self.places[name] = place
         self.learn_shape(statement.target, _extents(place))
-        # What another statement has made may be what ends an index here.
-        fresh = given is None or not given.written
-        cuts = {cut.index: cut for cut in find_cuts(self.function, statement, solution)} if fresh else {}
-        self.cuts += cuts.values()
-        return box, {
-            index: f"{reason}; {cuts[index].reason}" if index in cuts else reason
-            for index, reason in solution.reasons.items()
-        }
+        self.coverage.read(number, statement, solution, box)
+        self.coverage.write(statement, solution, place, declared=name in self.declared)
+        return box, solution.reasons
 
     def solve(self, statement: Comprehension) -> Solution:
         solution = solve_statement(statement, self.places, self.sizes, Facts())
@@ -183,7 +197,13 @@ class _Binder:
             if hi - lo > LARGEST_EXTENT:
                 raise mistakes.too_large(statement, f"`{index}`", interval)
             box[index] = (lo, hi)
+        if self.limited:
+            check_points(statement, box)
         return box
+
+    def check_array(self, tensor: ir.Tensor, shape: Shape, span: Span) -> None:
+        if self.limited:
+            check_array(tensor, shape, span)
 
     def require_known(self, intervals: Iterable[Interval | None], statement: ir.Statement) -> None:
         """Raises TC0404 where a range or an extent still has a variable."""
@@ -195,6 +215,7 @@ class _Binder:
 
     def write_whole(self, statement: ir.Statement, target: ir.Tensor, shape: Shape) -> None:
         """The target of a call: it starts at 0, unless it is there already."""
+        self.check_array(target, shape, statement.span)
         self.learn_shape(target, shape)
         place = self.places.get(target.name)
         if place is None:
@@ -222,6 +243,10 @@ class _Binder:
         missing = self.missing_sizes()
         if missing:
             raise mistakes.unbound_size(self.function.span, missing)
+        unread = self.coverage.unread()
+        for each in unread:
+            for number, index in each.indices:
+                self.reasons[number] = {**self.reasons[number], index: f"{self.reasons[number][index]}; {each.note}"}
         return Bound(
             function=self.function,
             sizes=self.sizes,
@@ -230,7 +255,7 @@ class _Binder:
             shapes={name: _extents(place) for name, place in self.places.items()},
             calls=self.calls,
             reasons=tuple(self.reasons),
-            cuts=tuple(self.cuts),
+            unread=unread,
         )
 
 

@@ -1,11 +1,12 @@
 """What range inference yields once every size is a number."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .. import ir
+from ..diagnostics import CompileWarning
 from ..symbolic import IndexVar, SizeVar
-from .cuts import Cut
+from .unread import Unread
 
 Box = Mapping[IndexVar, tuple[int, int]]
 
@@ -21,7 +22,8 @@ class Bound:
     * `calls`: the bound callee of each `Invoke`, by statement number.
     * `assumptions`: what the user said of the sizes, and holds.
     * `reasons`: for each statement, in words, what fixed the range of each index (a read, or a given range).
-    * `cuts`: the indices that one parameter stops before the end of another, although nothing in the program says so.
+    * `unread`: the elements of parameters that no read covers, although nothing in the program says so; `warnings` has
+      them for what it calls, too.
     """
 
     function: ir.Function
@@ -32,4 +34,11 @@ class Bound:
     calls: Mapping[int, "Bound"] = field(default_factory=dict)
     reasons: tuple[Mapping[IndexVar, str], ...] = ()
     assumptions: tuple[str, ...] = ()
-    cuts: tuple[Cut, ...] = ()
+    unread: tuple[Unread, ...] = ()
+
+    @property
+    def warnings(self) -> Iterator[CompileWarning]:
+        """What is legal and probably means something else."""
+        yield from (each.warning for each in self.unread)
+        for callee in self.calls.values():
+            yield from callee.warnings

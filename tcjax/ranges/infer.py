@@ -7,6 +7,7 @@ from typing import Final
 from .. import ir
 from ..symbolic import Facts, IndexVar, Interval, Size, SizeVar
 from . import mistakes
+from .pairs import undecided_own_reads
 from .rounds import Place, Solution, solve_statement
 from .sizes import as_variable
 from .survey import Comprehension
@@ -37,7 +38,8 @@ class SymbolicRanges:
 
     `statements` in order; `locals` has, for each tensor that is written, the logical indices of its elements
     per dimension; `calls` the callees' ranges in their own sizes, by statement number. Every call is legal only
-    where none of `needs` is negative: extents of ranges, and how far accesses without a guard stay inside.
+    where none of `needs` is negative: extents of ranges, and how far accesses without a guard stay inside. Of the
+    `undecided` reads only sizes tell whether their statement writes what they read, which it must not (TC0708).
     """
 
     function: ir.Function
@@ -45,6 +47,7 @@ class SymbolicRanges:
     locals: Mapping[str, tuple[Interval | None, ...]]
     calls: Mapping[int, "SymbolicRanges"] = field(default_factory=dict)
     needs: tuple[Size, ...] = ()
+    undecided: tuple[ir.Access, ...] = ()
 
     def extents(self, name: str) -> tuple[Size | None, ...]:
         """The extents of a tensor that is written, None where they depend on sizes."""
@@ -58,14 +61,17 @@ class SymbolicRanges:
 def infer_ranges(function: ir.Function, facts: Facts | None = None) -> SymbolicRanges:
     """The range of every index of every statement, as formulas of the parameters' sizes.
 
-    `facts` about the sizes make shorter ones. Raises `CompileError` (TC0401) where no size could help.
+    `facts` about the sizes make shorter ones. Raises `CompileError` where no size could help: TC0401 for an index that
+    nothing bounds, TC0708 for a statement that reads what it writes.
     """
     inference = _Inference(function, facts or Facts())
     for number, statement in enumerate(function.statements):
         inference.step(number, statement)
     written = {name: place.intervals for name, place in inference.places.items() if name in inference.written}
     needs = tuple(size for size in inference.needs if not inference.facts.at_least_zero(size))
-    return SymbolicRanges(function, tuple(inference.statements), written, inference.calls, needs)
+    return SymbolicRanges(
+        function, tuple(inference.statements), written, inference.calls, needs, tuple(inference.undecided)
+    )
 
 
 # Longer extents keep their own name (``B.0``) in the formulas of later statements.
@@ -83,6 +89,7 @@ class _Inference:
         self.statements: list[StatementRanges] = []
         self.calls: dict[int, SymbolicRanges] = {}
         self.needs: dict[Size, None] = {}
+        self.undecided: list[ir.Access] = []
         self.declared = {tensor.name for tensor in function.declared}
         # An initial value may be passed: then it has the extents ``C.0``.
         self.places = {tensor.name: declared_place(tensor, {}) for tensor in (*function.initial, *function.declared)}
@@ -112,6 +119,9 @@ class _Inference:
         if solution.unsolved:
             raise mistakes.unbound_index(self.function, statement, solution)
         self.need(solution)
+        place = self.places.get(statement.target.name)
+        if place is not None:
+            self.undecided += undecided_own_reads(self.function, statement, solution, place, self.sizes, self.facts)
         self.write(statement.target, found_place(statement, solution, self.sizes))
         return StatementRanges(solution.ranges, solution.reasons)
 

@@ -5,9 +5,9 @@ from difflib import get_close_matches
 
 from .. import ir
 from ..diagnostics import Code, CompileError, Span, phrases
-from ..symbolic import Affine, Atom, IndexVar, Interval, Size, SizeVar, maximum, minimum
-from .rounds import Constraint, Solution, is_solvable, show_access
-from .survey import Comprehension, Test
+from ..symbolic import Affine, AffineLike, IndexVar, Interval, Size, SizeLike, SizeVar, maximum, minimum
+from .rounds import Constraint, Solution, is_solvable, show_access, written_name
+from .survey import Comprehension, Read, Test
 
 
 def unbound_index(function: ir.Function, statement: Comprehension, solution: Solution) -> CompileError:
@@ -26,21 +26,38 @@ def unbound_index(function: ir.Function, statement: Comprehension, solution: Sol
             f"the range {shown} waits for {_listed(waits)}, which nothing bounds",
             given.span,
             help=f"give {_listed(waits)} a range of its own that does not use `{index}`: "
-            + phrases.ranged(waits[0], 0, "N", given.span)
+            + phrases.ranged(waits[0], 0, _some_size(function, solution), given.span)
             + (size if ends & sizes else ""),
         )
     mentions = [read for read in solution.reads if index in read.subscript.variables]
     seen = list(dict.fromkeys(_why_not(index, constraint, solution) for constraint in mentions))
     shown = "; ".join(seen[:3]) or "no tensor is read at it"
-    span = mentions[0].read.access.span if mentions else statement.span
+    span = mentions[0].read.access.span if mentions else statement.span.part(index.name)
+    range = _range(index, 0, _some_size(function, solution), solution, span)
     close = get_close_matches(index.name, _names(function), 1) if index not in _left_indices(statement) else []
+    inner = index in solution.survey.inline
+    if not mentions and not close and not inner and index not in _left_indices(statement):
+        return CompileError(
+            Code.UNBOUND_INDEX,
+            f"nothing says how far `{index}` runs: {shown}",
+            span,
+            help=f"if `{index}` is a number, make it a parameter: {phrases.typed('float', (), index.name, span)}. "
+            f"Otherwise add {range}",
+        )
     hint = f", or did you mean `{close[0]}`?" if close else ", or read a tensor at it"
     return CompileError(
         Code.UNBOUND_INDEX,
         f"nothing says how far `{index}` runs: {shown}",
         span,
-        help=f"add {phrases.ranged(index, 0, 'N', span)}{hint}",
+        help=f"add {range}{hint}",
     )
+
+
+def _some_size(function: ir.Function, solution: Solution) -> str:
+    """A size for an example: of what the statement reads if it reads anything, else of a parameter."""
+    read = [constraint.read.access.tensor for constraint in solution.reads]
+    shapes = [tensor.shape for tensor in (*read, *function.parameters) if tensor.rank]
+    return str(shapes[0][0]) if shapes else "8"
 
 
 def _meant_as_sizes(statement: Comprehension, solution: Solution) -> frozenset[IndexVar]:
@@ -57,7 +74,7 @@ def unbound_target(statement: Comprehension, dimension: int) -> CompileError:
         Code.UNBOUND_INDEX,
         f"nothing says how large dimension {dimension} of `{target.name}` is: "
         f"the data decides where `{_left(statement)}` writes",
-        statement.span,
+        statement.span.applied(target.name),
         help="annotate the return with its sizes, such as "
         + phrases.returned(phrases.scalar(target.dtype), _letters(target.rank), target.name, statement.span),
     )
@@ -67,7 +84,7 @@ def negative_extent(solution: Solution, statement: Comprehension, index: IndexVa
     """TC0602 for a range that ends before it starts."""
     given = solution.survey.ranges.get(index)
     reads = [read for read in solution.reads if index in read.subscript.variables]
-    span = given.span if given is not None else reads[0].read.access.span if reads else statement.span
+    span = given.span if given is not None else reads[0].read.access.span if reads else statement.span.part(index.name)
     if given is not None:
         advice = f"write the smaller end first, or use ends whose difference is not negative for `{index}`"
     else:
@@ -111,7 +128,7 @@ def output_size(
     return CompileError(
         Code.OUTPUT_SIZE,
         f"{given_by} dimension {dimension} of `{name}` {_elements(wanted)}, but `{index}` runs over {found} here",
-        statement.span,
+        statement.span.applied(name),
         help=("" if meant is None else f"did you mean `{meant}` there? Otherwise ")
         + f"give dimension {dimension} of `{name}` the extent {found.extent}, "
         f"or say which part is written: {phrases.ranged(index, part.lo, part.hi, statement.span)}",
@@ -125,7 +142,7 @@ def call_output_size(
     return CompileError(
         Code.OUTPUT_SIZE,
         f"`{tensor.name}` has the shape {wanted}, but the call returns the shape {found}",
-        statement.span,
+        statement.span.part(tensor.name),
         help=f"declare `{tensor.name}` with the shape {found}, or write to another name",
     )
 
@@ -146,27 +163,67 @@ def out_of_range(
     access, region = constraint.read.access, constraint.region
     assert region is not None
     verb = "writes" if writes else "reads"
-    tensor = access.tensor
+    name = written_name(access)
     if point is None:
-        message = (
-            f"no proof was found that `{show_access(access)}` stays inside `{tensor.name}` wherever its guard holds"
-        )
+        message = f"no proof was found that `{show_access(access)}` stays inside `{name}` wherever its guard holds"
     else:
         inside = [index for index in solution.ranges if index in constraint.subscript.variables]
         at = ", ".join(f"{index} = {point[index]}" for index in inside if index in point)
         where = f"at {at} this" if at else "this"
-        message = f"{where} {verb} {tensor.name}[{_values(access, point, sizes)}]"
+        message = f"{where} {verb} {name}[{_values(access, point, sizes)}]"
     return CompileError(
         Code.OUT_OF_RANGE_WRITE if writes else Code.OUT_OF_RANGE_READ,
-        f"{message}; {_size_of(tensor, constraint.dimension, region)}",
+        f"{message}; {_size_of(name, access.tensor.rank, constraint.dimension, region)}",
         access.span,
         help=_remedy(constraint, solution, region, tightened, writes=writes),
     )
 
 
-def reads_itself(error: CompileError) -> CompileError:
-    """The same TC0701 where a statement reads elements that it has not written: no other range would mend that."""
-    return CompileError(error.diagnosis, error.message, error.span, help=phrases.recurrence(error.span))
+def read_while_written(
+    function: ir.Function,
+    statement: Comprehension,
+    read: Read,
+    twins: Mapping[IndexVar, IndexVar],
+    point: Mapping[IndexVar, Size] | None,
+    sizes: Mapping[SizeVar, SizeLike],
+    *,
+    inside: bool,
+) -> CompileError:
+    """TC0708 where a statement reads at `point` an element that it writes there at the values for the `twins`.
+
+    The old values are an alternative where all accesses of the target stay `inside`.
+    """
+    access, span, name = read.access, read.access.span, written_name(read.access)
+    left = ir.Access(statement.target, statement.indices)
+    if point is None:
+        message = f"no proof was found that no other point writes the element that `{show_access(access)}` reads"
+    else:
+        seen = frozenset[IndexVar]().union(*(index.variables for index in (*left.indices, *access.indices)))
+        own = ", ".join(f"{index} = {point[index]}" for index in (*twins, *read.inner) if index in seen)
+        others = ", ".join(f"{i} = {point[twins[i]]}" for i in twins if i in _left_indices(statement))
+        wrote, reads = _values(left, point, sizes), _values(access, point, sizes)
+        surely = not any(index.is_data for index in (*left.indices, *access.indices))
+        writes = f"writes at {others}" if surely else "may write at another point"
+        message = f"at {own} this writes {name}[{wrote}] and reads {name}[{reads}], which the same statement {writes}"
+    old, rank = _unused(f"{name}_old", function), access.tensor.rank
+    indices = [_unused("ijklmnopqr"[d] if rank <= 10 else f"i{d}", function) for d in range(rank)]
+    copy = f"{phrases.element(old, indices, span)} = {phrases.element(name, indices, span)}"
+    copied = f"copy them before this, `{copy}`, and read `{old}{show_access(access).removeprefix(name)}`"
+    return CompileError(
+        Code.READ_WHILE_WRITTEN,
+        phrases.condition(message, span),
+        span,
+        help=phrases.steps(span) + (f"; if the old values are meant, {copied}" if inside else ""),
+    )
+
+
+def _unused(name: str, function: ir.Function) -> str:
+    """The name, or one like it that nothing in the function has."""
+    written = (target.name for statement in function.statements for target in ir.targets(statement))
+    taken = {*_names(function), *written}
+    while name in taken:
+        name += "_"
+    return name
 
 
 def shared_target(
@@ -187,7 +244,7 @@ def shared_target(
     return CompileError(
         Code.AMBIGUOUS_TARGET,
         message,
-        statement.span,
+        statement.span.applied(name),
         help=f"say how to combine them: {phrases.reductions(name, ['...'], statement.span)}, or another reduction",
     )
 
@@ -224,18 +281,60 @@ def _remedy(
         wraps = "; negative ones do not count from the end" if str(subscript).startswith("-") else ""
         return f"use a subscript from {region.lo} to {region.hi - 1}{larger}{wraps}"
     inside = _inside(subscript, region, solution)
+    if constraint.read.path is not None and tightened is not None and tightened[0] not in solution.survey.ranges:
+        index, interval = tightened
+        end = _symbolic_end(index, interval, constraint, region)
+        added = _range(index, interval.lo, end, solution, access.span)
+        return f"add {added}, or a condition that does not read a tensor: `{phrases.condition(inside, access.span)}`"
     if constraint.read.path is not None:
         reading = " without reading a tensor" if _depends_on_data(constraint.read.path) else ""
         return f"make its condition imply `{phrases.condition(inside, access.span)}`{reading}"
+    swapped = _swapped(access, solution)
+    if tightened is not None and swapped:
+        return f"write {phrases.all_ranged(swapped, access.span)} instead"
     if tightened is not None:
         index, interval = tightened
-        clause = phrases.ranged(index, interval.lo, interval.hi, access.span)
+        clause = _range(index, interval.lo, interval.hi, solution, access.span)
         return f"write {clause} instead" if index in solution.survey.ranges else f"add {clause}"
     if writes:
         guard = phrases.guarded(inside, access.span)
         return f"add the guard {guard}, or give `{access.tensor.name}` larger extents in the return annotation"
     chosen = phrases.chosen(inside, access.tensor.name, access.indices, access.span)
     return f"read it under a condition: {chosen}"
+
+
+def _swapped(access: ir.Access, solution: Solution) -> list[tuple[IndexVar, Size, Size]]:
+    """The ranges that read the whole tensor where the given ones read its transpose; else empty."""
+    regions = {c.subscript: c.region for c in solution.reads if c.read.access is access}
+    wanted = [(subscript.bare, regions.get(subscript)) for subscript in access.indices]
+    given: list[Interval] = []
+    found: list[tuple[IndexVar, Size, Size]] = []
+    for index, region in wanted:
+        if index is None or index not in solution.survey.ranges or index in solution.survey.inline:
+            return []
+        run = solution.ranges[index]
+        if region is None or run is None:
+            return []
+        given.append(run)
+        found.append((index, region.lo, region.hi))
+    ends = [(interval.lo, interval.hi) for interval in given]
+    read = [(lo, hi) for _, lo, hi in found]
+    return found if ends != read and sorted(map(str, ends)) == sorted(map(str, read)) else []
+
+
+def _symbolic_end(index: IndexVar, interval: Interval, constraint: Constraint, region: Interval) -> Size:
+    """The end of a range in sizes of the text where ``index + c`` reads a whole dimension, else as it is for a call."""
+    rest = constraint.subscript - Affine.of(index)
+    if rest.terms or region.lo != Size.of(0) or region.hi - rest.base != interval.hi:
+        return interval.hi
+    return constraint.read.access.tensor.shape[constraint.dimension] - rest.base
+
+
+def _range(index: IndexVar, lo: object, hi: object, solution: Solution, span: Span) -> str:
+    """A range where it would stand: behind the statement, or in the brackets of a reduction."""
+    if index in solution.survey.inline:
+        return f"{phrases.limits(index, lo, hi, span)} in the brackets"
+    return phrases.ranged(index, lo, hi, span)
 
 
 def _inside(subscript: Affine, region: Interval, solution: Solution) -> str:
@@ -257,24 +356,17 @@ def _depends_on_data(path: Test | None) -> bool:
     return False
 
 
-def _values(access: ir.Access, point: Mapping[IndexVar, int], sizes: Mapping[SizeVar, int]) -> str:
-    def value(atom: Atom) -> int:
-        assert isinstance(atom, IndexVar)
-        return point[atom]
-
-    shown: list[str] = []
-    for index in access.indices:
-        known = not index.is_data and index.variables <= point.keys()
-        shown.append(str(index.substitute_sizes(sizes).evaluate(value, sizes)) if known else str(index))
-    return ", ".join(shown)
+def _values(access: ir.Access, point: Mapping[IndexVar, AffineLike], sizes: Mapping[SizeVar, SizeLike]) -> str:
+    shown = (index.substitute_sizes(sizes) for index in access.indices)
+    return ", ".join(str(index if index.is_data else index.substitute(point)) for index in shown)
 
 
-def _size_of(tensor: ir.Tensor, dimension: int, region: Interval) -> str:
+def _size_of(name: str, rank: int, dimension: int, region: Interval) -> str:
     extent = region.extent.constant
-    noun = "row" if dimension == 0 and tensor.rank <= 2 else "element"
+    noun = "row" if dimension == 0 and rank <= 2 else "element"
     start = "" if region.lo == Size.of(0) else f", numbered from {region.lo}"
     plural = noun if extent == 1 else f"{noun}s"
-    owner = tensor.name if noun == "row" else f"dimension {dimension} of {tensor.name}"
+    owner = name if noun == "row" else f"dimension {dimension} of {name}"
     return f"{owner} has {extent} {plural}{start}"
 
 

@@ -1,5 +1,6 @@
 """TC's rounds: the range of every index of a statement, from what it reads."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
@@ -16,6 +17,9 @@ CLAMP_LIMIT: Final = 64
 
 # A formula that is longer helps nobody, and formulas of formulas could double in length at every step.
 FORMULA_LIMIT: Final = 1000
+
+# What Python subscripts, at the start of a text.
+_SUBSCRIPTED: Final = re.compile(r"([^\W\d]\w*)\s*\[")
 
 Ranges = dict[IndexVar, Interval | None]
 
@@ -58,17 +62,22 @@ class Constraint:
         return f"`{show_access(access)}`{where}"
 
 
+Ends = tuple[tuple[Constraint, ...], tuple[Constraint, ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class Solution:
     """The range of each index of a statement (None: depends on sizes), and in words what fixed it.
 
     `reads` has a constraint for each dimension of each read that is evaluated, `unsolved` the indices left over;
+    `decisive` are the constraints that gave the ends of an inferred range, low and high, all that say the same;
     `facts` hold at every point of the statement.
     """
 
     survey: Survey
     ranges: Ranges
     reasons: Mapping[IndexVar, str]
+    decisive: Mapping[IndexVar, Ends]
     reads: tuple[Constraint, ...]
     unsolved: tuple[IndexVar, ...]
     facts: Facts
@@ -100,6 +109,7 @@ def solve_statement(
         survey=surveyed,
         ranges={index: rounds.solved[index] for index in wanted if index in rounds.solved and index not in hidden},
         reasons={index: reason for index, reason in rounds.reasons.items() if index not in hidden},
+        decisive={index: ends for index, ends in rounds.decisive.items() if index not in hidden},
         reads=reads,
         unsolved=tuple(index for index in rounds.open if index not in hidden),
         facts=rounds.facts,
@@ -149,13 +159,13 @@ def _unprotected(reads: Iterable[Constraint], open_: Iterable[IndexVar]) -> list
     for constraint in reads:
         variables = constraint.subscript.variables
         if constraint.read.guarded and variables & wanted:
-            compared, probed = _conditioned(constraint.read.path, known)
+            compared, probed = conditioned(constraint.read.path, known)
             if not variables & compared and not variables & wanted & probed:
                 found.append(replace(constraint, read=replace(constraint.read, guarded=False)))
     return found
 
 
-def _conditioned(
+def conditioned(
     path: Test | None, known: dict[int, tuple[frozenset[IndexVar], frozenset[IndexVar]]]
 ) -> tuple[frozenset[IndexVar], frozenset[IndexVar]]:
     """The indices that the tests of a path compare, and those at which they read tensors."""
@@ -190,6 +200,7 @@ class _Rounds:
         self.constraints = constraints
         self.solved: Ranges = {}
         self.reasons: dict[IndexVar, str] = {}
+        self.decisive: dict[IndexVar, Ends] = {}
         self.facts = facts
 
     def run(self) -> None:
@@ -241,7 +252,13 @@ class _Rounds:
     def settle(
         self, index: IndexVar, interval: Interval | None, solutions: list[tuple[Constraint, Interval | None]]
     ) -> None:
-        reasons = [self.reason(index, constraint) for constraint in _decisive(interval, solutions)]
+        low, high = self.decisive[index] = _decisive(interval, solutions)
+        both = next((constraint for constraint in low if any(constraint is other for other in high)), None)
+        if both is not None:
+            deciding = [both]
+        else:
+            deciding = [low[0], high[0]] if low and high else [constraint for constraint, _ in solutions]
+        reasons = [self.reason(index, constraint) for constraint in deciding]
         self.close(index, interval, " and ".join(dict.fromkeys(reasons)))
 
     def reason(self, index: IndexVar, constraint: Constraint) -> str:
@@ -304,10 +321,16 @@ def solve(subscript: Affine, index: IndexVar, region: Interval, facts: Facts) ->
 
 def show_access(access: ir.Access) -> str:
     """The access, or the left side of a statement, as it was written where the text is at hand; else as it would be."""
-    text, name = access.span.text, access.tensor.name
+    text, name = access.span.text, written_name(access)
     if text.startswith(name) and (brackets := _first_bracket(text[len(name) :])):
         return name + brackets
     return phrases.element(name, access.indices, access.span)
+
+
+def written_name(access: ir.Access) -> str:
+    """The tensor as the text calls it: where Python accumulates into a parameter, the tensor is a copy of that."""
+    head = _SUBSCRIPTED.match(access.span.text) if access.span.source.is_python else None
+    return head[1] if head else access.tensor.name
 
 
 def _first_bracket(text: str) -> str:
@@ -339,18 +362,13 @@ def _occurs(index: IndexVar, atom: Atom) -> bool:
     return atom == index if isinstance(atom, IndexVar) else index in atom.index_variables()
 
 
-def _decisive(interval: Interval | None, solutions: list[tuple[Constraint, Interval | None]]) -> list[Constraint]:
-    """The constraints that gave the ends: one if one gave both, else one each, else all."""
-    if interval is not None:
-        found = [(constraint, other) for constraint, other in solutions if other is not None]
-        both = [constraint for constraint, other in found if other == interval]
-        if both:
-            return both[:1]
-        low = [constraint for constraint, other in found if other.lo == interval.lo]
-        high = [constraint for constraint, other in found if other.hi == interval.hi]
-        if low and high:
-            return [low[0], high[0]]
-    return [constraint for constraint, _ in solutions]
+def _decisive(interval: Interval | None, solutions: list[tuple[Constraint, Interval | None]]) -> Ends:
+    """The constraints that gave the lower end, and those that gave the upper one."""
+    if interval is None:
+        return (), ()
+    found = [(constraint, other) for constraint, other in solutions if other is not None]
+    low = tuple(constraint for constraint, other in found if other.lo == interval.lo)
+    return low, tuple(constraint for constraint, other in found if other.hi == interval.hi)
 
 
 def _unclamped(affine: Affine) -> list[Affine]:
@@ -372,13 +390,16 @@ def _unclamped(affine: Affine) -> list[Affine]:
 
 __all__ = [
     "Constraint",
+    "Ends",
     "Place",
     "Ranges",
     "Solution",
+    "conditioned",
     "is_solvable",
     "left_constraints",
     "read_constraints",
     "show_access",
     "solve",
     "solve_statement",
+    "written_name",
 ]

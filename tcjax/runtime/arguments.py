@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
-from .. import ir
-from ..diagnostics import Code, CompileError, Span
+from .. import elaboration, ir
+from ..diagnostics import Code, CompileError, Span, phrases
 from ..syntax import tc
 from .fronts import Definition, Front
 
@@ -55,9 +57,15 @@ def arrange(front: Front, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Arg
         )
     missing = [name for name in names if name not in arrays]
     if missing:
+        front.check_given(arrays)
         listed = ", ".join(f"`{name}`" for name in missing)
         got = f"takes {_inputs(len(names))} but got {len(arrays)}"
-        raise _count(front, f"`{front.name}` {got}: {listed} missing", names)
+        error = _count(front, f"`{front.name}` {got}: {listed} missing", names)
+        first = next(parameter for parameter in front.parameters if parameter.name == missing[0])
+        error = CompileError(error.diagnosis, error.message, first.span, help=error.help)
+        if isinstance(front, Definition):
+            raise elaboration.function_as_input(front.definition, error.help) or error
+        raise error
     return Arguments({name: arrays[name] for name in names}, starts, numbers)
 
 
@@ -77,10 +85,19 @@ def _inputs(count: int) -> str:
 
 
 def _size(name: str, value: object, span: Span) -> int:
+    if isinstance(value, Tracer):
+        raise CompileError(
+            Code.NOT_STATIC,
+            f"the size `{name}` decides shapes, so JAX needs its value while it traces, and here it is traced too",
+            span,
+            help=f'name the argument that gives it in `jax.jit(f, static_argnames="{name}")`, or write {name}=6',
+        )
+    if isinstance(value, (np.ndarray, jax.Array)) and value.shape == () and value.dtype.kind in "iu":
+        value = int(value)
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 0 <= value < 2**31:
         raise CompileError(
             Code.NOT_STATIC,
-            f"the size `{name}` must be a non-negative int32, not {value!r}",
+            f"the size `{name}` must be a non-negative int32, not {phrases.value(value)}",
             span,
             help=f"write {name}=6",
         )
@@ -94,29 +111,20 @@ def _count(front: Front, message: str, names: Sequence[str], more: Sequence[str]
     return CompileError(Code.WRONG_ARGUMENT_COUNT, message, front.span, help=call)
 
 
-PYTHON_KINDS = {bool: "b", int: "i", float: "f", complex: "c"}
-
-
 def as_array(value: Any, name: str, expected: str | None, span: Span) -> Any:
     """The argument as an array of the parameter's type (None: of its own), or a `CompileError` (TC0305).
 
     Python numbers and lists of them take the parameter's type where their kind allows: an int for a float, but not
     a float for an int.
     """
-    if isinstance(value, (jax.Array, jax.ShapeDtypeStruct)):
-        weak = getattr(value, "weak_type", False)
-        if weak and isinstance(value, jax.Array) and expected is not None and _adapts(np.dtype(value.dtype), expected):
-            return value.astype(jax.dtypes.canonicalize_dtype(expected))
-        check_type(str(value.dtype), name, expected, span)
-        return value
-    strong = hasattr(value, "dtype") and hasattr(value, "shape")
-    try:
-        array = np.asarray(value)
-    except Exception as error:
-        raise _not_an_array(name, value, span) from error
-    if array.dtype == object or array.dtype.kind not in "biufcV":
-        raise _not_an_array(name, value, span)
-    if strong:
+    array = read_array(value, f"the argument for `{name}`", span)
+    if isinstance(array, (jax.Array, jax.ShapeDtypeStruct)):
+        weak = getattr(array, "weak_type", False)
+        if weak and isinstance(array, jax.Array) and expected is not None and _adapts(np.dtype(array.dtype), expected):
+            return array.astype(jax.dtypes.canonicalize_dtype(expected))
+        check_type(str(array.dtype), name, expected, span)
+        return array
+    if hasattr(value, "__array__"):
         check_type(str(jax.dtypes.canonicalize_dtype(array.dtype)), name, expected, span)
         return array
     if expected is not None and (_adapts(array.dtype, expected) or array.size == 0):
@@ -124,6 +132,56 @@ def as_array(value: Any, name: str, expected: str | None, span: Span) -> Any:
     own = str(jax.dtypes.canonicalize_dtype(array.dtype))
     check_type(own, name, expected, span)
     return _converted(array, name, own, span)
+
+
+def read_array(value: Any, what: str, span: Span | None = None) -> Any:
+    """What `jnp.asarray` takes, as an array of JAX or of NumPy in the byte order of this machine.
+
+    A `jax.ShapeDtypeStruct` stays one. Raises `CompileError` (TC0305) that names the argument, `what`, for anything
+    else, and for a masked array, whose mask would be lost.
+    """
+    try:
+        if not isinstance(value, jax.Array) and hasattr(value, "__jax_array__"):
+            value = value.__jax_array__()
+        if isinstance(value, jax.Array):
+            return value
+        if isinstance(value, jax.ShapeDtypeStruct):
+            native = native_type(value.dtype)
+            return value if native == value.dtype else jax.ShapeDtypeStruct(value.shape, native)
+        if isinstance(value, np.ma.MaskedArray):
+            raise _not_an_array(value, what, span, "pass `.filled(0)` and what the mask means: a guard, or an array")
+        array = np.asarray(value)
+    except jax.errors.TracerArrayConversionError:
+        # A list of numbers that JAX traces.
+        return _of_tracers(value, what, span)
+    except CompileError:
+        raise
+    except Exception as error:
+        raise _not_an_array(value, what, span) from error
+    if array.dtype.kind not in "biufcV":
+        raise _not_an_array(value, what, span)
+    return array.astype(native_type(array.dtype), copy=False)
+
+
+def native_type(dtype: Any) -> Any:
+    """The element type in the byte order of this machine; others come from files."""
+    return dtype.newbyteorder("=") if isinstance(dtype, np.dtype) and not dtype.isnative else dtype
+
+
+def is_plain(array: np.ndarray) -> bool:
+    """Whether JAX computes with the elements as they lie in memory."""
+    return array.dtype.char in _PLAIN and array.dtype.isnative
+
+
+# What JAX has of NumPy's own types: no long double, no text, no dates.
+_PLAIN = "?bhilqpBHILQPefdFD"
+
+
+def _of_tracers(value: Any, what: str, span: Span | None) -> Any:
+    try:
+        return jnp.asarray(value)
+    except Exception as error:
+        raise _not_an_array(value, what, span) from error
 
 
 def _adapts(own: np.dtype, expected: str) -> bool:
@@ -149,12 +207,17 @@ def _converted(array: np.ndarray, name: str, expected: str, span: Span) -> np.nd
     return array.astype(dtype)
 
 
-def _not_an_array(name: str, value: object, span: Span) -> CompileError:
+def _not_an_array(value: object, what: str, span: Span | None, help: str = "") -> CompileError:
+    dense = next((name for name in ("toarray", "todense") if hasattr(type(value), name)), None)
+    if dense is not None:
+        help = f"pass its `.{dense}()`"
+    kind = f"{type(value).__name__} of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
     return CompileError(
         Code.ARGUMENT_TYPE,
-        f"the argument for `{name}` is a {type(value).__name__}, which is not an array of numbers",
+        f"{what} is a {kind}, which is not an array of numbers",
         span,
-        help="pass anything that jnp.asarray takes: a JAX or NumPy array, a number, nested lists of equal length",
+        help=help
+        or "pass anything that jnp.asarray takes: a JAX or NumPy array, a number, nested lists of equal length",
     )
 
 

@@ -8,15 +8,13 @@ import jax
 import numpy as np
 
 from ..diagnostics import Code, CompileError
-from .arguments import Arguments, arrange, as_array
+from .arguments import Arguments, arrange, as_array, is_plain
 from .compiler import Compiler
 from .fronts import Call, Front, Value
+from .recent import MOST_SIGNATURES, Recent
 from .values import ValueNeeded, value_of
 
 _Variant = tuple[tuple[str, ...], tuple[tuple[str, int], ...], tuple[Value, ...]]
-
-# So many combinations of names, sizes and values are kept compiled.
-_MOST_VARIANTS = 1000
 
 
 class Calls:
@@ -27,8 +25,9 @@ class Calls:
         self._compiler = Compiler(front)
         self._arity = len(front.parameters)
         self._compiled: dict[_Variant, Callable[..., Any]] = {}
+        self._traced = 0
         # The parameters whose values decide shapes, by the shapes and types of a call.
-        self._static: dict[Call, tuple[str, ...]] = {}
+        self._static: Recent[Call, tuple[str, ...]] = Recent()
         self._plain = self._jitted((), ())
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -61,11 +60,11 @@ class Calls:
         self, initial: tuple[str, ...], sizes: tuple[tuple[str, int], ...], values: tuple[Value, ...] = ()
     ) -> Callable[..., Any]:
         key = (initial, sizes, values)
-        if key not in self._compiled:
-            if len(self._compiled) > _MOST_VARIANTS:
-                self._compiled.clear()
+        compiled = self._compiled.get(key)
+        if compiled is None:
 
             def run(*arrays: jax.Array) -> Any:
+                self._count_trace()
                 # Only who calls a kernel needs the lowerings: `import tcjax` stays light.
                 from .. import lowering
 
@@ -95,7 +94,18 @@ class Calls:
 
                 compiled = inspected(self, compiled, initial, sizes, values)
             self._compiled[key] = compiled
-        return self._compiled[key]
+        return compiled
+
+    def _count_trace(self) -> None:
+        """Lets go of all that is compiled once that is for more signatures than a kernel keeps.
+
+        JAX forgets what was compiled for a function when nobody has the function any more; it knows no oldest.
+        """
+        self._traced += 1
+        if self._traced > MOST_SIGNATURES:
+            self._traced = 1
+            self._compiled = {}
+            self._plain = self._jitted((), ())
 
     def _named(self, initial: tuple[str, ...], arrays: tuple[Any, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
         """The arguments, of their parameters' types, and the initial values, by name."""
@@ -151,7 +161,7 @@ class Calls:
     def _call_of(self, arguments: Arguments) -> Call:
         sizes = tuple(sorted(arguments.sizes.items()))
         plain = call_of(tuple(arguments.arrays.values()), arguments.initial, sizes)
-        names = self._static.get(plain, ())
+        names = self._static.get(plain) or ()
         while True:
             values = tuple(value_of(name, arguments.arrays[name], self._front.span) for name in names)
             call = replace(plain, values=values)
@@ -162,7 +172,7 @@ class Calls:
                 names = (*names, needed.name)
                 continue
             if names:
-                self._static[plain] = names
+                self._static.keep(plain, names)
             return call
 
 
@@ -171,11 +181,11 @@ _ARRAYS: set[type] = set()
 
 
 def _is_array(value: object) -> bool:
-    """Whether jit takes the value as it is; a NumPy array of objects or strings has to be refused first."""
+    """Whether jit takes the value as it is; other NumPy arrays are refused first, or brought into byte order."""
     if isinstance(value, jax.Array):
         _ARRAYS.add(type(value))
         return True
-    return type(value) is np.ndarray and value.dtype.kind in "biufc"
+    return type(value) is np.ndarray and is_plain(value)
 
 
 def call_of(

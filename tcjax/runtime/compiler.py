@@ -5,11 +5,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from .. import ir, planning, ranges
-from ..diagnostics import CompileError, warn
+from ..diagnostics import CompileError
 from .assumptions import assumptions_of
 from .depth import within_depth
 from .determinism import check_deterministic
-from .fronts import Call, Definition, Front, Shape
+from .fronts import Call, Front, Shape
+from .recent import Recent
 from .tuning import remembered
 
 if TYPE_CHECKING:
@@ -25,10 +26,10 @@ class Compiler:
 
     front: Front
     choices: "dict[Call, Choice]" = field(default_factory=dict)
-    _bounds: dict[Call, ranges.Bound] = field(default_factory=dict)
-    _plans: dict[Call, planning.Plan] = field(default_factory=dict)
-    _sharded: "dict[Call, ShardedPlan]" = field(default_factory=dict)
-    _inspections: "dict[Call, tuple[planning.Plan, tuple[Hazard, ...]]]" = field(default_factory=dict)
+    _bounds: Recent[Call, ranges.Bound] = field(default_factory=Recent)
+    _plans: Recent[Call, planning.Plan] = field(default_factory=Recent)
+    _sharded: "Recent[Call, ShardedPlan]" = field(default_factory=Recent)
+    _inspections: "Recent[Call, tuple[planning.Plan, tuple[Hazard, ...]]]" = field(default_factory=Recent)
 
     def within_depth(self) -> AbstractContextManager[None]:
         """Turns a stack that is too short for the program into a `CompileError` (TC0103)."""
@@ -36,7 +37,8 @@ class Compiler:
 
     def bound(self, call: Call) -> ranges.Bound:
         """All ranges and sizes as numbers."""
-        if call not in self._bounds:
+        bound = self._bounds.get(call)
+        if bound is None:
             with self.within_depth():
                 function = self.front.function(call)
             shapes = {p.name: shape for p, shape in zip(self.front.parameters, call.shapes, strict=True)}
@@ -47,47 +49,49 @@ class Compiler:
                     bound = ranges.bind(function, shapes, sizes, initial, self._foreign_shapes, assumptions)
             except CompileError as error:
                 raise self.front.explained(error) from None
-            # In SaC the smallest extent is what a selection asks for.
-            if isinstance(self.front, Definition):
-                for cut in bound.cuts:
-                    if not cut.is_assumed(bound.assumptions):
-                        warn(cut.warning, cut.span)
-            self._bounds[call] = bound
-        return self._bounds[call]
+            for warning in bound.warnings:
+                self.front.warn(self.front.explained(warning))
+            bound = self._bounds.keep(call, bound)
+        return bound
 
     def plan(self, call: Call) -> planning.Plan:
         """How every statement is computed."""
-        if call not in self._plans:
+        plan = self._plans.get(call)
+        if plan is None:
             choice = self.choices.get(call)
             options = self.front.options
             if options.deterministic:
                 check_deterministic(self.front)
             elif choice is None and options.schedule is None:
-                choice = remembered(self.front, call, self.bound(call))
-            self._plans[call] = self.planned(call, choice)
-        return self._plans[call]
+                choice = remembered(self.front, call, self.bound(call), self.planned)
+            plan = self._plans.keep(call, self.planned(call, choice))
+        return plan
 
     def sharded(self, call: Call) -> "ShardedPlan":
         """How one device of the mesh computes its part of every statement."""
         from ..planning.sharding import shard
 
-        if call not in self._sharded:
+        sharded = self._sharded.get(call)
+        if sharded is None:
             bound, options = self.bound(call), self.front.options
             assert options.sharding is not None, "a kernel for a mesh asks"
             preferences = planning.Preferences(backend=planning.Backend(options.backend, options.memory))
             with self.within_depth():
-                self._sharded[call] = shard(bound, dict(options.sharding.axes), options.sharding.sizes, preferences)
-        return self._sharded[call]
+                found = shard(bound, dict(options.sharding.axes), options.sharding.sizes, preferences)
+            sharded = self._sharded.keep(call, found)
+        return sharded
 
     def inspection(self, call: Call) -> "tuple[planning.Plan, tuple[Hazard, ...]]":
         """How to look for what the data of a call do wrong, and what that may be."""
         from ..transforms.hazards import inspect
 
-        if call not in self._inspections:
+        inspection = self._inspections.get(call)
+        if inspection is None:
             with self.within_depth():
                 found = inspect(self.bound(call), nan=self.front.options.checked == "nan")
-                self._inspections[call] = planning.make_plan(found.bound), found.hazards
-        return self._inspections[call]
+                inspection = planning.make_plan(found.bound), found.hazards
+            inspection = self._inspections.keep(call, inspection)
+        return inspection
 
     def planned(self, call: Call, choice: "Choice | None") -> planning.Plan:
         """How every statement is computed with such a choice; None and an empty one leave all to the planner.

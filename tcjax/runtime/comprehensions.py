@@ -1,22 +1,23 @@
 """A SaC program behind a kernel; only who writes one imports what it needs."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .. import ir
-from ..diagnostics import CompileError, Span
+from ..diagnostics import CompileError, Span, warn
 from ..elaboration import ValueNeeded
 from ..elaboration import sac as elaboration
 from ..syntax import sac
 from ..syntax.sac import tree
 from .depth import within_depth
-from .fronts import Call, Caller, Parameter, Shape, warn_about_64_bits
+from .fronts import Call, Caller, Parameter, Said, Shape
 from .options import Options
+from .recent import Recent
 
 # Extents begin here when nothing but the text is known: what holds for both is a formula of the sizes.
 _PROBES = (11, 23)
@@ -24,17 +25,25 @@ _PROBES = (11, 23)
 
 def read(text: str, name: str, first_line: int, options: Options) -> "Comprehensions":
     """What a text is for. Raises `CompileError` for a mistake that no argument mends."""
-    program = sac.read(text, name, first_line)
+    program = _program(text, name, first_line, options)
     return Comprehensions(program, _entry(program, options), options)
 
 
 def read_all(text: str, name: str, options: Options) -> "Iterator[Comprehensions]":
     """Every function of a text, and its expression."""
-    program = sac.read(text, name)
+    program = _program(text, name, 1, options)
     for function in program.functions:
         yield Comprehensions(program, _entry(program, options, function.name), options)
     if program.result is not None:
         yield Comprehensions(program, _entry(program, options), options)
+
+
+def _program(text: str, name: str, first_line: int, options: Options) -> tree.Program:
+    program = sac.read(text, name, first_line)
+    if options.strict:
+        for warning in elaboration.lint(program):
+            warn(warning, strict=True)
+    return program
 
 
 def _entry(program: tree.Program, options: Options, name: str | None = None) -> elaboration.Entry:
@@ -46,10 +55,12 @@ def _entry(program: tree.Program, options: Options, name: str | None = None) -> 
 class Comprehensions(Caller):
     """A SaC program: elaborated for the types, the shapes, and the values that decide shapes."""
 
+    reserved: ClassVar[frozenset[str]] = Caller.reserved | {"int", "float", "double", "bool"}
+
     program: tree.Program
     entry: elaboration.Entry
     options: Options
-    _functions: dict[Call, ir.Function] = field(default_factory=dict)
+    _functions: Recent[Call, ir.Function] = field(default_factory=Recent)
 
     @property
     def name(self) -> str:
@@ -75,7 +86,8 @@ class Comprehensions(Caller):
         return sac.write(self.program).rstrip("\n")
 
     def function(self, call: Call) -> ir.Function:
-        if call not in self._functions:
+        function = self._functions.get(call)
+        if function is None:
             arguments = {
                 parameter.name: elaboration.Argument(dtype, shape)
                 for parameter, dtype, shape in zip(self.parameters, call.dtypes, call.shapes, strict=True)
@@ -90,10 +102,11 @@ class Comprehensions(Caller):
                     self.foreign,
                     self.options.accumulate,
                     strict=self.options.strict,
+                    report=self.warn,
                 )
-            warn_about_64_bits(function)
-            self._functions[call] = function
-        return self._functions[call]
+            self.warn_about_64_bits(function)
+            function = self._functions.keep(call, function)
+        return function
 
     @cached_property
     def likely(self) -> ir.Function | None:
@@ -113,24 +126,54 @@ class Comprehensions(Caller):
         except (CompileError, ValueNeeded):
             return None
 
-    def explained(self, error: CompileError) -> CompileError:
-        """A mistake that range inference found, in SaC's words."""
-        help = re.sub(r"`where (\w+) in (.+?):(.+?)`", self._generator, error.help)
+    def explained(self, error: Said) -> Said:
+        """What range inference found, in SaC's words."""
+        help = re.sub(r"`(?:where )?(\w+ in [^`]+?:[^`]+?)`(?: in the brackets)?", self._generator, error.help)
         help = help.replace(", or give it larger extents in the return annotation", "")
-        return CompileError(error.diagnosis, error.message, error.span, help=help)
+        return type(error)(error.diagnosis, error.message, error.span, help=help)
 
     def _generator(self, found: re.Match[str]) -> str:
-        index, lo, hi = found.groups()
+        """The bounds of a partition for ranges of its indices, as far as they say all of them."""
+        ends: dict[str, tuple[str, str]] = {}
+        for clause in found[1].split(", "):
+            index, lo, hi = re.split(r" in |:", re.sub(r"\b([A-Za-z_]\w*)\.(\d+)\b", r"shape(\1)[\2]", clause))
+            ends[index] = lo, hi
+        names = next((names for names in _patterns(self.text()) if ends.keys() <= set(names)), [])
+        if names and ends.keys() == set(names):
+            lows, highs = (", ".join(ends[name][side] for name in names) for side in (0, 1))
+            return f"a generator: `| [{lows}] <= [{', '.join(names)}] < [{highs}]`"
+        vectors = {index.rstrip("0123456789") for index in ends}
+        if len(ends) > 1 and len(vectors) == 1 and self._component(next(iter(ends))).startswith("component"):
+            lows, highs = (", ".join(ends[index][side] for index in sorted(ends)) for side in (0, 1))
+            return f"a generator: `| [{lows}] <= {vectors.pop()} < [{highs}]`"
+        told = [f"keeps {self._component(index)} from {lo} to below {hi}" for index, (lo, hi) in ends.items()]
+        return f"a generator that {' and '.join(told)}"
+
+    def _component(self, index: str) -> str:
         vector = index.rstrip("0123456789")
         if vector != index and re.search(rf"(?<!\w){vector}\s*->", self.text()):
-            return f"a generator that keeps component {index[len(vector) :]} of `{vector}` from {lo} to below {hi}"
-        return f"a generator: `| [{lo}] <= [{index}] < [{hi}]`"
+            return f"component {index[len(vector) :]} of `{vector}`"
+        return f"`{index}`"
+
+    def check_given(self, names: Collection[str]) -> None:
+        """Raises TC0201 where an expression without parameters uses a name that is no argument of a call."""
+        if self.entry.function is None and self.entry.name == "kernel":
+            try:
+                elaboration.check(self.program, self.options.fns, names)
+            except CompileError as error:
+                help = f"pass it, `{self.entry.name}({', '.join(self.entry.names)})`, or {error.help}"
+                raise CompileError(error.diagnosis, error.message, error.span, help=help) from None
 
     def with_parameters(self, names: tuple[str, ...], name: str) -> "Comprehensions":
         """The same program under another name, its parameters in another order."""
         by_name = dict(zip(self.entry.names, self.entry.parameters, strict=True))
         entry = replace(self.entry, name=name, parameters=tuple(by_name[n] for n in names))
         return Comprehensions(self.program, entry, self.options)
+
+
+def _patterns(text: str) -> list[list[str]]:
+    """The names of the indices of each partition that has them in brackets."""
+    return [[name.strip() for name in names.split(",")] for names in re.findall(r"\[([^][]*)\]\s*->", text)]
 
 
 def _elements(dtype: str, shape: Shape, data: bytes) -> Callable[[tuple[int, ...]], Any]:

@@ -8,8 +8,10 @@ import jax
 import jax.numpy as jnp
 
 from .. import ir
-from ..diagnostics import Code, CompileError
+from ..diagnostics import NOWHERE, Code, CompileError, phrases
 from ..elaboration import reducers
+from ..ranges import MOST_DIMENSIONS
+from .arguments import check_type, read_array
 from .entry import kernel
 from .kernel import Kernel
 from .labels import Labels, extents, names, read_lists, read_text, separate
@@ -75,7 +77,7 @@ def _plain(
         paired = [part for pair in zip(arrays, lists, strict=True) for part in pair]
         arguments = [*paired, *([] if result is None else [result])]
     try:
-        return jnp.einsum(
+        found = jnp.einsum(
             *arguments,
             precision=precision,
             preferred_element_type=preferred_element_type,
@@ -87,6 +89,14 @@ def _plain(
         raise CompileError(
             Code.BAD_OPTION, f"`jnp.einsum` refuses these arguments: {said}", help="see the documentation of jnp.einsum"
         ) from error
+    if found.ndim > MOST_DIMENSIONS:
+        # JAX makes it, but NumPy has no array for it.
+        raise CompileError(
+            Code.TOO_LARGE,
+            f"the result has {found.ndim} dimensions, and an array has at most {MOST_DIMENSIONS}",
+            help="put several labels into one dimension",
+        )
+    return found
 
 
 def _placed(result: jax.Array, out_sharding: Any) -> jax.Array:
@@ -95,7 +105,7 @@ def _placed(result: jax.Array, out_sharding: Any) -> jax.Array:
     except (TypeError, ValueError) as error:
         raise CompileError(
             Code.BAD_OPTION,
-            f"out_sharding={out_sharding!r:.60} is not a sharding of this result: {str(error).splitlines()[0]}",
+            f"out_sharding={phrases.value(out_sharding)} is no sharding of this result: {str(error).splitlines()[0]}",
             help="pass a PartitionSpec or a NamedSharding with an entry for each dimension of the result",
         ) from error
 
@@ -117,7 +127,7 @@ def _operator(combine: Any) -> tuple[str, tuple[tuple[str, Callable[..., Any]], 
     binary = sorted(name for name, builtin in ir.builtins.BUILTINS.items() if builtin.arity == 2)
     raise CompileError(
         Code.BAD_OPTION,
-        f"combine={combine!r:.60} is no way to combine two values",
+        f"combine={phrases.value(combine)} is no way to combine two values",
         help=f"combine is one of {' '.join((*_OPERATORS, *_COMPARISONS, 'min', 'max', *binary))}, or a function of two "
         "scalars",
     )
@@ -131,7 +141,7 @@ def _reduction(reduce: Any) -> Hashable:
     if found is None:
         raise CompileError(
             Code.BAD_OPTION,
-            f"reduce={reduce!r:.60} is no reduction",
+            f"reduce={phrases.value(reduce)} is no reduction",
             help=f"reduce is one of {' '.join(_REDUCTIONS)}, or a name that `tcjax.monoid` registered",
         )
     return found
@@ -156,13 +166,17 @@ def _arrays(operands: Sequence[Any]) -> list[jax.Array]:
 
 
 def _array(operand: Any, number: int) -> jax.Array:
+    # Python's own numbers have no type of their own, and stay weakly typed.
+    array = operand if type(operand) in (bool, int, float, complex) else read_array(operand, f"operand {number}")
+    if isinstance(array, jax.Array) and jnp.issubdtype(array.dtype, jax.dtypes.extended):
+        check_type(str(array.dtype), f"operand {number}", None, NOWHERE)
     try:
-        return jnp.asarray(operand)
+        return jnp.asarray(array)
     except (TypeError, ValueError, OverflowError) as error:
         raise CompileError(
             Code.ARGUMENT_TYPE,
-            f"operand {number} is a {type(operand).__name__}, which is not an array of numbers",
-            help="pass anything that jnp.asarray takes: a JAX or NumPy array, a number, nested lists of equal length",
+            f"operand {number} is {phrases.value(operand)}, which JAX cannot hold",
+            help="convert it first, for instance with np.asarray(x, 'float32')",
         ) from error
 
 
@@ -206,7 +220,8 @@ def _text(labels: Labels, operator: str, reduce: str) -> str:
     for read in reads[1:]:
         value = operator.format(value, read)
     left = f"y({', '.join(index[label] for label in labels.result)})"
-    return f"def einsum({', '.join(tensors)}) -> (y) {{ {left} {reduce}=! {value} }}"
+    # Labels are no names that somebody misspells: sums that share nothing are meant.
+    return f"def einsum({', '.join(tensors)}) -> (y) {{ {left} {reduce}=! {value} }}  # tcjax: ignore[TC1209]"
 
 
 def _kernel(text: str, fns: tuple[tuple[str, Callable[..., Any]], ...], registered: Hashable) -> Kernel:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import interpreter, ir
-from ..diagnostics import Code, CompileError
+from ..diagnostics import Code, CompileError, phrases
 from ..interpreter import Step, show_value
 from ..markup import block, code, details, title
 from ..markup.elements import Element as Markup
@@ -89,7 +89,9 @@ class Place:
         for d, (at, extent) in enumerate(zip(place, shape, strict=True)):
             if not 0 <= at < extent:
                 first = origin[d] if self.indices else 0
-                shown = ", ".join(str(p + (o if self.indices else 0)) for p, o in zip(place, origin, strict=True))
+                shown = ", ".join(
+                    phrases.value(p + (o if self.indices else 0)) for p, o in zip(place, origin, strict=True)
+                )
                 what = f"there is no {output}[{shown}]: dimension {d} runs from {first} to below {first + extent}"
                 raise _missing(bound, what, "stay inside")
         return place
@@ -123,7 +125,7 @@ def place_of(kernel: "Questions", where: tuple[Any, ...], indices: dict[str, Any
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
             raise CompileError(
                 Code.NO_SUCH_ELEMENT,
-                f"{value!r} is no place of an element",
+                f"{phrases.value(value)} is no place of an element",
                 kernel._front.span,
                 help='write k.at(i=3, j=2), k.at(3, 2), or k.at("C", i=3, j=2), with whole numbers',
             )

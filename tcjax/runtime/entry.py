@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from ..diagnostics import Code, CompileError, Span
+from .. import elaboration, files
+from ..diagnostics import Code, CompileError, Span, phrases, warn
 from ..syntax import ast, tc
 from .assumptions import shared_out
 from .foreign import means_builtin
@@ -66,7 +67,7 @@ def library(text: str, name: str, options: Options) -> "Library":
         for front in read_all(text, name, options):
             fronts.setdefault(front.name, front)
     else:
-        program = tc.read(text, name)
+        program = _program(text, name, 1, options)
         firsts = {definition.name: definition for definition in reversed(program.definitions)}
         fronts = {
             definition.name: Definition(program, definition, options)
@@ -87,19 +88,20 @@ def _is_sac(text: str, options: Options) -> bool:
     return sac.is_sac(text)
 
 
+# Bytes: what is longer is no program.
+_LONGEST = 1 << 24
+
+
 def _text_of(source: str | Path) -> tuple[str, str]:
     if isinstance(source, str) and ("\n" in source or "(" in source or "{" in source):
         return source, "<text>"
     try:
-        path = Path(source)
-        return path.read_text(encoding="utf-8"), str(path)
+        return files.read(source, _LONGEST).decode("utf-8-sig"), str(Path(source))
     except (OSError, UnicodeDecodeError, ValueError, TypeError) as error:
-        shown = repr(source)
         said = (error.strerror if isinstance(error, OSError) else None) or error
         raise CompileError(
             Code.NO_DEFINITION,
-            f"{shown if len(shown) < 100 else shown[:100] + '...'} is neither a text with definitions nor a readable "
-            f"file: {said}",
+            f"{phrases.value(source)} is neither a text with definitions nor a readable file: {said}",
             help="pass the text `def f(...) -> (...) { ... }`, or the path of a UTF-8 file that holds it",
         ) from error
 
@@ -154,8 +156,16 @@ def _front(text: str, name: str, first_line: int, options: Options) -> Front:
         from .comprehensions import read
 
         return read(text, name, first_line, options)
-    program = tc.read(text, name, first_line)
+    program = _program(text, name, first_line, options)
     return Definition(program, _entry(program), options)
+
+
+def _program(text: str, name: str, first_line: int, options: Options) -> ast.Program:
+    """The definitions of a TC text."""
+    program = tc.read(text, name, first_line)
+    for warning in elaboration.repeated_definitions(program):
+        warn(warning, strict=options.strict)
+    return program
 
 
 def _entry(program: ast.Program) -> ast.Definition:
@@ -186,6 +196,8 @@ def kernel_of(reading: "embedded.Reading", name: str, options: Options) -> Kerne
     """The kernel of a Python function that was read; `name` is the function's."""
     fns = dict(options.fns)
     others: list[ast.Definition] = []
+    for warning in reading.warnings:
+        warn(warning, strict=options.strict)
     for callee, called in reading.callables.items():
         if isinstance(called, Kernel):
             others += _definitions(called, callee)
@@ -233,8 +245,6 @@ def _check_parameters(own: tuple[str, ...], names: tuple[str, ...], name: str, s
 
 
 def _with_parameters(definition: ast.Definition, names: tuple[str, ...], name: str) -> ast.Definition:
-    from .. import elaboration
-
     resolved = elaboration.completed(definition)
     own = [parameter.name for parameter in resolved.parameters or ()]
     if definition.parameters is not None:
@@ -247,7 +257,7 @@ def _with_parameters(definition: ast.Definition, names: tuple[str, ...], name: s
             )
         return definition
     if set(own) != set(names):
-        raise CompileError(
+        raise elaboration.function_as_input(resolved, f"write def {name}({', '.join(own)})") or CompileError(
             Code.WRONG_ARGUMENT_COUNT,
             f"the function takes ({', '.join(names)}) but its text reads ({', '.join(own)})",
             definition.span,

@@ -7,9 +7,11 @@ from typing import Any
 import jax
 import jax.export
 import numpy as np
+from jax.errors import InconclusiveDimensionOperation
 
 from .. import ir
-from ..diagnostics import Code, CompileError
+from ..diagnostics import Code, CompileError, phrases
+from .arguments import native_type
 from .fronts import Front
 
 _SPEC = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*(?:\[(.*)\])?\s*\Z", re.DOTALL)
@@ -82,28 +84,38 @@ def _read(spec: str, scope: "jax.export.SymbolicScope") -> jax.ShapeDtypeStruct:
 def _struct(spec: Any) -> Any:
     """An array's shape and type; what has both is one already."""
     if hasattr(spec, "shape") and hasattr(spec, "dtype"):
-        return jax.ShapeDtypeStruct(spec.shape, spec.dtype)
+        return jax.ShapeDtypeStruct(spec.shape, native_type(spec.dtype))
     try:
         array = np.asarray(spec)
     except Exception as problem:
-        raise _bad(repr(spec), str(problem)) from None
+        raise _bad(phrases.value(spec), str(problem)) from None
     if array.dtype == object:
-        raise _bad(repr(spec), f"a {type(spec).__name__} has no shape")
+        raise _bad(phrases.value(spec), f"a {type(spec).__name__} has no shape")
     return jax.ShapeDtypeStruct(array.shape, jax.dtypes.canonicalize_dtype(array.dtype))
 
 
 def exported(
     function: Callable[..., Any], specs: Sequence[Any], named: Mapping[str, Any], platforms: Any
 ) -> jax.export.Exported:
-    """The function for these specs and platforms (None: this machine's). Raises `CompileError` (TC0308) for others."""
+    """The function for these specs and platforms (None: this machine's).
+
+    Raises `CompileError`: TC0308 for others, TC0901 where JAX cannot compare two sizes.
+    """
     if platforms is not None:
         if isinstance(platforms, str) or not isinstance(platforms, (tuple, list)) or not platforms:
-            raise _bad(repr(platforms), 'platforms are several names, such as platforms=("cpu", "cuda")')
+            raise _bad(phrases.value(platforms), 'platforms are several names, such as platforms=("cpu", "cuda")')
         if not all(isinstance(name, str) for name in platforms):
-            raise _bad(repr(platforms), "platforms are names")
+            raise _bad(phrases.value(platforms), "platforms are names")
     # JAX calls it unsafe to keep what it does not know: kernels for GPUs.
     own = [jax.export.DisabledSafetyCheck.custom_call("__gpu$xla.gpu.triton")]
-    return jax.export.export(jax.jit(function), platforms=platforms, disabled_checks=own)(*specs, **named)
+    try:
+        return jax.export.export(jax.jit(function), platforms=platforms, disabled_checks=own)(*specs, **named)
+    except InconclusiveDimensionOperation as problem:
+        raise CompileError(
+            Code.NOT_STATIC,
+            f"{str(problem).splitlines()[0].rstrip('.')}: this takes numbers for the sizes",
+            help="export it for the shapes that will be passed, one `jax.ShapeDtypeStruct` of numbers each",
+        ) from None
 
 
 def _bad(spec: str, why: str) -> CompileError:

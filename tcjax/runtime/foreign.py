@@ -1,6 +1,6 @@
 """Python functions called from a program: their result types and shapes, found without running them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,16 +42,22 @@ class PythonFunction:
 
     def _results(self, arguments: list[tuple[tuple[int, ...], str]]) -> tuple[Any, ...]:
         specs = [jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(dtype)) for shape, dtype in arguments]
+        # JAX keeps weak references to functions, and crashes where there can be none, as to NumPy's `clip`.
+        referable = getattr(type(self.function), "__weakrefoffset__", 0)
+        function = self.function if referable else lambda *given: self.function(*given)
         try:
-            found = jax.eval_shape(self.function, *specs)
+            found = jax.eval_shape(function, *specs)
         except CompileError:
             raise
         except Exception as error:
             shown = ", ".join(f"{dtype}{list(shape)}" for shape, dtype in arguments)
             said = str(error).splitlines()[0] if str(error) else ""
+            is_numpys = _library(self.function) == "numpy" and hasattr(jax.numpy, self.name)
             raise self._wrong(
                 f"fails for arguments {shown}: {type(error).__name__}: {said}",
-                "it must be traceable by JAX for these arguments",
+                f"JAX traces its own functions: write `jnp.{self.name}(...)` after `import jax.numpy as jnp`"
+                if is_numpys
+                else "it must be traceable by JAX for these arguments",
             ) from error
         results = tuple(found) if isinstance(found, (tuple, list)) else (found,)
         for result in results:
@@ -69,17 +75,22 @@ _LIBRARIES = ("builtins", "math", "numpy", "scipy", "jax", "jaxlib")
 
 def means_builtin(name: str, function: Callable[..., Any]) -> bool:
     """Whether a function that a program's scope binds to a builtin's name is a library's own, such as `jnp.exp`."""
-    module = str(getattr(function, "__module__", None) or type(function).__module__)
-    return name in ir.builtins.BUILTINS and module.partition(".")[0] in _LIBRARIES
+    return name in ir.builtins.BUILTINS and _library(function) in _LIBRARIES
 
 
-def wrap(fns: Mapping[str, Callable[..., Any]]) -> dict[str, PythonFunction]:
-    """The functions as elaboration sees them. A name that TC reserves is refused; tcjax's additions may be replaced."""
+def _library(function: Callable[..., Any]) -> str:
+    return str(getattr(function, "__module__", None) or type(function).__module__).partition(".")[0]
+
+
+def wrap(fns: Mapping[str, Callable[..., Any]], reserved: Collection[str]) -> dict[str, PythonFunction]:
+    """The functions as elaboration sees them. A name that the notation reserves is refused; tcjax's additions to TC's
+    builtins may be replaced."""
     for name in fns:
-        if name in elaboration.RESERVED:
+        if name in reserved:
+            kind = "a type" if name in ir.types.SPELLINGS else "a builtin function"
             raise CompileError(
                 Code.RESERVED_NAME,
-                f"`{name}` is a builtin function, so a Python function of that name would never be called",
+                f"`{name}` is {kind}, so a Python function of that name would never be called",
                 help=f"give it another name, such as `my_{name}`",
             )
     return {name: PythonFunction(name, function) for name, function in fns.items()}

@@ -1,18 +1,18 @@
 """What stands behind a kernel: a definition of index notation, or a SaC program."""
 
-import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, assert_never, cast
 
 import jax
 
 from .. import elaboration, ir
-from ..diagnostics import CompileError, CompileWarning, Span, warn
+from ..diagnostics import Code, CompileError, CompileWarning, Span, warn
 from ..syntax import ast, tc
 from .foreign import PythonFunction, wrap
 from .options import Options
+from .recent import Recent
 
 if TYPE_CHECKING:
     from .comprehensions import Comprehensions
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 Signature = tuple[tuple[str, int], ...]
 Value = tuple[str, str, Shape, bytes]
+Said = TypeVar("Said", CompileError, CompileWarning)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,26 +47,60 @@ class Parameter:
 
 
 def calls_in(definition: ast.Definition) -> Iterator[str]:
-    """The names of the functions that a definition calls on whole tensors."""
+    """The names of the functions that a definition calls on whole tensors; a tensor of its own hides a function."""
+    tensors = {parameter.name for parameter in definition.parameters or ()}
     for statement in definition.body:
         match statement:
-            case ast.CallAssign(function=function):
+            case ast.CallAssign(targets, function):
                 yield function
-            case ast.Assign(value=ast.Apply(function=function)):
-                yield function
-            case _:
+                tensors |= set(targets)
+            case ast.Assign(target=target, indices=None | (), reducer=None, value=ast.Apply(function=function)):
+                if function not in tensors:
+                    yield function
+                tensors.add(target)
+            case ast.Assign(target=target):
+                tensors.add(target)
+            case ast.Declare():
                 continue
+            case _:
+                assert_never(statement)
 
 
 class Caller:
     """A program that may call Python functions."""
 
     options: Options
+    # Names that a program of the notation can call, but never as a function from ``fns``.
+    reserved: ClassVar[frozenset[str]] = elaboration.RESERVED
+
+    def warn(self, warning: CompileWarning) -> None:
+        """Issues a warning, the same one once. Raises it as a `CompileError` under ``strict=True``."""
+        if self._warned.get(str(warning)) is None:
+            warn(warning, strict=self.options.strict)
+            self._warned.keep(str(warning), True)
+
+    @cached_property
+    def _warned(self) -> Recent[str, bool]:
+        return Recent()
 
     @cached_property
     def foreign(self) -> Mapping[str, PythonFunction]:
         """The functions from ``fns``, as elaboration sees them."""
-        return wrap(self.options.fns)
+        return wrap(self.options.fns, self.reserved)
+
+    def warn_about_64_bits(self, function: ir.Function) -> None:
+        """Warns of declared types that JAX computes in 32 bits."""
+        tensors = (*function.parameters, *function.returns)
+        wide = sorted({tensor.dtype for tensor in tensors if ir.types.narrow(tensor.dtype) != tensor.dtype})
+        if wide and not jax.config.read("jax_enable_x64"):
+            self.warn(
+                CompileWarning(
+                    Code.NARROWED_TYPE,
+                    f"`{function.name}` declares {', '.join(wide)}, but JAX computes in 32 bits: its x64 mode is off",
+                    function.span,
+                    help='switch it on with `jax.config.update("jax_enable_x64", True)`, or declare 32-bit types',
+                )
+            )
 
     def __reduce__(self) -> Any:
         # What is written is kept; what was inferred from it is inferred again.
@@ -77,10 +112,12 @@ class Caller:
 class Definition(Caller):
     """A definition of index notation: typed once for the types and ranks of its arguments."""
 
+    reserved: ClassVar[frozenset[str]] = elaboration.RESERVED | {"min", "max", *ir.types.SPELLINGS}
+
     program: ast.Program
     definition: ast.Definition
     options: Options
-    _functions: dict[Signature, ir.Function] = field(default_factory=dict)
+    _functions: Recent[Signature, ir.Function] = field(default_factory=Recent)
 
     def __post_init__(self) -> None:
         self.definition = elaboration.completed(self.definition, self.options.fns)
@@ -88,6 +125,9 @@ class Definition(Caller):
             elaboration.check(self.definition, self.program, self.foreign)
         else:
             self.typed(())
+        if self.options.strict:
+            for warning in elaboration.lint(self.definition, self.options.fns):
+                self.warn(warning)
 
     @property
     def name(self) -> str:
@@ -121,41 +161,47 @@ class Definition(Caller):
     def definitions(self) -> tuple[ast.Definition, ...]:
         """Those that this definition calls, each behind what it calls itself, and then this one."""
         known = {definition.name: definition for definition in reversed(self.program.definitions)}
-        found: dict[str, ast.Definition] = {}
+        found: list[ast.Definition] = []
+        seen = {self.definition.name}
 
         def visit(definition: ast.Definition) -> None:
             for name in calls_in(definition):
-                if name in known and name not in found:
+                if name in known and name not in seen:
+                    seen.add(name)
                     visit(known[name])
-            found[definition.name] = definition
+            found.append(definition)
 
         visit(self.definition)
-        return tuple(found.values())
+        return tuple(found)
 
     def text(self) -> str:
         return "\n\n".join(map(tc.write, self.definitions))
 
+    def check_given(self, names: Collection[str]) -> None:
+        """Whoever writes a definition, or index notation, names its parameters: a count says what is missing."""
+
     def function(self, call: Call) -> ir.Function:
         return self.typed(tuple((dtype, len(shape)) for dtype, shape in zip(call.dtypes, call.shapes, strict=True)))
 
-    def explained(self, error: CompileError) -> CompileError:
-        """A mistake that range inference found: it speaks of index notation."""
+    def explained(self, error: Said) -> Said:
+        """What range inference found: it speaks of index notation."""
         return error
 
     def typed(self, signature: Signature) -> ir.Function:
         """The typed program; `signature` has type and rank of every parameter, or is empty when all are declared."""
         key = signature if self.is_open else ()
-        if key not in self._functions:
+        function = self._functions.get(key)
+        if function is None:
             known = {
                 parameter.name: elaboration.Argument(dtype, rank)
                 for parameter, (dtype, rank) in zip(self.parameters, key, strict=bool(key))
             }
             function = elaboration.elaborate(
-                self.definition, self.program, known, self.foreign, self.options.accumulate
+                self.definition, self.program, known, self.foreign, self.options.accumulate, self.warn
             )
-            warn_about_64_bits(function)
-            self._functions[key] = function
-        return self._functions[key]
+            self.warn_about_64_bits(function)
+            function = self._functions.keep(key, function)
+        return function
 
     @cached_property
     def likely(self) -> ir.Function | None:
@@ -166,11 +212,9 @@ class Definition(Caller):
         if guessed is None:
             return None
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", CompileWarning)
-                return elaboration.elaborate(
-                    self.definition, self.program, guessed, self.foreign, self.options.accumulate
-                )
+            return elaboration.elaborate(
+                self.definition, self.program, guessed, self.foreign, self.options.accumulate, _unheard
+            )
         except CompileError:
             return None
 
@@ -178,11 +222,5 @@ class Definition(Caller):
 Front: TypeAlias = "Definition | Comprehensions"
 
 
-def warn_about_64_bits(function: ir.Function) -> None:
-    wide = sorted({t.dtype for t in (*function.parameters, *function.returns) if ir.types.narrow(t.dtype) != t.dtype})
-    if wide and not jax.config.read("jax_enable_x64"):
-        warn(
-            f"`{function.name}` declares {', '.join(wide)}, but JAX's x64 mode is off: it is computed in 32 bits. "
-            'Switch it on with jax.config.update("jax_enable_x64", True).',
-            function.span,
-        )
+def _unheard(warning: CompileWarning) -> None:
+    """Takes the warnings of a guess: the call itself will warn."""

@@ -1,12 +1,13 @@
 """What the derivative of a plan needs, without computing it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from .. import ir, planning
 from ..diagnostics import CompileError
 from ..planning.stages import scope_of
+from .depth import within_depth
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +28,17 @@ def gradient_of(plan: planning.Plan, fns: Mapping[str, Callable[..., Any]]) -> G
     from ..lowering.buffers import buffers
 
     try:
-        found = buffers(traced_cotangents(plan, fns).jaxpr, frozenset(_scopes(plan)))
+        with within_depth(plan.name, plan.bound.function.span):
+            traced = traced_cotangents(plan, fns)
     except CompileError as error:
         return Gradient(None, reason=error.message)
-    except Exception as error:
-        # A Python function of the user may have no derivative.
-        return Gradient(None, reason=f"JAX finds none: {str(error).splitlines()[0] if str(error) else error!r}"[:200])
+    except Exception:
+        # JAX may have no derivative of what the writer gave, and raises what it likes. Anything else is our mistake.
+        reason = _underivable(plan, fns)
+        if reason is None:
+            raise
+        return Gradient(None, reason=reason)
+    found = buffers(traced.jaxpr, frozenset(_scopes(plan)))
     return Gradient(found.peak, found.stages)
 
 
@@ -78,6 +84,81 @@ def cotangents(plan: planning.Plan, fns: Mapping[str, Callable[..., Any]]) -> Ca
         return jax.vjp(results, moving)[1](given)[0]
 
     return pulled
+
+
+class _Underivable(Exception):
+    """A function of the writer's has no derivative."""
+
+
+def _underivable(plan: planning.Plan, fns: Mapping[str, Callable[..., Any]]) -> str | None:
+    """Which of the writer's own functions JAX cannot differentiate, and what it says of it; None where it can."""
+
+    def alone(name: str) -> Callable[..., Any]:
+        def called(*arrays: Any) -> Any:
+            _differentiate(name, fns[name], arrays)
+            return fns[name](*arrays)
+
+        return called
+
+    try:
+        for monoid in _monoids(plan):
+            _differentiate(monoid.name, *_folded(monoid))
+        traced_cotangents(plan, {name: alone(name) for name in fns})
+    except _Underivable as error:
+        return str(error)
+    return None
+
+
+def _differentiate(name: str, function: Callable[..., Any], arrays: Sequence[Any]) -> None:
+    """Raises `_Underivable` where JAX has no reverse mode of a function for arrays of these shapes and types."""
+    import jax
+    import jax.numpy as jnp
+
+    moving = [number for number, array in enumerate(arrays) if _is_smooth(str(jnp.result_type(array)))]
+
+    def results(*given: Any) -> list[Any]:
+        everything = dict(enumerate(arrays)) | dict(zip(moving, given, strict=True))
+        found = jax.tree.leaves(function(*everything.values()))
+        return [part for part in found if _is_smooth(str(jnp.result_type(part)))]
+
+    def pulled(*given: Any) -> Any:
+        found, back = jax.vjp(results, *given)
+        return back(found)
+
+    specs = [jax.ShapeDtypeStruct(jnp.shape(arrays[n]), jnp.result_type(arrays[n])) for n in moving]
+    try:
+        jax.eval_shape(pulled, *specs)
+    except Exception as error:  # Only the writer's function runs here.
+        said = str(error).splitlines()[0] if str(error) else repr(error)
+        raise _Underivable(f"JAX finds none of `{name}`: {said}"[:200]) from error
+
+
+def _folded(monoid: ir.Monoid) -> tuple[Callable[[Any], Any], tuple[Any]]:
+    """A registered reduction as a function of two elements, and the two."""
+    import jax.numpy as jnp
+
+    from ..lowering import registered
+
+    dtype = monoid.element("float32")
+
+    def reduced(pair: Any) -> Any:
+        return registered.finish(monoid, registered.fold(monoid, registered.inject(monoid, pair, dtype)))
+
+    return reduced, (jnp.ones(2, dtype),)
+
+
+def _monoids(plan: planning.Plan) -> Iterator[ir.Monoid]:
+    """The registered reductions of a plan and of those that it calls."""
+    for stage in plan.stages:
+        match stage:
+            case planning.Compute(statement=statement):
+                found = [node.reducer for node in ir.walk(statement.value) if isinstance(node, ir.Reduce)]
+                found += [statement.reducer] if isinstance(statement, ir.Accumulate) else []
+                yield from (reducer for reducer in found if isinstance(reducer, ir.Monoid))
+            case planning.Call(plan=inner):
+                yield from _monoids(inner)
+            case planning.CallForeign():
+                continue
 
 
 def _shape(plan: planning.Plan, tensor: ir.Tensor) -> Any:

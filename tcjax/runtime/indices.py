@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..diagnostics import Code, CompileError
+from ..diagnostics import Code, CompileError, phrases
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ def indices(names: str) -> tuple[IndexName, ...]:
     if not found or not all(name.isidentifier() for name in found):
         raise CompileError(
             Code.BAD_OPTION,
-            f"{names!r} is no list of index names",
+            f"{phrases.value(names)} is no list of index names",
             help='write names separated by spaces: i, j, k = tcjax.indices("i j k")',
         )
     return tuple(IndexName(name) for name in found)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final
 
-from ..diagnostics import Code, CompileError, Source, Span
+from ..diagnostics import Code, CompileError, Source, Span, phrases
 
 # The dimensions that `...` stands for, counted from the last one.
 Dots = int
@@ -96,7 +96,8 @@ def _listed(labels: Any) -> list[Any]:
         hash(tuple(found))
     except TypeError:
         raise _wrong(
-            f"{labels!r:.60} is no list of labels", help="write one label for each dimension: `einsum(A, [0, 1])`"
+            f"{phrases.value(labels)} is no list of labels",
+            help="write one label for each dimension: `einsum(A, [0, 1])`",
         ) from None
     return found
 

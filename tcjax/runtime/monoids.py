@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .. import ir
-from ..diagnostics import Code, CompileError
+from ..diagnostics import Code, CompileError, phrases
 from ..elaboration import reducers
 
 _RESERVED: Final = frozenset(("def", "where", "in", "exists", "and", "or", "not", *ir.types.SPELLINGS))
@@ -49,7 +49,7 @@ def monoid(
         if not (callable(function) or (function is None and not needed)):
             raise _wrong(name, f"`{what}` is a {type(function).__name__}, not a function", "pass a Python function")
     if not isinstance(commutative, bool):
-        raise _wrong(name, f"commutative={commutative!r:.60} is no truth value", "write True or False")
+        raise _wrong(name, f"commutative={phrases.value(commutative)} is no truth value", "write True or False")
     scalar = not isinstance(identity, (tuple, list))
     parts = [identity] if scalar else list(identity)
     if not parts:
@@ -73,7 +73,7 @@ def _check_name(name: object) -> None:
     if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
         raise CompileError(
             Code.BAD_MONOID,
-            f"{name!r:.60} is no name for a reduction",
+            f"{phrases.value(name)} is no name for a reduction",
             help="write a name of letters, digits and `_`: the reduction is called `name[k](e)` in programs",
         )
     builtin = name in ir.builtins.BUILTINS or reducers.is_builtin(name)
@@ -89,15 +89,21 @@ def _check_name(name: object) -> None:
 def _number(name: str, part: Any) -> tuple[ir.Number, str | None]:
     """A component of the identity, and its type if that is fixed."""
     if isinstance(part, (bool, int, float, complex)):
+        if isinstance(part, int) and not -(2**63) <= part < 2**64:
+            raise _wrong(
+                name, f"its identity has {phrases.value(part)}, which does not fit in 64 bits", "write a float"
+            )
         return (part if type(part) in (bool, int, float, complex) else part.__class__.__mro__[-2](part)), None
     try:
         array = np.asarray(part)
     except Exception as error:
-        raise _wrong(name, f"its identity has {part!r:.60}, whose value is not known", "write a number") from error
+        raise _wrong(
+            name, f"its identity has {phrases.value(part)}, whose value is not known", "write a number"
+        ) from error
     dtype = str(array.dtype)
     if array.shape != () or dtype not in ir.types.SCALARS:
         raise _wrong(
-            name, f"its identity has {part!r:.60}, which is no number", "write a number, or a tuple of numbers"
+            name, f"its identity has {phrases.value(part)}, which is no number", "write a number, or a tuple of numbers"
         )
     return array.item(), None if dtype == "bool" else dtype
 

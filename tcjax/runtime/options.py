@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from .. import ir
-from ..diagnostics import Code, CompileError
+from ..diagnostics import Code, CompileError, phrases
 from ..ranges import Assumption, read_assumption
 from .sharding import Sharding, check_sharding
 
@@ -102,15 +102,17 @@ def check_options(given: KernelOptions) -> Options:
 
 _UNITS = {"": 1, "B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 _UNITS |= {"TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+# More than any machine has: larger limits say the same.
+_MOST_BYTES = 2**62
 
 
 def bytes_of(given: object) -> int:
     """A number of bytes, as a number or a text with a unit. Raises `CompileError` (TC0308) for anything else."""
     found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", given) if isinstance(given, str) else None
     if found is not None and found[2].upper() in _UNITS:
-        return int(float(found[1]) * _UNITS[found[2].upper()])
+        return int(min(float(found[1]) * _UNITS[found[2].upper()], _MOST_BYTES))
     if isinstance(given, int) and not isinstance(given, bool) and given >= 0:
-        return given
+        return min(given, _MOST_BYTES)
     raise _bad("memory_limit", given, 'a number of bytes, or a text such as "256MiB"')
 
 
@@ -152,9 +154,7 @@ def _compatible(options: Options) -> Options:
 
 
 def _bad(name: str, value: object, wanted: str) -> CompileError:
-    shown = repr(value)
-    shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
-    return CompileError(Code.BAD_OPTION, f"{name}={shown} is not an option", help=f"{name} is {wanted}")
+    return CompileError(Code.BAD_OPTION, f"{name}={phrases.value(value)} is not an option", help=f"{name} is {wanted}")
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .. import ir, planning, ranges
-from ..diagnostics import Code, CompileError
+from ..diagnostics import Code, CompileError, phrases
 from ..ranges import Bound
 from ..symbolic import Interval
 from .assumptions import facts_of
@@ -153,7 +153,7 @@ class Questions(Calls):
         if dialect not in NOTATIONS:
             raise CompileError(
                 Code.BAD_OPTION,
-                f"this version of tcjax does not write {dialect!r}",
+                f"this version of tcjax does not write {phrases.value(dialect)}",
                 help=f"write to({' or '.join(repr(name) for name in NOTATIONS)})",
             )
         function = self.ir(*args, **kwargs) if args or kwargs else None

@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 
-from ..diagnostics import Code, CompileError
+from ..diagnostics import Code, CompileError, phrases
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +27,15 @@ def check_sharding(mesh: Any, axes: Any) -> Sharding:
     if not isinstance(mesh, jax.sharding.Mesh):
         raise _bad(f"{type(mesh).__name__} is no mesh", "pass what `jax.make_mesh((4, 2), ('data', 'model'))` gives")
     if not isinstance(axes, Mapping) or not all(isinstance(index, str) for index in axes):
-        raise _bad(f"{axes!r} does not say which index runs along which mesh axis", 'write {"m": "data"}')
+        raise _bad(f"{phrases.value(axes)} does not say which index runs along which mesh axis", 'write {"m": "data"}')
     found: list[tuple[str, tuple[str, ...]]] = []
     names = tuple(map(str, mesh.axis_names))
     for index, along in axes.items():
         parts = (along,) if isinstance(along, str) else tuple(along) if isinstance(along, (tuple, list)) else None
         if parts is None or not all(part in names for part in parts):
-            raise _bad(f"{along!r} is no axis of the mesh", f"its axes are {', '.join(map(repr, names))}")
+            raise _bad(f"{phrases.value(along)} is no axis of the mesh", f"its axes are {', '.join(map(repr, names))}")
         if len(set(parts)) < len(parts):
-            raise _bad(f"{along!r} names an axis twice", "name each axis once")
+            raise _bad(f"{phrases.value(along)} names an axis twice", "name each axis once")
         if parts:
             found.append((str(index), parts))
     return Sharding(mesh, tuple(found))

@@ -4,7 +4,21 @@ from typing import TYPE_CHECKING
 
 from .affine import Affine, AffineLike, Atom, Clamp, IndexVar, Opaque, Quotient, Remainder, clamp
 from .audits import Given, auditing, dropping
-from .conditions import FALSE, TRUE, AllOf, AnyOf, AtLeastZero, Condition, all_of, any_of, compare, negation, with_sizes
+from .conditions import (
+    FALSE,
+    TRUE,
+    AllOf,
+    AnyOf,
+    AtLeastZero,
+    Condition,
+    all_of,
+    any_of,
+    compare,
+    negation,
+    rewritten,
+    unconditional,
+    with_sizes,
+)
 from .domain import Search, find_point
 from .interval import Interval
 from .known import Facts
@@ -45,6 +59,8 @@ __all__ = [
     "maximum",
     "minimum",
     "negation",
+    "rewritten",
+    "unconditional",
     "with_sizes",
 ]
 

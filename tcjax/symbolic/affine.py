@@ -218,6 +218,10 @@ class Affine:
             total = total + _rewrite_atom(inner, atom, size).scale(size(weight))
         return total
 
+    def substitute(self, values: "Mapping[IndexVar, AffineLike]") -> "Affine":
+        """The expression with index variables replaced (not inside opaque atoms)."""
+        return self.rewrite(lambda atom: values.get(atom, atom) if isinstance(atom, IndexVar) else atom)
+
     @cached_property
     def has_sizes(self) -> bool:
         """Whether a size variable occurs, inside floors and clamps too (not inside opaque atoms)."""

@@ -1,6 +1,6 @@
 """Conditions on index variables: affine inequalities, all of them or any of them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from .affine import Affine, AffineLike
@@ -82,15 +82,20 @@ def compare(operator: str, left: AffineLike, right: AffineLike) -> Condition:
             return AnyOf((AtLeastZero(difference - 1), AtLeastZero(-difference - 1)))
 
 
-def with_sizes(condition: Condition, sizes: Mapping[SizeVar, SizeLike]) -> Condition:
-    """The condition with size variables replaced."""
+def rewritten(condition: Condition, rewrite: Callable[[Affine], Affine]) -> Condition:
+    """The condition with ``rewrite(it)`` in place of each expression that it compares."""
     match condition:
         case AtLeastZero(affine):
-            return AtLeastZero(affine.substitute_sizes(sizes)) if affine.has_sizes else condition
+            return AtLeastZero(rewrite(affine))
         case AllOf(parts):
-            return AllOf(tuple(with_sizes(part, sizes) for part in parts))
+            return AllOf(tuple(rewritten(part, rewrite) for part in parts))
         case AnyOf(parts):
-            return AnyOf(tuple(with_sizes(part, sizes) for part in parts))
+            return AnyOf(tuple(rewritten(part, rewrite) for part in parts))
+
+
+def with_sizes(condition: Condition, sizes: Mapping[SizeVar, SizeLike]) -> Condition:
+    """The condition with size variables replaced."""
+    return rewritten(condition, lambda affine: affine.substitute_sizes(sizes))
 
 
 def negation(condition: Condition) -> Condition:

@@ -3,6 +3,7 @@
 Equality ignores where a node came from, so ``parse(print(tree)) == tree`` is a law.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ..diagnostics import NOWHERE, Span
@@ -233,9 +234,26 @@ class Definition(Node):
 
 @dataclass(frozen=True, slots=True)
 class Program(Node):
-    """Any number of definitions; of two with one name the first counts, as in TC."""
+    """Any number of definitions; of two with one name the first counts, as in TC, and the other is `repeated`."""
 
     definitions: tuple[Definition, ...]
+    repeated: tuple[Definition, ...] = field(default=(), compare=False)
+
+
+def ends(node: Expr) -> tuple[Expr, ...]:
+    """The ends of the ranges in the brackets of a reduction."""
+    if not isinstance(node, Reduction):
+        return ()
+    return tuple(end for bound in node.bounds for end in (bound.lo, bound.hi) if end is not None)
+
+
+def walk(node: Expr) -> Iterator[Expr]:
+    """The expression and all its parts, outermost and leftmost first."""
+    pending = [node]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending.extend(reversed(children(node)))
 
 
 def children(node: Expr) -> tuple[Expr, ...]:
@@ -251,6 +269,5 @@ def children(node: Expr) -> tuple[Expr, ...]:
             return (left, right)
         case Conditional(condition, then, otherwise):
             return (condition, then, otherwise)
-        case Reduction(_, bounds, guards, arguments):
-            ends = [end for bound in bounds for end in (bound.lo, bound.hi) if end is not None]
-            return (*ends, *guards, *arguments)
+        case Reduction(_, _, guards, arguments):
+            return (*ends(node), *guards, *arguments)

@@ -82,6 +82,11 @@ def _end(line: int, column: int, source: Source) -> Token:
     return Token("$END", "", line, column, column + 1, column + 1, source)
 
 
+# What index notation reduces with.
+REDUCTIONS: Final = frozenset(
+    ("sum", "prod", "min", "max", "any", "all", "mean", "logsumexp", "argmax", "argmin", "mink", "maxk")
+)
+
 CLOSED_BY: Final = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 
 
@@ -104,6 +109,16 @@ def open_brackets(tokens: list[Token]) -> list[int]:
         elif opened and token.type == CLOSED_BY[tokens[opened[-1]].type]:
             opened.pop()
     return opened
+
+
+def closing_bracket(tokens: list[Token], opening: int) -> int | None:
+    """The position of the bracket that closes the one at `opening`; None where none does."""
+    depth = 0
+    for position in range(opening, len(tokens)):
+        depth += (tokens[position].type in CLOSED_BY) - (tokens[position].type in CLOSED_BY.values())
+        if not depth:
+            return position
+    return None
 
 
 def short(text: str) -> str:

@@ -41,7 +41,7 @@ class _Program:
         defined = {tensor.name for tensor in function.initial}
         for statement in function.statements:
             yield from _statement(statement, frozenset(defined))
-            defined |= {tensor.name for tensor in _targets(statement)}
+            defined |= {tensor.name for tensor in ir.targets(statement)}
 
 
 def _statement(statement: ir.Statement, defined: frozenset[str]) -> Iterator[Line]:
@@ -54,16 +54,6 @@ def _statement(statement: ir.Statement, defined: frozenset[str]) -> Iterator[Lin
             yield Line(_tuple(targets), Sign("="), applied(Word(function.name), *_symbols(arguments)))
         case ir.ApplyForeign(targets, name, arguments):
             yield Line(_tuple(targets), Sign("="), applied(Word(name), *_symbols(arguments)))
-        case _:
-            assert_never(statement)
-
-
-def _targets(statement: ir.Statement) -> tuple[ir.Tensor, ...]:
-    match statement:
-        case ir.Define(target) | ir.Accumulate(target):
-            return (target,)
-        case ir.Invoke(targets) | ir.ApplyForeign(targets):
-            return targets
         case _:
             assert_never(statement)
 

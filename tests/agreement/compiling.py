@@ -5,10 +5,11 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import jax
-from hypothesis import settings
+
+from tests.effort import deep
 
 # `make deep` compiles everything as users do.
-DEEP = settings().max_examples > 100
+DEEP = deep()
 ONE_OF = 5
 OPTION = "jax_disable_most_optimizations"
 

@@ -6,15 +6,14 @@ from hypothesis import given, settings
 
 import tcjax
 from tests.agreement import comparing
+from tests.effort import examples, phases
 from tests.strategies.expressions import Flavour
 from tests.strategies.programs import Case, programs
 
-from .test_random_programs import PHASES
-
-SOME = max(20, settings().max_examples // 4)
+SOME = examples(20)
 
 
-@settings(max_examples=SOME, phases=PHASES)
+@settings(max_examples=SOME, phases=phases())
 @given(programs(Flavour(floats=("double",), integers=("int64", "uint64", "int32"))))
 def test_a_kernel_of_64_bit_types_gives_the_interpreters_values(case: Case) -> None:
     with jax.enable_x64(True):

@@ -12,18 +12,17 @@ from tcjax import interpreter
 from tests.agreement import comparing, lines
 from tests.agreement.formulas import FORMULAS
 from tests.agreement.nesting import nesting
+from tests.effort import examples, phases
 from tests.strategies.expressions import Flavour
 from tests.strategies.nests import nests
 from tests.strategies.programs import Case
 
-from .test_random_programs import PHASES
-
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
 # Derivatives of nests compile for longest: the default profile has few of them.
-SOME = max(12, settings().max_examples)
-FEW = max(6, settings().max_examples // 4)
-LEAST = max(4, settings().max_examples // 8)
+SOME = examples(12)
+FEW = examples(6)
+LEAST = examples(4)
 SMOOTH = Flavour(smooth=True)
 DOUBLE = Flavour(floats=("double",), integers=("int64", "uint64", "int32"))
 
@@ -34,35 +33,35 @@ def blocks(case: Case) -> tuple[int, int]:
     return (1, 2, 3, 4, 8)[number % 5], (1, 2)[number % 2]
 
 
-@settings(max_examples=SOME, phases=PHASES)
+@settings(max_examples=SOME, phases=phases())
 @given(nests())
 def test_a_nest_gives_the_interpreters_values(case: Case) -> None:
     with nesting(*blocks(case)):
         comparing.values(case)
 
 
-@settings(max_examples=FEW, phases=PHASES)
+@settings(max_examples=FEW, phases=phases())
 @given(nests())
 def test_a_nest_under_vmap_is_a_loop_over_the_interpreter(case: Case) -> None:
     with nesting(*blocks(case)):
         comparing.vmapped(case)
 
 
-@settings(max_examples=FEW, phases=PHASES)
+@settings(max_examples=FEW, phases=phases())
 @given(nests(DOUBLE))
 def test_a_nest_of_64_bit_types_gives_the_interpreters_values(case: Case) -> None:
     with nesting(*blocks(case)), jax.enable_x64(True):
         comparing.values(case)
 
 
-@settings(max_examples=FEW, phases=PHASES)
+@settings(max_examples=FEW, phases=phases())
 @given(nests(SMOOTH))
 def test_slopes_are_the_interpreters_differences(case: Case) -> None:
     with nesting(*blocks(case)):
         lines.first(case)
 
 
-@settings(max_examples=LEAST, phases=PHASES)
+@settings(max_examples=LEAST, phases=phases())
 @given(nests(SMOOTH))
 def test_second_derivatives_are_differences_of_differences(case: Case) -> None:
     with nesting(*blocks(case)):
@@ -101,7 +100,7 @@ def test_a_wrong_slope_would_be_noticed(check, monkeypatch: pytest.MonkeyPatch) 
 def test_random_programs_have_nests_in_them() -> None:
     found = []
 
-    @settings(max_examples=25, phases=PHASES, derandomize=True, database=None)
+    @settings(max_examples=25, phases=phases(), derandomize=True, database=None)
     @given(nests())
     def plan(case: Case) -> None:
         with nesting():

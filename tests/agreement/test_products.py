@@ -11,15 +11,14 @@ from hypothesis import given, settings
 
 from tcjax.planning import contractions, convolutions, folds, paths, windows
 from tests.agreement import comparing
+from tests.effort import examples, phases
 from tests.strategies.expressions import Flavour
 from tests.strategies.products import products
 from tests.strategies.programs import Case
 
-from .test_random_programs import PHASES
-
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
-FEW = max(20, settings().max_examples // 2)
+FEW = examples(20)
 LIMITS: Mapping[str, Mapping[tuple[object, str], int]] = {
     "as they are": {},
     "convolutions and pools": {
@@ -60,7 +59,7 @@ def moved(limits: Mapping[tuple[object, str], int]) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("limits", LIMITS)
-@settings(max_examples=FEW, phases=PHASES)
+@settings(max_examples=FEW, phases=phases())
 @given(case=products())
 def test_a_sum_of_products_has_the_interpreters_values(limits: str, case: Case) -> None:
     with moved(LIMITS[limits]):
@@ -68,7 +67,7 @@ def test_a_sum_of_products_has_the_interpreters_values(limits: str, case: Case) 
 
 
 @pytest.mark.parametrize("limits", LIMITS)
-@settings(max_examples=FEW // 2, phases=PHASES)
+@settings(max_examples=FEW // 2, phases=phases())
 @given(case=products(Flavour(smooth=True)))
 def test_the_gradient_of_a_sum_of_products_is_a_difference_quotient(limits: str, case: Case) -> None:
     with moved(LIMITS[limits]):

@@ -4,43 +4,43 @@
 """
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import given, settings
 
 from tests.agreement import comparing
+from tests.effort import examples, phases
 from tests.strategies.programs import Case, Flavour, programs
 
 # Compiling takes most of the time, so that the default profile has few examples; a deep profile has more of all.
-SOME = max(50, settings().max_examples)
-FEW = max(16, settings().max_examples // 2)
+SOME = examples(50)
+FEW = examples(16)
 # A program takes long to shrink: the default profile shows the failing one as it is, a deep profile the smallest.
-PHASES = [phase for phase in Phase if settings().max_examples > SOME or phase is not Phase.shrink]
 
 
-@settings(max_examples=SOME, phases=PHASES)
+@settings(max_examples=SOME, phases=phases())
 @given(programs())
 def test_a_kernel_gives_the_interpreters_values(case: Case) -> None:
     comparing.values(case)
 
 
-@settings(max_examples=FEW, phases=PHASES)
+@settings(max_examples=FEW, phases=phases())
 @given(programs())
 def test_a_kernel_inside_jit_gives_the_interpreters_values(case: Case) -> None:
     comparing.jitted(case)
 
 
-@settings(max_examples=FEW, phases=PHASES)
+@settings(max_examples=FEW, phases=phases())
 @given(programs())
 def test_a_kernel_under_vmap_is_a_loop_over_the_interpreter(case: Case) -> None:
     comparing.vmapped(case)
 
 
-@settings(max_examples=SOME, phases=PHASES)
+@settings(max_examples=SOME, phases=phases())
 @given(programs(Flavour(smooth=True)))
 def test_a_gradient_is_the_interpreters_difference_quotient(case: Case) -> None:
     comparing.grads(case)
 
 
-@settings(max_examples=FEW, phases=PHASES)
+@settings(max_examples=FEW, phases=phases())
 @given(programs(Flavour(smooth=True)))
 def test_a_second_derivative_is_a_difference_of_difference_quotients(case: Case) -> None:
     comparing.second(case)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import tcjax
-from tests.agreement import comparing
+from tests.agreement import comparing, unread
 from tests.strategies.programs import Case
 
 X = np.array([1.0, -2.0, 3.0, 0.5, -0.25, 4.0, 2.0, -1.5], "float32")
@@ -99,6 +99,54 @@ CASES: dict[str, Case] = {
         {"A": X, "W": np.linspace(-1, 1, 12, dtype="float32")},
     ),
 }
+WEIGHTS = np.concatenate([[np.inf], np.ones(39)]).astype("float32")
+CASES |= {
+    "a part of what a reduction fills is written again": Case(
+        """
+        def f(float(N) a, float(P,Q,R,S) b) -> (T0, T1) {
+          T0(x0) min=! 0.5*r0 + a(r1) where x0 in N-2:3, r0 in 2:N+1, r1 in 0:4, x0 - r1 >= 0
+          T0(x0) min=! a(x0) where x0 in 2:N-1
+          T1(x0,x1) +=! max(T0(2) * a(3-x1), -2) * b(x1,x0,r1,r0) where x0 < 9
+        }
+        """,
+        {"a": X[:4], "b": np.ones((2, 3, 2, 2), "float32")},
+    ),
+    "most of a tensor that does not begin at 0 is written again": Case(
+        "def f(float(N) A) -> (T) { T(i) = A(i) where i in 1:8  T(i) = 2*A(i) where i in 2:7 }", {"A": X}
+    ),
+    "most of a matrix that does not begin at 0 is written again, by a statement that restarts": Case(
+        """
+        def f(float(N) A) -> (T) {
+          T(i,j) = A(i+2) where i in -2:2, j in 1:4
+          T(i,j) max=! A(j+1) where i in -1:2, j in 1:4
+        }
+        """,
+        {"A": X},
+    ),
+    "a guard hides what an infinite weight meets beside the array, in a window": Case(
+        "def f(float(N) A, float(3) W) -> (O) { O(i) +=! A(i+k-1) * W(k) where i in 0:N, i+k-1 >= 0, i+k-1 < N }",
+        {"A": X, "W": WEIGHTS[:3]},
+    ),
+    "a ternary hides what an infinite weight meets beside the array": Case(
+        "def f(float(N) A, float(3) W) -> (O)"
+        " { O(i) +=! (i+k-1 >= 0 && i+k-1 < N ? A(i+k-1) * W(k) : 0.0) where i in 0:N, k in 0:3 }",
+        {"A": X, "W": WEIGHTS[:3]},
+    ),
+    "a guard hides what an infinite weight meets beside the array, in a convolution": Case(
+        "def f(float(N) A, float(40) W) -> (O) { O(i) +=! A(i+k-1) * W(k) where i in 0:N, i+k-1 >= 0, i+k-1 < N }",
+        {"A": np.tile(X, 8), "W": WEIGHTS},
+    ),
+    "a guard of one of three factors hides what is infinite in another": Case(
+        "def f(float(N,K) A, float(K) B, float(K,M) C, bool(N,K) G) -> (O)"
+        " { O(i,j) +=! A(i,k) * B(k) * C(k,j) where G(i,k) }",
+        {
+            "A": np.outer(X, X),
+            "B": np.where(B, X, np.inf),
+            "C": np.outer(X, np.tile(X, 2)),
+            "G": np.tril(np.ones((8, 8), bool)),
+        },
+    ),
+}
 for name in (*REDUCTIONS, *POSITIONS):
     kind = "int32" if name in POSITIONS else "float"
     for restart in ("", "!"):
@@ -144,6 +192,45 @@ GRADIENTS: dict[str, Case] = {
 @pytest.mark.parametrize("sentence", GRADIENTS)
 def test_gradients_agree_with_differences(sentence: str) -> None:
     assert comparing.grads(GRADIENTS[sentence]) is None
+
+
+MATRIX = np.outer(X, X)
+UNREAD: dict[str, Case] = {
+    "a part that is written again": Case(
+        "def f(float(N) A, float(N) C) -> (T) { T(i) = A(i)  T(i) = A(i) * C(i) where i in 1:N-1 }", {"A": X, "C": X}
+    ),
+    "a matrix product under a triangle": Case(
+        "def f(float(N,K) A, float(K,M) C) -> (O) { O(i,j) +=! A(i,k) * C(k,j) where k < i }",
+        {"A": MATRIX, "C": MATRIX},
+    ),
+    "a matrix product of which some rows count": Case(
+        "def f(float(N,K) A, float(K,M) C, bool(N) G) -> (O) { O(i,j) +=! A(i,k) * C(k,j) where G(i) }",
+        {"A": MATRIX, "C": MATRIX, "G": B},
+    ),
+    "a sum of products of which some count": Case(
+        "def f(float(N,K) A, float(N,K) C, bool(N) G) -> (O) { O(i) +=! A(i,k) * C(i,k) where G(i) }",
+        {"A": MATRIX, "C": MATRIX, "G": B},
+    ),
+    "a factor in front of a sum": Case(
+        "def f(float(N) A, float(N,K) C, bool(N) G) -> (O) { O(i) += A(i) * C(i,k) where G(i) }",
+        {"A": X, "C": MATRIX, "G": B},
+    ),
+    "a function in front of a sum": Case(
+        "def f(float(N) A, float(K) C, bool(N) G) -> (O) { O(i) +=! exp(A(i)) * C(k) where G(i) }",
+        {"A": X, "C": X, "G": B},
+    ),
+    "three factors under a mask": Case(
+        "def f(float(N,K) A, float(K) B, float(K,M) C, bool(K) G) -> (O)"
+        " { O(i,j) +=! A(i,k) * B(k) * C(k,j) where G(k) }",
+        {"A": MATRIX, "B": X, "C": MATRIX, "G": B},
+    ),
+}
+
+
+@pytest.mark.parametrize("sentence", UNREAD)
+def test_what_no_point_reads_changes_no_value_and_no_derivative(sentence: str) -> None:
+    assert unread.values(UNREAD[sentence]) is None
+    assert unread.gradients(UNREAD[sentence]) is None
 
 
 def test_a_kernel_with_scatters_is_exported_and_called_again() -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import pytest
-from hypothesis import settings
 
 import tcjax
 from bench import memory
@@ -13,24 +12,13 @@ from bench.allocations import DIRECTIONS, Allocation, allocated, named_bytes, sp
 from bench.cases import Case, all_cases
 from bench.run import build
 
-DEEP = settings().max_examples > 100
 CASES = {case.name: case for case in all_cases("full")}
-# What takes longer to compile than half a second in all, by family, and of the nests these do not; `make deep` compiles
-# everything.
-DEAR = (
-    *("group_convolution", "convolution", "depthwise", "wavenet", "tensordot", "sac_vcycle", "kronecker", "mlp3"),
-    *("1lut", "2lut", "group_norm", "group_norm_2", "tiled_convolutions", "tiled_softmax", "bag_gradient"),
-)
-NESTS = ("min_plus", "attention")
 
 
 def chosen() -> list[object]:
     """The cases in every direction; those that need more are expected to, and to say why."""
     found: list[object] = []
     for case in CASES.values():
-        usual = case.family in NESTS if case.group else case.family not in DEAR
-        if not (DEEP or usual):
-            continue
         for direction in DIRECTIONS:
             reason = memory.KNOWN.get((case.name, direction))
             marks = () if reason is None else (pytest.mark.xfail(reason=reason, strict=True),)

@@ -121,6 +121,27 @@ def test_a_range_that_nothing_gives_is_found_without_shapes(shell: Shell) -> Non
 SHIFT = "def shift(float(N) A) -> (B) { B(i) = A(i+1) where i in 0:N }\n"
 
 
+def test_a_statement_that_reads_what_it_writes_is_found_without_shapes(shell: Shell) -> None:
+    shell.write(
+        "a.tc",
+        "def running(float(N) x) -> (float(N) y) { y(0) = x(0)  y(i) = y(i-1) + x(i) where i in 1:N }\n"
+        "def flipped(x) -> (y) { y(i) = x(i)  y(i) = y(x.0-1-i) }\n"
+        "def halves(x) -> (y) { y(i) = x(i)  y(i) = y(i + x.0/2) where i in 0:x.0/2 }\n",
+    )
+    shell.write(
+        "b.py",
+        "import tcjax\n\n\n@tcjax.kernel\ndef running(x):\n    y[i] = x[i]\n    for i in range(1, x.shape[0]):\n"
+        "        y[i] = y[i - 1] + x[i]\n    return y\n",
+    )
+
+    result = shell("check", "a.tc", "b.py", "--json")
+
+    found = [(f["file"], f["line"], f["code"], f["message"]) for f in json.loads(result.stdout)]
+    step = "at i = 2 this writes y[2] and reads y[1], which the same statement writes at i = 1"
+    end = "at i = x.0 - 1 this writes y[x.0 - 1] and reads y[0], which the same statement writes at i = 0"
+    assert found == [("a.tc", 1, "TC0708", step), ("a.tc", 2, "TC0708", end), ("b.py", 8, "TC0708", step)]
+
+
 def test_bounds_are_checked_for_numbers(shell: Shell) -> None:
     shell.write("shift.tc", SHIFT + MM)
 
@@ -138,6 +159,19 @@ def test_shapes_reach_definitions_that_have_these_parameters_alone(shell: Shell)
     assert shell("check", "mm.tc", "--shapes", "A=4x3", "B=3x5").exit_code == 0
     assert shell("check", "mm.tc", "--shapes", "A=4x3", "--shapes", "B=4x5").exit_code == 1
     assert shell("check", "mm.tc", "--shapes", "A=4x3").exit_code == 0
+
+
+def test_shapes_show_elements_that_nothing_reads(shell: Shell) -> None:
+    shell.write("same.tc", "def same(float(N) x, float(K) w) -> (y) { y(i) +=! x(i+k-1) * w(k) where i in 0:N }")
+    shell.write("sum.sac", "{ iv -> a[iv] + b[iv] }")
+
+    same = json.loads(shell("check", "same.tc", "--shapes", "x=5", "w=3", "--json").stdout)
+    both = json.loads(shell("check", "sum.sac", "--shapes", "a=5", "b=3", "--json").stdout)
+
+    assert [(each["code"], each["severity"]) for each in same + both] == [("TC1211", "warning")] * 2
+    assert "2 of the 3 elements of `w`" in same[0]["message"] and "2 of the 5 elements of `a`" in both[0]["message"]
+    (without,) = json.loads(shell("check", "same.tc", "--json").stdout)
+    assert "66 of the 67 elements of `w`" in without["message"]
 
 
 def test_shapes_and_sizes_reach_a_sac_expression_and_sizes_of_annotations(shell: Shell) -> None:
@@ -209,3 +243,50 @@ def test_other_files_are_checked_where_one_cannot_be_read(shell: Shell) -> None:
 
     assert result.exit_code == 2
     assert "rows.tc:1:44" in result.stdout and result.stderr == "Error: missing.tc: No such file or directory\n"
+
+
+def test_what_a_program_has_in_vain_is_a_warning_with_a_code_and_a_comment_silences_it(shell: Shell) -> None:
+    unused = "def f(float(N) A, float b) -> (B) { B(i) = A(i) }"
+    shell.write("a.tc", f"{unused}\n{unused.replace('def f', 'def g')}  # tcjax: ignore[TC1203]\n")
+    shell.write("b.py", 'import tcjax\nk = tcjax.kernel("int g(int x) { return x; }  a + 1")\n')
+
+    result = shell("check", "a.tc", "b.py", "--json")
+
+    assert result.exit_code == 0
+    found = [(each["file"], each["line"], each["severity"], each["code"]) for each in json.loads(result.stdout)]
+    assert found == [("a.tc", 1, "warning", "TC1203"), ("b.py", 2, "warning", "TC1208")]
+
+
+def test_nothing_is_called_unused_where_there_is_a_mistake(shell: Shell) -> None:
+    shell.write("a.tc", "def f(float(N) A, float(N) B) -> (C) { C(i) = A(i) + X(i) }")
+
+    result = shell("check", "a.tc", "--json")
+
+    assert [each["code"] for each in json.loads(result.stdout)] == ["TC0201"]
+
+
+def test_exchanged_indices_are_told_without_shapes(shell: Shell) -> None:
+    shell.write("a.tc", "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(k,m) * B(k,n) }")
+
+    (finding,) = json.loads(shell("check", "a.tc", "--json").stdout)
+
+    assert (finding["severity"], finding["code"]) == ("warning", "TC1211")
+    assert finding["message"].startswith("with sizes such as M = 61, K = 67, N = 71: 426 of the 4757 elements of `B`")
+    assert "did you mean `A(m, k)`?" in finding["help"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }",
+        "def valid(float(N) x, float(K) w) -> (y) { y(i) +=! x(i+k) * w(k) }",
+        "def shorter(float(N) a, float(M) b) -> (c) { c(i) = a(i) * b(i) }",
+        "def gram(float(M,K) A, float(N,L) B) -> (C) { C(i,j) +=! A(i,k) * B(j,k) }",
+        "def fixed(float(N) a, float(M) b) -> (c) { c(i) = a(i) * b(i+200) where i in 0:100 }",
+        "def open(A, B) -> (C) { C(m,n) +=! A(k,m) * B(k,n) }",
+    ],
+)
+def test_sizes_that_may_fit_are_not_told_without_shapes(shell: Shell, text: str) -> None:
+    shell.write("a.tc", text)
+
+    assert json.loads(shell("check", "a.tc", "--json").stdout) == []

@@ -38,6 +38,11 @@ def pages() -> list[Path]:
     return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
+def runs(page: Path) -> bool:
+    """Whether a page has a block that `run_page` runs."""
+    return any(block.language in ("python", "tc") for block in blocks(page.read_text()))
+
+
 def blocks(page: str) -> Iterator[Block]:
     """The fenced blocks of a page, from top to bottom."""
     language: str | None = None

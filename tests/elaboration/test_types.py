@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tcjax import ir
+from tcjax.ir.printer import show_expr
 from tests.elaboration.programs import body, elaborated, lines, mistake, mistake_in, value_of
 
 
@@ -83,6 +84,24 @@ def test_an_expression_has_its_operands_joined_type(expression: str, dtype: str)
         ("h(i) * (b(i) ? 1.0 : 0)", "float16"),
         ("u(i) + (b(i) ? 1 : 2)", "uint8"),
         ("u(i) + (b(i) ? 1 : 256)", "int32"),
+        ("h(i) * (0.5*i)", "float16"),
+        ("h(i) * sqrt(N)", "float16"),
+        ("h(i) * (0.5*I(i))", "float32"),
+        ("d(i) * (0.5*I(i))", "float64"),
+        ("d(i) * sin(I(i))", "float64"),
+        ("d(i) + 0.1*i < 0.5", "bool"),
+        ("d(i) * sum[k in 0:3](0.1*k)", "float64"),
+        ("h(i) * mean[k in 0:3](k)", "float16"),
+        ("z(i) * (0.1*i)", "complex64"),
+        ("A(i) * (2i*i)", "complex64"),
+        ("d(i) * real(2i*i)", "float64"),
+        ("u(i) + i", "int32"),
+        ("u(i) + (b(i) ? 1 : i)", "int32"),
+        ("int64(u(i)) + i*i", "int64"),
+        ("I(i) + 0.5*i", "float32"),
+        ("0.5*i", "float32"),
+        ("float(0.5*i) + d(i)", "float64"),
+        ("argmin[k in 0:3](0.1*k)", "int32"),
         ("3", "int32"),
         ("3000000000", "int64"),
         ("2.5", "float32"),
@@ -131,6 +150,36 @@ def test_what_is_not_a_number_stays_so(expression: str) -> None:
     found = value_of(f"{expression} where i in 0:3")
 
     assert isinstance(found, ir.Const) and math.isnan(float(found.value.real))
+
+
+@pytest.mark.parametrize(
+    ("expression", "shown"),
+    [
+        ("d(i) * sin(0.1*i)", "(d[i] * sin((0.1:float64 * float64(i))))"),
+        ("d(i) * (i*i)", "(d[i] * float64((int64(i) * int64(i))))"),
+        ("d(i) * (i + 1)", "(d[i] * float64((i + 1)))"),
+        ("A(i) * (i*i)", "(A[i] * float32((i * i)))"),
+        ("h(i) * (0.1*i)", "(h[i] * float16((0.1 * float32(i))))"),
+        ("h(i) * i", "(h[i] * float16(i))"),
+        ("d(i) * float(0.1*i)", "(d[i] * float64((0.1 * float32(i))))"),
+        ("0.1*i < 0.5 ? d(i) : 2", "(((0.1:float64 * float64(i)) < 0.5:float64) ? d[i] : 2.0:float64)"),
+        ("d(i) * (b(i) ? 0.1 : i)", "(d[i] * (b[i] ? 0.1:float64 : float64(i)))"),
+        (
+            "d(i) * sum[k in 0:3 where 0.1*k < 0.2](k)",
+            "(d[i] * float64(sum[k, k in 0:3 where ((0.1:float64 * float64(k)) < 0.2:float64)](int64(k))))",
+        ),
+        ("A(i + N - 1 - i)", "A[N - 1]"),
+    ],
+)
+def test_an_index_or_a_size_is_computed_in_the_type_that_it_meets(expression: str, shown: str) -> None:
+    assert show_expr(value_of(f"{expression} where i in 0:1")) == shown
+
+
+def test_a_let_takes_the_type_of_each_value_that_it_meets() -> None:
+    first, second = body("x(i) = d(i) * a where a = 0.1*i  y(i) = A(i) * a where a = 0.1*i").statements
+
+    assert isinstance(first, ir.Define) and show_expr(first.value) == "(d[i] * (0.1:float64 * float64(i)))"
+    assert isinstance(second, ir.Define) and show_expr(second.value) == "(A[i] * (0.1 * float32(i)))"
 
 
 def test_a_float_literal_keeps_double_precision_beside_a_double() -> None:
@@ -193,6 +242,9 @@ def test_every_statement_writes_and_reads_the_type_that_was_found_in_the_end() -
         ("double(N)", "A(i)", "float64"),
         ("half(N)", "1.5", "float16"),
         ("float(N)", "i", "float32"),
+        ("double(N)", "0.1*i", "float64"),
+        ("half(N)", "0.1*i", "float16"),
+        ("int64(N)", "i*i", "int64"),
         ("uint8(N)", "3", "uint8"),
         ("complex64(N)", "A(i)", "complex64"),
         ("int32(N)", "u(i)", "int32"),

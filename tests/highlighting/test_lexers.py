@@ -3,21 +3,28 @@
 import re
 import tomllib
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 from pygments.lexer import Lexer
 from pygments.token import Comment, Error, Keyword, Name, Number, Operator
 
 from tcjax.highlighting import SacLexer, TensorComprehensionLexer
-from tests.docs.markdown import ROOT, blocks
+from tests.docs.markdown import ROOT, Block, blocks
+
+LEXERS = {"tc": TensorComprehensionLexer(), "sac": SacLexer()}
+
+
+def programs(path: Path) -> list[Block]:
+    return [block for block in blocks(path.read_text()) if block.language in LEXERS]
+
 
 PAGES = [
     path
     for folder in ("docs", "tests", "tcjax/diagnostics/explanations")
     for path in sorted((ROOT / folder).rglob("*.md"))
-    if "```tc" in path.read_text() or "```sac" in path.read_text()
+    if programs(path)
 ]
-LEXERS = {"tc": TensorComprehensionLexer(), "sac": SacLexer()}
 
 
 def tokens(lexer: Lexer, text: str) -> list[tuple[object, str]]:
@@ -26,12 +33,11 @@ def tokens(lexer: Lexer, text: str) -> list[tuple[object, str]]:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_programs_of_a_page_have_no_token_that_is_an_error(path) -> None:
-    for block in blocks(path.read_text()):
-        if block.language in LEXERS:
-            found = list(LEXERS[block.language].get_tokens(block.text))
+    for block in programs(path):
+        found = list(LEXERS[block.language].get_tokens(block.text))
 
-            assert [value for kind, value in found if kind is Error] == []
-            assert "".join(value for _, value in found).strip() == block.text.strip()
+        assert [value for kind, value in found if kind is Error] == []
+        assert "".join(value for _, value in found).strip() == block.text.strip()
 
 
 def test_programs_in_strings_of_the_tests_have_none_either() -> None:

@@ -127,3 +127,18 @@ def test_a_guarded_kernel_sum_that_is_never_stored() -> None:
     found = tcjax.kernel(text, memory_limit="2KiB")(x, z, b)
     weights = np.exp(-((x[:, None].astype(float) - z[None]) ** 2).sum(-1))
     np.testing.assert_allclose(found, product(weights, b, triangle(N, N)), rtol=1e-4)
+
+
+@pytest.mark.parametrize("guard", ["i - k <= 4, k - i <= 4", "i > 3", "i + j > 3"])
+def test_what_counts_is_stored_for_no_term_of_a_derivative(guard: str) -> None:
+    size = 256
+    kernel = tcjax.kernel(f"O(i,j) +=! A(i,k) * B(k,j) where {guard}")
+
+    def derivative(A: jax.Array, B: jax.Array, weight: jax.Array) -> object:
+        return jax.vjp(kernel, A, B)[1](weight)
+
+    matrix = jax.ShapeDtypeStruct((size, size), jnp.float32)
+    analysis = jax.jit(derivative).lower(matrix, matrix, matrix).compile().memory_analysis()
+
+    # A dozen matrices, where the conditions of all terms would be as many as there are rows.
+    assert analysis is not None and analysis.temp_size_in_bytes < 12 * 4 * size**2

@@ -17,7 +17,7 @@ from tcjax.planning.nodes import Online, operands
 from tcjax.planning.views import Viewed
 from tests.agreement import comparing
 from tests.agreement.passing import passing
-from tests.agreement.test_random_programs import PHASES
+from tests.effort import examples, phases
 
 N, D = 4096, 64
 SCORES = "sum[d](Q(q,d) * K(k,d)) / sqrt(D)"
@@ -118,7 +118,7 @@ def test_scores_that_are_not_finite_give_what_the_language_says(reducer: str, gu
                 np.testing.assert_allclose(found, expected, rtol=1e-5, err_msg=name)
 
 
-@settings(max_examples=max(5, settings().max_examples // 4), phases=PHASES)
+@settings(max_examples=examples(5), phases=phases())
 @given(
     st.sampled_from(["max", "logsumexp"]),
     st.sampled_from(["", " where j <= i", " where i < j", " where i - j <= 1 && j - i <= 2", " where x(i) < y(j)"]),

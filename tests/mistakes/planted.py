@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+
+from .following import CALL, CARET, CLAUSE, CLAUSES, PARAMETER, PROGRAM, STATEMENT, Following
 
 
 @dataclass(frozen=True)
@@ -12,6 +15,7 @@ class Mistake:
     """`wrong` does not compile, or fails for `shapes`; `right` does not. `mends` is what the help has to mention.
 
     `shapes` are those of the arguments in order, an array where its values count; `named` are arguments by name.
+    `follow` says how the help is followed, where it quotes the code to write.
     """
 
     kind: str
@@ -23,6 +27,7 @@ class Mistake:
     right_shapes: Sequence[Any] | None = None
     right_named: Mapping[str, Any] | None = None
     warns: bool = False
+    follow: Following | None = None
 
     def __str__(self) -> str:
         return self.kind
@@ -31,6 +36,15 @@ class Mistake:
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) {{ {} }}"
 ROW = "def f(float(N) A) -> (B) {{ {} }}"
 MATRIX = "def f(float(M,N) A) -> (B) {{ {} }}"
+
+SPARSE = "def spmv(int32(P) ptr, int32(Z) col, float(Z) v, float(C) x) -> (y) {{ y(i) +=! v(p) * x(col(p)) where {} }}"
+ROWS = [np.array([0, 2, 3], np.int32), np.array([0, 1, 1], np.int32), (3,), (2,)]
+
+
+def sparse_product(ptr: np.ndarray, col: np.ndarray, v: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """The product of a matrix in rows of its elements with a vector."""
+    return np.array([v[lo:hi] @ x[col[lo:hi]] for lo, hi in pairwise(ptr)], np.float32)
+
 
 MISTAKES = [
     Mistake(
@@ -61,6 +75,7 @@ MISTAKES = [
         ROW.format("B(i) = sqrt(A(i))"),
         "sqrt",
         [(3,)],
+        follow=Following(CARET, np.sqrt),
     ),
     Mistake(
         "size conflict",
@@ -76,6 +91,7 @@ MISTAKES = [
         ROW.format("B(i) = A(i+1) where i in 0:N-1"),
         "where i in 0:9",
         [(10,)],
+        follow=Following(CLAUSES, lambda A: A[1:]),
     ),
     Mistake(
         "missing reduction",
@@ -98,6 +114,7 @@ MISTAKES = [
         "def f(float(N) weight) -> (B) { B(i) = weight(i) }",
         "weight",
         [(3,)],
+        follow=Following(CARET, lambda weight: weight),
     ),
     Mistake(
         "missing return",
@@ -149,6 +166,7 @@ MISTAKES = [
         ROW.format("B(i) = A(i) == 0.0 ? 1.0 : 2.0"),
         "==",
         [(3,)],
+        follow=Following(CARET, lambda A: np.where(A == 0.0, 1.0, 2.0)),
     ),
     Mistake(
         "square brackets",
@@ -163,6 +181,7 @@ MISTAKES = [
         ROW.format("B(i) = A(i)"),
         "A(i)",
         [(3,)],
+        follow=Following("A[i]", lambda A: A),
     ),
     Mistake(
         "missing comma",
@@ -198,6 +217,7 @@ MISTAKES = [
         ROW.format("B(i) = A(i) + i"),
         "`i`",
         [(3,)],
+        follow=Following(CALL, lambda A: A + np.arange(A.size)),
     ),
     Mistake(
         "tensor used without subscripts",
@@ -205,6 +225,7 @@ MISTAKES = [
         ROW.format("B(i) = A(i) + 1.0"),
         "A(i)",
         [(3,)],
+        follow=Following(CARET, lambda A: A + 1.0),
     ),
     Mistake(
         "output read before it is written",
@@ -251,13 +272,15 @@ MISTAKES = [
         ROW.format("B(i,j) = A(i) where j in 0:N"),
         "where j in 0:N",
         [(3,)],
+        follow=Following(CLAUSE, lambda A: np.repeat(A[:, None], A.size, 1)),
     ),
     Mistake(
         "-=",
         ROW.format("B(i) -= A(i)"),
         ROW.format("B(i) = -A(i)"),
-        "B(i) =",
+        "`B(i) +=! -(A(i))`",
         [(3,)],
+        follow=Following(STATEMENT, lambda A: -A, quoted=1),
     ),
     Mistake(
         "if instead of a choice",
@@ -305,8 +328,9 @@ MISTAKES = [
         "sum without brackets",
         MATRIX.format("B(i) = sum(A(i,j))"),
         MATRIX.format("B(i) = sum[j](A(i,j))"),
-        "sum[j](...)",
+        "sum[j](A(i,j))",
         [(3, 4)],
+        follow=Following(CALL, lambda A: A.sum(1)),
     ),
     Mistake(
         "a function of another library",
@@ -314,6 +338,7 @@ MISTAKES = [
         ROW.format("B(i) = max(A(i), 0.0)"),
         "max",
         [(3,)],
+        follow=Following(CALL, lambda A: np.maximum(A, 0.0)),
     ),
     Mistake(
         "an index twice on the left",
@@ -349,6 +374,7 @@ MISTAKES = [
         MM.format("C(m,n) +=! A(m,k) * B(k,n)"),
         "`+=!` as one word",
         [(3, 4), (4, 5)],
+        follow=Following("+ =!", lambda A, B: A @ B),
     ),
     Mistake(
         "a comparison between two ends",
@@ -357,6 +383,7 @@ MISTAKES = [
         "`0.0 < A(i) && A(i) < 3.0`",
         [(3,)],
         warns=True,
+        follow=Following("0.0 < A(i) < 3.0", lambda A: np.where((A > 0.0) & (A < 3.0), A, 0.0)),
     ),
     Mistake(
         "arrays of other lengths",
@@ -368,12 +395,53 @@ MISTAKES = [
         warns=True,
     ),
     Mistake(
+        "a kernel that its image cuts short",
+        "y(i) +=! x(i+k-1) * w(k) where i in 0:x.0",
+        "y(i) +=! (i + k - 1 >= 0 && i + k - 1 < x.0 ? x(i + k - 1) : 0.0) * w(k) where i in 0:x.0",
+        "`(i + k - 1 >= 0 && i + k - 1 < x.0 ? x(i + k - 1) : 0.0)`",
+        [(5,), (3,)],
+        warns=True,
+    ),
+    Mistake(
+        "exchanged indices of a read",
+        MM.format("C(m,n) +=! A(k,m) * B(k,n)"),
+        MM.format("C(m,n) +=! A(m, k) * B(k,n)"),
+        "`A(m, k)`",
+        [(3, 4), (4, 5)],
+        warns=True,
+    ),
+    Mistake(
+        "a shorter array under a condition",
+        "y(i) = a(i) + (i < 2 ? b(i) : 0.0)",
+        "y(i) = a(i) + (i < 2 ? b(i) : 0.0) where i in 0:a.0",
+        "`where i in 0:a.0`",
+        [(5,), (2,)],
+        warns=True,
+    ),
+    Mistake(
+        "arrays of other lengths in SaC",
+        "{ [i] -> a[i] + b[i] }",
+        "{ [i] -> a[i] + b[i] | [0] <= [i] < [shape(b)[0]] }",
+        "`| [0] <= [i] < [shape(b)[0]]`",
+        [(5,), (3,)],
+        warns=True,
+    ),
+    Mistake(
+        "exchanged indices of a selection",
+        "{ [i,j] -> sum({ [k] -> A[k,i] * B[k,j] }) }",
+        "{ [i,j] -> sum({ [k] -> A[i, k] * B[k,j] }) }",
+        "`A[i, k]`",
+        [(3, 4), (4, 5)],
+        warns=True,
+    ),
+    Mistake(
         "a sum of conditions",
         ROW.format("B() +=! A(i) > 0.0"),
         ROW.format("B() +=! int32(A(i) > 0.0)"),
         "`int32(A(i) > 0.0)`",
         [(3,)],
         warns=True,
+        follow=Following("A(i) > 0.0", lambda A: (A > 0.0).sum()),
     ),
     Mistake(
         "a position without !",
@@ -382,6 +450,7 @@ MISTAKES = [
         "`argmin=!`",
         [(3, 4)],
         warns=True,
+        follow=Following("argmin=", lambda A: A.argmin(1)),
     ),
     Mistake(
         "matrix product by @",
@@ -452,6 +521,7 @@ MISTAKES = [
         "def f(float(N) A) -> (float(N) B) { B(i) = A(i) }",
         "`-> (float(N) B)`",
         [(3,)],
+        follow=Following("-> B(N)", lambda A: A),
     ),
     Mistake(
         "a whole axis",
@@ -474,6 +544,7 @@ MISTAKES = [
         "`float sigma`",
         [(3,)],
         right_shapes=[(3,), ()],
+        follow=Following(PARAMETER, lambda A, sigma: A + sigma),
     ),
     Mistake(
         "a mask as an index",
@@ -481,5 +552,204 @@ MISTAKES = [
         "def f(float(N) A, bool(N) mask) -> (B) { B(i) = A(i) where mask(i) }",
         "guard",
         [(3,), np.zeros(3, bool)],
+    ),
+    Mistake(
+        "a misspelt function of a text without def",
+        "y(i)=sqt(x(i))",
+        "y(i)=sqrt(x(i))",
+        "did you mean `sqrt`?",
+        [(5,)],
+        follow=Following(CARET, np.sqrt),
+    ),
+    Mistake(
+        "NumPy's maximum in a text without def",
+        "y(i)=maximum(x(i), 0.5)",
+        "y(i)=max(x(i), 0.5)",
+        "`max(x(i), 0.5)`",
+        [(5,)],
+        follow=Following(CALL, lambda x: np.maximum(x, 0.5)),
+    ),
+    Mistake(
+        "the maximum of an array",
+        "y(i)=maximum(A(i,j))",
+        "y(i)=max[j](A(i,j))",
+        "`max[k](A(i, k))`",
+        [(2, 3)],
+    ),
+    Mistake(
+        "softmax of a text without def",
+        "y(i,j)=softmax(x(i,j))",
+        "y(i,j)=exp(x(i,j)) / sum[k](exp(x(i,k)))",
+        "`exp(x(i, j) - max[k](x(i, k)))",
+        [(2, 3)],
+        follow=Following(CALL, lambda x: np.exp(x) / np.exp(x).sum(1, keepdims=True)),
+    ),
+    Mistake(
+        "a running sum by its name",
+        "y(t)=cumsum(x(t))",
+        "y(t)=sum[s where s <= t](x(s)) where t in 0:x.0",
+        "sum[j where j <= t](x(j))",
+        [(5,)],
+        follow=Following(CALL, np.cumsum, clause=1),
+    ),
+    Mistake(
+        "clamp",
+        "y(i)=clamp(x(i), 0.25, 0.5)",
+        "y(i)=min(max(x(i), 0.25), 0.5)",
+        "`min(max(x(i), 0.25), 0.5)`",
+        [(5,)],
+        follow=Following(CALL, lambda x: np.clip(x, 0.25, 0.5)),
+    ),
+    Mistake(
+        "clamp in a subscript",
+        "y(i)=x(clamp(i-1))",
+        "y(i)=x(max(i-1, 0)) where i in 0:x.0",
+        "in a subscript",
+        [(5,)],
+        follow=Following(PROGRAM, lambda x: x[[0, 0, 1, 2, 3]], quoted=1),
+    ),
+    Mistake(
+        "a size by a name of mathematics",
+        "y(i)=x(i)/N",
+        "y(i)=x(i)/x.0",
+        "a size of `x` is `x.0`",
+        [(5,)],
+        follow=Following(CARET, lambda x: x / x.size, quoted=4),
+    ),
+    Mistake(
+        "one element, and nothing that says how often",
+        "y(i)=x(0)",
+        "y(i)=x(0) where i in 0:x.0",
+        "`where i in 0:x.0`",
+        [(5,)],
+        follow=Following(CLAUSE, lambda x: np.full_like(x, x[0])),
+    ),
+    Mistake(
+        "a number in a text without def",
+        "y(i)=a*x(i)",
+        "y(i)=a()*x(i)",
+        "`a()`",
+        [(5,)],
+        right_shapes=[(), (5,)],
+        follow=Following(CARET, lambda a, x: a * x),
+    ),
+    Mistake(
+        "a number in a sum of a text without def",
+        "y(i) +=! alpha * A(i,j) * x(j)",
+        "y(i) +=! alpha() * A(i,j) * x(j)",
+        "`def f(float alpha, A, x) -> (y) {",
+        [(3, 4), (4,)],
+        right_shapes=[(), (3, 4), (4,)],
+        follow=Following(PROGRAM, lambda alpha, A, x: alpha * A @ x, quoted=2),
+    ),
+    Mistake(
+        "a number in a sum that nobody declares",
+        "def f(float(M,N) A) -> (y) { y(i) +=! alpha * A(i,j) }",
+        "def f(float(M,N) A, float alpha) -> (y) { y(i) +=! alpha * A(i,j) }",
+        "`float alpha`",
+        [(3, 4)],
+        right_shapes=[(3, 4), ()],
+        follow=Following(PARAMETER, lambda A, alpha: alpha * A.sum(1), quoted=1),
+    ),
+    Mistake(
+        "-= of what is there",
+        "y(i) = x(i)  y(i) -= w(i)",
+        "y(i) = x(i)  y(i) += -w(i)",
+        "`y(i) += -(w(i))`",
+        [(5,), (5,)],
+        follow=Following("y(i) -= w(i)", lambda x, w: x - w, quoted=1),
+    ),
+    Mistake(
+        "rows of a sparse matrix",
+        SPARSE.format("p in ptr(i):ptr(i+1)"),
+        SPARSE.format("p in 0:v.0, i in 0:ptr.0-1, ptr(i) <= p, p < ptr(i+1)"),
+        "i in 0:ptr.0 - 1",
+        ROWS,
+        follow=Following(CLAUSES, sparse_product),
+    ),
+    Mistake(
+        "rows of a sparse matrix with a row too many",
+        SPARSE.format("p in 0:v.0, ptr(i) <= p, p < ptr(i+1)"),
+        SPARSE.format("p in 0:v.0, i in 0:ptr.0-1, ptr(i) <= p, p < ptr(i+1)"),
+        "`where i in 0:P - 1`",
+        ROWS,
+    ),
+    Mistake(
+        "no operator between two factors",
+        "C(m,n) +=! A(m,k) B(k,n)",
+        "C(m,n) +=! A(m,k) * B(k,n)",
+        "`* B(k, n)`",
+        [(3, 4), (4, 5)],
+        follow=Following(CARET, lambda A, B: A @ B),
+    ),
+    Mistake(
+        "ranges of the transpose",
+        "def f(float(M,N) A) -> (B) { B(j,i) = A(i,j) where i in 0:N, j in 0:M }",
+        "def f(float(M,N) A) -> (B) { B(j,i) = A(i,j) where i in 0:M, j in 0:N }",
+        "`where i in 0:2, j in 0:3`",
+        [(2, 3)],
+        follow=Following(CLAUSES, np.transpose),
+    ),
+    Mistake(
+        "SaC: bounds of the transpose",
+        "{ [i,j] -> a[j,i] | [i,j] < shape(a) }",
+        "{ [i,j] -> a[j,i] | [i,j] < reverse(shape(a)) }",
+        "`| [0, 0] <= [i, j] < [3, 2]`",
+        [(2, 3)],
+        follow=Following(CLAUSES, np.transpose),
+    ),
+    Mistake(
+        "SaC: bounds of the transpose by a vector",
+        "{ iv -> a[reverse(iv)] | iv < shape(a) }",
+        "{ iv -> a[reverse(iv)] | iv < reverse(shape(a)) }",
+        "`| [0, 0] <= iv < [3, 2]`",
+        [(2, 3)],
+        follow=Following(CLAUSES, np.transpose),
+    ),
+    Mistake(
+        "SaC: a reduction of TC",
+        "{ [i] -> max[k](a[i,k] * 2f) }",
+        "{ [i] -> maxval({ [k] -> a[i,k] * 2f }) }",
+        "`maxval({ [k] -> a[i,k] * 2f })`",
+        [(2, 3)],
+        follow=Following("max[k](a[i,k] * 2f)", lambda a: (2 * a).max(1)),
+    ),
+    Mistake(
+        "a let with an index of brackets",
+        "y(i) = sum[j](A(i,j) * t) where t = A(i,j)",
+        "y(i) = sum[j](A(i,j) * A(i,j))",
+        "`A(i,j)` for `t`",
+        [(2, 3)],
+    ),
+    Mistake(
+        "a let with an index of brackets alone",
+        "y(i) = sum[j](A(i,j) * t) where t = 2.0*j",
+        "y(i) = sum[j](A(i,j) * 2.0*j)",
+        "`2.0*j` for `t`",
+        [(2, 3)],
+    ),
+    Mistake(
+        "a pattern of einops",
+        "b h w c -> b (h w) c",
+        "B(b, h*A.2 + w, c) = A(b,h,w,c)",
+        "`B(b, h * A.2 + w, c) = A(b, h, w, c)`",
+        [(2, 3, 4, 5)],
+        follow=Following(PROGRAM, lambda A: A.reshape(2, 12, 5)),
+    ),
+    Mistake(
+        "a pattern of einops that reduces",
+        "b h w c -> b c",
+        "B(b, c) max=! A(b,h,w,c)",
+        "`B(b, c) max=! A(b, h, w, c)`",
+        [(2, 3, 4, 5)],
+        follow=Following(PROGRAM, lambda A: A.max((1, 2))),
+    ),
+    Mistake(
+        "an array without its brackets, in a text without def",
+        "y(i)=x",
+        "y(i)=x(i)",
+        "`x(i)` for an array",
+        [(5,)],
+        follow=Following(CARET, lambda x: x, quoted=1),
     ),
 ]

@@ -20,10 +20,10 @@ TEXTS = {
         "def f(float(N,D) x) -> (y) { y(n,d) = softmax(x(n,d)) }",
         [],
         "TC0201",
-        "write it out: `exp(x(i, k)",
+        "write it out: `exp(x(n, d) - max[j](x(n, j)))",
     ),
-    "infinity in capitals": ("w(i) = A(i) > 0.0 ? A(i) : -INFINITY", [], "TC0703", "write `inf`"),
-    "a number by its name": ("w(i) = A(i) * pi", [], "TC0703", "3.141592653589793"),
+    "infinity in capitals": ("w(i) = A(i) > 0.0 ? A(i) : -INFINITY", [], "TC0201", "write `inf`"),
+    "a number by its name": ("w(i) = A(i) * pi", [], "TC0201", "3.141592653589793"),
     "a size that no type mentions": (
         "def ma(float(N) x) -> (y) { y(i) +=! x(i+k) / W where k in 0:W }",
         [VECTOR],
@@ -35,10 +35,10 @@ TEXTS = {
     "a recurrence with its beginning": (
         "def c(float(N) x) -> (y) { y(0) = x(0)  y(t) = x(t) + y(t-1) where t in 1:N }",
         [VECTOR],
-        "TC0701",
+        "TC0708",
         "other steps are `jax.lax.scan`",
     ),
-    "subscripts of an einsum": ("bi,oij,bj->bo", [], "TC0101", '`tcjax.einsum("bi,oij,bj->...", ...)`'),
+    "subscripts of an einsum": ("bi,oij,bj->bo", [], "TC0101", '`tcjax.einsum("bi,oij,bj->bo", A, B, C)`'),
     "a comprehension without braces": ("{ [i] -> sum([k] -> A[i,k]) }", [], "TC0101", "`sum({ [i] -> e })`"),
     "an if in an expression": ("{ [i] -> if (a[i] > 0) 1 else 0 }", [], "TC0101", "`c ? a : b`"),
     "an increment": ("{ [i] -> i++ | [i] < [3] }", [], "TC0101", "give the new value a name"),
@@ -269,7 +269,7 @@ def half_an_index():
 
 PYTHON = {
     a_size_that_is_not_there: "counted from 0",
-    a_truth_that_is_none: "`x != 0`",
+    a_truth_that_is_none: "`A[i] != 0`",
     a_size_that_no_type_mentions: "`N`",
     a_transposed_matrix: "`A[j, i]`",
     an_array_to_fill: "`B[i, j] = …`",
@@ -284,12 +284,12 @@ PYTHON = {
     a_read_that_may_leave: "for ",
     where_the_data_say: '`-> "int32(M)"`',
     two_values_in_one_place: "`H[...] += ...`",
-    a_data_dependent_end: "`for k in range(0, N):` and `if k < a:`",
+    a_data_dependent_end: "`for i in range(0, A.shape[0]):` and `if i < n:`",
     bits_for_a_power: "`a ** b`",
     too_few_subscripts: "`A[i, j]`",
     a_guard_for_an_index: "`sum[s, s <= t](...)`",
     a_loop_over_time: "`sum[s, s <= t](x[s])`",
-    a_function_of_numpys: "`sum[s, s <= t](x[s])`",
+    a_function_of_numpys: "`sum[j, j <= t](x[j])`",
 }
 
 
@@ -300,7 +300,7 @@ def test_help_for_the_python_notation_is_in_the_python_notation(write) -> None:
 
     assert PYTHON[write] in caught.value.help
     for text in (caught.value.help, caught.value.message):
-        assert not any(sign in text for sign in ("+=!", "`where", "(i", " ? ", "&&", "A.1"))
+        assert not any(sign in text for sign in ("+=!", "`where", "A(i", "B(i", "x(i", "y(i", " ? ", "&&", "A.1"))
 
 
 # ---------------------------------------------------------------- what is silent in NumPy
@@ -326,10 +326,8 @@ def test_arrays_of_other_lengths_are_told_once_for_their_shapes_and_in_the_notat
     [
         "y(i) = a(i) * b(i) where i in 0:2",
         "def f(float(M) a, float(N) b) -> (y) { y(i) = a(i) * b(i) }",
-        "y(i) = a(i) * b(i+1)",
         "y(i) +=! w(k) * x(i+k)",
         "y(i) = i < 2 ? a(i) + b(i) : 0.0",
-        "def f(float(M) a, b) -> (t, y) { t(i) = a(i)  y(i) = t(i) * b(i) }",
         "y(i) = a(i) + sum[j](b(j))",
     ],
 )
@@ -356,7 +354,7 @@ def test_equal_lengths_are_silent() -> None:
         (lambda: tcjax.kernel("{ [i] => a[i] }"), "`->`"),
         (lambda: tcjax.kernel("{ [i] -> a[i]^2 }")(VECTOR), "`pow(a, b)`"),
         (lambda: tcjax.kernel("{ [i] -> 0 < a[i] < 3 ? 1 : 0 }")(VECTOR), "`&&`"),
-        (lambda: tcjax.kernel("b h w c -> b (h w) c"), "`B(b,h,w,c) = A(b,c,h,w)`"),
+        (lambda: tcjax.kernel("b h w c -> b (h w) c"), "`B(b, h * A.2 + w, c) = A(b, h, w, c)`"),
     ],
 )
 def test_what_is_no_program_and_no_array_is_told_what_to_pass(call, said: str) -> None:

@@ -11,13 +11,14 @@ from hypothesis import assume, given, settings
 import tcjax
 from tcjax import CompileError, ir
 from tests.agreement.compiling import whole
+from tests.effort import examples
 from tests.strategies.expressions import Flavour
 from tests.strategies.programs import Case, programs
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
 
-@settings(max_examples=max(8, settings().max_examples // 100))
+@settings(max_examples=examples(8))
 @given(programs(Flavour()))
 def test_the_adjoint_of_a_program_is_what_jax_says(case: Case) -> None:
     try:

@@ -4,15 +4,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import settings
 
 import tcjax
+from tcjax.runtime.checking import trials
 from tcjax.runtime.checking.drawing import Drawer
 from tcjax.runtime.checking.report import NotFound
 from tcjax.runtime.checking.samples import Sample
+from tests.effort import deep
 
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
-DEEP = settings().max_examples > 100
+DEEP = deep()
 PROGRAMS = {
     "sizes that one array shares with another": (MM, {}),
     "sizes of which one is larger": ("def f(float(N) I, float(K) W) -> (O) { O(i) +=! I(i+k) * W(k) }", {}),
@@ -160,6 +161,17 @@ def test_what_the_compiled_kernel_raises_is_a_disagreement() -> None:
     kernel._front.options.fns["g"] = fails
 
     with pytest.raises(tcjax.CheckError, match="raises where the interpreter has a result: TypeError"):
+        kernel.check(examples=1)
+
+
+def test_a_mistake_of_the_interpreter_is_not_said_of_a_python_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*given: object) -> object:
+        raise KeyError("ours")
+
+    kernel = tcjax.kernel("def f(float(N) A) -> (O) { O(i) = g(A(i)) }", fns={"g": jnp.sin})
+    monkeypatch.setattr(trials.interpreter, "interpret", broken)
+
+    with pytest.raises(KeyError, match="ours"):
         kernel.check(examples=1)
 
 

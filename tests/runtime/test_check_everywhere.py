@@ -1,6 +1,7 @@
 """`k.check()` on the kernels of the bench, the examples and the documents; a default run takes a few of them."""
 
 import importlib.util
+import re
 import sys
 from collections.abc import Iterator
 from math import prod
@@ -8,19 +9,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import settings
 
 import tcjax
 from bench.cases import Case, all_cases
 from tcjax.testing import assert_matches
-from tests.docs.markdown import ROOT, pages, run_page
+from tests.docs.markdown import ROOT, pages, run_page, runs
+from tests.effort import deep
 
 CASES = {case.name: case for case in all_cases("tiny")}
 # Of the grids of a V-cycle few sizes fit, and each that is drawn elaborates the whole recursion: its step between two
 # grids wants one that is half the other.
 PAIRS = {"coarse": ((5,), (3,))}
-EXAMPLES = sorted((ROOT / "examples").rglob("*.py"))
-EACH = 3 if settings().max_examples > 100 else 1
+# Those that make kernels where they are imported; what layers are made of is checked with the layers.
+MAKES = re.compile(r"^\S.*\btcjax\.(kernel|load)\b", re.MULTILINE)
+EXAMPLES = [file for file in sorted((ROOT / "examples").rglob("*.py")) if MAKES.search(file.read_text())]
+EACH = 3 if deep() else 1
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
@@ -44,21 +47,24 @@ def test_the_kernels_of_an_example_pass(file: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, spec.name, module)
     spec.loader.exec_module(module)
 
+    assert made
     for kernel in distinct(made):
         assert kernel.check(examples=EACH).compared["values"] > 0
 
 
-@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", [page for page in pages() if runs(page)], ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_kernels_of_a_page_pass(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = recorded(monkeypatch)
     run_page(page.read_text(), tmp_path / "example.py", {"__name__": "example", "np": np, "tcjax": tcjax})
 
+    passed = 0
     for kernel in distinct(made):
         try:
-            kernel.check(examples=EACH)
+            passed += kernel.check(examples=EACH).compared["values"]
         except tcjax.CheckError as error:
             # Pages show kernels that refuse every call, and one that is wrong on purpose.
             assert str(error).startswith("found no arguments") or kernel.__name__ == "wrong"
+    assert passed
 
 
 def recorded(monkeypatch: pytest.MonkeyPatch) -> list[tcjax.Kernel]:

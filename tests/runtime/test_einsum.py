@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import tcjax
 from tcjax import CompileError
+from tests.effort import examples
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
@@ -95,7 +96,7 @@ def written(operands: list[list[str]], result: list[str] | None) -> str:
 # ---------------------------------------------------------------- values
 
 
-@settings(max_examples=max(30, settings().max_examples // 20), deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(subscripts(), st.booleans())
 def test_products_and_sums_are_jnp_einsum(drawn: tuple[list[list[str]], list[str], list[Array]], implied: bool) -> None:
     operands, result, arrays = drawn
@@ -104,7 +105,7 @@ def test_products_and_sums_are_jnp_einsum(drawn: tuple[list[list[str]], list[str
     np.testing.assert_array_equal(tcjax.einsum(text, *arrays), jnp.einsum(text, *arrays))
 
 
-@settings(max_examples=max(30, settings().max_examples // 20), deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(subscripts(), st.sampled_from(sorted(COMBINE)), st.sampled_from(sorted(REDUCE)))
 def test_a_semiring_is_what_it_is_point_by_point(
     drawn: tuple[list[list[str]], list[str], list[Array]], combine: str, reduce: str
@@ -120,7 +121,7 @@ def test_a_semiring_is_what_it_is_point_by_point(
     np.testing.assert_allclose(np.asarray(found, float), wanted, rtol=1e-4, atol=1e-4)
 
 
-@settings(max_examples=max(20, settings().max_examples // 20), deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(subscripts())
 def test_the_general_path_is_jnp_einsum_too(drawn: tuple[list[list[str]], list[str], list[Array]]) -> None:
     operands, result, arrays = drawn
@@ -336,14 +337,14 @@ def test_options_are_checked(options: dict[str, Any], code: str) -> None:
     assert caught.value.code == code
 
 
-@settings(max_examples=max(80, settings().max_examples // 10), deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.text("ij.,-> 0%é\n", max_size=8), st.booleans())
 def test_any_text_is_computed_or_a_compile_error(text: str, plain: bool) -> None:
     semiring = {} if plain else {"combine": "+", "reduce": "max"}
     try:
         tcjax.einsum(text, numbers(2, 2), numbers(2, 2), **semiring)
-    except CompileError:
-        return
+    except CompileError as error:
+        assert error.help
 
 
 def test_it_needs_no_more_to_import() -> None:

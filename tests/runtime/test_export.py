@@ -9,11 +9,12 @@ import jax.export
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import Phase, assume, given, settings
+from hypothesis import assume, given, settings
 
 import tcjax
 from tests.agreement.comparing import agree, loosest_of
 from tests.agreement.compiling import quickly
+from tests.effort import examples, phases
 from tests.strategies.programs import Case, programs
 
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) OP A(m,k) * B(k,n) }"
@@ -186,6 +187,9 @@ def test_initial_values_and_sizes_go_by_keyword() -> None:
         ("O(i) = A(i) + 1", (), "TC0505", "without specs"),
         ("def f(float(N,M) X) -> (O) { O(i) = maxk[j](X(i,j), 1) }", (), "TC0901", "takes numbers"),
         ("{ [i] -> a[i] * 2 }", ("f32[N]",), "TC0901", "not all numbers"),
+        ("def f(float(N) x, float(H) s) -> (y) { y(i) = x(i)  y(i) = y(i+H) where i in 0:N-H }", (), "TC0901", "reads"),
+        ("def f(float(N) x) -> (y) { y(i) = x(i)  y(i) = y(i-1) where i in 1:N }", (), "TC0708", "at i = 2"),
+        ("def f(float(N) x, float(M) z) -> (y) { y(i) = x(i)  y(i) = z(i) where i in 0:M-1 }", (), "TC0901", "M - 1"),
     ],
 )
 def test_what_cannot_be_exported_is_refused_with_a_reason(
@@ -206,8 +210,8 @@ def test_what_names_no_platforms_is_refused(platforms: Any) -> None:
 
 # Each is compiled: the default profile tries few.
 @settings(
-    max_examples=max(5, settings().max_examples // 4),
-    phases=[phase for phase in Phase if settings().max_examples > 100 or phase is not Phase.shrink],
+    max_examples=examples(5),
+    phases=phases(),
 )
 @given(programs())
 def test_a_random_program_is_exported_with_symbols_for_its_sizes(case: Case) -> None:

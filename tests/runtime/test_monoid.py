@@ -16,6 +16,7 @@ import tcjax
 from tcjax import CompileError
 from tcjax.planning import monoids as planning
 from tests.agreement.compiling import thoroughly
+from tests.effort import examples
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
@@ -468,7 +469,7 @@ def test_reverse_mode_of_many_points_keeps_little() -> None:
 # ---------------------------------------------------------------- laws
 
 
-@settings(max_examples=max(15, settings().max_examples // 50), deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(
     st.sampled_from(NAMES),
     st.tuples(*[st.integers(1, 4)] * 3),
@@ -579,3 +580,32 @@ def test_a_name_registered_again_means_the_new_one_for_new_kernels() -> None:
     values = np.float32([1, 2, 3])
 
     assert (float(before(values)), float(after(values))) == (6.0, 3.0)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+@pytest.mark.parametrize("name", ["turns", "variance"])
+def test_numbers_of_python_have_the_components_type_whatever_x64_says(name: str, dtype: str) -> None:
+    x = np.linspace(0.25, 1.0, 4).astype(dtype)
+
+    with jax.enable_x64(True):
+        register()
+        kernel = tcjax.kernel(f"O() {name}=! x(i)")
+        found, expected = kernel(x), kernel.interpret(x)
+
+    assert found.dtype == expected.dtype == dtype
+    np.testing.assert_allclose(found, expected, rtol=4e-3 if dtype == "float16" else 1e-6)
+
+
+def test_horner_of_float32_numbers_under_x64() -> None:
+    with jax.enable_x64(True):
+        tcjax.monoid(
+            "horner_at_two",
+            lambda f, g: (f[0] * g[0], f[1] * g[0] + g[1]),
+            (1.0, 0.0),
+            commutative=False,
+            inject=lambda coefficient: (2.0, coefficient),
+            finish=lambda state: state[1],
+        )
+        found = tcjax.kernel("def f(float(K) c) -> (p) { p() horner_at_two=! c(k) }")(np.float32([1, 0, 3, 5]))
+
+    assert found == 19 and found.dtype == "float32"

@@ -10,25 +10,23 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import settings
 
 from tests.agreement.formulas import FORMULAS
 from tests.agreement.nesting import nesting
-
-# `make deep` exports more.
-DEEP = settings().max_examples > 100
+from tests.effort import deep
+from tests.sampling import Sample
 
 ROOT = Path(__file__).parents[2]
 
 
-def test_on_eight_devices() -> None:
-    command = [sys.executable, "-m", "tests.runtime.on_devices", *(["--all"] if DEEP else [])]
+def test_on_eight_devices(sample: Sample) -> None:
+    command = [sys.executable, "-m", "tests.runtime.on_devices", "all" if sample.whole else str(sample.seed)]
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8"
     environment = {
         **os.environ,
         "JAX_PLATFORMS": "cpu",
         "XLA_FLAGS": flags,
-        "JAX_DISABLE_MOST_OPTIMIZATIONS": str(not DEEP),
+        "JAX_DISABLE_MOST_OPTIMIZATIONS": str(not deep()),
     }
     ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
@@ -37,9 +35,7 @@ def test_on_eight_devices() -> None:
     assert not failed, "\n\n".join(f"{name}\n{trace}" for name, trace in failed.items())
 
 
-@pytest.mark.parametrize(
-    "name", ["a shortest path", "the nearest point's value", *(["a kernel sum", "three nearest"] if DEEP else [])]
-)
+@pytest.mark.parametrize("name", ["a shortest path", "the nearest point's value", "a kernel sum", "three nearest"])
 def test_an_exported_nest_and_its_gradient_are_called_again(name: str) -> None:
     formula = FORMULAS[name]
     given = tuple(map(jnp.asarray, formula.arrays()))
@@ -54,7 +50,7 @@ def test_an_exported_nest_and_its_gradient_are_called_again(name: str) -> None:
     np.testing.assert_allclose(slope, expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", FORMULAS if DEEP else list(FORMULAS)[::4])
+@pytest.mark.parametrize("name", FORMULAS)
 def test_a_nest_is_exported_for_a_gpu(name: str) -> None:
     formula = FORMULAS[name]
     given = tuple(map(jnp.asarray, formula.arrays()))
@@ -67,7 +63,7 @@ def test_a_nest_is_exported_for_a_gpu(name: str) -> None:
     np.testing.assert_allclose(near, formula.jnp(*given), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["a kernel sum", "a shortest path", *(["a logsumexp", "a product"] if DEEP else [])])
+@pytest.mark.parametrize("name", ["a kernel sum", "a shortest path", "a logsumexp", "a product"])
 def test_the_gradient_of_a_nest_is_exported_for_a_gpu(name: str) -> None:
     formula = FORMULAS[name]
     given = tuple(map(jnp.asarray, formula.arrays()))

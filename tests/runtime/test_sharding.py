@@ -10,26 +10,25 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from hypothesis import settings
 
 import tcjax
+from tests.effort import deep
 from tests.runtime.sharded_cases import CASES, MM
+from tests.sampling import Sample
 
-# `make deep` compares every gradient.
-DEEP = settings().max_examples > 100
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def found() -> dict[str, dict[str, Any]]:
+def found(sample: Sample) -> dict[str, dict[str, Any]]:
     """Every case on eight devices, which a process must ask for before it starts JAX."""
     environment = {
         **os.environ,
         "JAX_PLATFORMS": "cpu",
         "PYTHONPATH": str(ROOT),
-        "JAX_DISABLE_MOST_OPTIMIZATIONS": str(not DEEP),
+        "JAX_DISABLE_MOST_OPTIMIZATIONS": str(not deep()),
     }
-    command = [sys.executable, "-m", "tests.runtime.sharded_cases", *(["--all"] if DEEP else [])]
+    command = [sys.executable, "-m", "tests.runtime.sharded_cases", "all" if sample.whole else str(sample.seed)]
     ran = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=300)
     assert ran.returncode == 0, ran.stderr[-3000:]
     return json.loads(ran.stdout)

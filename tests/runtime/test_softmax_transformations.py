@@ -6,7 +6,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import pytest
-from hypothesis import settings
 from jax import export
 
 from tests.agreement.passing import passing
@@ -17,22 +16,10 @@ from .test_nest_transformations import along, near
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
-# `make deep` takes every transformation of every spelling.
-DEEP = settings().max_examples > 100
-USUAL = {
-    "a quotient": nests.checkpointed,
-    "a chain": nests.gradient,
-    "the logarithm named": nests.hessian,
-    "a guard": nests.gradient_by_the_last,
-    "heads and biases": nests.batch_of_one_argument,
-    "a mean shift": nests.forward,
-    "two loops": nests.transposed,
-}
 PAIRS = [
     pytest.param(name, transformation, id=f"{transformation.__name__} of {name}")
     for name in SOFTMAXES
-    for transformation in (nests.TRANSFORMATIONS if DEEP else (USUAL.get(name),))
-    if transformation is not None
+    for transformation in nests.TRANSFORMATIONS
 ]
 
 

@@ -89,10 +89,8 @@ def elaborate(node: tree.Comprehension, scope: Scope) -> Assembly:
     extents = tuple(next(frame) if what == "frame" else next(cells) for what in layout)
     if any(extent is not None and extent < 0 for extent in extents):
         raise SacError("shape", f"negative extents {extents}")
-    parts = [Part(last, box, cell, layout)]
     # E4
-    for partition in reversed(others):
-        parts.insert(0, other_part(partition, scope, extents, length))
+    parts = [*(other_part(each, scope, extents, length) for each in others), Part(last, box, cell, layout)]
     types = unify([part.cell for part in parts], "bodies")
     # E5
     for part in parts:

@@ -5,17 +5,17 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import given, settings
 
 import tcjax
 from tcjax.syntax import sac
 from tests.agreement.comparing import agree
+from tests.effort import examples, phases
 from tests.sac.strategies import Case, case_of, programs
 
 # Compiling takes most of the time, so that the default profile has few examples; a deep profile has more of all.
-SOME = max(70, settings().max_examples)
-FEW = max(30, settings().max_examples // 2)
-PHASES = [phase for phase in Phase if settings().max_examples > SOME or phase is not Phase.shrink]
+SOME = examples(70)
+FEW = examples(30)
 
 
 def outcome(case: Case, jitted: bool = False) -> Any:
@@ -43,19 +43,19 @@ def check(case: Case, jitted: bool = False) -> None:
         agree(found, case.expected)
 
 
-@settings(max_examples=SOME, phases=PHASES)
+@settings(max_examples=SOME, phases=phases())
 @given(programs())
 def test_a_program_gives_the_values_of_the_reference(case: Case) -> None:
     check(case)
 
 
-@settings(max_examples=FEW, phases=PHASES)
+@settings(max_examples=FEW, phases=phases())
 @given(programs())
 def test_a_program_inside_jit_gives_the_values_of_the_reference(case: Case) -> None:
     check(case, jitted=True)
 
 
-@settings(max_examples=SOME, phases=PHASES)
+@settings(max_examples=SOME, phases=phases())
 @given(programs(mistakes=True))
 def test_a_mistake_is_found_and_has_the_kind_of_the_reference(case: Case) -> None:
     check(case)

@@ -4,16 +4,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import given, settings
 
 import tcjax
 from tcjax.syntax import sac
 from tests.agreement.comparing import agree
+from tests.effort import examples, phases
 from tests.sac.reference import SacError, evaluate
 from tests.sac.strategies import Case, names_in, programs
 
-SOME = max(30, settings().max_examples // 2)
-PHASES = [phase for phase in Phase if settings().max_examples > SOME or phase is not Phase.shrink]
+SOME = examples(30)
 
 
 def grid(*shape: int) -> np.ndarray:
@@ -114,13 +114,13 @@ def test_what_sac_accepts_has_the_same_values_with_strict(name: str) -> None:
     np.testing.assert_array_equal(strict, lenient)
 
 
-@settings(max_examples=SOME, phases=PHASES)
+@settings(max_examples=SOME, phases=phases())
 @given(programs())
 def test_a_random_program_means_with_strict_what_the_strict_reference_says(case: Case) -> None:
     check(case)
 
 
-@settings(max_examples=SOME, phases=PHASES)
+@settings(max_examples=SOME, phases=phases())
 @given(programs(mistakes=True))
 def test_a_random_mistake_has_with_strict_the_kind_of_the_strict_reference(case: Case) -> None:
     check(case)

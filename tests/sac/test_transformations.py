@@ -4,13 +4,14 @@ Derivatives are taken in 64 bits, so that a difference quotient of the reference
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tcjax
@@ -19,6 +20,7 @@ from tcjax.syntax import sac
 from tcjax.syntax.sac import tree
 from tests.agreement.comparing import agree
 from tests.agreement.compiling import whole
+from tests.effort import examples, phases
 from tests.sac.doubles import in_double
 from tests.sac.random_functions import ProgramWriter
 from tests.sac.reference import SacError, evaluate
@@ -27,9 +29,8 @@ from tests.sac.strategies import Case, case_of, names_in, programs, shapes
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
 # Compiling takes most of the time, so that the default profile has few examples; a deep profile has more of all.
-SOME = max(30, settings().max_examples)
-FEW = max(15, settings().max_examples // 4)
-PHASES = [phase for phase in Phase if settings().max_examples > SOME or phase is not Phase.shrink]
+SOME = examples(30)
+FEW = examples(15)
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -88,24 +89,25 @@ def check_map(case: Case, every: bool) -> None:
     agree(found, np.stack([np.asarray(row) for row in expected]))
 
 
-@settings(max_examples=SOME, phases=PHASES)
+@settings(max_examples=SOME, phases=phases())
 @given(programs())
 def test_a_program_mapped_over_one_argument_is_a_loop_over_the_reference(case: Case) -> None:
     check_map(case, every=False)
 
 
-@settings(max_examples=FEW, phases=PHASES)
+@settings(max_examples=FEW, phases=phases())
 @given(programs())
 def test_a_program_mapped_over_all_arguments_is_a_loop_over_the_reference(case: Case) -> None:
     check_map(case, every=True)
 
 
-@settings(max_examples=FEW, phases=PHASES)
+@settings(max_examples=FEW, phases=phases())
 @given(programs())
 def test_the_interpreter_gives_the_values_of_the_reference_and_the_typed_program_prints_the_same(case: Case) -> None:
     if case.kind is not None:
         return
-    kernel, again = (tcjax.kernel(text, dialect="sac") for text in (case.text, sac.write(sac.read(case.text))))
+    rewritten = replace(case, program=sac.read(case.text))
+    kernel, again = (tcjax.kernel(each.text, dialect="sac") for each in (case, rewritten))
 
     found = kernel.interpret(**case.arguments)
 
@@ -188,13 +190,13 @@ def check_slope(case: Case) -> None:
     np.testing.assert_allclose(dot(gradient, given.way), slope, rtol=1e-5, atol=1e-5 * scale)
 
 
-@settings(max_examples=SOME, phases=PHASES)
+@settings(max_examples=SOME, phases=phases())
 @given(smooth_programs())
 def test_derivatives_are_the_difference_quotients_of_the_reference(case: Case) -> None:
     check_slope(case)
 
 
-@settings(max_examples=FEW, phases=PHASES)
+@settings(max_examples=FEW, phases=phases())
 @given(smooth_programs())
 def test_a_second_derivative_is_the_second_difference_quotient_of_the_reference(case: Case) -> None:
     with jax.enable_x64(True):
@@ -212,7 +214,7 @@ def test_a_second_derivative_is_the_second_difference_quotient_of_the_reference(
     np.testing.assert_allclose(dot(turned, given.way), curvature, rtol=1e-3, atol=1e-3 * max(1.0, abs(curvature)))
 
 
-@settings(max_examples=FEW, phases=PHASES)
+@settings(max_examples=FEW, phases=phases())
 @given(smooth_programs())
 def test_a_program_backwards_is_the_transpose_of_it_forwards(case: Case) -> None:
     with jax.enable_x64(True):

@@ -533,3 +533,41 @@ def test_a_ragged_end_is_any_integer(scalar: str) -> None:
     found = tcjax.kernel("{ [i] -> sum({ [j] -> a[i, j] | [j] < [ends[i]] }) }")(np.ones((3, 4), "float32"), ends)
 
     np.testing.assert_array_equal(found, ends)
+
+
+@pytest.mark.parametrize(
+    ("body", "quotient", "instead", "rounded"),
+    [
+        ("1/2 * x[i]", "1/2", "1.0/2", "tof(1/2)"),
+        ("(i+1)/3 * x[i]", "(i+1)/3", "1.0 * (i+1)/3", "tof((i+1)/3)"),
+        ("n[i]/2 * x[i]", "n[i]/2", "1.0 * n[i]/2", "tof(n[i]/2)"),
+        ("sin(i/2) * x[i]", "i/2", "1.0 * i/2", "tof(i/2)"),
+        ("x[i] > 0 ? 1/2 : x[i]", "1/2", "1.0/2", "tof(1/2)"),
+        ("sum({ [k] -> k/2 | [k] < [4] }) * x[i]", "k/2", "1.0 * k/2", "tof(k/2)"),
+        ("scaled(i/2, x[i])", "i/2", "1.0 * i/2", "tof(i/2)"),
+    ],
+)
+def test_a_quotient_of_ints_that_becomes_a_float_warns(body: str, quotient: str, instead: str, rounded: str) -> None:
+    def run(body: str) -> list[CompileWarning]:
+        text = f"""float scaled(float s, float y) {{ return s * y; }}
+            float[m] f(float[m] x, int[m] n) {{ return {{ [i] -> {body} }}; }}"""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            tcjax.load(text)["f"].ir(np.ones(4, np.float32), np.arange(4, dtype=np.int32))
+        return [w.message for w in caught if isinstance(w.message, CompileWarning) and w.message.code == "TC1210"]
+
+    (warning,) = run(body)
+
+    assert f"`{quotient}`" in warning.message and f"`{instead}`" in warning.help and f"`{rounded}`" in warning.help
+    assert run(body.replace(quotient, instead)) == []
+    assert run(body.replace(quotient, rounded)) == []
+
+
+@pytest.mark.parametrize("body", ["n[i]/2", "x[n[i]/2]", "x[i]/2", "4/2 * x[i]", "1.0/2 * x[i]"])
+def test_ints_that_are_meant_are_silent(body: str) -> None:
+    kernel = tcjax.kernel(f"{{ [i] -> {body} | [i] < [4] }}")
+    arrays = {"x": np.ones(4, np.float32), "n": np.arange(4, dtype=np.int32)}
+    order = sorted((name for name in arrays if f"{name}[" in body), key=lambda name: body.index(f"{name}["))
+
+    # A warning is an error in these tests.
+    kernel.ir(*[arrays[name] for name in order])

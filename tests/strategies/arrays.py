@@ -36,6 +36,24 @@ def special(shape: tuple[int, ...], scalar: str, seed: int) -> np.ndarray:
     return np.where(rng.integers(0, 4, shape) == 0, odd, values)
 
 
+def odd(shape: tuple[int, ...], scalar: str, seed: int) -> np.ndarray:
+    """Exact values, a few of them replaced by infinities of one or of both signs, NaN and zeros of both signs."""
+    values = exact(shape, scalar, seed)
+    rng = np.random.default_rng(seed + 2)
+    kinds = (np.inf,), (-np.inf,), (np.inf, -np.inf), (np.nan,), (0.0, -0.0), (np.inf, -np.inf, np.nan, 0.0, -0.0)
+    replaced = rng.choice(np.array(kinds[rng.integers(len(kinds))]), shape).astype(values.dtype)
+    return np.where(rng.integers(0, 5, shape) == 0, replaced, values)
+
+
+def large(shape: tuple[int, ...], scalar: str, seed: int) -> np.ndarray:
+    """Small integers, a few of them replaced by the least and the greatest of the type."""
+    values = exact(shape, scalar, seed)
+    limits = np.iinfo(values.dtype)
+    rng = np.random.default_rng(seed + 3)
+    ends = rng.choice(np.array([limits.min, limits.max], values.dtype), shape)
+    return np.where(rng.integers(0, 5, shape) == 0, ends, values)
+
+
 def generic(shape: tuple[int, ...], scalar: str, seed: int) -> np.ndarray:
     """Values in general position: no two are equal and none is near zero, so that kinks and ties are far away."""
     rng = np.random.default_rng(seed)

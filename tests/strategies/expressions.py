@@ -18,11 +18,13 @@ class Flavour:
     """Which programs to write.
 
     `smooth`: differentiable ones, of float tensors. `special`: arrays hold infinities and NaN, and only what they
-    pass through unharmed is computed. `floats` and `integers` are the scalar types of new parameters.
+    pass through unharmed is computed. `odd`: some arrays hold them beside zeros of both signs, and anything is computed
+    that gives the same in every order. `floats` and `integers` are the scalar types of new parameters.
     """
 
     smooth: bool = False
     special: bool = False
+    odd: bool = False
     floats: tuple[str, ...] = ("float",)
     integers: tuple[str, ...] = ("int32",)
 
@@ -63,6 +65,8 @@ class Expressions:
     box: dict[str, tuple[int, int]] = field(default_factory=dict)
     lets: list[tuple[str, str]] = field(default_factory=list)
     brackets: int = 0
+    # The tensor that the statement writes, which it may read only at the element that it writes.
+    written_now: str = ""
 
     # ------------------------------------------------------------ choices
 
@@ -100,7 +104,10 @@ class Expressions:
         forms = ["sum", "sum", "product", "product", "negative", "quotient", "builtin", "ternary", "ternary", "guarded"]
         forms += ["extremum", "inline", "inline", "scaled", "dead", "let"]
         if not smooth:
-            forms += ["integer", "cast", "rounded", "complex"]
+            forms += ["integer", "cast", "rounded"]
+        if not smooth and not self.flavour.odd:
+            # NumPy and XLA multiply infinite complex numbers in different ways.
+            forms += ["complex"]
         match self.pick(*forms):
             case "sum":
                 return f"{self.real(depth - 1)} {self.pick('+', '-')} {self.factor(depth - 1)}"
@@ -145,7 +152,8 @@ class Expressions:
         if form == 9:
             return self.pick("0.5", "1.0", "2.0", "1.25")
         if form == 8 and self.box:
-            return f"float({self.pick(*sorted(self.box))})"
+            name = self.pick(*sorted(self.box))
+            return self.pick(f"float({name})", f"0.5 * {name}" if self.brackets == 0 else f"(0.5 * {name})")
         if form == 7:
             return self.guarded("float")
         return self.read("float")
@@ -224,7 +232,8 @@ class Expressions:
             case "cast":
                 kind, to = self.pick("bool", "float", "int"), self.pick("int32", "int8", "uint8", "int16")
                 if kind == "float":
-                    return f"{to}(fabs({self.read('float')}))" if not self.flavour.special else self.integer_leaf()
+                    whole = not self.flavour.special and not self.flavour.odd
+                    return f"{to}(fabs({self.read('float')}))" if whole else self.integer_leaf()
                 return f"{to}({self.value(kind, depth - 1)})"
             case "let":
                 return self.let("int", depth - 1)
@@ -246,12 +255,14 @@ class Expressions:
         if depth <= 0:
             return self.read("bool")
         compare = self.pick("<", "<=", ">", ">=", "!=", "==")
-        match self.pick("index", "index", "integer", "float", "bool", "and", "not", "inline"):
+        match self.pick("index", "affine", "affine", "integer", "float", "bool", "and", "not", "inline"):
             case "index" if self.box:
                 left = self.pick(*sorted(self.box))
                 right = self.pick(*sorted(self.box), "1", "2")
                 return f"{left} {compare} {right}"
-            case "index" | "integer":
+            case "affine" if self.box:
+                return self.half_space()
+            case "index" | "affine" | "integer":
                 return f"({self.integer(depth - 1)}) {compare} ({self.integer_leaf()})"
             case "float":
                 compare = self.pick("<", ">")
@@ -265,6 +276,21 @@ class Expressions:
             case _:
                 with self.bracket() as head:
                     return f"{self.pick('any', 'all')}[{head}]({self.condition(depth - 1)})"
+
+    def half_space(self) -> str:
+        """A bound of one index, or of two beside each other."""
+        one, other = self.pick(*sorted(self.box)), self.pick(*sorted(self.box))
+        limit = self.number(0, 6)
+        sizes = [name for name, extent in self.sizes.items() if extent <= 9]
+        return self.pick(
+            f"{one} < {limit}",
+            f"{one} >= {limit // 2}",
+            f"{one} - {other} >= {self.pick('0', '0', '-1', '1')}",
+            f"{one} + {other} < {limit}",
+            f"2 * {one} > {other}",
+            f"{one} < {self.pick(*sizes)}" if sizes else f"{one} < 9",
+            f"{one} + {other} <= {self.pick(*sizes)}" if sizes else f"{one} != {limit // 2}",
+        )
 
     def complex(self, depth: int) -> str:
         if depth <= 0:
@@ -308,13 +334,24 @@ class Expressions:
             lo = int(self.pick("0", "0", "0", "1", "-1"))
             extent = int(self.pick("1", "2", "3", "4", "5", "0" if empty else "1"))
             self.box[name] = (lo, lo + min(room, extent))
-            clauses.append(f"{name} in {self.box[name][0]}:{self.box[name][1]}")
+            clauses.append(self.clause_of(name))
         head = ", ".join(clauses)
         if empty and self.chance(30):
             head += f" where {self.condition(1)}"
         yield head
         self.box = before
         self.brackets -= 1
+
+    def clause_of(self, name: str) -> str:
+        """The range of an index, its ends numbers or sums of a size and a number."""
+        return f"{name} in {':'.join(map(self.end, self.box[name]))}"
+
+    def end(self, value: int) -> str:
+        if not self.sizes or not self.chance(20):
+            return str(value)
+        size = self.pick(*sorted(self.sizes))
+        off = value - self.sizes[size]
+        return f"{size} {'+' if off > 0 else '-'} {abs(off)}" if off else size
 
     def inline_real(self, depth: int) -> str:
         names = ["sum", "sum", "sum", "max", "min", "mean", "logsumexp", "prod"]
@@ -354,7 +391,7 @@ class Expressions:
 
     def read(self, kind: str) -> str:
         """A read of a tensor: of one in scope where it fits, or of a new parameter."""
-        candidates = [v for v in self.variables if v.kind == kind]
+        candidates = [v for v in self.variables if v.kind == kind and v.name != self.written_now]
         if candidates and self.chance(55):
             chosen = candidates[self.number(0, len(candidates) - 1)]
             return self.read_of(chosen)
@@ -363,6 +400,10 @@ class Expressions:
 
     def read_new(self, kind: str, rank: int) -> str:
         dimensions: list[Subscript | str] = []
+        if rank > 1 and len(self.box) > 1 and self.chance(25):
+            order = self.draw(st.permutations(sorted(self.box)))[: max(rank, 4)]
+            dimensions += [affine([(-1 if self.chance(15) else 1, name)], self.box) for name in order]
+            rank = 0
         for _ in range(rank):
             if kind != "positions" and self.chance(8):
                 dimensions.append(self.gather())
@@ -421,13 +462,15 @@ class Expressions:
             case "positions":
                 return self.pick("int32", "int32", "uint8", "int16"), "positions"
             case "int":
-                return self.pick(*self.flavour.integers), "exact"
+                return self.pick(*self.flavour.integers), "large" if self.flavour.odd and self.chance(50) else "exact"
             case "bool":
                 return "bool", "exact"
             case "complex":
                 return "complex64", "exact"
             case _:
                 fill = "generic" if self.flavour.smooth else "special" if self.flavour.special else "exact"
+                if self.flavour.odd and self.chance(60):
+                    fill = "odd"
                 return self.pick(*self.flavour.floats), fill
 
     def read_of(self, variable: Variable) -> str:

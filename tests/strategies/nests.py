@@ -75,7 +75,7 @@ class Nests(Expressions):
 
     def inline(self, reducer: str, kind: str, body: str, guards: list[str]) -> None:
         """The reduction inside a formula."""
-        brackets = ", ".join(map(self.range_of, self.inner)) + (f" where {', '.join(guards)}" if guards else "")
+        brackets = ", ".join(map(self.clause_of, self.inner)) + (f" where {', '.join(guards)}" if guards else "")
         if reducer in RANKED:
             rank = self.pick("r", "r", "0", "1", *self.outer)
             if rank == "r":
@@ -111,7 +111,9 @@ class Nests(Expressions):
         extents = tuple(self.box[index][1] - self.box[index][0] for index in self.outer)
         self.outputs.append(Variable(name, kind, tuple(self.box[index][0] for index in self.outer), extents))
         head = f"{name}({', '.join(self.outer)})" if self.outer else name
-        self.statements.append((f"{head} {operator} {value}", [self.range_of(index) for index in indices], guards))
+        formula = f"{head} {operator} {value}"
+        used = [index for index in indices if any(_occurs(index, text) for text in (formula, *guards))]
+        self.statements.append((formula, [self.clause_of(index) for index in used], guards))
 
     def case(self) -> Case:
         return checked(self.texts(), self.parameters, self.number(0, 2**16))
@@ -126,10 +128,6 @@ class Nests(Expressions):
                 clauses = [clause for clause in ranges if self.chance(percent)] + guards
                 lines.append(f"  {formula}" + (f" where {', '.join(clauses)}" if clauses else ""))
             yield f"def f({parameters}) -> ({returned}) {{\n" + "\n".join(lines) + "\n}\n"
-
-    def range_of(self, name: str) -> str:
-        lo, hi = self.box[name]
-        return f"{name} in {lo}:{hi}"
 
     def index(self, name: str, extents: Sequence[int], most: int = 99) -> None:
         lo = int(self.pick("0", "0", "0", "0", "0", "0", "1", "2", "-1"))

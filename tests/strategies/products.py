@@ -44,7 +44,7 @@ class Products(Expressions):
             value = f"({value}) * {self.factor_of(kind, unused, None)}"
         guards += self.masks(outputs)
         order = self.draw(st.permutations(outputs))
-        clauses = [f"{name} in {lo}:{hi}" for name, (lo, hi) in self.box.items()]
+        clauses = list(map(self.clause_of, self.box))
         kept = [clause for clause in clauses if self.chance(50)]
         head = f"  O({', '.join(order)}) {operator} {value}"
         signature = f"def f({', '.join(map(str, self.parameters))}) -> (O) {{\n"

@@ -34,6 +34,12 @@ class Case:
             warnings.simplefilter("ignore", CompileWarning)
             return tcjax.load(self.text)["f"]
 
+    def infer(self) -> None:
+        """Infers the ranges; tells, here and once, of arrays that do not fit each other, as random ones need not."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CompileWarning)
+            self.kernel.ranges(**self.arguments, **self.initial)
+
     def __repr__(self) -> str:
         shapes = [f"{name}: {a.dtype}{list(a.shape)}" for name, a in (self.arguments | self.initial).items()]
         return f"{self.text}  with {', '.join(shapes)}"
@@ -46,7 +52,7 @@ def checked(texts: Iterable[str], parameters: Sequence[Parameter], seed: int) ->
     for text in texts:
         case = Case(text, arguments)
         try:
-            case.kernel.ranges(*arguments.values())
+            case.infer()
         except CompileError:
             continue
         return case
@@ -71,7 +77,10 @@ def programs(draw: st.DrawFn, flavour: Flavour | None = None) -> Case:
     """Well-typed programs of one to three statements whose every read is in range."""
     writer = Statements(draw, flavour or draw(st.sampled_from(FLAVOURS)))
     for _ in range(draw(st.sampled_from((1, 1, 2, 2, 3)))):
-        writer.statement()
+        if draw(st.sampled_from((False, False, True))):
+            writer.parts()
+        else:
+            writer.statement()
     return writer.case()
 
 
@@ -85,8 +94,8 @@ class Statements(Expressions):
     called: set[str] = field(default_factory=set)
 
     def statement(self) -> None:
-        self.box, self.lets = {}, []
-        if self.outputs and self.chance(35):
+        self.box, self.lets, self.written_now = {}, [], ""
+        if self.outputs and self.chance(45):
             self.update()
         elif self.chance(5) and self.flavour.floats == ("float",) and not self.flavour.special:
             self.call()
@@ -95,9 +104,20 @@ class Statements(Expressions):
 
     # ------------------------------------------------------------ new tensors
 
-    def definition(self) -> None:
+    def parts(self) -> None:
+        """A tensor that several statements of simple values fill or overwrite, one box after the other."""
+        self.box, self.lets, self.written_now = {}, [], ""
+        operator = self.pick("=", "=", "=", self.operator(), "+=!", "min=!", "max=!")
+        self.definition(operator if operator in self.operators() else "=", plain=self.chance(80))
+        target = self.outputs[list(self.outputs)[-1]]
+        for _ in range(int(self.pick("1", "1", "2", "3"))):
+            self.box, self.lets = {}, []
+            operator = self.pick("=", "=", "min=!", "max=!", self.operator())
+            self.update(target, operator if self.chance(80) else None, plain=self.chance(80))
+
+    def definition(self, operator: str | None = None, *, plain: bool = False) -> None:
         name = f"O{len(self.outputs)}"
-        operator = self.operator()
+        operator = operator or self.operator()
         kind, body = self.kinds(operator)
         form = self.pick(*("plain",) * 5, "shifted", "diagonal", "strided", "computed", "floor")
         if form == "computed" and operator not in SCATTERS:
@@ -112,11 +132,11 @@ class Statements(Expressions):
             self.annotations[name] = f"{scalar}({', '.join(map(str, extents))}) {name}"
         else:
             left, origin, extents = self.floors(operator) if form == "floor" else self.left_side(form)
-        self.formula(Variable(name, kind, origin, extents), left, operator, body)
+        self.formula(Variable(name, kind, origin, extents), left, operator, body, plain=plain)
 
     def left_side(self, form: str) -> tuple[list[str], tuple[int, ...], tuple[int, ...]]:
         left, origin, extents = [], [], []
-        rank = int(self.pick("1", "2", "1", "2", "3", "0"))
+        rank = int(self.pick("1", "2", "1", "2", "3", "0", "1", "2", "4"))
         for _ in range(rank):
             if form == "shifted" and self.chance(30):
                 value = self.number(0, 2)
@@ -191,25 +211,35 @@ class Statements(Expressions):
 
     # ------------------------------------------------------------ updates and calls
 
-    def update(self) -> None:
+    def update(self, target: Variable | None = None, operator: str | None = None, *, plain: bool = False) -> None:
         """A statement that writes (a part of) an output again."""
-        target = self.outputs[self.pick(*self.outputs)]
+        target = target or self.outputs[self.pick(*self.outputs)]
+        self.written_now = target.name
         operators = [o for o in self.operators() if self.kinds(o, target.kind) is not None]
-        operator = self.pick(*operators)
-        left = []
-        for origin, extent in zip(target.origin, target.extents, strict=True):
-            if self.chance(10) and extent > 0:
-                left.append(str(origin + self.number(0, extent - 1)))
-                continue
-            index = "ijklmn"[len(self.box)]
-            first = self.number(0, extent // 2)
-            count = extent - first if self.chance(60) else self.number(0, extent - first)
-            shift = self.number(-1, 1) if self.chance(15) else 0
-            self.box[index] = (origin + first - shift, origin + first - shift + count)
-            left.append(affine([(1, index)], self.box).plus(shift).text if count else index)
+        operator = operator if operator in operators else self.pick(*operators)
+        left = [self.box_along(origin, extent) for origin, extent in zip(target.origin, target.extents, strict=True)]
         body = self.kinds(operator, target.kind)
         assert body is not None
-        self.formula(target, left, operator, body[1])
+        self.formula(target, left, operator, body[1], plain=plain)
+
+    def box_along(self, origin: int, extent: int) -> str:
+        """A left subscript whose values are a part of a dimension: one, all, some at one end, some in reverse."""
+        if self.chance(10) and extent > 0:
+            return str(origin + self.number(0, extent - 1))
+        index = "ijklmn"[len(self.box)]
+        first = self.number(0, extent // 2) if self.chance(60) else 0
+        count = extent - first if self.chance(40) else self.number(0, extent - first)
+        start = origin + first
+        if count and self.chance(12):
+            # From the last to the first.
+            self.box[index] = (0, count)
+            return affine([(-1, index)], self.box).plus(start + count - 1).text
+        if count > 1 and self.chance(10):
+            self.box[index] = (0, (count + 1) // 2)
+            return affine([(2, index)], self.box).plus(start).text
+        shift = self.number(-1, 1) if self.chance(15) else 0
+        self.box[index] = (start - shift, start - shift + count)
+        return affine([(1, index)], self.box).plus(shift).text if count else index
 
     def call(self) -> None:
         """A tensor through another definition."""
@@ -256,32 +286,39 @@ class Statements(Expressions):
             return None
         return target, target
 
-    def formula(self, target: Variable, left: list[str], operator: str, body: str) -> None:
+    def formula(self, target: Variable, left: list[str], operator: str, body: str, *, plain: bool = False) -> None:
+        """The statement; a `plain` one has no guard, and a value of one or two operands."""
         reduces = operator != "="
         given = list(self.box)
         if reduces:
             for name in "uvw"[: int(self.pick("1", "1", "2", "0"))]:
                 self.index(name)
         depth = int(self.pick("1", "2", "1", "2", "3"))
-        clauses = [f"{index} in {lo}:{hi}" for index, (lo, hi) in self.box.items()]
+        lower_of: dict[str, str] = {}
         triangular = [n for n in self.box if n not in given and self.box[n][0] == 0 and self.box[n][1] > 0]
         outer = [n for n in given if self.box[n][0] >= 0 and n in left]
         if triangular and outer and self.chance(15):
             n, o = triangular[0], outer[0]
             lo, hi = self.box[o]
-            self.box[n] = (0, max(hi, 1)) if hi > lo else self.box[n]
-            bound = [c if not c.startswith(f"{n} in") else f"{n} in 0:{o} + 1" for c in clauses]
-            clauses = bound if hi > lo and self.points <= 2 * MOST_POINTS else clauses
-        guards = [self.condition(1)] if self.chance(18) and self.box else []
+            if hi > lo and self.points // (self.box[n][1] or 1) * hi <= 2 * MOST_POINTS:
+                self.box[n] = (0, hi)
+                lower_of[n] = o
+        guards = [] if plain or not self.box else [self.condition(1) for _ in range(int(self.pick(*"000000112")))]
         if body == "position":
             kind = self.pick("float", "float", "int")
             value = (
                 self.read(kind) if self.chance(80) else (self.integer(1) if kind == "int" else self.guarded("float"))
             )
+        elif plain and body != "bool":
+            value = self.plain(body)
         elif operator.startswith("*") and body == "float":
             value = self.real(min(depth, 1))
         else:
             value = self.value(body, depth)
+        if operator == "=" and target.name in self.outputs and not plain and self.chance(25):
+            value = self.updated(
+                f"{target.name}({', '.join(left)})" if left else f"{target.name}()", target.kind, value
+            )
         # What the indices of the statement have to occur in.
         words = set(re.findall(r"\w+", " ".join((value, *left, *guards))))
         used = []
@@ -291,7 +328,11 @@ class Statements(Expressions):
                 words |= set(re.findall(r"\w+", text))
         self.lets = used[::-1]
         missing = [name for name in self.box if name not in words]
-        clauses = [clause for clause in clauses if clause.split()[0] not in missing]
+        clauses = [
+            f"{name} in 0:{lower_of[name]} + 1" if name in lower_of else self.clause_of(name)
+            for name in self.box
+            if name not in missing
+        ]
         others = [f"{name} = {text}" for name, text in self.lets] + guards
         if self.chance(4) and not missing:
             others.append(f"exists {self.read('float')}")
@@ -300,6 +341,33 @@ class Statements(Expressions):
         if target.name not in self.outputs:
             self.outputs[target.name] = target
             self.variables.append(target)
+
+    def plain(self, kind: str) -> str:
+        """A value of one or two reads."""
+        one = self.read(kind)
+        if self.flavour.special:
+            return one
+        numbers = ("0.5", "-1.5", "2.0") if kind == "float" else ("2", "3")
+        return self.pick(
+            one,
+            f"{one} {self.pick('+', '-', '*')} {self.read(kind)}",
+            f"{self.pick(*numbers)} * {one}",
+            f"{one} + {self.pick(*sorted(self.box), '1')}",
+            f"{self.pick(*numbers)}",
+            f"max({one}, {self.read(kind)})" if kind != "complex" else one,
+        )
+
+    def updated(self, old: str, kind: str, value: str) -> str:
+        """The element that is written and a new value together."""
+        match kind:
+            case "bool":
+                return f"({old} {self.pick('&&', '||')} ({value}))"
+            case "float" if self.flavour.special:
+                return f"max({old}, {value})"
+            case "int" | "float" | "complex":
+                return self.pick(f"{old} + ({value})", f"({self.condition(0)} ? {old} : {value})")
+            case _:
+                raise AssertionError(kind)
 
     # ------------------------------------------------------------ the whole
 
@@ -316,7 +384,7 @@ class Statements(Expressions):
         for case in (Case(self.text(dropped), arguments), Case(self.text(set()), arguments)):
             try:
                 started = self.with_initial(case, seed)
-                started.kernel.ranges(*started.arguments.values(), **started.initial)
+                started.infer()
                 return started
             except CompileError:
                 continue

@@ -43,7 +43,8 @@ def _tests(plan: planning.Plan) -> list[str]:
         ("O(i) = A(i) where i in 0:9, i < 20", []),
         ("O(i) = A(i) where i in 0:9, i < 2, i < 20", ["mask"]),
         ("O(i) +=! i + k < 11 ? A(i) : 0.0 where i in 0:9, k in 0:3", []),
-        ("O(i) +=! i + k < 10 ? A(i) : 0.0 where i in 0:9, k in 0:3", ["<", "<", "where"]),
+        # How often it holds, and whether it does anywhere: else neither the count nor `A(i)` takes part.
+        ("O(i) +=! i + k < 10 ? A(i) : 0.0 where i in 0:9, k in 0:3", ["<", "<", "<", "where", "where"]),
         ("O(i,j) = (i*4 + j < 36) ? A(i) : 0.0 where i in 0:9, j in 0:4", []),
         ("O(i) = sum[k in 0:4](i + k >= 0 && i + k < 9 ? A(i+k) : 0.0) where i in 0:9", ["<", "where"]),
         # Numbers that wrap round.

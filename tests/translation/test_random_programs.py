@@ -7,20 +7,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 
 import tcjax
 from tcjax import CompileError, CompileWarning
 from tests.agreement.comparing import agree
+from tests.effort import examples, phases
 from tests.sac import strategies as sac
 from tests.strategies.nests import nests
 from tests.strategies.programs import Case, programs
 
 # Nothing is compiled; the default profile takes a second for each of them.
-SOME = max(20, settings().max_examples // 2)
-PHASES = [phase for phase in Phase if settings().max_examples > SOME or phase is not Phase.shrink]
+SOME = examples(20)
 CHECKS = (HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large)
-random = settings(max_examples=SOME, phases=PHASES, suppress_health_check=CHECKS)
+random = settings(max_examples=SOME, phases=phases(), suppress_health_check=CHECKS)
 
 
 def read(text: str, dialect: str, folder: Path) -> tcjax.Kernel:

@@ -44,7 +44,7 @@ OTHERWISE = {
     "language statements: a guard on a triangle",
     "language statements: accumulating over a defined tensor",
     "language statements: an update after a read",
-    "language statements: an update that reads itself elsewhere reads the old values",
+    "language statements: an update that reads what it does not write",
     "language statements: integers' identities",
     "language statements: keeping the greater",
     "language statements: starting again",

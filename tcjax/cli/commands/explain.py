@@ -2,8 +2,9 @@
 
 import click
 
+from ...files import replacing
 from .. import options
-from ..failures import files
+from ..failures import files, one_line
 
 
 @click.command(cls=options.Several, short_help="Ranges, plan and cost for some shapes.")
@@ -44,13 +45,11 @@ def explain(
     if page is None:
         click.echo(str(explanation))
         return
-    with files(page):
-        _write_page(page, kernel.__name__, explanation._repr_html_())  # type: ignore[attr-defined]
-    click.echo(f"wrote {page}")
+    with files(page), replacing(page, follow=True) as written:
+        written.write(_page(kernel.__name__, explanation._repr_html_()).encode("utf-8"))  # type: ignore[attr-defined]
+    click.echo(f"wrote {one_line(page)}")
 
 
-def _write_page(path: str, title: str, body: str) -> None:
-    from pathlib import Path
-
+def _page(title: str, body: str) -> str:
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>'
-    Path(path).write_text(f"<!doctype html>\n<html><head>{head}</head><body>{body}</body></html>\n", encoding="utf-8")
+    return f"<!doctype html>\n<html><head>{head}</head><body>{body}</body></html>\n"

@@ -47,11 +47,11 @@ def fmt(files: tuple[str, ...], notation: str | None, mode: str | None) -> None:
             click.echo(result, nl=False)
         elif differs and mode == "write":
             write_text(path, result)
-            click.echo(f"formatted {path}", err=True)
+            click.echo(f"formatted {text.name}", err=True)
         elif differs and mode == "check":
-            click.echo(f"would format {path}")
+            click.echo(f"would format {text.name}")
         elif differs:
-            _show_difference(text.content, result, path)
+            _show_difference(text.content, result, text.name)
     for failure in failures:
         failure.show()
     if failures:

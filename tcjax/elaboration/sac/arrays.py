@@ -2,20 +2,35 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Final
 
 from ... import ir
-from ...diagnostics import NOWHERE
+from ...diagnostics import NOWHERE, Span
 from ...ir import types
 from ...symbolic import Affine, IndexVar, Size
-from ..literals import Choice, Literal, Value, default_type, settle, type_beside
+from ..literals import (
+    Literal,
+    Open,
+    Value,
+    Weak,
+    default_type,
+    is_choice,
+    number_of_points,
+    open_float,
+    settle,
+    type_beside,
+)
 
-# The type of elements: a canonical scalar name, or a literal whose type its partner gives.
-Kind = str | Literal
+# The type of elements: a canonical scalar name, or a zero whose type is open as theirs is.
+Kind = str | Weak
 Place = tuple[Affine, ...]
 
 INT: Final = Literal(0, NOWHERE)
 FLOAT: Final = Literal(0.0, NOWHERE)
+# Of indices and sizes, and of floats that are made of typed integers.
+INDEX: Final = number_of_points(0)
+COUNTED: Final = open_float("float32")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +68,8 @@ class Array:
     pieces: Callable[[], tuple[Piece, ...]] | None = None
     layers: Callable[[], tuple[tuple[Piece, ...], ...]] | None = None
     names: tuple[str | None, ...] = ()
+    # The division of integers that the elements were made by, as long as they are integers.
+    quotient: Span | None = None
     tensor: ir.Tensor | None = None
     keep: str | None = None
     stored: "Array | None" = field(default=None, repr=False)
@@ -83,6 +100,7 @@ class Ragged:
     kind: Kind
     free: frozenset[IndexVar]
     points: "Callable[[bool], Points]"
+    quotient: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +119,9 @@ def scalar(value: Value, free: frozenset[IndexVar] = frozenset()) -> Array:
 
 
 def vector(values: Iterable[Value], free: frozenset[IndexVar] = frozenset()) -> Array:
-    """Int scalars as a vector."""
+    """Indices as a vector."""
     cells = tuple(scalar(value, free) for value in values)
-    return literal_vector(cells, "int32")
+    return literal_vector(cells, INDEX)
 
 
 def literal_vector(cells: tuple[Array, ...], kind: Kind) -> Array:
@@ -119,31 +137,34 @@ def literal_vector(cells: tuple[Array, ...], kind: Kind) -> Array:
 
 def kind_of(value: Value) -> Kind:
     """The kind of an element."""
-    if not isinstance(value, (Literal, Choice)):
+    if not isinstance(value, (Literal, Open)):
         return value.dtype
     dtype = default_type(value)
-    return dtype if dtype == "bool" else FLOAT if types.is_float(dtype) else INT
+    if types.is_integral(dtype):
+        return INT if isinstance(value, Literal) or is_choice(value) else INDEX
+    if types.is_float(dtype):
+        return COUNTED if isinstance(value, Open) and value.least else FLOAT
+    return dtype
 
 
 def dtype_of_kind(kind: Kind) -> str:
     """The type of elements that nothing else decides."""
-    return default_type(kind) if isinstance(kind, Literal) else kind
+    return kind if isinstance(kind, str) else default_type(kind)
 
 
 def joined_kind(kinds: Iterable[Kind]) -> Kind:
     """The kind of what is computed from elements of these kinds."""
-    strong: str | None = None
-    weak: list[Literal] = []
-    for kind in kinds:
-        if isinstance(kind, Literal):
-            weak.append(kind)
-        else:
-            strong = kind if strong is None else types.join(strong, kind)
-    if strong is None:
-        return FLOAT if any(isinstance(kind.value, float) for kind in weak) else INT
+    kinds = list(kinds)
+    weak = [kind for kind in kinds if not isinstance(kind, str)]
+    strong = [kind for kind in kinds if isinstance(kind, str)]
+    counts = any(map(types.is_integral, strong))
+    if not strong or (any(map(is_float, weak)) and all(types.is_integral(kind) or kind == "bool" for kind in strong)):
+        floats = COUNTED if counts or COUNTED in weak else FLOAT
+        return floats if any(map(is_float, weak)) else INDEX if INDEX in weak else INT
+    result = reduce(types.join, strong)
     for kind in weak:
-        strong = type_beside(kind, strong)
-    return strong
+        result = type_beside(kind, result)
+    return result
 
 
 def agreed_kind(first: Kind, second: Kind) -> Kind | None:
@@ -157,21 +178,21 @@ def agreed_kind(first: Kind, second: Kind) -> Kind | None:
             kind(first) and kind(second) for kind in (types.is_integral, types.is_float, types.is_complex)
         )
         return types.join(first, second) if same else None
-    if isinstance(first, Literal) and isinstance(second, Literal):
-        return first if type(first.value) is type(second.value) else None
-    weak, strong = (first, second) if isinstance(first, Literal) else (second, first)
-    assert isinstance(weak, Literal) and isinstance(strong, str)
-    fits = types.is_integral(strong) if isinstance(weak.value, int) else types.is_float(strong)
-    return strong if fits else None
+    if not isinstance(first, str) and not isinstance(second, str):
+        return joined_kind((first, second)) if is_int(first) == is_int(second) else None
+    weak, strong = (second, first) if isinstance(first, str) else (first, second)
+    assert isinstance(strong, str) and not isinstance(weak, str)
+    fits = types.is_integral(strong) if is_int(weak) else types.is_float(strong)
+    return (strong if isinstance(weak, Literal) else type_beside(weak, strong)) if fits else None
 
 
 def conformed(value: Value, kind: Kind) -> Value:
     """An element as one of the array's kind."""
-    return value if isinstance(kind, Literal) else settle(value, kind)
+    return settle(value, kind) if isinstance(kind, str) else value
 
 
 def is_int(kind: Kind) -> bool:
-    return isinstance(kind.value, int) if isinstance(kind, Literal) else types.is_integral(kind)
+    return types.is_integral(dtype_of_kind(kind))
 
 
 def is_float(kind: Kind) -> bool:

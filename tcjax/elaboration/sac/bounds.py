@@ -59,7 +59,7 @@ def _highs(
     evaluate: Evaluate,
     result: Result | None,
 ) -> list[Size]:
-    bound = generator.upper
+    bound, draft = generator.upper, scope.draft
     if upper is not None:
         assert bound is not None
         return [size + (0 if bound.strict else 1) for size in upper]
@@ -84,6 +84,8 @@ def _highs(
             help=f"write a bound of {_components(len(found.vector))}",
         )
     if found.complete(count, is_prefix):
+        for size in found.sizes(count):
+            draft.longer.setdefault(size, set()).update(found.extents)
         return list(found.sizes(count))
     if result is not None:
         return list(_whole(partition, result, count))
@@ -194,16 +196,17 @@ def _no_upper_bound(partition: tree.Partition, found: Observed, count: int) -> C
             Code.NO_UPPER_BOUND,
             f"last partition: no upper bound for {index.name}{seen}",
             partition.span,
-            help=f"add `| {index.name} < shape(...)`: only `a[{index.name}]` itself shows how far it runs",
+            help=f"add a bound such as `| {index.name} < [8]`, or the `shape` of an array: only `a[{index.name}]` "
+            "itself shows how far it runs",
         )
     missing = [name for name in index.names if name not in found.scalars]
-    bound = ",".join(".." if name in missing else _as_sac(found.scalars[name]) for name in index.names)
+    bound = ",".join("8" if name in missing else _as_sac(found.scalars[name]) for name in index.names)
     return CompileError(
         Code.NO_UPPER_BOUND,
         f"last partition: no upper bound for {', '.join(missing)}{seen}",
         partition.span,
-        help=f"add `| [{','.join(index.names)}] < [{bound}]`: only a bare index in a selection, on an axis that the "
-        "array has, shows how far it runs",
+        help=f"add a bound such as `| [{','.join(index.names)}] < [{bound}]`: only a bare index in a selection, on an "
+        "axis that the array has, shows how far it runs",
     )
 
 

@@ -7,13 +7,15 @@ from ... import ir
 from ...diagnostics import Span
 from ...symbolic import Affine, IndexVar, Size
 from ..literals import Value, settled
-from .arrays import Array, Place, dtype_of_kind
+from .arrays import Array, Place, dtype_of_kind, is_int, joined_kind
 from .draft import Draft, IndexNeeded
+from .patterns import of_kind
 from .reading import element, stored
 
 
 def apply_python(name: str, arguments: Sequence[Array], span: Span, draft: Draft) -> tuple[Array, ...]:
     """The results of a function from ``fns``, their shapes found without running it."""
+    arguments = _typed_together(arguments, draft)
     given = tuple((draft.numbers(a.shape), dtype_of_kind(a.kind)) for a in arguments)
     found = draft.functions[name].results(given)
     free = frozenset().union(*(argument.free for argument in arguments))
@@ -40,6 +42,19 @@ def apply_python(name: str, arguments: Sequence[Array], span: Span, draft: Draft
 
     results = [result(number, *entry) for number, entry in enumerate(found)]
     return tuple(results) if free else tuple(array.called(name) for array in results)
+
+
+def _typed_together(arguments: Sequence[Array], draft: Draft) -> list[Array]:
+    """The arguments; floats of an open type have that of the typed floats among them."""
+    typed = [a.kind for a in arguments if isinstance(a.kind, str) and not (is_int(a.kind) or a.kind == "bool")]
+
+    def one(array: Array) -> Array:
+        if isinstance(array.kind, str) or is_int(array.kind):
+            return array
+        dtype = dtype_of_kind(joined_kind((array.kind, *typed)))
+        return of_kind(array, dtype) if draft.wide or dtype != dtype_of_kind(array.kind) else array
+
+    return list(map(one, arguments))
 
 
 def _frame(arguments: Sequence[Array], draft: Draft) -> tuple[IndexVar, ...]:

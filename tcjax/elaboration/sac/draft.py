@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ... import ir
-from ...diagnostics import Code, CompileError, Span
+from ...diagnostics import Code, CompileError, CompileWarning, Span
 from ...symbolic import Affine, Condition, Facts, IndexVar, Size, SizeVar, with_sizes
 from ...syntax.sac import tree
 from ..literals import Value
@@ -35,7 +35,8 @@ class Draft:
 
     `sizes` are the numbers of this call, `known` the elements of parameters whose values are, `functions` the Python
     functions on cells, `definitions` those of the text. `ranges` holds the half-open ranges of the indices of the
-    statement that is being written, `guards` the conditions around the element that is read.
+    statement that is being written, `guards` the conditions around the element that is read. `longer` has, for an
+    extent that selections show, what else they show: of several extents the smallest counts.
     """
 
     sizes: dict[SizeVar, int]
@@ -46,11 +47,15 @@ class Draft:
     strict: bool
     parameters: frozenset[str]
     taken: set[str]
+    # Whether an argument is a double.
+    wide: bool = False
+    warnings: dict[tuple[str, int, int], CompileWarning] = field(default_factory=dict)
     statements: list[ir.Statement] = field(default_factory=list)
     declared: list[ir.Tensor] = field(default_factory=list)
     sources: dict[str, Array] = field(default_factory=dict)
     ranges: dict[IndexVar, tuple[int, int]] = field(default_factory=dict)
     guards: tuple[Condition, ...] = ()
+    longer: dict[Size, set[Size]] = field(default_factory=dict)
     number_of_statement: int = 0
     # How deep the lengths of index vectors are looked for inside each other.
     searches: int = 0
@@ -76,6 +81,10 @@ class Draft:
                 span,
                 help="compute parts of it in statements of their own, `x = ...;`, or split it into kernels",
             )
+
+    def warn(self, code: Code, message: str, span: Span, help: str) -> None:
+        """Keeps a warning, the same one once."""
+        self.warnings[message, span.line, span.column] = CompileWarning(code, message, span, help=help)
 
     @property
     def recurs(self) -> bool:

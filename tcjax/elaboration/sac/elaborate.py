@@ -1,23 +1,25 @@
 """From a SaC program and the shapes of a call to typed index notation."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from ... import ir
-from ...diagnostics import Code, CompileError, Span
+from ...diagnostics import Code, CompileError, CompileWarning, Span
 from ...symbolic import Size, SizeVar
 from ...syntax.sac import tree
+from ..literals import settled
 from ..outputs import local_shape
 from ..reducers import registered
 from ..signature import CellFunction
 from ..spelling import did_you_mean
-from .arrays import Array
+from .arrays import Array, dtype_of_kind
 from .draft import Draft, Known
 from .expressions import LIBRARY, expression
 from .functions import results_in, results_of, with_lets
+from .patterns import of_kind
 from .reading import element, stored
 from .scope import Scope
-from .walks import children, free_names, generator_parts, mentions
+from .walks import calls, children, free_names, generator_parts, mentions, parts, pattern_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ def entry_of(program: tree.Program, functions: Mapping[str, object], name: str |
         return Entry(name, function.parameters, function, function.span)
     if program.result is not None:
         return Entry("kernel", tuple(_parameters_of(program)), None, program.span)
-    called = {call for f in program.functions for node in _parts(f) for call in _calls(node) if call != f.name}
+    called = {call for f in program.functions for node in parts(f) for call in calls(node) if call != f.name}
     entries = [function for function in program.functions if function.name not in called]
     if len(entries) != 1 and len(program.functions) != 1:
         raise CompileError(
@@ -66,8 +68,11 @@ def entry_of(program: tree.Program, functions: Mapping[str, object], name: str |
     return Entry(function.name, function.parameters, function, function.span)
 
 
-def check(program: tree.Program, functions: Mapping[str, object]) -> None:
-    """Raises what is wrong whatever the arguments: unknown functions, and an own index in an own bound."""
+def check(program: tree.Program, functions: Mapping[str, object], given: Collection[str] | None = None) -> None:
+    """Raises what is wrong whatever the arguments: unknown functions, and an own index in an own bound.
+
+    With `given`, also a free name of the program's expression that is none of these.
+    """
     defined: dict[str, tree.Function] = {}
     for function in program.functions:
         if function.name in defined:
@@ -78,7 +83,7 @@ def check(program: tree.Program, functions: Mapping[str, object]) -> None:
             if any(parameter.name == other.name for other in function.parameters[:number]):
                 raise _twice("parameters", parameter.name, parameter.span)
         names = {parameter.name for parameter in function.parameters}
-        names |= {name for parameter in function.parameters for name in _pattern_names(parameter.type)}
+        names |= {name for parameter in function.parameters for name in pattern_names(parameter.type)}
         for node in function.guards:
             _check_names(node, frozenset(names), function.parameters, defined, functions)
         for let in function.lets:
@@ -86,8 +91,12 @@ def check(program: tree.Program, functions: Mapping[str, object]) -> None:
             names |= set(let.names)
         for node in function.returns:
             _check_names(node, frozenset(names), function.parameters, defined, functions)
-    for node in (*(let.value for let in program.lets), *([program.result] if program.result is not None else [])):
-        _check_names(node, None, (), defined, functions)
+    known = None if given is None else frozenset(given)
+    for let in program.lets:
+        _check_names(let.value, known, (), defined, functions)
+        known = None if known is None else known.union(let.names)
+    if program.result is not None:
+        _check_names(program.result, known, (), defined, functions)
 
 
 def _parameters_of(program: tree.Program) -> Iterator[str]:
@@ -110,12 +119,13 @@ def elaborate(
     accumulate: str | None = None,
     *,
     strict: bool = False,
+    report: Callable[[CompileWarning], None] = lambda warning: None,
 ) -> ir.Function:
     """The program for arguments of these types and shapes.
 
     `known` are the elements of those whose values are known, `functions` the Python functions that it may call on
-    cells. With `strict`, what SaC itself refuses is refused. Raises `CompileError`, and `ValueNeeded` where the value
-    of another argument decides a shape.
+    cells. With `strict`, what SaC itself refuses is refused. `report` takes a warning for what is legal but probably
+    not meant. Raises `CompileError`, and `ValueNeeded` where the value of another argument decides a shape.
     """
     definitions = {function.name: function for function in program.functions}
     names = frozenset(entry.names)
@@ -130,6 +140,8 @@ def elaborate(
     returns = _returns(results, draft)
     function = _without_unused(entry, parameters, returns, draft)
     ir.verify(function)
+    for warning in draft.warnings.values():
+        report(warning)
     return function
 
 
@@ -150,6 +162,7 @@ def _parameters(
             for variable in size.variables():
                 draft.sizes.setdefault(variable, extent)
         tensors.append(ir.Tensor(name, dtype, own, span=span))
+    draft.wide = any(tensor.dtype in ("float64", "complex128") for tensor in tensors)
     arrays = [Array(t.dtype, t.shape, lambda place, t=t: ir.Access(t, place), tensor=t) for t in tensors]
     return tuple(tensors), arrays
 
@@ -174,11 +187,13 @@ def _named_shape(
 def _returns(results: tuple[Array, ...], draft: Draft) -> tuple[ir.Tensor, ...]:
     returns: list[ir.Tensor] = []
     for array in results:
+        if draft.wide and not isinstance(array.kind, str):
+            array = of_kind(array, dtype_of_kind(array.kind))
         if array.tensor is not None:
             returns.append(array.tensor)
             continue
         if array.keep is None and array.pieces is None and array.cells is None and not array.rank:
-            value = element(array, (), draft)
+            value = settled(element(array, (), draft))
             if isinstance(value, ir.Access) and not value.indices and value.tensor.name in draft.sources:
                 returns.append(value.tensor)
                 continue
@@ -247,7 +262,7 @@ def _check_names(
                 raise CompileError(
                     Code.UNKNOWN_FUNCTION,
                     f"there is no function `{name}`",
-                    current.span,
+                    current.span.part(name),
                     help=did_you_mean(
                         name,
                         (*defined, *functions, *LIBRARY),
@@ -283,33 +298,3 @@ def _refuse_own(node: tree.Expr, own: frozenset[str]) -> None:
 def _own_names(partition: tree.Partition) -> frozenset[str]:
     index = partition.index
     return frozenset((index.name,)) if isinstance(index, tree.IndexVector) else frozenset(index.names)
-
-
-def _pattern_names(pattern: tree.TypePattern) -> Iterator[str]:
-    for axes in pattern.axes:
-        match axes:
-            case tree.Axis(str() as name):
-                yield name
-            case tree.Axes(count, _, name):
-                if isinstance(count, str):
-                    yield count
-                if name is not None:
-                    yield name
-            case _:
-                continue
-
-
-def _parts(function: tree.Function) -> Iterator[tree.Expr]:
-    yield from function.guards
-    for let in function.lets:
-        yield let.value
-    yield from function.returns
-
-
-def _calls(node: tree.Expr) -> Iterator[str]:
-    pending = [node]
-    while pending:
-        current = pending.pop()
-        if isinstance(current, tree.Call):
-            yield current.function
-        pending.extend(children(current))

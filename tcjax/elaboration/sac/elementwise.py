@@ -7,23 +7,22 @@ from typing import Final
 from ... import ir
 from ...diagnostics import Code, CompileError, Span
 from ...ir import types
-from ...ir.builtins import BUILTINS, argument_type, result_type
+from ...ir.builtins import BUILTINS
 from ...symbolic import Affine
 from .. import operators
-from ..literals import Literal, Value, joined, settle, settled
+from ..literals import Literal, Value, combined, joined, settled
 from ..subscripts import affine
 from .arrays import (
-    FLOAT,
     Array,
     Kind,
     Piece,
     Place,
     Points,
     Ragged,
-    dtype_of_kind,
     is_float,
     is_int,
     joined_kind,
+    kind_of,
     show_kind,
 )
 from .boxes import uncovered
@@ -61,11 +60,7 @@ def builtin(name: str, arguments: Sequence[Array | Ragged], span: Span, draft: D
     kind = joined_kind(argument.kind for argument in arguments)
     if any(argument.kind == "bool" for argument in arguments) and name not in ("isnan", "isinf", "isfinite"):
         raise _wrong_type(f"`{name}`", "numbers", "bool", span)
-    found = BUILTINS[name]
-    dtype = result_type(found, argument_type(found, dtype_of_kind(kind)))
-    result: Kind = kind if isinstance(kind, Literal) and found.result in ("same", "real") else dtype
-    if isinstance(kind, Literal) and types.is_float(dtype):
-        result = FLOAT
+    result = kind_of(_called(name, [zero(kind)] * len(arguments), span))
     return elementwise(result, arguments, lambda *values: _called(name, values, span), span, draft)
 
 
@@ -92,10 +87,10 @@ def choose(condition: Array, then: Array, otherwise: Array, kind: Kind, span: Sp
     """``condition ? then : otherwise`` of cells of one shape, decided by an index or by data."""
 
     def read(place: Place) -> Value:
-        test = settled(element(condition, (), draft))
-        with draft.under(test, True):
+        test = element(condition, (), draft)
+        with draft.under(settled(test), True):
             first = element(then, place, draft)
-        with draft.under(test, False):
+        with draft.under(settled(test), False):
             second = element(otherwise, place, draft)
         return operators.conditional(test, first, second, span)
 
@@ -186,12 +181,13 @@ def compute(operator: str, left: Value, right: Value, span: Span, draft: Draft) 
         a, b = int(left.value.real), int(right.value.real)
         quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
         return Literal(quotient if operator == "/" else a - quotient * b, span)
-    a, b = settle(left, dtype), settle(right, dtype)
+    a, b = settled(left), settled(right)
     if _is_at_least(a, 0, draft) and _is_at_least(b, 1, draft):
         return operators.binary(floored, left, right, span)
     if isinstance(right, Literal) and not right.value:
         return operators.binary(floored, left, right, span)
-    return ir.Binary("quot" if operator == "/" else "rem", a, b, dtype, span=span)
+    name = "quot" if operator == "/" else "rem"
+    return combined((left, right), dtype, lambda ab, result: ir.Binary(name, ab[0], ab[1], result, span=span))
 
 
 def unequal_shapes(first: tuple[int, ...], second: tuple[int, ...], span: Span) -> CompileError:
@@ -213,7 +209,7 @@ def _is_at_least(value: ir.Expr, least: int, draft: Draft) -> bool:
     return interval is not None and interval[0] >= least
 
 
-def _called(name: str, values: tuple[Value, ...], span: Span) -> Value:
+def _called(name: str, values: Sequence[Value], span: Span) -> Value:
     return operators.call(name, BUILTINS[name], list(values), span)
 
 
@@ -265,7 +261,7 @@ def _logical(operator: str, left: Array, right: Array, span: Span, draft: Draft)
         if isinstance(first, Literal):
             decided = bool(first.value) == (operator == "||")
             return first if decided else element(right, (), draft)
-        with draft.under(first, operator == "&&"):
+        with draft.under(settled(first), operator == "&&"):
             second = element(right, (), draft)
         return operators.binary(operator, first, second, span)
 

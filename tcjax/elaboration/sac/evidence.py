@@ -1,7 +1,7 @@
 """What the selections of a body show of the bounds of its index."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from ...diagnostics import Code, CompileError
@@ -21,13 +21,17 @@ _DEEPEST: Final = 5
 
 @dataclass(slots=True)
 class Observed:
-    """Upper bounds that selections show: of an index vector, or of each component by name; `seen` in words."""
+    """Upper bounds that selections show: of an index vector, or of each component by name; `seen` in words.
+
+    `extents` are all that were compared: of several the smallest counts.
+    """
 
     vector: tuple[Size, ...] | None
     scalars: dict[str, Size]
     names: tuple[str, ...]
     seen: list[str]
     failed: CompileError | None = None
+    extents: set[Size] = field(default_factory=set)
 
     def complete(self, count: int, prefix: bool) -> bool:
         """Whether every component has a bound; with `prefix` the first `count` of a longer vector are enough."""
@@ -156,10 +160,12 @@ class _Walk:
         return places
 
     def take(self, name: str, extent: Size) -> None:
+        self.found.extents.add(extent)
         before = self.found.scalars.get(name)
         self.found.scalars[name] = extent if before is None else self.smaller(before, extent)
 
     def take_vector(self, shape: tuple[Size, ...]) -> None:
+        self.found.extents.update(shape)
         before = self.found.vector
         if before is None:
             self.found.vector = shape

@@ -15,13 +15,14 @@ from ..reducers import registered
 from ..signature import ValueNeeded
 from ..spelling import counted, did_you_mean
 from . import structure, windows
-from .arrays import Array, Ragged, agreed_kind, joined_kind, literal_vector, scalar, show_kind
+from .arrays import Array, Ragged, agreed_kind, is_int, joined_kind, literal_vector, scalar, show_kind
 from .cells import apply_python
 from .comprehensions import comprehension
 from .draft import Draft, IndexNeeded
 from .elementwise import binary, builtin, cast, choose, extremum, modulo, no_fold, part, unary, where
 from .folds import FOLDS, fold, fold_leading
 from .functions import call_function
+from .quotients import is_exact, made_of, with_division
 from .ragged import ragged
 from .reading import element
 from .scope import Scope
@@ -79,9 +80,10 @@ def expression(node: tree.Expr, scope: Scope) -> Array:
             if len(index) == 1 and isinstance(index[0], tree.Vector):
                 index = index[0].elements
             parts = [one if isinstance(one, tree.Dot) else expression(one, scope) for one in index]
-            return select(whole, parts, [one.span for one in index], node.span, scope.draft)
+            selected = select(whole, parts, [one.span for one in index], node.span, scope.draft)
+            return made_of(selected, (whole,), scope.draft)
         case tree.Comprehension():
-            return remembered(node, scope)
+            return with_division(remembered(node, scope), node)
         case tree.Unary() | tree.Binary() | tree.Call():
             found = for_fold(node, scope, expression)
             if isinstance(found, Ragged):
@@ -108,7 +110,8 @@ def for_fold(node: tree.Expr, scope: Scope, inner_value: Operand | None = None) 
     draft = scope.draft
     match node:
         case tree.Unary(operator, inner):
-            return unary(operator, operand(inner, scope), node.span, draft)
+            given = operand(inner, scope)
+            return made_of(unary(operator, given, node.span, draft), (given,), draft)
         case tree.Binary("++" | "++^" as operator, left, right):
             first, second = expression(left, scope), expression(right, scope)
             return structure.concatenate(first, second, 0 if operator == "++" else -1, node.span, draft)
@@ -119,23 +122,30 @@ def for_fold(node: tree.Expr, scope: Scope, inner_value: Operand | None = None) 
             return binary(operator, first, second, node.span, draft)
         case tree.Binary(operator, left, right):
             first = operand(left, scope)
-            return binary(operator, first, operand(right, scope), node.span, draft)
+            second = operand(right, scope)
+            found = binary(operator, first, second, node.span, draft)
+            if operator == "/" and is_int(found.kind):
+                return found if is_exact(node) else replace(found, quotient=node.span)
+            return made_of(found, (first, second), draft, joined_kind((first.kind, second.kind)))
         case tree.Call(name, arguments):
             if name in scope.draft.definitions or name in scope.draft.functions:
                 return _called(node, scope)
             if name in FOLDS:
                 _check_count(node, (1,))
-                return fold(FOLDS[name], for_fold(arguments[0], scope), node.span, draft)
+                folded = for_fold(arguments[0], scope)
+                return made_of(fold(FOLDS[name], folded, node.span, draft), (folded,), draft)
             if name in _CASTS:
                 _check_count(node, (1,))
                 return cast(_CASTS[name], operand(arguments[0], scope), node.span, draft)
             if name in BUILTINS:
                 _check_count(node, (BUILTINS[name].arity,))
-                return builtin(name, [operand(a, scope) for a in arguments], node.span, draft)
+                given = [operand(a, scope) for a in arguments]
+                return made_of(builtin(name, given, node.span, draft), given, draft)
             if name in STRUCTURE:
                 _check_count(node, STRUCTURE[name])
                 if name in ("min", "max"):
-                    return extremum(name, [operand(a, scope) for a in arguments], node.span, draft)
+                    given = [operand(a, scope) for a in arguments]
+                    return made_of(extremum(name, given, node.span, draft), given, draft)
                 return _structural(node, [expression(argument, scope) for argument in arguments], draft)
             monoid = registered(name)
             if monoid is not None:
@@ -144,11 +154,11 @@ def for_fold(node: tree.Expr, scope: Scope, inner_value: Operand | None = None) 
             raise unknown_function(node, scope)
         case tree.Comprehension() if inner_value is None:
             try:
-                return remembered(node, scope)
+                return with_division(remembered(node, scope), node)
             except CompileError as error:
                 if error.diagnosis is not Code.SHAPE_NEEDS_INDEX:
                     raise
-                return ragged(node, scope, expression)
+                return with_division(ragged(node, scope, expression), node)
         case _:
             return expression(node, scope)
 
@@ -159,7 +169,7 @@ def unknown_function(node: tree.Call, scope: Scope) -> CompileError:
     return CompileError(
         Code.UNKNOWN_FUNCTION,
         f"there is no function `{node.function}`",
-        node.span,
+        node.span.part(node.function),
         help=did_you_mean(
             node.function,
             known,
@@ -255,7 +265,7 @@ def _conditional(node: tree.Conditional, scope: Scope) -> Array:
     kind = joined_kind((then.kind, otherwise.kind))
     if "bool" in (then.kind, otherwise.kind) and then.kind != otherwise.kind:
         raise structure.unequal_kinds("the two branches of `? :`", then, otherwise, node.span)
-    return choose(condition, then, otherwise, kind, node.span, draft)
+    return made_of(choose(condition, then, otherwise, kind, node.span, draft), (then, otherwise), draft)
 
 
 def _required(condition: Array, node: tree.Conditional, draft: Draft) -> bool | None:
@@ -371,7 +381,7 @@ def _check_count(node: tree.Call, accepted: tuple[int, ...]) -> None:
             node.span,
             help=f"fold an array with `{node.function}val(...)`"
             if node.function in ("min", "max") and len(node.arguments) == 1
-            else f"give it {wanted}",
+            else f"write `{node.function}({', '.join('abcd'[: accepted[0]])})`",
         )
 
 

@@ -8,9 +8,9 @@ from ...diagnostics import Code, CompileError, Span
 from ...ir import Monoid, Reducer
 from ...symbolic import Affine, IndexVar
 from .. import operators
-from ..expressions import POSITIONS, accumulation_type, reduced_type, reduced_value
+from ..expressions import POSITIONS, accumulation_type, reduced_type, reduced_value, reduction
 from ..literals import Value, dtype_of, literal, settled
-from .arrays import Array, Kind, Piece, Ragged, conformed, dtype_of_kind, show_kind
+from .arrays import Array, Kind, Piece, Ragged, conformed, kind_of, show_kind
 from .boxes import uncovered
 from .draft import Draft
 from .reading import element, pieces_of, stored, whole, zero
@@ -56,7 +56,7 @@ def fold_leading(count: int, array: Array, span: Span, draft: Draft) -> Array:
 
 def _result_kind(reducer: Reducer | Monoid, kind: Kind, span: Span, draft: Draft) -> Kind:
     if isinstance(reducer, Monoid):
-        own = dtype_of(reduced_value(reducer, settled(zero(dtype_of_kind(kind)))))
+        own = dtype_of(reduced_value(reducer, zero(kind)))
         return reduced_type(reducer, own, accumulation_type(reducer, own, draft.accumulate))
     wants_bool = reducer in (Reducer.ANY, Reducer.ALL)
     if wants_bool != (kind == "bool"):
@@ -69,8 +69,7 @@ def _result_kind(reducer: Reducer | Monoid, kind: Kind, span: Span, draft: Draft
         )
     if reducer in POSITIONS:
         return "int32"
-    dtype = dtype_of_kind(kind)
-    return dtype_of(reduced_value(reducer, settled(zero(dtype))))
+    return kind_of(reduced_value(reducer, zero(kind)))
 
 
 def _fold(reducer: Reducer | Monoid, array: Array, span: Span, draft: Draft) -> Value:
@@ -113,7 +112,7 @@ def _fold(reducer: Reducer | Monoid, array: Array, span: Span, draft: Draft) -> 
     return total
 
 
-def _reduce(reducer: Reducer | Monoid, piece: Piece, array: Array, span: Span, draft: Draft) -> ir.Expr:
+def _reduce(reducer: Reducer | Monoid, piece: Piece, array: Array, span: Span, draft: Draft) -> Value:
     found = [along(run, axis_name(array.names, axis), draft) for axis, run in enumerate(piece.box)]
     runs, place = [given for given, _ in found], tuple(position for _, position in found)
     indices = tuple(index for index, _, _ in runs)
@@ -122,8 +121,8 @@ def _reduce(reducer: Reducer | Monoid, piece: Piece, array: Array, span: Span, d
         value: Value = zero(array.kind)
     else:
         value = conformed(piece.read(place), array.kind)
-    body = settled(reduced_value(reducer, value))
-    ranges = given_ranges(runs, [body], draft)
+    body = reduced_value(reducer, value)
+    ranges = given_ranges(runs, [settled(body)], draft)
     return _reduction(reducer, indices, ranges, None, body, span, draft)
 
 
@@ -132,16 +131,17 @@ def _reduction(
     indices: tuple[IndexVar, ...],
     ranges: tuple[ir.Range, ...],
     guard: ir.Expr | None,
-    body: ir.Expr,
+    body: Value,
     span: Span,
     draft: Draft,
-) -> ir.Expr:
-    accumulate = accumulation_type(reducer, body.dtype, draft.accumulate)
-    dtype = reduced_type(reducer, body.dtype, accumulate)
-    return ir.Reduce(reducer, indices, ranges, guard, body, None, accumulate, dtype, span=span)
+) -> Value:
+    def build(running: str, given: ir.Expr, dtype: str) -> ir.Expr:
+        return ir.Reduce(reducer, indices, ranges, guard, given, None, running, dtype, span=span)
+
+    return reduction(reducer, body, draft.accumulate, build)
 
 
 def _ragged(reducer: Reducer | Monoid, array: Ragged, span: Span, draft: Draft) -> Value:
     points = array.points(reducer not in _SKIPS_ZERO)
-    body = settled(reduced_value(reducer, conformed(points.body, array.kind)))
+    body = reduced_value(reducer, conformed(points.body, array.kind))
     return _reduction(reducer, points.indices, points.ranges, points.guard, body, span, draft)

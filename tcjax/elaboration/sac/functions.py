@@ -7,10 +7,11 @@ from typing import Final
 from ...diagnostics import Code, CompileError, Span
 from ...syntax.sac import tree
 from ..signature import ValueNeeded
-from .arrays import Array
+from .arrays import Array, is_int
 from .cells import apply_python
 from .draft import Draft, IndexNeeded
 from .patterns import match_all, typed
+from .quotients import heed
 from .reading import element, is_computed, stored
 from .scope import Scope
 from .statics import evaluate as evaluate_static
@@ -51,13 +52,17 @@ def results_of(
 ) -> tuple[Array, ...]:
     """The body of a function with its parameters bound, its guards and results checked."""
     bound: dict[str, Array] = {}
+    for parameter, argument in zip(function.parameters, arguments, strict=True):
+        heed((argument,), parameter.type.scalar, draft)
     patterns: list[tuple[tree.TypePattern, Array, str]] = []
     for parameter, argument in zip(function.parameters, arguments, strict=True):
         what = f"`{parameter.name}` of `{function.name}`"
         patterns.append((parameter.type, typed(parameter.type, argument, what, span), what))
-    match_all(patterns, bound, span, draft)
-    bound |= {p.name: a.called(p.name) for p, (_, a, _) in zip(function.parameters, patterns, strict=True)}
-    scope = Scope(bound, draft)
+    values = {p.name: a.called(p.name) for p, (_, a, _) in zip(function.parameters, patterns, strict=True)}
+    numbers = {name: array for name, array in values.items() if not array.rank and is_int(array.kind)}
+    match_all(patterns, bound, numbers, span, draft)
+    # In the body a parameter hides what the type patterns call by its name; in type patterns it is the other way round.
+    scope = Scope({**bound, **values}, draft)
     for guard in function.guards:
         _check_guard(guard, function, scope, span, evaluate)
     scope = with_lets(function.lets, scope, evaluate)
@@ -74,7 +79,7 @@ def results_of(
         (pattern, typed(pattern, array, what, function.span), what)
         for pattern, array in zip(function.results, found, strict=True)
     ]
-    match_all(checked, dict(bound), function.span, draft)
+    match_all(checked, {**values, **bound}, {}, function.span, draft)
     return tuple(array for _, array, _ in checked)
 
 

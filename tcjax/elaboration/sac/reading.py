@@ -5,8 +5,8 @@ from ...diagnostics import NOWHERE, Span
 from ...symbolic import Affine, Size, all_of, clamp, compare
 from .. import operators
 from ..expressions import conjunction
-from ..literals import Literal, Value, settled
-from .arrays import Array, Kind, Piece, Place, Run, conformed
+from ..literals import Literal, Open, Value, read_again, settled
+from .arrays import COUNTED, Array, Kind, Piece, Place, Run, conformed
 from .draft import Draft
 from .statics import outside, values_of
 
@@ -60,8 +60,9 @@ def _is_computed(array: Array, draft: Draft) -> bool:
     with draft.statement(inside=True):
         place = tuple(Affine.of(draft.fresh("_", 0, extent)) for extent in draft.numbers(array.shape))
         value = array.read(place)
-    if not isinstance(value, ir.Expr):
+    if isinstance(value, Literal):
         return False
+    value = value.expr if isinstance(value, Open) else value
     if isinstance(value, ir.Access):
         return any(index.is_data for index in value.indices)
     return any(isinstance(node, (ir.Access, ir.Reduce, ir.Foreign)) for node in ir.walk(value))
@@ -81,7 +82,7 @@ def pieces_of(array: Array, draft: Draft) -> tuple[Piece, ...]:
 
 def zero(kind: Kind) -> Value:
     """The element where no partition applies."""
-    if isinstance(kind, Literal):
+    if not isinstance(kind, str):
         return kind
     return settled(Literal(False, NOWHERE)) if kind == "bool" else conformed(Literal(0, NOWHERE), kind)
 
@@ -95,7 +96,8 @@ def _access(tensor: ir.Tensor, array: Array, place: Place, draft: Draft, span: S
         place = clamped(array.shape, place, draft, data_too=False)
     elif not draft.conditions:
         _refuse_computed(tensor.name, array, place, draft, span)
-    return ir.Access(tensor, place, span=span)
+    access = ir.Access(tensor, place, span=span)
+    return access if isinstance(array.kind, str) else read_again(access, "float32" if array.kind == COUNTED else None)
 
 
 def _refuse_computed(name: str, array: Array, place: Place, draft: Draft, span: Span) -> None:

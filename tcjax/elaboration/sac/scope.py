@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ... import ir
 from ...diagnostics import Code, CompileError, Span
 from ...symbolic import Affine, IndexVar
 from ...syntax.sac import tree
+from ..literals import affine_value
 from ..spelling import did_you_mean
 from .arrays import Array, scalar, vector
 from .draft import Draft
@@ -44,7 +44,7 @@ class Scope:
 
     def at(self, index: tree.IndexVector | tree.IndexPattern, place: Iterable[Affine]) -> "Scope":
         """The scope of a body whose index has a value."""
-        values = [(ir.integer(component), component.variables) for component in place]
+        values = [(affine_value(component), component.variables) for component in place]
         free = frozenset().union(*(used for _, used in values))
         if isinstance(index, tree.IndexVector):
             return self.child({index.name: vector([value for value, _ in values], free)})

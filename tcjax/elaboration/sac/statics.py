@@ -10,7 +10,7 @@ from ... import ir
 from ...diagnostics import Code, CompileError, Span
 from ...ir import types
 from ...symbolic import Affine, IndexVar, Size
-from ..literals import Choice, Literal, Value, fold_call, settled
+from ..literals import Literal, Open, Value, fold_call, settled
 from ..signature import ValueNeeded
 from .arrays import Array, is_int, show_kind
 from .draft import Draft, IndexNeeded
@@ -133,8 +133,8 @@ def evaluate(value: Value, draft: Draft, point: Point = _NOWHERE) -> Static:
     match value:
         case Literal(number):
             return number if isinstance(number, (bool, float)) else Size.of(int(number.real))
-        case Choice(condition, then, otherwise):
-            return evaluate(then if evaluate(condition, draft, point) else otherwise, draft, point)
+        case Open():
+            return evaluate(settled(value), draft, point)
         case ir.Const(number, dtype):
             return Size.of(int(number.real)) if types.is_integral(dtype) else _plain(number)
         case ir.Extent(size):

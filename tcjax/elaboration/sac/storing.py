@@ -8,7 +8,7 @@ from ... import ir
 from ...diagnostics import NOWHERE, CompileError
 from ...symbolic import Affine, IndexVar, Size
 from ..literals import Value, settle, settled
-from .arrays import Array, Piece, Place, Run, conformed, dtype_of_kind
+from .arrays import COUNTED, FLOAT, Array, Piece, Place, Run, conformed, dtype_of_kind
 from .draft import Draft
 from .reading import element, is_inside, pieces_of, whole, zero
 
@@ -22,14 +22,16 @@ _HARMLESS: Final = frozenset(("+", "-", "*", "min", "max", "&&", "||", "<", "<="
 def store(array: Array, name: str, draft: Draft) -> Array:
     """The array in a new tensor; the statements that compute it are added to the draft."""
     array = replace(array, keep=None)
-    dtype = dtype_of_kind(array.kind)
+    # Floats of an open type keep all digits where a double may read them.
+    dtype = "float64" if draft.wide and array.kind in (FLOAT, COUNTED) else dtype_of_kind(array.kind)
+    kind = array.kind if array.kind in (FLOAT, COUNTED) else dtype
     parts = _parts(array, draft)
     filled = _covers(parts[0], array, draft)
     name = draft.unused(name)
     target = draft.tensor(name, dtype, array.shape, declared=not filled, span=NOWHERE)
     draft.statements += [_statement(part, array.names, target, draft) for part in parts]
     draft.sources[name] = array
-    return Array(dtype, array.shape, lambda place: ir.Access(target, place), names=array.names, tensor=target)
+    return Array(kind, array.shape, lambda place: ir.Access(target, place), names=array.names, tensor=target)
 
 
 def given_ranges(
@@ -40,23 +42,30 @@ def given_ranges(
 ) -> tuple[ir.Range, ...]:
     """The ranges that have to be said: those that TC's inference would not find from bare subscripts.
 
-    It expects a statement to fill its target: an index that is `partial` does not run along a whole axis of it.
+    It expects a statement to fill its target: an index that is `partial` does not run along a whole axis of it. Nor is
+    a range left out that ends before an array does, unless selections alone end it: the text says what is not read.
     """
-    bare: dict[IndexVar, list[int]] = {}
+    bare: dict[IndexVar, list[Size]] = {}
     compound: set[IndexVar] = set()
     for value in values:
         for access in ir.accesses(value):
             for index, extent in zip(access.indices, access.tensor.shape, strict=True):
                 if index.bare is not None:
-                    bare.setdefault(index.bare, []).append(draft.number(extent))
+                    bare.setdefault(index.bare, []).append(extent)
                 elif not index.is_data:
                     compound |= index.variables
     given: list[ir.Range] = []
     for index, lo, hi in runs:
-        inferred = index in bare and index not in compound and min(bare[index]) == draft.number(hi)
+        longer = {extent for extent in bare.get(index, ()) if draft.number(extent) != draft.number(hi)}
+        shown = longer <= draft.longer.get(hi, set())
+        inferred = index in bare and index not in compound and _least(bare[index], draft) == draft.number(hi) and shown
         if index in partial or not (inferred and draft.number(lo) == 0):
             given.append(ir.Range(index, Affine.of(lo), Affine.of(hi)))
     return tuple(given)
+
+
+def _least(extents: Iterable[Size], draft: Draft) -> int:
+    return min(map(draft.number, extents))
 
 
 def _parts(array: Array, draft: Draft) -> tuple[Piece, ...]:

@@ -8,10 +8,12 @@ from ... import ir
 from ...diagnostics import NOWHERE, Code, CompileError, Span
 from ...symbolic import Affine, IndexVar, Size
 from .. import operators
-from ..literals import Literal, Value, settled
+from ..literals import Literal, Value, affine_value, number_of_points, settled
+from ..literals import extent as size_value
 from ..signature import ValueNeeded
 from ..subscripts import affine
 from .arrays import (
+    INDEX,
     Array,
     Piece,
     Place,
@@ -23,6 +25,7 @@ from .arrays import (
     literal_vector,
     scalar,
     show_kind,
+    vector,
 )
 from .draft import Draft, IndexNeeded
 from .elementwise import part
@@ -35,7 +38,7 @@ _MOST_COMPONENTS: Final = 8
 
 def shape_of(array: Array) -> Array:
     """``shape(a)``."""
-    return literal_vector(tuple(_extent(size) for size in array.shape), "int32")
+    return literal_vector(tuple(_extent(size) for size in array.shape), INDEX)
 
 
 def concatenate(left: Array, right: Array, axis: int, span: Span, draft: Draft) -> Array:
@@ -136,7 +139,7 @@ def rotate(axis: int, amount: Array, array: Array, span: Span, draft: Draft) -> 
 def shift(axis: int, amount: Array, fill: Array, array: Array, span: Span, draft: Draft) -> Array:
     """``shift(axis, n, fill, a)``: towards higher indices, `fill` where nothing comes from."""
     require_scalar(fill, "the fill of `shift`", span)
-    kind = array.kind if isinstance(fill.kind, Literal) and array.kind != "bool" else agreed_kind(fill.kind, array.kind)
+    kind = array.kind if not isinstance(fill.kind, str) and array.kind != "bool" else agreed_kind(fill.kind, array.kind)
     if kind is None or joined_kind((kind, fill.kind)) != kind:
         raise unequal_kinds("the fill and the array of `shift`", fill, array, span)
     extent = array.shape[axis]
@@ -215,15 +218,15 @@ def iota(shape: Array, span: Span, draft: Draft) -> Array:
     if shape.rank == 0:
         extent = static_int(shape, "the argument of `iota`", span, draft)
         check_nonnegative((extent,), span, draft)
-        return Array("int32", (extent,), lambda place: ir.integer(place[0]))
+        return Array(INDEX, (extent,), lambda place: affine_value(place[0]))
     extents = static_vector(shape, "the argument of `iota`", span, draft)
     check_nonnegative(extents, span, draft)
 
     def read(place: Place) -> Value:
-        index = literal_vector(tuple(scalar(ir.integer(p), p.variables) for p in place[:-1]), "int32")
+        index = vector([affine_value(p) for p in place[:-1]], frozenset().union(*(p.variables for p in place[:-1])))
         return element(index, place[-1:], draft)
 
-    return Array("int32", (*extents, Size.of(len(extents))), read)
+    return Array(INDEX, (*extents, Size.of(len(extents))), read)
 
 
 def modarray(array: Array, index: Array, cell: Array, span: Span, draft: Draft) -> Array:
@@ -365,7 +368,7 @@ def _is_short(left: Array, right: Array, draft: Draft) -> bool:
 
 
 def _extent(size: Size) -> Array:
-    return scalar(ir.Const(size.constant, "int32") if size.constant is not None else ir.Extent(size))
+    return scalar(size_value(size, NOWHERE) if size.constant is None else number_of_points(size.constant))
 
 
 def _affine(amount: Array, draft: Draft) -> Affine:

@@ -84,3 +84,36 @@ def free_names(node: tree.Expr) -> dict[str, None]:
 def own_names(index: tree.IndexVector | tree.IndexPattern) -> tuple[str, ...]:
     """The names that an index binds."""
     return (index.name,) if isinstance(index, tree.IndexVector) else index.names
+
+
+def pattern_names(pattern: tree.TypePattern) -> Iterator[str]:
+    """The names that a type pattern binds."""
+    for axes in pattern.axes:
+        match axes:
+            case tree.Axis(str() as name):
+                yield name
+            case tree.Axes(count, _, name):
+                if isinstance(count, str):
+                    yield count
+                if name is not None:
+                    yield name
+            case _:
+                continue
+
+
+def parts(function: tree.Function) -> Iterator[tree.Expr]:
+    """The expressions of a function."""
+    yield from function.guards
+    for let in function.lets:
+        yield let.value
+    yield from function.returns
+
+
+def calls(node: tree.Expr) -> Iterator[str]:
+    """The functions that an expression calls, those of its parts included."""
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, tree.Call):
+            yield current.function
+        pending.extend(children(current))

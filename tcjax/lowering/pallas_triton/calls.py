@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import jax
@@ -43,17 +44,25 @@ mlir.register_lowering(_triton_p, _lower)
 
 def lowered(function: Callable[..., Any], *avals: Any, device: str = "NVIDIA H100", cores: int = 132) -> str:
     """The function lowered for a CUDA device that need not be there, as text."""
-    abstract = AbstractDevice(device_kind=device, num_cores=cores, platform="cuda")
-    with use_abstract_mesh(AbstractMesh((), (), abstract_device=abstract)):
+    with _on(device, cores):
         return jax.jit(function).trace(*avals).lower(lowering_platforms=("cuda",)).as_text()
 
 
 def probe(function: Callable[..., Any], *avals: Any) -> None:
     """Raises `Unsupported` where JAX does not lower the function to Triton."""
-    try:
-        text = lowered(function, *avals)
-    except Exception as error:
-        # Whatever it is that Pallas has no rule for: NotImplementedError, ValueError, AssertionError.
-        message = str(error).strip().splitlines()
-        raise Unsupported(f"Pallas does not lower it: {message[0] if message else type(error).__name__}") from error
+    with _on():
+        # Our own code runs while it is traced: its mistakes are not JAX's refusals.
+        traced = jax.jit(function).trace(*avals)
+        try:
+            text = traced.lower(lowering_platforms=("cuda",)).as_text()
+        except Exception as error:
+            # Whatever it is that Pallas has no rule for: NotImplementedError, ValueError, AssertionError.
+            message = str(error).strip().splitlines()
+            raise Unsupported(f"Pallas does not lower it: {message[0] if message else type(error).__name__}") from error
     assert "__gpu$xla.gpu.triton" in text
+
+
+def _on(device: str = "NVIDIA H100", cores: int = 132) -> AbstractContextManager[Any]:
+    """A device that need not be there."""
+    abstract = AbstractDevice(device_kind=device, num_cores=cores, platform="cuda")
+    return use_abstract_mesh(AbstractMesh((), (), abstract_device=abstract))

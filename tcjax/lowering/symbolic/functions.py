@@ -51,6 +51,10 @@ class _Function:
         self.origins: dict[str, tuple[Dim, ...]] = {}
         self.sizes: dict[SizeVar, Dim] = {SizeVar(name): value for name, value in sizes.items()}
         self.found = ranges.infer_ranges(function)
+        for access in self.found.undecided:
+            raise open_question(
+                f"whether this statement writes elements of `{access.tensor.name}` that it reads here", access.span
+            )
         for parameter in function.parameters:
             self.put(parameter, arrays[parameter.name])
         for parameter in function.parameters:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from ...diagnostics import Code, CompileError, Span
+from ...diagnostics import Code, CompileError, Span, phrases
 from .stages import Fuse, Relation, Split, Stage, Stages
 
 
@@ -12,9 +12,9 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def wrong_argument(method: str, what: str, value: object, wanted: str) -> CompileError:
-    shown = repr(value)
-    shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
-    return CompileError(Code.BAD_SCHEDULE, f"`{method}` was given {shown} as {what}", help=f"{what} is {wanted}")
+    return CompileError(
+        Code.BAD_SCHEDULE, f"`{method}` was given {phrases.value(value)} as {what}", help=f"{what} is {wanted}"
+    )
 
 
 def unknown_stage(name: str, stages: Stages, kernel: str, origin: str | None = None) -> CompileError:
@@ -95,11 +95,9 @@ def not_adjacent(stage: Stage, outer: str, inner: str) -> CompileError:
 
 
 def bad_factor(stage: str, span: Span | None, loop: str, what: str, value: object, wanted: str) -> CompileError:
-    shown = repr(value)
-    shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
     return CompileError(
         Code.BAD_FACTOR,
-        f"the loop `{loop}` of stage `{stage}` cannot be split with {what}={shown}",
+        f"the loop `{loop}` of stage `{stage}` cannot be split with {what}={phrases.value(value)}",
         span,
         help=f"write {wanted}",
     )

@@ -120,11 +120,7 @@ def stages_of(function: ir.Function) -> dict[str, Stage]:
 
 def targets_of(statement: ir.Statement) -> tuple[str, ...]:
     """The tensors that a statement writes."""
-    match statement:
-        case ir.Define(target=target) | ir.Accumulate(target=target):
-            return (target.name,)
-        case ir.Invoke(targets=targets) | ir.ApplyForeign(targets=targets):
-            return tuple(target.name for target in targets)
+    return tuple(target.name for target in ir.targets(statement))
 
 
 def path_of(stage: Stage, stages: Stages) -> tuple[tuple[str, str], ...]:

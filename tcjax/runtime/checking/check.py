@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...diagnostics import Code, CompileError, CompileWarning
+from ...diagnostics import Code, CompileError, CompileWarning, phrases
 from .comparisons import COMPARISONS
 from .drawing import Drawer
 from .report import Check, CheckError, NotFound
@@ -29,7 +29,9 @@ def check(kernel: "Questions", examples: int, seed: int) -> Check:
     for name, number in (("examples", examples), ("seed", seed)):
         if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 0:
             raise CompileError(
-                Code.BAD_OPTION, f"{name}={number!r} is no number of {name}", help=f"write {name}=20, a whole number"
+                Code.BAD_OPTION,
+                f"{name}={phrases.value(number)} is no number of {name}",
+                help=f"write {name}=20, a whole number",
             )
     compared: Counter[str] = Counter()
     skipped: Counter[str] = Counter()

@@ -10,12 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from ... import interpreter
-from ...diagnostics import CompileError
 from ...ranges import Bound
 from ...transforms.hazards import NOWHERE, inspect
 from .samples import Array
 from .tolerances import Difference
-from .trials import Outcome, Skipped, Trial, compiled
+from .trials import Outcome, Skipped, Trial, compiled, interpreted
 
 # Differences are taken in float64, so that what is compiled is the less exact side.
 _SLOPES: Final = {"float64": 1e-6, "float32": 2e-3, "float16": 5e-2, "bfloat16": 2e-1}
@@ -95,16 +94,7 @@ class Line:
     def interpreted(self, moved: Mapping[str, Array]) -> tuple[Array, ...]:
         sample = self.trial.sample.having({**_wide(self.trial.movable), **moved})
         with jax.enable_x64(True):
-            try:
-                return interpreter.interpret(
-                    self.double, sample.arrays, sample.initial, self.trial.kernel._front.options.fns
-                )
-            except CompileError:
-                raise
-            except Exception as error:
-                if not self.trial.kernel._front.options.fns:
-                    raise
-                raise Skipped("a Python function does not take NumPy's numbers") from error
+            return interpreted(self.trial.kernel, self.double, sample.arrays, sample.initial)
 
     def objective(self, moved: Mapping[str, Array]) -> float:
         pairs = zip(self.interpreted(moved), self.cotangents, strict=True)
@@ -125,9 +115,7 @@ class Line:
         """Whether the program takes a function where its slope is infinite: the chain rule has no answer there."""
         inspection = inspect(self.double, slopes=True)
         sample = self.trial.sample.having(_wide(self.trial.movable))
-        found = interpreter.interpret(
-            inspection.bound, sample.arrays, sample.initial, self.trial.kernel._front.options.fns
-        )
+        found = interpreted(self.trial.kernel, inspection.bound, sample.arrays, sample.initial)
         firsts = zip(inspection.hazards, found[::2], strict=True)
         return any(hazard.kind == "slope" and int(first) != NOWHERE for hazard, first in firsts)
 

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 from jax.experimental import checkify
 
+from ... import interpreter
 from ...diagnostics import CompileError, DataError
 from ...ranges import Bound
 from ..fronts import Call
@@ -77,14 +78,8 @@ class Trial:
     def expected(self, sample: Sample | None = None) -> tuple[Array, ...]:
         """What the interpreter gives."""
         sample = sample or self.sample
-        try:
-            return _several(self.kernel.interpret(*sample.arrays.values(), **sample.initial, **sample.sizes))
-        except CompileError:
-            raise
-        except Exception as error:
-            if not self.kernel._front.options.fns:
-                raise
-            raise Skipped(f"a Python function does not take NumPy's numbers: {type(error).__name__}") from error
+        given = self.kernel._operands(tuple(sample.arrays.values()), {**sample.initial, **sample.sizes})
+        return interpreted(self.kernel, *given)
 
     @cached_property
     def movable(self) -> dict[str, Array]:
@@ -110,6 +105,27 @@ class Outcome:
 
     worst: float
     difference: Difference | None = None
+
+
+def interpreted(
+    kernel: "Questions", bound: Bound, arrays: Mapping[str, Array], initial: Mapping[str, Array]
+) -> tuple[Array, ...]:
+    """What the interpreter gives. Raises `Skipped` where a Python function of the program takes no numbers."""
+
+    def taking_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*values: Any) -> Any:
+            try:
+                return function(*values)
+            except CompileError:
+                raise
+            except Exception as error:  # Only the writer's function runs here.
+                raise Skipped(f"a Python function does not take NumPy's numbers: {type(error).__name__}") from error
+
+        return called
+
+    fns = {name: taking_numbers(function) for name, function in kernel._front.options.fns.items()}
+    with kernel._compiler.within_depth():
+        return interpreter.interpret(bound, arrays, initial, fns)
 
 
 def _several(results: Any) -> tuple[Any, ...]:

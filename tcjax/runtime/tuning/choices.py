@@ -1,10 +1,11 @@
 """`Choice`: what may differ between two ways to run one kernel, and its form as JSON."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from ... import ir
+from ...diagnostics import phrases
 from ...planning.forms import Form
 from ...symbolic import IndexVar
 
@@ -98,16 +99,24 @@ def _forms_to_json(forms: Iterable[tuple[str, Form | None]]) -> list[Any]:
 
 
 def from_json(data: Any) -> Choice:
-    """The choice. Raises `ValueError`, `TypeError`, `KeyError` or `AttributeError` for anything else."""
-    tiles = tuple(
-        Tiles(_text(consumer), _text(loop), _count(rows), tuple(map(_text, producers)))
-        for consumer, loop, rows, producers in data["tiles"]
-    )
-    return Choice(_forms_from_json(data["forms"]), tiles, _forms_from_json(data["gradient"]))
+    """The choice. Raises `ValueError` for anything that `to_json` does not write."""
+    _check_keys(data, ("forms", "tiles", "gradient"))
+    forms, gradient = _forms_from_json(data["forms"]), _forms_from_json(data["gradient"])
+    tiles = tuple(_tiles_from_json(part) for part in _list(data["tiles"]))
+    for names in ([name for name, _ in forms], [name for name, _ in gradient], [each.consumer for each in tiles]):
+        if len(set(names)) < len(names):
+            raise ValueError("it chooses twice for one statement")
+    return Choice(forms, tiles, gradient)
+
+
+def _tiles_from_json(data: Any) -> Tiles:
+    consumer, loop, rows, producers = _list(data, 4)
+    return Tiles(_text(consumer), _text(loop), _count(rows), tuple(map(_text, _list(producers))))
 
 
 def _forms_from_json(data: Any) -> tuple[tuple[str, Form | None], ...]:
-    return tuple((_text(name), None if form is None else _form_from_json(form)) for name, form in data)
+    pairs = [_list(pair, 2) for pair in _list(data)]
+    return tuple((_text(name), None if form is None else _form_from_json(form)) for name, form in pairs)
 
 
 def _form_to_json(form: Form) -> dict[str, Any]:
@@ -124,33 +133,49 @@ def _plain(value: Any) -> Any:
             return value
 
 
-def _form_from_json(data: Mapping[str, Any]) -> Form:
-    given = {name: _value(value) for name, value in data.items()}
-    form = Form(**given)
-    if not isinstance(form.loop, IndexVar) or min(_count(form.rows), _count(form.unroll)) < 1:
-        raise ValueError(f"{data} is no form")
-    return form
+def _form_from_json(data: Any) -> Form:
+    _check_keys(data, [field.name for field in fields(Form)])
+    tile = None if data["tile"] is None else _list(data["tile"], 2)
+    return Form(
+        _index(data["loop"]),
+        _count(data["rows"]),
+        _count(data["unroll"]),
+        None if tile is None else (_index(tile[0]), _count(tile[1])),
+        _flag(data["inside"]),
+        _flag(data["whole"]),
+        _count(data["sieve"], least=0),
+    )
 
 
-def _value(value: Any) -> Any:
-    match value:
-        case {"index": str(name), "tag": int(tag)}:
-            return IndexVar(name, tag)
-        case list():
-            return tuple(map(_value, value))
-        case None | bool() | int() | str():
-            return value
-        case _:
-            raise ValueError(f"{value!r} is no part of a form")
+def _index(value: Any) -> IndexVar:
+    _check_keys(value, ("index", "tag"))
+    return IndexVar(_text(value["index"]), _count(value["tag"], least=-(2**63)))
+
+
+def _check_keys(value: Any, names: Sequence[str]) -> None:
+    if not isinstance(value, dict) or value.keys() != set(names):
+        raise ValueError(f"{phrases.value(value)} has other entries than {', '.join(names)}")
+
+
+def _list(value: Any, length: int | None = None) -> list[Any]:
+    if not isinstance(value, list) or length not in (None, len(value)):
+        raise ValueError(f"{phrases.value(value)} is no list{'' if length is None else f' of {length}'}")
+    return value
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no name")
+        raise ValueError(f"{phrases.value(value)} is no name")
     return value
 
 
-def _count(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{value!r} is no count")
+def _count(value: Any, least: int = 1) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**63:
+        raise ValueError(f"{phrases.value(value)} is no count")
+    return value
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"{phrases.value(value)} is neither true nor false")
     return value

@@ -1,11 +1,14 @@
 """What an earlier search chose, asked before every plan: nearly free for whoever never tunes."""
 
+import errno
 import os
+import stat
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ... import ranges
+from ... import planning, ranges
 from ..fronts import Call, Front
 
 if TYPE_CHECKING:
@@ -14,26 +17,43 @@ if TYPE_CHECKING:
 DIRECTORY = "TCJAX_CACHE_DIR"
 
 
-def remembered(front: Front, call: Call, bound: ranges.Bound) -> "Choice | None":
+# The plan of a call with a choice; raises `CompileError` for an illegal one.
+Planner = Callable[[Call, "Choice | None"], planning.Plan]
+
+
+def remembered(front: Front, call: Call, bound: ranges.Bound, planned: Planner) -> "Choice | None":
     """What an earlier search chose for this program, these shapes and this device; None where none was made.
 
     A file that is broken, or not ours, is left alone with a `CompileWarning`.
     """
     place = directory()
-    # Who never tunes pays for one question to the file system.
-    if place is None or not place.is_dir():
+    if place is None:
+        return None
+    try:
+        # Who never tunes pays for one question to the file system.
+        if not stat.S_ISDIR(os.stat(place).st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as problem:
+        from .store import warn_of_place
+
+        warn_of_place(place, problem)
         return None
     from .store import recall
 
-    return recall(place, front, call, bound)
+    return recall(place, front, call, bound, planned)
 
 
 def directory() -> Path | None:
-    """Where choices are kept: ``TCJAX_CACHE_DIR``, or the place for caches of this system; None: nowhere."""
+    """Where choices are kept: ``TCJAX_CACHE_DIR``, or the place for caches of this system; None: nowhere.
+
+    A ``~`` in the variable is the home directory, and a relative path begins in the working directory.
+    """
     given = os.environ.get(DIRECTORY)
-    if given is not None:
-        return Path(given) if given else None
     try:
+        if given is not None:
+            return Path(given).expanduser() if given else None
         if sys.platform == "win32":
             return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "tcjax" / "Cache"
         if sys.platform == "darwin":

@@ -9,52 +9,67 @@ import hashlib
 import json
 import os
 import platform
-import tempfile
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import jax
 import jaxlib.version
 
-from ... import ir, planning, ranges
-from ...diagnostics import NOWHERE, warn
+from ... import files, ir, planning, ranges
+from ...diagnostics import Code, CompileError, CompileWarning, warn
 from ..fronts import Call, Front
 from .choices import Choice, from_json, to_json
-from .memory import DIRECTORY, directory
+from .memory import DIRECTORY, Planner, directory
 
 # Counts up when forms or schedules of the same name come to mean something else.
 FORMAT = 2
 _LONGEST = 1 << 20  # Bytes: what is longer is none of our files.
 _warned: set[str] = set()
 
+_TUNE_AGAIN: Final = "remove the file, or call `tune` again, which replaces it"
+_OWN_DIRECTORY: Final = f"set {DIRECTORY} to a directory of your own"
 
-def recall(place: Path, front: Front, call: Call, bound: ranges.Bound) -> Choice | None:
-    """The choice that a directory has for a call; None where it has none that can be used."""
+
+def recall(place: Path, front: Front, call: Call, bound: ranges.Bound, planned: Planner) -> Choice | None:
+    """The choice that a directory has for a call; None where it has none that can be used.
+
+    A file decides how fast a call is, never whether it works: what is not understood is left alone, with a warning.
+    """
     key = key_of(front, call, bound)
     if key is None:
         return None
     path = place / name_of(key)
     try:
-        with path.open("rb") as file:
-            text = file.read(_LONGEST + 1)
-        data = json.loads(text.decode("utf-8"))
-        if data["key"] != key:
+        data = json.loads(files.read(path, _LONGEST).decode("utf-8"))
+        if not isinstance(data, dict) or data.get("key") != key:
             raise ValueError("it was written for another program")
-        choice = from_json(data["choice"])
+        choice = from_json(data.get("choice"))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
-        _warn_once(f"the tuned choice in {path} is ignored: {_words(problem)}")
+    except (OSError, ValueError, RecursionError) as problem:
+        _warn_once(f"the tuned choice in {path} is ignored: {_words(problem)}", _TUNE_AGAIN)
         return None
     # Only who finds a choice waits for what it is compared with.
     from .candidates import offers
 
     if not offers(planning.make_plan(bound), choice):
-        _warn_once(f"the tuned choice in {path} is ignored: this program does not offer {choice}")
+        _warn_once(f"the tuned choice in {path} is ignored: this program does not offer {choice!s:.100}", _TUNE_AGAIN)
+        return None
+    try:
+        # Tiles are each legal, but may not go together.
+        if choice.tiles:
+            planned(call, choice)
+    except CompileError as problem:
+        _warn_once(f"the tuned choice in {path} is ignored: {problem.message}", _TUNE_AGAIN)
         return None
     return choice
+
+
+def warn_of_place(place: Path, problem: Exception) -> None:
+    """Says once that nothing can be looked up in a directory."""
+    _warn_once(f"tuned choices are not looked for in {place}: {_words(problem)}", _OWN_DIRECTORY)
 
 
 def remember(key: Mapping[str, Any], choice: Choice, about: Mapping[str, Any]) -> Path | None:
@@ -67,17 +82,12 @@ def remember(key: Mapping[str, Any], choice: Choice, about: Mapping[str, Any]) -
         return None
     path = place / name_of(key)
     text = json.dumps({"key": key, "choice": to_json(choice), "about": about}, indent=1, sort_keys=True)
-    temporary = None
     try:
         place.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=place, prefix=".", suffix=".tmp")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, path)
-    except OSError as problem:
-        if temporary is not None and os.path.exists(temporary):
-            os.unlink(temporary)
-        _warn_once(f"tuned choices cannot be kept in {place}: {_words(problem)}. Set {DIRECTORY} to a directory")
+        with files.replacing(path, follow=False) as file:
+            file.write(text.encode())
+    except (OSError, ValueError) as problem:
+        _warn_once(f"tuned choices cannot be kept in {place}: {_words(problem)}", _OWN_DIRECTORY)
         return None
     return path
 
@@ -149,13 +159,11 @@ def _words(problem: BaseException) -> str:
             return said
         case UnicodeDecodeError() | json.JSONDecodeError() | RecursionError():
             return "it is no JSON text"
-        case KeyError():
-            return f"it has no entry {problem}"
         case _:
             return str(problem)
 
 
-def _warn_once(message: str) -> None:
+def _warn_once(message: str, help: str) -> None:
     if message not in _warned:
         _warned.add(message)
-        warn(message, NOWHERE)
+        warn(CompileWarning(Code.TUNING_FILE, message, help=help))

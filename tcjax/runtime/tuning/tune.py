@@ -11,7 +11,7 @@ import numpy as np
 from jax.core import Tracer
 
 from ... import lowering, planning, ranges
-from ...diagnostics import Code, CompileError, CompileWarning
+from ...diagnostics import Code, CompileError, CompileWarning, phrases
 from ..arguments import Arguments
 from ..compiler import Compiler
 from ..fronts import Call, Front
@@ -28,6 +28,8 @@ from .timing import Contender, Watch, wall_timer
 # How far results may be apart, relative to the largest: forms add in other orders.
 TOLERANCES = {"float64": 1e-9, "complex128": 1e-9, "float32": 1e-4, "complex64": 1e-4, "float16": 2e-2}
 ROUGHEST = 1e-1  # bfloat16 and below.
+
+_LONGEST = 1e9  # Seconds.
 
 
 def tune(
@@ -84,7 +86,7 @@ def _earlier(compiler: Compiler, call: Call, bound: ranges.Bound) -> Choice:
     with warnings.catch_warnings():
         # This search replaces a file that is broken.
         warnings.simplefilter("ignore", CompileWarning)
-        return compiler.choices.get(call) or remembered(compiler.front, call, bound) or Choice()
+        return compiler.choices.get(call) or remembered(compiler.front, call, bound, compiler.planned) or Choice()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +143,11 @@ def check_tunable(front: Front, arguments: Arguments, seconds: object) -> None:
             front.span,
             help="choose the tiles by a schedule, or leave `deterministic` out",
         )
-    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds < np.inf:
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds <= _LONGEST:
         raise CompileError(
-            Code.BAD_OPTION, f"seconds={seconds!r} is no time to search", help="write seconds=30, for instance"
+            Code.BAD_OPTION,
+            f"seconds={phrases.value(seconds)} is no time to search",
+            help="write seconds=30, for instance",
         )
     for name, value in {**arguments.arrays, **arguments.initial}.items():
         if isinstance(value, (Tracer, jax.ShapeDtypeStruct)):
@@ -202,7 +206,8 @@ class _Builder:
             raise
         except CompileError as error:
             raise Unusable(error.message) from None
-        except Exception as error:  # Whatever a compiler says of a candidate, the others are still there.
+        except jax.errors.JaxRuntimeError as error:
+            # The device's compiler refuses a candidate, or has no memory for it: the others are still there.
             raise Unusable(f"{type(error).__name__}: {error}".splitlines()[0][:200]) from None
         if not all(map(_agree, results, self._expected)):
             raise Unusable("computes something else")

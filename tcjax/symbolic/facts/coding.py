@@ -19,7 +19,7 @@ class Code:
 
     def poly(self, p: Poly) -> str:
         terms = [
-            "*".join([str(c), *map(self.atom, m)]) if c != 1 or not m else "*".join(map(self.atom, m))
+            "*".join([hex(c), *map(self.atom, m)]) if c != 1 or not m else "*".join(map(self.atom, m))
             for m, c in p.terms.items()
         ]
         return f"({' + '.join(terms)})" if terms else "0"

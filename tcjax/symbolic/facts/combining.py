@@ -19,6 +19,8 @@ UNREACHED = 1 << 100  # a bound where the facts exclude one another
 _MOST_PIVOTS = 60
 _MOST_TERMS = 30
 _BLAND_AFTER = 25
+# Pivots multiply weights: with longer numbers each would take milliseconds. Sizes have 31 bits.
+_MOST_BITS = 512
 
 
 def lower(known: Knowledge, p: Poly, *, few: bool = False) -> int | None:
@@ -168,6 +170,8 @@ def _multipliers(known: Knowledge, fact: Poly, wanted: set[Monomial]) -> list[Po
 
 def _least_rest(p: Poly, facts: list[Poly], monomials: list[Monomial]) -> int | None:
     """The greatest ``p - sum(l * f)`` that is a constant, rounded up; None if there is none."""
+    if max(weight.bit_length() for fact in (p, *facts) for weight in fact.terms.values()) > _MOST_BITS:
+        return None
     rows: list[list[int]] = []
     basis: list[int] = []
     width = len(facts)

@@ -322,6 +322,18 @@ def is_condition(expr: Expr) -> bool:
     return isinstance(expr, Compare | And | Or | Not)
 
 
+def digits(value: int) -> str:
+    """The number in decimal. Python's own `str` refuses more than 4300 digits."""
+    if abs(value) < _LONG:
+        return str(value)
+    high, low = divmod(abs(value), _LONG)
+    return f"{'-' if value < 0 else ''}{digits(high)}{low:0{_AT_ONCE}}"
+
+
+_AT_ONCE = 4000
+_LONG = 10**_AT_ONCE
+
+
 def binary(op: str, left: Expr, right: Expr) -> Expr:
     """``left op right``; two constants are computed, unless that divides by zero."""
     if isinstance(left, Const) and isinstance(right, Const):

@@ -1,6 +1,7 @@
 """The points of small finite domains, one column for each name, and what expressions are at all of them."""
 
 import operator
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import compress
 from math import prod
@@ -34,11 +35,11 @@ _FUNCTIONS: Final[dict[str, Callable[[int, int], int]]] = {
 
 
 def ranges(facts: "Prover", names: Iterable[str]) -> dict[str, range] | None:
-    """The range of each name, or None when one has no end."""
+    """The range of each name, or None when one has no end, or more values than a list could hold."""
     found: dict[str, range] = {}
     for name in names:
         low, high = facts.bounds(Var(name))
-        if low is None or high is None:
+        if low is None or high is None or high - low >= sys.maxsize:
             return None
         found[name] = range(low, high + 1)
     return found

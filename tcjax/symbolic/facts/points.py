@@ -184,7 +184,7 @@ def _run(loops: _Loops, code: Code, body: str) -> Values:
     left = list(loops.filters)
     for name, (lo, hi) in ranges:
         assert lo is not None and hi is not None
-        lines.append(f"{' ' * indent}for {code.name(name)} in range({lo}, {hi + 1}):")
+        lines.append(f"{' ' * indent}for {code.name(name)} in range({lo:#x}, {hi + 1:#x}):")
         indent += 1
         bound.add(name)
         for formula in list(left):

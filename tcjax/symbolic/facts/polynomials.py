@@ -12,7 +12,7 @@ from functools import reduce
 from math import gcd
 
 from .atoms import Atom, Choice, Floor, Least, Quotient, Sealed, Symbol, Trunc
-from .expressions import FALSE, MIRRORED, TRUE, And, Binary, Compare, Const, Expr, Or, Select, Var
+from .expressions import FALSE, MIRRORED, TRUE, And, Binary, Compare, Const, Expr, Or, Select, Var, digits
 
 Monomial = tuple["Atom", ...]
 
@@ -52,7 +52,7 @@ class Poly:
         """A text that only equal polynomials share."""
         if self._key is None:
             texts = sorted(("*".join(a.key for a in monomial), weight) for monomial, weight in self.terms.items())
-            self._key = "+".join(f"{weight}*{text}" if text else str(weight) for text, weight in texts)
+            self._key = "+".join(f"{digits(weight)}*{text}" if text else digits(weight) for text, weight in texts)
         return self._key
 
     def __eq__(self, other: object) -> bool:

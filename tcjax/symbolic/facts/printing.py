@@ -1,6 +1,6 @@
 """Prints an expression as text that the reader turns into an equal expression."""
 
-from .expressions import FALSE, TRUE, And, Binary, Compare, Const, Expr, Not, Or, Select, Var, spine
+from .expressions import FALSE, TRUE, And, Binary, Compare, Const, Expr, Not, Or, Select, Var, digits, spine
 
 # How tightly a form binds; an operand that binds less tightly than its place asks for is put in parentheses.
 _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _UNARY, _ATOM = range(8)
@@ -19,7 +19,7 @@ def _show(expr: Expr, place: int) -> str:
 def _form(expr: Expr) -> tuple[str, int]:
     match expr:
         case Const(value):
-            return str(value), _ATOM if value >= 0 else _UNARY
+            return digits(value), _ATOM if value >= 0 else _UNARY
         case Var(name):
             return name, _ATOM
         case Binary("-", Const(0), right) if not isinstance(right, Const):

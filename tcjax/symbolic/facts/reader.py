@@ -14,6 +14,8 @@ _WORDS = {"and", "or", "not", "true", "false", "True", "False", *_FUNCTIONS}
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 _MAX_DIGITS = 1000
 _MAX_NESTING = 60
+# Equalities of conditions inside of each other: each level doubles what it holds.
+_MAX_COMPARISONS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,8 @@ def read_expression(text: str, name: str = "<expression>") -> Expr:
     """The expression or condition that `text` stands for.
 
     Integers, names (``n``, ``A.0``, ``i'``), ``+ - * // %``, ``tdiv tmod min max select(c, a, b)``, comparisons and
-    their chains, ``and or not``, ``true false``.
+    their chains, ``and or not``, ``true false``. Of conditions, ``==`` says that both hold or neither, ``!=`` that one
+    does.
     """
     reader = _Reader(text, name)
     expr = reader.disjunction(0)
@@ -46,6 +49,7 @@ class _Reader:
         self.source = Source(text, name)
         self.tokens = self._tokens()
         self.position = 0
+        self.written: dict[Expr, int] = {}
 
     @property
     def now(self) -> _Token:
@@ -95,9 +99,14 @@ class _Reader:
         while self.now.text in _COMPARISONS:
             op = self._next().text
             place = self.now
-            right = self._number(self.sum(depth), place)
-            parts.append(Compare(op, self._number(left, start), right))
-            left = right
+            right = self.sum(depth)
+            if op in ("==", "!=") and is_condition(left) and is_condition(right):
+                parts.append(
+                    self._chosen(left, right if op == "==" else Not(right), Not(right) if op == "==" else right)
+                )
+            else:
+                parts.append(Compare(op, self._number(left, start), self._number(right, place)))
+            left, start = right, place
         if not parts:
             return left
         return parts[0] if len(parts) == 1 else And(tuple(parts))
@@ -173,14 +182,31 @@ class _Reader:
         if function.text == "select":
             condition = self._condition(arguments[0], places[0])
             if is_condition(arguments[1]):
-                then, other = arguments[1], self._condition(arguments[2], places[2])
-                return Or((And((condition, then)), And((Not(condition), other))))
+                return self._chosen(condition, arguments[1], self._condition(arguments[2], places[2]))
             return Select(condition, arguments[1], self._number(arguments[2], places[2]))
         numbers = [self._number(argument, place) for argument, place in zip(arguments, places, strict=True)]
         result = numbers[0]
         for number in numbers[1:]:
             result = Binary(function.text, result, number)
         return result
+
+    def _chosen(self, condition: Expr, then: Expr, otherwise: Expr) -> Expr:
+        """One of two conditions; both sides of it have `condition`, so that what nests in it doubles."""
+        chosen = Or((And((condition, then)), And((Not(condition), otherwise))))
+        self.written[chosen] = sum(map(self._comparisons, chosen.parts))
+        if self.written[chosen] > _MAX_COMPARISONS:
+            raise self.too_deep()
+        return chosen
+
+    def _comparisons(self, condition: Expr) -> int:
+        """How many comparisons a condition is when it is written out."""
+        match condition:
+            case And(parts) | Or(parts):
+                return self.written.get(condition) or sum(map(self._comparisons, parts))
+            case Not(operand):
+                return self._comparisons(operand)
+            case _:
+                return 1
 
     def _tokens(self) -> list[_Token]:
         text = self.source.text

@@ -2,12 +2,12 @@
 
 import ast as python
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Final
 
-from ...diagnostics import Code, CompileError, CompileWarning, Span, show_warning
+from ...diagnostics import Code, CompileError, CompileWarning, Span
 from .. import ast
 from . import libraries
 from .names import Names
@@ -48,13 +48,14 @@ class Expressions:
     """Reads the expressions of one script.
 
     `names` says what names mean, `ranks` how many dimensions declared tensors have, and `renamed` under which names the
-    tree has tensors that the body calls otherwise.
+    tree has tensors that the body calls otherwise. `warnings` takes up what is legal but probably not meant.
     """
 
     script: Script
     names: Names
     ranks: Mapping[str, int] = field(default_factory=dict)
     renamed: Mapping[str, str] = field(default_factory=dict)
+    warnings: list[CompileWarning] = field(default_factory=list)
 
     def within(self, *names: str) -> "Expressions":
         """The same, where `names` are bound too."""
@@ -115,11 +116,14 @@ class Expressions:
         if isinstance(node, python.Name) and len(node.id) == 1 and node.id.islower():
             value = self.names.number(node.id)
             if value is not None:
-                message = (
-                    f"`{node.id}` is the number {value} of the enclosing scope here, not an index; "
-                    f'write `{node.id} = tcjax.indices("{node.id}")` above the function to make it one'
+                self.warnings.append(
+                    CompileWarning(
+                        Code.NUMBER_FROM_OUTSIDE,
+                        f"`{node.id}` is the number {value} of the enclosing scope here, not an index",
+                        self.script.span(node),
+                        help=f'write `{node.id} = tcjax.indices("{node.id}")` above the function to make it one',
+                    )
                 )
-                warnings.warn(show_warning(message, self.script.span(node)), CompileWarning, stacklevel=2)
 
     def _comparison(self, node: python.Compare, span: Span) -> ast.Expr:
         operands = list(map(self.read, [node.left, *node.comparators]))
@@ -202,6 +206,8 @@ class Expressions:
             method = node.func.attr if isinstance(node.func, python.Attribute) else ""
             reduced = f"reduce with `{method}[k](A[i, k])`"
             instead = reduced if method in REDUCERS else "give the function a name: `f(x)`"
+            if isinstance(node.func, python.Attribute) and method == "astype":
+                instead = f"convert by the name of the type: `float32({python.unparse(node.func.value)})`"
             raise not_in_notation("only a name can be called", node.func, self.script, help=instead)
         name = path[-1]
         if not path[1:] and name in self.names.bound:
@@ -215,12 +221,13 @@ class Expressions:
         match name, node.args:
             case "float", [python.Constant(value="inf" | "nan" as text)]:
                 return ast.Number(float(text), span=span)
+        # A function of the writer's own is among the callables from here on: one of a reserved name is refused there.
+        foreign = self.names.callee(name)
         if name in SCALARS:
             (operand,) = self._arguments(1, name, node)
             return ast.Cast(SCALARS[name], operand, span=span)
         if name in ("min", "max"):
             return self._extremum(name, list(map(self.read, node.args)), node, span)
-        foreign = self.names.callee(name)
         if not foreign and name == "div":
             left, right = self._arguments(2, name, node)
             return ast.Binary("/", left, right, span=span)
@@ -282,6 +289,9 @@ class Expressions:
             twice = self.names.knows(*path) and path[-1] in self.names.callables
             message = f"`{path[-1]}` already names another function" if twice else f"`{dotted}` is not a function"
             instead = f"give it a name of its own above the function: `f = {dotted}`, and call that"
+            if not self.names.knows(*path):
+                near = get_close_matches(path[-1], dir(self.names.scope[path[0]]), 1)
+                instead = f"did you mean `{near[0]}`?" if near else f"call a function that `{path[0]}` has"
             code = Code.ALREADY_DEFINED if twice else Code.UNKNOWN_FUNCTION
             raise CompileError(code, message, span, help=instead)
         return ast.Apply(path[-1], tuple(map(self.read, node.args)), span=span)

@@ -2,12 +2,12 @@
 
 import ast as python
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Final
 
-from ...diagnostics import Code, CompileError, Source
+from ...diagnostics import Code, CompileError, CompileWarning, Source
 from .. import ast
 from .accumulators import accumulators, renamed
 from .annotations import read_annotation, read_results
@@ -27,7 +27,8 @@ class Reading:
 
     `constants` are the numbers of the enclosing scope that the tree holds now, by name. `callables` are the functions
     and kernels of that scope that the body calls; where one has the name of a builtin (``jnp.exp``), the builtin wins.
-    `source` is the function's text in its file, or the docstring's when that holds the program.
+    `source` is the function's text in its file, or the docstring's when that holds the program. `warnings` tell of what
+    is legal but probably not meant.
     """
 
     definition: ast.Definition | None
@@ -36,6 +37,7 @@ class Reading:
     constants: Mapping[str, Constant]
     callables: Mapping[str, object]
     source: Source
+    warnings: tuple[CompileWarning, ...] = ()
 
 
 def read(function: object) -> Reading:
@@ -140,7 +142,7 @@ def _read_definition(node: python.FunctionDef, script: Script, scope: Mapping[st
     types = read_results(node.returns, script, scope)
     declared = {parameter.name: parameter.type for parameter in parameters if parameter.type}
     sizes = _sizes((*declared.values(), *types), body, script, scope)
-    outer = Names(scope, sizes.union(names, {node.name}, _written(body)))
+    outer = Names(scope, sizes.union(names, {node.name}, _written(body), _left_indices(body)))
     copies = accumulators(body, parameters)
     ranks = {name: len(type.dimensions) for name, type in declared.items()}
     reader = Expressions(script, outer, ranks, renamed(copies))
@@ -149,7 +151,7 @@ def _read_definition(node: python.FunctionDef, script: Script, scope: Mapping[st
     block = Statements(defined, scope).block(statements, reader, Around())
     results = _results(last, node, types, reader)
     definition = ast.Definition(node.name, parameters, results, (*copies.values(), *block), span=script.span(node))
-    return Reading(definition, None, names, outer.constants, outer.callables, script.source)
+    return Reading(definition, None, names, outer.constants, outer.callables, script.source, tuple(reader.warnings))
 
 
 def _check_decorators(node: python.FunctionDef, script: Script, scope: Mapping[str, object]) -> None:
@@ -251,6 +253,25 @@ def _sizes(
 def _written(body: list[python.stmt]) -> set[str]:
     """The tensors that a body assigns to or declares, anywhere in it."""
     written: set[str] = set()
+    for target in _targets(body):
+        match target:
+            case python.Name(id=name) | python.Subscript(value=python.Name(id=name)):
+                written.add(name)
+    return written
+
+
+def _left_indices(body: list[python.stmt]) -> set[str]:
+    """The names that stand alone as subscripts on left sides: indices, whatever the enclosing scope binds them to."""
+    found: set[str] = set()
+    for target in _targets(body):
+        if isinstance(target, python.Subscript):
+            parts = target.slice.elts if isinstance(target.slice, python.Tuple) else [target.slice]
+            found |= {part.id for part in parts if isinstance(part, python.Name)}
+    return found
+
+
+def _targets(body: list[python.stmt]) -> Iterator[python.expr]:
+    """What a body assigns to or declares, anywhere in it, one by one."""
     for statement in body:
         for node in python.walk(statement):
             match node:
@@ -261,11 +282,7 @@ def _written(body: list[python.stmt]) -> set[str]:
                 case _:
                     continue
             for target in targets:
-                for part in target.elts if isinstance(target, python.Tuple) else [target]:
-                    match part:
-                        case python.Name(id=name) | python.Subscript(value=python.Name(id=name)):
-                            written.add(name)
-    return written
+                yield from target.elts if isinstance(target, python.Tuple) else [target]
 
 
 def _results(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from ...diagnostics import phrases
 from .. import ast
 from .annotations import read_annotation
 from .expressions import BINARY, Expressions
@@ -161,9 +162,23 @@ class Statements:
     ) -> ast.Assign:
         symbol = "/" if isinstance(operator, python.Div) else BINARY.get(type(operator), "@")
         if symbol not in AUGMENTED:
-            left = python.unparse(target)
-            instead = {"-": f"`{left} += -e`", "/": f"`{left} *= 1.0 / e`"}.get(symbol, f"`{left} += e`")
-            raise not_in_notation(f"`{symbol}=` is not a reduction", node, reader.script, help=f"write {instead}")
+            left, right = python.unparse(target), python.unparse(value)
+            sign = "/" if symbol == "truediv" else symbol
+            match operator:
+                case python.Sub():
+                    instead = f"{left} += -({right})"
+                case python.Div():
+                    instead = f"{left} *= 1.0 / ({right})"
+                case python.MatMult():
+                    instead = f"{left} += A[i, k] * B[k, j]"
+                case _:
+                    instead = f"{left} = {left} {sign} ({right})"
+            instead = f"write `{instead}`"
+            if _reads_elsewhere(target, value):
+                # The operator alone would lead straight into TC0708.
+                recurrence = phrases.recurrence(reader.script.span(node))
+                instead = f"{recurrence}; where no point writes what another reads, {instead}"
+            raise not_in_notation(f"`{sign}=` is not a reduction", node, reader.script, help=instead)
         name, _ = self._target(target, reader)
         restart = name not in self.defined and name not in self.written
         assign = self._assign(node, target, AUGMENTED[symbol], restart, value, reader, around)
@@ -244,3 +259,17 @@ class Statements:
         if len(names) == 1:
             return ast.Assign(names[0], None, None, False, called, span=span)
         return ast.CallAssign(tuple(names), called.function, called.arguments, span=span)
+
+
+def _reads_elsewhere(target: python.expr, value: python.expr) -> bool:
+    """Whether a value reads other elements of the tensor than the one that is assigned to."""
+    match target:
+        case python.Subscript(value=python.Name(id=name)):
+            own = python.unparse(target)
+            return any(
+                python.unparse(node) != own
+                for node in python.walk(value)
+                if isinstance(node, python.Subscript) and python.unparse(node.value) == name
+            )
+        case _:
+            return False

@@ -3,7 +3,8 @@
 from typing import Final
 
 from ...diagnostics import Code, CompileError
-from ..lexing import Token, open_brackets, short, token_after, token_before
+from ..lexing import REDUCTIONS, Token, closing_bracket, open_brackets, short, token_after, token_before
+from ..rearranging import pattern
 from ..wording import either, unknown_character
 
 
@@ -22,7 +23,8 @@ def mistake(tokens: list[Token], position: int, accepted: set[str]) -> CompileEr
         return _pattern(before, found)
     shown = f"'{short(found.text)}'" if found.text else "the end of the text"
     help = (
-        _subscripts(tokens[:position], found)
+        _subscripts(tokens, position)
+        or _reduction(tokens, position)
         or _other_language(before, found)
         or _control(tokens[:position], found)
         or _dot(before, found, after, tokens[opened[-1] - 1 :] if opened else [])
@@ -164,15 +166,37 @@ def _other_language(before: Token, found: Token) -> str:
             return ""
 
 
-def _subscripts(earlier: list[Token], found: Token) -> str:
-    """For the subscripts of an einsum: ``ij,jk->``."""
+def _subscripts(tokens: list[Token], position: int) -> str:
+    """For the subscripts of an einsum, ``ij,jk->ik``, and the patterns of einops, ``b h w c -> b (h w) c``."""
+    found, earlier = tokens[position], tokens[:position]
     types = {token.type for token in earlier}
-    if found.type == "NAME" and types == {"NAME"} and len(earlier) == 1 and "->" in found.source.line(found.line):
-        return "a text is a program; patterns of einops are not read: name the indices, `B(b,h,w,c) = A(b,c,h,w)`"
-    if found.type != "ARROW" or types != {"NAME", "COMMA"}:
+    if {token.type for token in tokens[:-1]} in _PATTERNS and found.type == "NAME" and earlier[-1].type != "COMMA":
+        return pattern(tokens)
+    letters = {letter for token in earlier for letter in token.text}
+    among = all(letter in letters for token in tokens[position + 1 : -1] for letter in token.text)
+    if found.type != "ARROW" or not (types == {"NAME", "COMMA"} or (types == {"NAME"} and among)):
         return ""
-    text = "".join(token.text for token in earlier)
-    return f'such subscripts are for `tcjax.einsum("{short(text)}->...", ...)`' if len(text) <= 40 else ""
+    text = "".join(token.text for token in tokens[:-1])
+    operands = ", ".join("ABCDEFGH"[: 1 + sum(token.type == "COMMA" for token in earlier)])
+    return f'such subscripts are for `tcjax.einsum("{text}", {operands})`' if len(text) <= 40 else ""
+
+
+# The words of a pattern of einops; its parentheses are left out where it needs none.
+_PATTERNS: Final = ({"NAME", "ARROW"}, {"NAME", "ARROW", "LPAR", "RPAR"})
+_FOLDS: Final = {"min": "minval", "max": "maxval"}
+
+
+def _reduction(tokens: list[Token], position: int) -> str:
+    """For a reduction of TC, ``sum[k](e)``."""
+    opening = next((at for at in range(position - 1, 0, -1) if tokens[at].type == "LSQB"), 0)
+    if tokens[position].type != "LPAR" or tokens[position - 1].type != "RSQB" or not opening:
+        return ""
+    name, indices = tokens[opening - 1].text, "".join(token.text for token in tokens[opening:position])
+    closing = closing_bracket(tokens, position)
+    if name not in REDUCTIONS or closing is None or tokens[closing].line != tokens[position].line:
+        return ""
+    text = tokens[position].source.line(tokens[position].line)[tokens[position].end - 1 : tokens[closing].column - 1]
+    return f"a fold takes an array, here a comprehension: `{_FOLDS.get(name, name)}({{ {indices} -> {text} }})`"
 
 
 def _control(earlier: list[Token], found: Token) -> str:

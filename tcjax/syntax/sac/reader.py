@@ -23,7 +23,7 @@ def read(text: str, name: str = "<text>", first_line: int = 1) -> tree.Program:
     `name` is what errors call the text, `first_line` how they number its first line. Takes time linear in the text's
     length, and never recurses. Raises `CompileError` (TC0101 to TC0110, TC0503), and nothing else, for any text.
     """
-    source = Source(text, name, first_line)
+    source = Source(text, name, first_line, is_sac=True)
     grammar, _ = _tables()
     tokens = tokens_of(source)
     if len(tokens) == 1:

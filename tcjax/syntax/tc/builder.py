@@ -33,9 +33,11 @@ class Builder(Lists):
 
     def program(self, children: Children) -> ast.Program:
         definitions: dict[str, ast.Definition] = {}
+        repeated: list[ast.Definition] = []
         for piece in children[0]:
-            definitions.setdefault(piece.node.name, piece.node)
-        return ast.Program(tuple(definitions.values()), span=between(children[0]))
+            if definitions.setdefault(piece.node.name, piece.node) is not piece.node:
+                repeated.append(piece.node)
+        return ast.Program(tuple(definitions.values()), tuple(repeated), span=between(children[0]))
 
     def kernel(self, children: Children) -> ast.Program:
         span = between(children[0])

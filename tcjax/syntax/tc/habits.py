@@ -4,11 +4,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Final
 
-from ..lexing import Token, open_brackets, short, token_after, token_before
-
-REDUCTIONS: Final = frozenset(
-    ("sum", "prod", "min", "max", "any", "all", "mean", "logsumexp", "argmax", "argmin", "mink", "maxk")
-)
+from ..lexing import REDUCTIONS, Token, open_brackets, short, token_after, token_before
 
 
 def habit(tokens: list[Token], position: int, accepted: set[str]) -> str:
@@ -38,12 +34,17 @@ def sign(tokens: list[Token], position: int) -> str:
 
 def target_of(before: list[Token]) -> str:
     """The left side that `before` ends with, as it was written if it is short."""
+    text = "".join(", " if token.type == "COMMA" else token.text for token in before[start_of_target(before) :])
+    return text if text and len(text) <= 40 else "O(i)"
+
+
+def start_of_target(before: list[Token]) -> int:
+    """Where the left side begins that `before` ends with."""
     start = len(before) - 1
     if before and before[-1].type == "RPAR":
         opening = open_brackets(before[:-1])
         start = opening[-1] - 1 if opening else start
-    text = "".join(", " if token.type == "COMMA" else token.text for token in before[max(start, 0) :])
-    return text if text and len(text) <= 40 else "O(i)"
+    return max(start, 0)
 
 
 # ---------------------------------------------------------------- operators
@@ -86,6 +87,8 @@ def _operator(tokens: list[Token], position: int, accepted: set[str]) -> str:
             return "TC has no unary `+`: leave it out" if before.text != "+" else "TC has no `++`: write `O(i) += 1`"
         case _, "|" if "NUMBER" in accepted:
             return "an absolute value is `abs(e)`"
+        case ")", "(" if {"BINARY"} <= accepted:
+            return "an operator is missing: to multiply write `* (...)`"
         case _, "(" if before.type == "NUMBER":
             digits = before.text.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
             name = before.text[len(digits) :]

@@ -3,9 +3,9 @@
 from typing import Final
 
 from ...diagnostics import Code, CompileError
-from ..lexing import Token, open_brackets, short, token_after, token_before
+from ..lexing import REDUCTIONS, Token, closing_bracket, open_brackets, short, token_after, token_before
 from ..wording import either, unknown_character
-from .habits import REDUCTIONS, habit, sign, target_of
+from .habits import habit, sign, start_of_target, target_of
 
 
 def mistake(tokens: list[Token], position: int, found: Token, accepted: set[str]) -> CompileError:
@@ -15,10 +15,15 @@ def mistake(tokens: list[Token], position: int, found: Token, accepted: set[str]
         return unknown_character(found, _INSTEAD | ({found.text: instead} if instead else {}), "#")
     shown = f"'{short(found.text)}'" if found.text else "the end of the text"
     before, after = token_before(tokens, position), token_after(tokens, position)
+    instead = habit(tokens, position, accepted)
+    if not instead and "UPDATE" in accepted and found.type in _ENDS and after.type != "EQUAL":
+        missing = _missing_operator(tokens[:position])
+        if missing is not None:
+            return missing
     help = (
-        habit(tokens, position, accepted)
+        instead
         or _keyword(found, accepted)
-        or _assignment(tokens[:position], found, after, accepted)
+        or _assignment(tokens, position, accepted)
         or _type_behind(tokens, position, accepted)
         or _bracket(tokens[:position], found, accepted)
         or _place(before, found, accepted)
@@ -88,32 +93,80 @@ def _keyword(found: Token, accepted: set[str]) -> str:
     return ""
 
 
-def _assignment(before: list[Token], found: Token, after: Token, accepted: set[str]) -> str:
+# What stands behind a factor, and behind the left side of no statement.
+_ENDS: Final = frozenset(("$END", "RBRACE", "SEMICOLON", "WHERE", "MINUS", "BINARY", "NAME"))
+
+
+def _missing_operator(before: list[Token]) -> CompileError | None:
+    """For ``C(m,n) +=! A(m,k) B(k,n)``, which reads as a statement and the left side of another."""
+    start = start_of_target(before)
+    factor, here = token_before(before, start), before[start]
+    if factor.type not in ("RPAR", "NAME", "NUMBER", "SIZE") or factor.line != here.line:
+        return None
+    if not any(token.type in ("EQUAL", "UPDATE") for token in before[:start]):
+        return None
+    text = target_of(before)
+    return CompileError(
+        Code.UNEXPECTED_TOKEN,
+        f"no operator stands between `{short(factor.text)}` and `{text}`",
+        here.span_to(before[-1]),
+        help=f"to multiply write `* {text}`",
+    )
+
+
+def _assignment(tokens: list[Token], position: int, accepted: set[str]) -> str:
     """For a statement whose left side is not followed by ``=`` or ``+=!``."""
     if "UPDATE" not in accepted:
         return ""
-    target = target_of(before)
+    before, found, after = tokens[:position], tokens[position], token_after(tokens, position)
+    target, start = target_of(before), start_of_target(before)
     match found.type, after.type:
         case "BINARY", "EQUAL" if found.text in _COMBINING:
             return f"TC has no `{found.text}=`: write {_COMBINING[found.text].format(target)}"
         case "MINUS", "EQUAL":
-            return f"TC has no `-=`: write `{target} = {target} - ...`, or `{target} +=! -(...)` for a sum"
+            # What is there already is kept; what is not begins at zero.
+            written = any(_writes(tokens, at, before[start].text) for at in range(start))
+            sign = "+=" if written else "+=!"
+            return f"TC has no `-=`: write `{target} {sign} -({_right_side(tokens, position + 2)})`"
         case "BINARY", "EQUAL":
-            return f"TC has no `{found.text}=`: write `{target} = {target} {found.text} ...`"
+            right = _right_side(tokens, position + 2)
+            return f"TC has no `{found.text}=`: write `{target} = {target} {found.text} ({right})`"
         case "NAME", "EQUAL":
             return f"write `{target} {found.text}= ...` with nothing between `{found.text}` and `=`"
         case "COLON" | "BINARY", _ if found.text in (":", "=="):
             return f"one `=` defines a tensor: `{target} = ...`"
         case "LSQB", _:
-            return f"the indices of a tensor stand in parentheses: `{target}(i, j) = ...`"
+            closing = closing_bracket(tokens, position) or position
+            listed = "".join(", " if t.type == "COMMA" else t.text for t in tokens[position + 1 : closing])
+            return f"the indices of a tensor stand in parentheses: `{target}({short(listed) or 'i, j'}) = ...`"
         case _:
             if any(t.text == "//" and (at == 0 or before[at - 1].line < t.line) for at, t in enumerate(before)):
                 return "a comment begins with `#` and ends with its line; `//` divides integers"
-            # `C(i) = a b` reads as a statement and the beginning of another.
-            missing = any(token.type == "EQUAL" for token in before) and before[-1].line == before[-2].line
-            return f"a statement reads `{target} = ...`, or `{target} +=! ...` for a sum" + (
-                f"; or an operator is missing before `{target}`" if missing else ""
-            )
+            return f"a statement reads `{target} = ...`, or `{target} +=! ...` for a sum"
+
+
+def _writes(tokens: list[Token], position: int, name: str) -> bool:
+    """Whether a statement that writes this tensor begins here."""
+    if tokens[position].text != name:
+        return False
+    behind = position + 1
+    if tokens[behind].type == "LPAR":
+        behind = (closing_bracket(tokens, behind) or behind) + 1
+    return tokens[min(behind, len(tokens) - 1)].type in ("EQUAL", "UPDATE")
+
+
+def _right_side(tokens: list[Token], start: int) -> str:
+    """The right side that begins here, as it was written if it is short and ends with its line."""
+    first = tokens[min(start, len(tokens) - 1)]
+    end = next(
+        at for at in range(start, len(tokens)) if tokens[at].type in _ENDS_A_SIDE or tokens[at].line != first.line
+    )
+    last = tokens[end - 1]
+    text = first.source.line(first.line)[first.column - 1 : last.end - 1] if end > start else ""
+    return text if 0 < len(text) <= 60 else "..."
+
+
+_ENDS_A_SIDE: Final = frozenset(("$END", "RBRACE", "SEMICOLON", "WHERE"))
 
 
 # What a sign of logic combines, and what to write for it.

@@ -10,7 +10,7 @@ from ...symbolic import Affine, IndexVar, Size, SizeVar
 
 def targets(statement: ir.Statement) -> tuple[str, ...]:
     """The names of what the statement writes."""
-    return tuple([target.name for target in written(statement)])
+    return tuple([target.name for target in ir.targets(statement)])
 
 
 class Namer:
@@ -57,7 +57,7 @@ def inlined(function: ir.Function, namer: Namer) -> ir.Function:
                     case _:
                         pass
         for inner in callee.statements:
-            for target in written(inner):
+            for target in ir.targets(inner):
                 if target.name not in tensors:
                     name = namer.new(f"{statement.function.name}_{target.name}")
                     own = {SizeVar(f"{target.name}.{d}"): Size.of(SizeVar(f"{name}.{d}")) for d in range(target.rank)}
@@ -89,10 +89,6 @@ def _passed(source: ir.Tensor, target: ir.Tensor) -> ir.Define:
 
 def _shape(shape: tuple[Size, ...], sizes: Mapping[SizeVar, Size]) -> tuple[Size, ...]:
     return tuple([size.substitute(sizes) for size in shape])
-
-
-def written(statement: ir.Statement) -> tuple[ir.Tensor, ...]:
-    return (statement.target,) if isinstance(statement, (ir.Define, ir.Accumulate)) else statement.targets
 
 
 def _translated(
@@ -160,7 +156,7 @@ def apart(function: ir.Function, wanted: Collection[str], namer: Namer) -> ir.Fu
                 if "." in variable.name:
                     sizes.setdefault(variable, Size.of(SizeVar(namer.new(variable.name.replace(".", "_")))))
     for statement in function.statements:
-        for target in written(statement):
+        for target in ir.targets(statement):
             if target.name not in tensors:
                 name = namer.new(target.name) if target.name in wanted else target.name
                 for dimension in range(target.rank):
@@ -190,7 +186,7 @@ def names_in(function: ir.Function) -> Collection[str]:
     for tensor in (*function.parameters, *function.returns, *function.declared):
         names |= {variable.name for size in tensor.shape for variable in size.variables()}
     for statement in function.statements:
-        names |= {target.name for target in written(statement)}
+        names |= {target.name for target in ir.targets(statement)}
         if isinstance(statement, ir.Invoke):
             names |= {*names_in(statement.function), statement.function.name}
     return names

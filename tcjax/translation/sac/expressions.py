@@ -101,7 +101,10 @@ class Scope:
             case ir.Call(function, arguments):
                 return tree.Call(function, self.partners(arguments))
             case ir.Foreign(function, arguments):
-                return tree.Call(function, tuple(map(self.write, arguments)))
+                # Beside a float of another type, a bare literal would have that one.
+                floats = {argument.dtype for argument in arguments if not types.is_integral(argument.dtype)} - {"bool"}
+                write = self.write if len(floats) <= 1 else self.typed_argument
+                return tree.Call(function, tuple(map(write, arguments)))
             case ir.Cast(operand, dtype):
                 return literals.cast(dtype, self.write(operand))
             case ir.Select(condition, then, otherwise):
@@ -112,6 +115,12 @@ class Scope:
                 return fold(expr, self)
             case _:
                 assert_never(expr)
+
+    def typed_argument(self, expr: ir.Expr) -> tree.Expr:
+        """An argument of a function, whose type does not depend on the others."""
+        written = self.write(expr)
+        is_open = isinstance(expr, (ir.Const, ir.Select)) and expr.dtype == "float32"
+        return literals.cast(expr.dtype, written) if is_open else written
 
     def partners(self, exprs: Sequence[ir.Expr]) -> tuple[tree.Expr, ...]:
         """Operands of one type: literals are bare where another operand says their type."""

@@ -279,19 +279,9 @@ def _clauses(domain: ir.Domain, scope: Expressions) -> list[ast.Clause]:
 def _tensor_names(function: ir.Function) -> Iterator[str]:
     yield from dict.fromkeys(
         tensor.name
-        for tensors in (function.parameters, *map(_targets, function.statements), function.returns)
+        for tensors in (function.parameters, *map(ir.targets, function.statements), function.returns)
         for tensor in tensors
     )
-
-
-def _targets(statement: ir.Statement) -> tuple[ir.Tensor, ...]:
-    match statement:
-        case ir.Define(target) | ir.Accumulate(target):
-            return (target,)
-        case ir.Invoke(targets) | ir.ApplyForeign(targets):
-            return targets
-        case _:
-            assert_never(statement)
 
 
 def _read_tensors(function: ir.Function) -> frozenset[str]:

@@ -55,7 +55,10 @@ class Expressions:
             case ir.Call(function, arguments):
                 return ast.Apply(function, self.partners(arguments))
             case ir.Foreign(function, arguments):
-                return ast.Apply(function, tuple(map(self.argument, arguments)))
+                # Beside a float of another type, a bare literal would have that one.
+                floats = {argument.dtype for argument in arguments if not types.is_integral(argument.dtype)} - {"bool"}
+                write = self.argument if len(floats) <= 1 else self.typed_argument
+                return ast.Apply(function, tuple(map(write, arguments)))
             case ir.Cast(operand, dtype):
                 return ast.Cast(dtype, self.typed(operand))
             case ir.Select(condition, then, otherwise):
@@ -84,7 +87,13 @@ class Expressions:
 
     def argument(self, expr: ir.Expr) -> ast.Expr:
         """An argument of a Python function; a lone name would be passed as a whole tensor."""
-        written = self.root(expr)
+        return self.element(expr, self.root(expr))
+
+    def typed_argument(self, expr: ir.Expr) -> ast.Expr:
+        """An argument whose type does not depend on the others."""
+        return self.element(expr, self.typed(expr))
+
+    def element(self, expr: ir.Expr, written: ast.Expr) -> ast.Expr:
         if isinstance(expr, ir.Access) and isinstance(written, ast.Name):
             return ast.Apply(written.id, ())
         return written

@@ -62,7 +62,7 @@ DIVISION = [
     value("a quotient of floats", "y / x", -3.0, "float32"),
     value("a remainder of floats", "y % x", 0.0, "float32"),
     value("a remainder of a negative float", "y % 1.0", 0.5, "float32"),
-    value("an integer size's quotient as a factor", "x * (7 / 2)", 1.5, "float32"),
+    value("an integer size's quotient as a factor", "x * (7 // 2)", 1.5, "float32"),
 ]
 
 CASTS = [

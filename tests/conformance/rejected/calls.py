@@ -130,6 +130,13 @@ RANGES = [
         [(6,)],
     ),
     Refusal(
+        "an update that reads what it writes",
+        "def f(float(N) A) -> (B) { B(i) = A(i)  B(i) = B(N-1-i) + A(i) }",
+        "TC0708",
+        "B_old(N-1-i)",
+        [(4,)],
+    ),
+    Refusal(
         "targets that data decides, assigned",
         "def f(int32(N) A, int32(M) B) -> (O) { O(A(i)) = B(i) }",
         "TC0704",

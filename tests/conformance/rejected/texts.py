@@ -65,7 +65,7 @@ NAMES = [
     body("a tensor that is nowhere", "O(i) = A(i) + C(i)", "TC0201", "C"),
     body("a function that is nowhere", "O(i) = expo(A(i))", "TC0201", "exp"),
     body("a function as a tensor", "exp(i) = A(i)", "TC0203", "exp"),
-    body("a function as an index", "O(y0) = A(y0)", "TC0203", "y0"),
+    body("a function as an index", "O(exp) = A(exp)", "TC0203", "exp"),
     body("a function as a let", "O(i) = A(i) where sin = 3", "TC0203", "sin"),
     body("a read before the definition", "O(i) = C(i)  C(i) = A(i)", "TC0208", "C"),
     body("a recurrence", "O(i) = O(i-1) + A(i)", "TC0208", "O"),

@@ -1,15 +1,15 @@
 """Long and deep texts are answered or refused within a budget; a question that is too hard gets the plain answer."""
 
-import time
 from collections.abc import Callable
 
 import pytest
 
 from tcjax.diagnostics import CompileError
 from tcjax.symbolic.facts import Prover
+from tests.work import with_at_most
 
-# Process time for one question, generous for a machine that is busy; what runs away takes minutes.
-SECONDS = 5.0
+# Calls of functions for one question, three times what the hardest of these needs. What runs away has no end.
+MOST = 6_000_000
 
 
 def _nested(step: Callable[[str, int], str], depth: int, inner: str = "x") -> str:
@@ -58,17 +58,15 @@ FACTS = Prover().define("x", 0, 100).define("n", 1, None)
 
 
 def _within_budget(ask: Callable[[], object]) -> None:
-    start = time.process_time()
     try:
-        ask()
+        with_at_most(MOST, ask)
     except CompileError as refused:
         assert refused.help
-    assert time.process_time() - start < SECONDS
 
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
 @pytest.mark.parametrize("question", ["bounds", "modulus", "simplify", "prove", "solve", "linear", "bijective"])
-def test_an_expression_out_of_the_ordinary_is_answered_in_time(name: str, question: str) -> None:
+def test_an_expression_out_of_the_ordinary_is_answered_within_the_budget(name: str, question: str) -> None:
     text = EXPRESSIONS[name]
     facts = FACTS.without(())
 
@@ -87,7 +85,7 @@ def test_an_expression_out_of_the_ordinary_is_answered_in_time(name: str, questi
 
 @pytest.mark.parametrize("name", CONDITIONS)
 @pytest.mark.parametrize("question", ["simplify", "prove", "solve", "assume"])
-def test_a_condition_out_of_the_ordinary_is_answered_in_time(name: str, question: str) -> None:
+def test_a_condition_out_of_the_ordinary_is_answered_within_the_budget(name: str, question: str) -> None:
     text = CONDITIONS[name]
     facts = FACTS.without(())
 

@@ -1,7 +1,6 @@
 """Names of the enclosing scope: constants, callables, indices, and what shadows them."""
 
 import math
-import warnings
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 
 import tcjax
-from tcjax import CompileError, CompileWarning
+from tcjax import CompileError
 from tcjax.syntax import ast
 from tcjax.syntax.embedded import Reading, read, read_text
 
@@ -108,6 +107,46 @@ def test_a_name_bound_in_the_function_shadows_the_enclosing_number(lines: str, p
     assert found.definition == reading(lines, {}, parameters).definition
 
 
+@pytest.mark.parametrize("bound", [5, True, 2.5, np.int64(3), doubled, jnp, np.ones(3), "text"])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "C[q] = A[q]",
+        "C[q] += A[q, r] * q",
+        "C[q + 1] = A[q]; C[q] = A[2 * q]",
+        'C[q, 0]: "max=!" = A[q + r]',
+        "for q in range(0, 3):\n        C[q] = A[q]",
+        "if q < 3:\n        C[q] = A[q]\n    C[0] += q",
+        "t[0] = A[q]; C[r, q] = A[q] * t[0]",
+    ],
+)
+def test_a_name_that_stands_alone_on_a_left_side_is_an_index_in_the_whole_kernel(lines: str, bound: object) -> None:
+    found = reading(lines, {"q": bound})
+
+    assert (found.constants, found.callables) == ({}, {})
+    assert found.definition == reading(lines, {}).definition
+
+
+def test_an_index_that_a_cell_above_has_left_behind_runs_over_the_whole_array() -> None:
+    x = np.arange(4, dtype=np.float32)
+    n, k, stride = 5, 2, 2
+
+    @tcjax.kernel
+    def strided(x):
+        y[n] = x[stride * n] + sum[k](x[k])
+        return y
+
+    assert k == 2
+    for run in (strided, strided.interpret):
+        np.testing.assert_array_equal(run(x), [6, 8])
+
+
+def test_a_number_that_only_computed_subscripts_use_on_the_left_stays_a_constant() -> None:
+    found = reading("C[2 * i + q] = A[i]", {"q": 1})
+
+    assert found.constants == {"q": 1}
+
+
 def test_an_index_of_a_loop_shadows_a_number_inside_the_loop_only() -> None:
     lines = "for k in range(0, k):\n        C[q] += A[q + k]\n    C[q] += k"
 
@@ -122,16 +161,16 @@ def test_an_index_of_a_loop_shadows_a_number_inside_the_loop_only() -> None:
 
 
 def test_an_index_that_a_loop_above_has_left_behind_is_warned_of() -> None:
-    with pytest.warns(CompileWarning, match=r"`q` is the number 5 of the enclosing scope here, not an index"):
-        reading("C[q] = A[q]", {"q": 5})
+    (warning,) = reading("C[i] = A[i, q]", {"q": 5}).warnings
+
+    assert warning.message == "`q` is the number 5 of the enclosing scope here, not an index"
+    assert warning.help == 'write `q = tcjax.indices("q")` above the function to make it one'
 
 
 def test_a_constant_row_of_a_longer_name_is_not_warned_of() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    found = reading("C[i] = A[ROW, i] + A[q + 1, i]", {"ROW": 5, "q": 3})
 
-        found = reading("C[i] = A[ROW, i] + A[q + 1, i]", {"ROW": 5, "q": 3})
-
+    assert found.warnings == ()
     assert found.constants == {"ROW": 5, "q": 3}
 
 

@@ -38,7 +38,7 @@ def mistake(text: str) -> CompileError:
         ("a.shape[0]", 2, "found '.'", "`shape(a)`"),
         ("a == 1 = 2", 8, "found '='", "compare with `==`"),
         ("a(i)(j)", 5, "found '('", "selected in brackets, `a[i]`"),
-        ("sum[k](a)", 7, "found '('", "selected in brackets, `a[i]`"),
+        ("sum[k](a)", 7, "found '('", "`sum({ [k] -> a })`"),
         ("a b", 3, "found 'b'", "an operator is missing before `b`"),
         ("f(a b)", 5, "found 'b'", "a comma or an operator is missing before `b`"),
         ("[1 2]", 4, "found '2'", "a comma or an operator is missing before `2`"),

@@ -87,6 +87,7 @@ def test_of_two_definitions_with_one_name_the_first_counts() -> None:
 
     assert [definition.name for definition in program.definitions] == ["f", "g"]
     assert program.definitions[0].returns == (ast.Parameter("b"),)
+    assert [(definition.name, definition.returns) for definition in program.repeated] == [("f", (ast.Parameter("c"),))]
 
 
 def test_bare_parameters_have_no_type() -> None:

@@ -1,0 +1,42 @@
+"""Regular files, open for reading: nothing that waits for a writer, and nothing without an end."""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO, Final
+
+# A pipe that nobody writes to would keep `open` waiting.
+_FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+@contextmanager
+def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A regular file, also where a link leads to one. Raises `OSError` for anything else, `ValueError` for no path."""
+    handle = os.open(path, _FLAGS)
+    try:
+        check_regular(os.fstat(handle).st_mode, path)
+        file = os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+    with file:
+        yield file
+
+
+def read(path: str | os.PathLike[str], most: int) -> bytes:
+    """What a regular file holds. Raises `OSError` as `opened` does, and for more than `most` bytes."""
+    with opened(path) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"longer than {most >> 20} MiB", os.fspath(path))
+    return content
+
+
+def check_regular(mode: int, path: str | os.PathLike[str]) -> None:
+    """Raises `OSError` unless the mode is that of a regular file."""
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "a pipe, a socket or a device, not a file", os.fspath(path))

@@ -1,0 +1,43 @@
+"""What was found for the keys of the latest questions; what nobody asked for since long is forgotten."""
+
+import threading
+from collections import OrderedDict
+from typing import Final, Generic, TypeVar
+
+# A kernel keeps what it knows of so many signatures: shapes, types, sizes and static values of a call.
+MOST_SIGNATURES: Final = 256
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Recent(Generic[K, V]):
+    """The values of at most `most` keys: a new one takes the place of the one that was not asked for the longest.
+
+    Several threads may use one.
+    """
+
+    def __init__(self, most: int = MOST_SIGNATURES) -> None:
+        self._most = most
+        self._values: OrderedDict[K, V] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, key: K) -> V | None:
+        """The value of a key; None where there is none."""
+        with self._lock:
+            value = self._values.get(key)
+            if value is not None:
+                self._values.move_to_end(key)
+            return value
+
+    def keep(self, key: K, value: V) -> V:
+        """The value of a key from now on: `value`, or what another thread found meanwhile."""
+        with self._lock:
+            kept = self._values.setdefault(key, value)
+            self._values.move_to_end(key)
+            while len(self._values) > self._most:
+                self._values.popitem(last=False)
+            return kept

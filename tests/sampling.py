@@ -1,0 +1,135 @@
+"""Which cases a run of the tests takes: some of those that compile much, other ones with every commit.
+
+A case belongs to one of `SAMPLED[file]` parts by its name; the seed says which part runs, and grows by one with each
+commit. So every case runs on each Python once in as many commits as there are parts. The later Python of a run is half
+a cycle ahead of the oldest one: together they need half as many. Random examples follow the seed too: what
+`TCJAX_SAMPLE=<seed>` repeats is exactly what ran.
+"""
+
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from zlib import crc32
+
+VARIABLE = "TCJAX_SAMPLE"
+# After so many commits every case has run: on each Python, or where there are more parts on one of two.
+COMMITS = 10
+MOST_PARTS = 2 * COMMITS
+OLDEST_PYTHON = 11
+
+# Files and folders with many cases that compile much or read long texts, and into how many parts these are cut. Tests
+# without parameters always run. `make deep` runs all.
+SAMPLED = {
+    "tests/agreement/test_dropped_facts.py": 4,
+    "tests/agreement/test_nest_kinks.py": 8,
+    "tests/agreement/test_nests.py": 2,
+    "tests/bench/test_cases.py": 4,
+    "tests/bench/test_memory.py": 10,
+    "tests/conformance/sac/test_language.py": 4,
+    "tests/conformance/sac/test_practice.py": 2,
+    "tests/conformance/sac/test_semantics.py": 5,
+    "tests/conformance/test_language.py": 2,
+    "tests/conformance/test_layers.py": 2,
+    "tests/conformance/test_robustness.py": 3,
+    "tests/linen/test_linen.py": 3,
+    "tests/lowering/pallas": 4,
+    "tests/lowering/test_bundles.py": 3,
+    "tests/lowering/test_convolutions.py": 2,
+    "tests/lowering/test_extrema.py": 3,
+    "tests/lowering/test_memory_contract.py": 10,
+    "tests/lowering/test_monoids.py": 6,
+    "tests/lowering/test_rounds.py": 2,
+    "tests/lowering/test_sieves.py": 2,
+    "tests/lowering/test_softmax.py": 2,
+    "tests/lowering/test_streams.py": 5,
+    "tests/lowering/test_tiles.py": 4,
+    "tests/lowering/test_unrolled_sums.py": 2,
+    "tests/nn/test_layers.py": 4,
+    "tests/planning/test_subscripts.py": 4,
+    "tests/runtime/test_adjoint.py": 4,
+    "tests/runtime/test_check.py": 3,
+    "tests/runtime/test_check_everywhere.py": 10,
+    "tests/runtime/test_checked.py": 3,
+    "tests/runtime/test_einsum.py": 4,
+    "tests/runtime/test_explain.py": 4,
+    "tests/runtime/test_export.py": 4,
+    "tests/runtime/test_memory_limit.py": 2,
+    "tests/runtime/test_monoid.py": 6,
+    "tests/runtime/test_nest_transformations.py": 20,
+    "tests/runtime/test_nests_on_devices.py": 5,
+    "tests/runtime/test_softmax_transformations.py": 20,
+    "tests/runtime/test_tuning.py": 2,
+    "tests/runtime/test_tuning_store.py": 2,
+    "tests/sac/test_cells.py": 3,
+    "tests/sac/test_robustness.py": 3,
+    "tests/sac/test_types.py": 5,
+    "tests/symbolic/facts/test_budgets.py": 3,
+    "tests/syntax/sac/test_any_text.py": 3,
+    "tests/syntax/tc/test_limits.py": 3,
+    "tests/transforms/derivatives": 4,
+    "tests/translation": 4,
+}
+
+
+class BadSample(ValueError):
+    """A value of `TCJAX_SAMPLE` that is neither a number nor ``all``."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The part of the cases that belongs to a seed and a minor version of Python; with `whole`, all of them."""
+
+    seed: int
+    source: str
+    python: int
+    whole: bool = False
+
+    def takes(self, case: str) -> bool:
+        """Whether the case with this node id runs."""
+        parts = parts_of(case)
+        ahead = parts // 2 if self.python > OLDEST_PYTHON else 0
+        return self.whole or crc32(case.encode()) % parts == (self.seed + ahead) % parts
+
+    def examples_of(self, test: str) -> int:
+        """The seed of a property's random examples: another one for each test, commit and Python."""
+        return crc32(f"{self.seed} {self.python} {test}".encode())
+
+    def __str__(self) -> str:
+        return f"{'every case' if self.whole else 'sample'}, seed {self.seed} ({self.source})"
+
+
+def parts_of(case: str) -> int:
+    """Into how many parts the cases of this one's file are cut; 1 for a test without parameters."""
+    path, _, name = case.partition("::")
+    return next((parts for start, parts in SAMPLED.items() if path.startswith(start)), 1) if "[" in name else 1
+
+
+def choose(environment: Mapping[str, str], root: Path, python: int) -> Sample:
+    """The sample that the environment names, or the commit's."""
+    match environment.get(VARIABLE, ""):
+        case "":
+            return Sample(*_current(root), python)
+        case "all":
+            return Sample(*_current(root), python, whole=True)
+        case value if value.isdecimal() and value.isascii():
+            return Sample(int(value), VARIABLE, python)
+        case value:
+            raise BadSample(f"{VARIABLE}={value}: write a seed, as {VARIABLE}=83, or {VARIABLE}=all for every case")
+
+
+def _current(root: Path) -> tuple[int, str]:
+    """A number that grows by one with each commit; without a history, with each day."""
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(root), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
+
+    try:
+        # A clone of the last few commits would count the same number for ever. A merge counts once.
+        if git("rev-parse", "--is-shallow-repository") == "false":
+            return int(git("rev-list", "--count", "--first-parent", "HEAD")), "commits"
+    except (OSError, ValueError, subprocess.SubprocessError):
+        pass
+    return int(time.time() // 86_400), "days; no history of commits here"
