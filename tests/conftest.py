@@ -117,10 +117,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Random programs read what arrays of random shapes have in common: that the rest is not read is no news."""
-    from tests.strategies import programs
-
-    drawn = vars(getattr(item, "module", None) or programs).values()
-    if any(getattr(value, "__module__", None) == programs.__name__ for value in drawn):
+    drawn = vars(getattr(item, "module", item)).values()
+    if any(getattr(value, "__module__", None) == "tests.strategies.programs" for value in drawn):
         item.add_marker(pytest.mark.filterwarnings("ignore:.*TC1211:tcjax.CompileWarning"))
 
 

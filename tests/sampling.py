@@ -19,12 +19,14 @@ COMMITS = 10
 MOST_PARTS = 2 * COMMITS
 OLDEST_PYTHON = 11
 
-# Files and folders with many cases that compile much or read long texts, and into how many parts these are cut. Tests
-# without parameters always run. `make deep` runs all.
+# Files and folders of tests that compile much or read long texts, and into how many parts these are cut. `make deep`
+# runs all.
 SAMPLED = {
     "tests/agreement/test_dropped_facts.py": 4,
     "tests/agreement/test_nest_kinks.py": 8,
-    "tests/agreement/test_nests.py": 2,
+    "tests/agreement/test_nests.py": 4,
+    "tests/agreement/test_odd_data.py": 3,
+    "tests/agreement/test_products.py": 3,
     "tests/bench/test_cases.py": 4,
     "tests/bench/test_memory.py": 10,
     "tests/conformance/sac/test_language.py": 4,
@@ -33,20 +35,26 @@ SAMPLED = {
     "tests/conformance/test_language.py": 2,
     "tests/conformance/test_layers.py": 2,
     "tests/conformance/test_robustness.py": 3,
+    "tests/docs/test_pages.py": 4,
+    "tests/elaboration/test_collisions.py": 3,
+    "tests/examples": 3,
     "tests/linen/test_linen.py": 3,
     "tests/lowering/pallas": 4,
+    "tests/lowering/test_builtins.py": 4,
     "tests/lowering/test_bundles.py": 3,
     "tests/lowering/test_convolutions.py": 2,
     "tests/lowering/test_extrema.py": 3,
+    "tests/lowering/test_finite.py": 2,
     "tests/lowering/test_memory_contract.py": 10,
     "tests/lowering/test_monoids.py": 6,
     "tests/lowering/test_rounds.py": 2,
-    "tests/lowering/test_sieves.py": 2,
+    "tests/lowering/test_sieves.py": 4,
     "tests/lowering/test_softmax.py": 2,
     "tests/lowering/test_streams.py": 5,
     "tests/lowering/test_tiles.py": 4,
     "tests/lowering/test_unrolled_sums.py": 2,
     "tests/nn/test_layers.py": 4,
+    "tests/planning/test_renaming.py": 3,
     "tests/planning/test_subscripts.py": 4,
     "tests/runtime/test_adjoint.py": 4,
     "tests/runtime/test_check.py": 3,
@@ -59,13 +67,18 @@ SAMPLED = {
     "tests/runtime/test_monoid.py": 6,
     "tests/runtime/test_nest_transformations.py": 20,
     "tests/runtime/test_nests_on_devices.py": 5,
+    "tests/runtime/test_recent.py": 4,
+    "tests/runtime/test_sharding.py": 4,
     "tests/runtime/test_softmax_transformations.py": 20,
     "tests/runtime/test_tuning.py": 2,
     "tests/runtime/test_tuning_store.py": 2,
     "tests/sac/test_cells.py": 3,
     "tests/sac/test_robustness.py": 3,
+    "tests/sac/test_transformations.py": 3,
     "tests/sac/test_types.py": 5,
     "tests/symbolic/facts/test_budgets.py": 3,
+    "tests/symbolic/facts/test_conditions_as_operands.py": 4,
+    "tests/symbolic/facts/test_second_opinion.py": 4,
     "tests/syntax/sac/test_any_text.py": 3,
     "tests/syntax/tc/test_limits.py": 3,
     "tests/transforms/derivatives": 4,
@@ -101,9 +114,9 @@ class Sample:
 
 
 def parts_of(case: str) -> int:
-    """Into how many parts the cases of this one's file are cut; 1 for a test without parameters."""
-    path, _, name = case.partition("::")
-    return next((parts for start, parts in SAMPLED.items() if path.startswith(start)), 1) if "[" in name else 1
+    """Into how many parts the tests of this one's file are cut."""
+    path = case.partition("::")[0]
+    return next((parts for start, parts in SAMPLED.items() if path.startswith(start)), 1)
 
 
 def choose(environment: Mapping[str, str], root: Path, python: int) -> Sample:

@@ -24,7 +24,7 @@ def differences(
     """The derivative of ``sum(outputs * cotangents)`` with respect to one real argument or initial value.
 
     Central differences of step `epsilon`, the whole function in float64; a cotangent of None leaves its output out.
-    The result has the argument's shape.
+    The result has the argument's shape; it is NaN or infinite where the sum is.
     """
     double = in_float64(bound)
     assert (name in arrays) != (name in initial), f"{name} is an argument or an initial value"
@@ -38,7 +38,9 @@ def differences(
             foreign,
         )
         pairs = zip(outputs, cotangents, strict=True)
-        return sum(float(np.sum(output * np.asarray(d))) for output, d in pairs if d is not None)
+        # Infinities of both signs make a NaN: then there is no derivative.
+        with np.errstate(invalid="ignore"):
+            return sum(float(np.sum(output * np.asarray(d))) for output, d in pairs if d is not None)
 
     gradient = np.zeros_like(point)
     for element in np.ndindex(point.shape):

@@ -128,7 +128,11 @@ def _gather(
         start_index_map=tuple(looked_up),
     )
     sizes = [1 if number in looked_up else extent for number, extent in enumerate(array.shape)]
-    found = lax.gather(array, positions, numbers, sizes, mode=lax.GatherScatterMode.PROMISE_IN_BOUNDS)
+    if any(array.shape[number] == 0 for number in looked_up):
+        # A condition that never holds stands around it, or it would have been refused.
+        found = jnp.zeros((*positions.shape[:-1], *(array.shape[number] for number in kept)), array.dtype)
+    else:
+        found = lax.gather(array, positions, numbers, sizes, mode=lax.GatherScatterMode.PROMISE_IN_BOUNDS)
     strips = [node.dimensions[number] for number in kept]
     # The gathered axes come first: strips of one element and no split stand in for them.
     found, rest = _split_after(found, rank, [d for d in strips if isinstance(d, Strip)])

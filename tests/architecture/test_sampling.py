@@ -1,7 +1,6 @@
 """What `make test` leaves out today, it runs within ten commits; who repeats a seed repeats the run."""
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -52,18 +51,14 @@ def test_a_run_takes_about_the_share_of_each_file(seed: int, python: int) -> Non
     assert 0.7 * expected < len(ran) < 1.3 * expected
 
 
-def test_a_whole_sample_takes_everything_and_a_test_without_parameters_always_runs() -> None:
+def test_a_whole_sample_takes_everything_and_what_is_not_sampled_always_runs() -> None:
     assert all(Sample(0, "a test", 11, whole=True).takes(case) for case in CASES)
-    assert all(Sample(0, "a test", 11).takes(case.partition("[")[0]) for case in CASES)
     assert Sample(0, "a test", 11).takes("tests/symbolic/test_size.py::test_a[1]")
 
 
 @pytest.mark.parametrize("start", SAMPLED)
-def test_what_is_sampled_is_there_and_has_cases(start: str) -> None:
-    place = ROOT / start
-    files = [place] if place.suffix else sorted(place.rglob("test_*.py"))
-
-    assert any(re.search(r"parametrize|params=", file.read_text()) for file in files)
+def test_what_is_sampled_is_there(start: str) -> None:
+    assert (ROOT / start).exists()
     assert 2 <= SAMPLED[start] <= MOST_PARTS
 
 

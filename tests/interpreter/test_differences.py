@@ -69,3 +69,14 @@ def test_differences_with_respect_to_an_initial_value() -> None:
     d_O = differences(function, {"A": A}, "O", [np.ones(2)], initial={"O": O})
 
     np.testing.assert_allclose(d_O, A, rtol=1e-7)
+
+
+def test_infinities_of_both_signs_have_no_derivative() -> None:
+    A, B = np.array([-0.5, 0.5], np.float32), np.zeros(2, np.float32)
+    quotient = define(read("O", i), apply("/", read("A", i), read("B", i)))
+    function = bound([quotient], [{i: (0, 2)}], {"A": A, "B": B}, {"O": (2,)})
+
+    # A warning of NumPy would be an error here.
+    d_A = differences(function, {"A": A, "B": B}, "A", [np.ones(2)])
+
+    assert np.isnan(d_A).all()

@@ -53,6 +53,13 @@ PROGRAMS = {
         "{ O(i) +=! exp(-sum[d]((x(i,d) - y(j,d)) * (x(i,d) - y(j,d)))) * b(j) }",
         (real(3, 2), real(4, 2), real(4)),
     ),
+    "an axis without elements": (
+        """def f(float(N) E, float(M) I) -> (O) {
+            O(k, l) = 2*k - l + 2 < N ? E(2*k - l + 2) : 0.0 where k in 0:5, l in 2:2
+            O(2*k + 1, l) = I(l) where k in 0:2, l in 2:2
+        }""",
+        (real(1), real(4)),
+    ),
     "logsumexp": ("def f(float(N) x, float(M) y) -> (O) { O(i) logsumexp=! x(i) * y(j) }", (real(3), real(4))),
     "minimum": (
         "def f(float(N,D) x, float(M,D) y) -> (O) { O(i) min=! sum[d](abs(x(i,d) - y(j,d))) }",
@@ -286,6 +293,8 @@ def test_what_has_no_derivative_is_refused() -> None:
         tcjax.kernel("def f(float(N) x) -> (y) { y(i) = lgamma(x(i)) }").adjoint()
     with pytest.raises(CompileError, match="TC0309"):
         tcjax.kernel("def f(float(N) x) -> (y) { y = g(x) }", fns={"g": jnp.cumsum}).adjoint()
+    with pytest.raises(CompileError, match="`y` goes on by `logsumexp`.*TC0309"):
+        tcjax.kernel("def f(float(N) x) -> (y) { y(i) = x(i)  y(2*i) logsumexp= x(i) }").adjoint()
     # Of what does not move with `wrt`, none is needed.
     tcjax.kernel("def f(float(N) x, float(N) z) -> (y) { y(i) = lgamma(x(i)) * z(i) }").adjoint(wrt="z")
 

@@ -11,14 +11,14 @@ from hypothesis import assume, given, settings
 import tcjax
 from tcjax import CompileError, ir
 from tests.agreement.compiling import whole
-from tests.effort import examples
+from tests.effort import examples, phases
 from tests.strategies.expressions import Flavour
 from tests.strategies.programs import Case, programs
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
 
-@settings(max_examples=examples(8))
+@settings(max_examples=examples(8), phases=phases())
 @given(programs(Flavour()))
 def test_the_adjoint_of_a_program_is_what_jax_says(case: Case) -> None:
     try:
@@ -44,7 +44,12 @@ def test_the_adjoint_of_a_program_is_what_jax_says(case: Case) -> None:
     expected = whole(jax.grad(loss), case.text)({name: jnp.asarray(case.arguments[name]) for name in smooth})
     assume(all(bool(jnp.isfinite(gradient).all()) for gradient in expected.values()))
 
-    adjoint = case.kernel.adjoint(wrt=smooth)
+    try:
+        adjoint = case.kernel.adjoint(wrt=smooth)
+    except CompileError as error:
+        # No formula says how these go on from what a tensor holds; JAX differentiates them all the same.
+        assert "goes on by" in error.message, case.text
+        return
     found = adjoint(**case.arguments, **{f"d_{name}": d for name, d in cotangents.items()})
 
     for name, ours in zip(smooth, found if isinstance(found, tuple) else (found,), strict=True):

@@ -68,15 +68,20 @@ def test_the_kernels_of_a_page_pass(page: Path, tmp_path: Path, monkeypatch: pyt
 
 
 def recorded(monkeypatch: pytest.MonkeyPatch) -> list[tcjax.Kernel]:
-    """The kernels that are made from now on."""
+    """The kernels that are made or called from now on: those of layers may be there from before."""
     made: list[tcjax.Kernel] = []
-    begin = tcjax.Kernel.__init__
+    begin, call = tcjax.Kernel.__init__, tcjax.Kernel.__call__
 
     def init(self: tcjax.Kernel, *args: object) -> None:
         begin(self, *args)  # type: ignore[arg-type]
         made.append(self)
 
+    def called(self: tcjax.Kernel, *args: object, **named: object) -> object:
+        made.append(self)
+        return call(self, *args, **named)
+
     monkeypatch.setattr(tcjax.Kernel, "__init__", init)
+    monkeypatch.setattr(tcjax.Kernel, "__call__", called)
     return made
 
 

@@ -571,3 +571,17 @@ def test_ints_that_are_meant_are_silent(body: str) -> None:
 
     # A warning is an error in these tests.
     kernel.ir(*[arrays[name] for name in order])
+
+
+@pytest.mark.parametrize(
+    ("vector", "body"),
+    [
+        ("int[.]", "v = { [a] -> a == axis ? 1 : 0 | [a] < [dim(u)] }; return u[iv + v];"),
+        ("int[.]", "v = { [a] -> a == axis ? 1 : 0 | [a] < [dim(u)] }; return tof(v[0]) + u[1 - v];"),
+        ("int64[.]", "v = { [a] -> a == axis ? 1 : 0 | [a] < [dim(u)] }; return u[iv + v];"),
+    ],
+)
+def test_a_vector_of_integer_literals_that_is_stored_holds_integers(vector: str, body: str) -> None:
+    u, iv = array("float32", 3, 4), np.array([1, 2], {"int[.]": "int32", "int64[.]": "int64"}[vector])
+
+    check(f"float f(float[*] u, {vector} iv, int axis) {{ {body} }}", u=u, iv=iv, axis=np.int32(1))

@@ -8,7 +8,7 @@ from ... import ir
 from ...diagnostics import NOWHERE, CompileError
 from ...symbolic import Affine, IndexVar, Size
 from ..literals import Value, settle, settled
-from .arrays import COUNTED, FLOAT, Array, Piece, Place, Run, conformed, dtype_of_kind
+from .arrays import Array, Piece, Place, Run, conformed, dtype_of_kind, is_float
 from .draft import Draft
 from .reading import element, is_inside, pieces_of, whole, zero
 
@@ -23,8 +23,9 @@ def store(array: Array, name: str, draft: Draft) -> Array:
     """The array in a new tensor; the statements that compute it are added to the draft."""
     array = replace(array, keep=None)
     # Floats of an open type keep all digits where a double may read them.
-    dtype = "float64" if draft.wide and array.kind in (FLOAT, COUNTED) else dtype_of_kind(array.kind)
-    kind = array.kind if array.kind in (FLOAT, COUNTED) else dtype
+    open_float = not isinstance(array.kind, str) and is_float(array.kind)
+    dtype = "float64" if draft.wide and open_float else dtype_of_kind(array.kind)
+    kind = array.kind if open_float else dtype
     parts = _parts(array, draft)
     filled = _covers(parts[0], array, draft)
     name = draft.unused(name)

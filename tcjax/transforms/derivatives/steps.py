@@ -140,9 +140,10 @@ class _Versions:
         target, indices = statement.target, statement.indices
         bare = [index.bare for index in indices]
         if None in bare or len(set(bare)) < len(bare) or statement.reducer not in ir.JOINS:
+            name = next(name for name, tensor in self.current.items() if tensor is before)
             raise CompileError(
                 Code.NO_DERIVATIVE,
-                f"`{target.name}` goes on by `{statement.reducer.value}`, which has no derivative here",
+                f"`{name}` goes on by `{statement.reducer.value}`, which has no derivative here",
                 statement.span,
                 help="accumulate into a tensor of its own with `!`, and join the two in a statement after that",
             )
