@@ -11,7 +11,7 @@ from tests.effort import examples, phases
 from tests.strategies.programs import Case, Flavour, programs
 
 # Compiling takes most of the time, so that the default profile has few examples; a deep profile has more of all.
-SOME = examples(50)
+SOME = examples(30)
 FEW = examples(16)
 # A program takes long to shrink: the default profile shows the failing one as it is, a deep profile the smallest.
 
