@@ -209,11 +209,10 @@ def _put(array: jax.Array, part: jax.Array, start: jax.Array, behind: int = 2) -
 
 def _multiplied(left: Factor, right: Factor) -> jax.Array:
     """Matrix products, for each element of the leading axes."""
+    if left.live is not None or right.live is not None:
+        return product_of_live(
+            (left, right), (*left.axes[:-1], right.axes[-1]), jnp.result_type(left.array, right.array)
+        )
     batch = tuple(range(left.array.ndim - 2))
-
-    def product(left: jax.Array, right: jax.Array) -> jax.Array:
-        return lax.dot_general(left, right, (((left.ndim - 1,), (right.ndim - 2,)), (batch, batch)))
-
-    if left.live is None and right.live is None:
-        return product(left.array, right.array)
-    return product_of_live(product, (left, right), (*left.axes[:-1], right.axes[-1]))
+    inner = ((left.array.ndim - 1,), (right.array.ndim - 2,))
+    return lax.dot_general(left.array, right.array, (inner, (batch, batch)))

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -15,12 +15,8 @@ from jax.custom_derivatives import SymbolicZero
 from jax.interpreters import ad, batching, mlir
 
 from ..planning.nodes import Axes
-from ..symbolic import IndexVar
-from .context import align
 from .placing import placed_as
 from .varying import equally_varying, steady
-
-Product = Callable[[jax.Array, jax.Array], jax.Array]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,54 +65,197 @@ def _batch(arrays: Any, dimensions: Any) -> Any:
 batching.primitive_batchers[finite_p] = _batch
 
 
+# JAX refers to it weakly.
+@dataclass(frozen=True)
+class _Sum:
+    """The sum of ``a * b`` over the points at which all conditions hold, over the labels that the result has not.
+
+    The labels are those of the dimensions of a, of b and of the result; `given` says which of these three has a
+    condition, of as many dimensions, which are the same or 1. Where its condition does not hold an operand is zero, and
+    nothing uses the result. So a derivative by an operand is a sum of the same kind, and so is its transpose, in which
+    an operand and the result change places.
+    """
+
+    labels: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+    given: tuple[bool, bool, bool]
+    dtype: str
+
+    def __call__(self, a: jax.Array, b: jax.Array, *conditions: jax.Array) -> jax.Array:
+        """The plain product, unless that would multiply a zero which does not count by an infinity or a NaN."""
+        plain = functools.partial(self.plain, a, b)
+        watched = [other for other, own in ((b, self.given[0]), (a, self.given[1])) if own]
+        if not watched:
+            return plain()
+        # Along explicit axes each term would have to lie as the result does; so JAX moves what must meet.
+        like = plain()
+        return lax.cond(_finite(*watched), plain, lambda: placed_as(like, self.one_by_one, (a, b, *conditions)))
+
+    def plain(self, a: jax.Array, b: jax.Array) -> jax.Array:
+        first, second, result = self.labels
+        # Integer labels: letters run out at 52 (numpy.einsum).
+        return jnp.einsum(a, first, b, second, result, preferred_element_type=jnp.dtype(self.dtype)).astype(self.dtype)
+
+    def one_by_one(self, a: jax.Array, b: jax.Array, *conditions: jax.Array) -> jax.Array:
+        """The sum of one term after the other, which stores nothing else."""
+        extents = dict(zip(self.labels[0] + self.labels[1], a.shape + b.shape, strict=True))
+        summed = [label for label in extents if label not in self.labels[2]]
+        with_condition = [own for own, given in zip(self.labels, self.given, strict=True) if given]
+
+        def term(number: jax.Array, total: jax.Array) -> jax.Array:
+            # JAX 0.10 counts in 64 bits where they are enabled.
+            number = number.astype("int32")
+            places: dict[int, jax.Array] = {}
+            for label in summed:
+                extent = np.int32(extents[label])
+                number, places[label] = lax.div(number, extent), lax.rem(number, extent)
+
+            def at(array: jax.Array, own: tuple[int, ...]) -> jax.Array:
+                for place, label in reversed(list(enumerate(own))):
+                    if label in places:
+                        single = array.shape[place] == 1
+                        array = lax.dynamic_index_in_dim(array, 0 if single else places[label], place, keepdims=False)
+                left = [label for label in own if label not in places]
+                array = lax.transpose(array, [left.index(label) for label in self.labels[2] if label in left])
+                return lax.expand_dims(array, [n for n, label in enumerate(self.labels[2]) if label not in left])
+
+            live = functools.reduce(jnp.logical_and, map(at, conditions, with_condition))
+            left, right = (at(array, own).astype(self.dtype) for array, own in zip((a, b), self.labels, strict=False))
+            return total + jnp.where(live, left * right, 0)
+
+        shape = [extents[label] for label in self.labels[2]]
+        count = np.int32(prod(extents[label] for label in summed))
+        empty = steady(lambda total: term(jnp.int32(0), total), jnp.zeros(shape, self.dtype), [a, b])
+        return lax.fori_loop(np.int32(0), count, term, empty)
+
+
+live_sum_p = jax.extend.core.Primitive("tcjax_live_sum")
+
+
+@functools.lru_cache(maxsize=1024)
+def _compiled(sum_: _Sum) -> Callable[..., jax.Array]:
+    return jax.jit(sum_)
+
+
+@live_sum_p.def_impl
+def _(*operands: jax.Array, sum_: _Sum) -> jax.Array:
+    return _compiled(sum_)(*operands)
+
+
+@live_sum_p.def_abstract_eval
+def _(*avals: Any, sum_: _Sum) -> Any:
+    return jax.make_jaxpr(sum_.plain)(*avals[:2]).out_avals[0]
+
+
+mlir.register_lowering(live_sum_p, mlir.lower_fun(lambda *operands, sum_: sum_(*operands), multiple_results=False))
+
+
+def _live_sum_jvp(primals: Any, tangents: Any, *, sum_: _Sum) -> Any:
+    a, b, *conditions = primals
+    value = live_sum_p.bind(*primals, sum_=sum_)
+    moved = [
+        live_sum_p.bind(*pair, *conditions, sum_=sum_)
+        for pair, tangent in (((tangents[0], b), tangents[0]), ((a, tangents[1]), tangents[1]))
+        if type(tangent) is not ad.Zero
+    ]
+    # JAX asks only where something moves, and conditions do not.
+    return value, functools.reduce(ad.add_jaxvals, moved)
+
+
+ad.primitive_jvps[live_sum_p] = _live_sum_jvp
+
+
+def _live_sum_transpose(cotangent: Any, a: Any, b: Any, *conditions: Any, sum_: _Sum) -> list[Any]:
+    first = ad.is_undefined_primal(a)
+    aval = (a if first else b).aval
+    found = ad.Zero(aval)
+    if type(cotangent) is not ad.Zero:
+        # The result takes the operand's place, and the operand the result's.
+        left, right, result = (2, 1, 0) if first else (0, 2, 1)
+        known = iter(conditions)
+        every = [next(known) if given else None for given in sum_.given]
+        # Along what only the operand has, and is summed, the result is the same everywhere.
+        own = sum_.labels[result]
+        kept = [place for place, label in enumerate(own) if label in sum_.labels[left] + sum_.labels[right]]
+        condition = every[result]
+        if condition is not None:
+            every[result] = jnp.any(condition, [place for place in range(len(own)) if place not in kept])
+        turned = _Sum(
+            (sum_.labels[left], sum_.labels[right], tuple(own[place] for place in kept)),
+            (sum_.given[left], sum_.given[right], sum_.given[result]),
+            str(aval.dtype),
+        )
+        pair = (cotangent, b) if first else (a, cotangent)
+        live = (every[n] for n in (left, right, result) if every[n] is not None)
+        found = live_sum_p.bind(*pair, *live, sum_=turned)
+        if len(kept) < len(own):
+            found = lax.broadcast_in_dim(found, aval.shape, kept)
+    return [found if first else None, None if first else found, *[None] * len(conditions)]
+
+
+ad.primitive_transposes[live_sum_p] = _live_sum_transpose
+
+
+def _live_sum_batch(operands: Any, dimensions: Any, *, sum_: _Sum) -> Any:
+    # One answer for the whole batch: with one for each element, `cond` would compute both branches.
+    every = list(zip(operands, dimensions, strict=True))
+    size = next(array.shape[dimension] for array, dimension in every if dimension is not None)
+    known = iter(every[2:])
+    conditions = [next(known) if given else None for given in sum_.given]
+    left, right = (
+        pair[1] is not None or (own is not None and own[1] is not None)
+        for pair, own in zip(every, conditions[:2], strict=False)
+    )
+    # What only the condition of the result has, it gets through an operand.
+    batched = left or not right, right, True
+
+    def put(array: jax.Array, dimension: int | None, wanted: int) -> jax.Array:
+        if dimension is None:
+            return jnp.broadcast_to(array, (wanted, *array.shape))
+        return jnp.moveaxis(array, dimension, 0)
+
+    arrays = [put(*pair, size) if own else pair[0] for pair, own in zip(every[:2], batched, strict=False)]
+    arrays += [put(*c, 1) if own else c[0] for c, own in zip(conditions, batched, strict=True) if c is not None]
+    label = max((label for own in sum_.labels for label in own), default=0) + 1
+    first, second, result = ((label, *axes) if own else axes for axes, own in zip(sum_.labels, batched, strict=True))
+    return live_sum_p.bind(*arrays, sum_=_Sum((first, second, result), sum_.given, sum_.dtype)), 0
+
+
+batching.primitive_batchers[live_sum_p] = _live_sum_batch
+
+
 def product_of_live(
-    product: Product, factors: tuple[Factor, Factor], axes: Axes, counts: jax.Array | None = None
+    factors: tuple[Factor, Factor], axes: Axes, dtype: jnp.dtype, counts: jax.Array | None = None
 ) -> jax.Array:
     """The product of two factors, with these axes; what meets a zero of a point that is not live counts for nothing.
 
-    It is the plain `product` unless a factor is infinite or not a number. So are the two products of its derivative, in
-    which elements of the result that do not count take no part.
+    In its derivatives elements of the result that do not count take no part.
     """
+    every = *(f.axes for f in factors), axes
+    number = {axis: n for n, axis in enumerate(dict.fromkeys(axis for own in every for axis in own))}
+    first, second, result = (tuple(number[axis] for axis in own) for own in every)
+    labels = first, second, result
 
-    def chosen(watched: Sequence[jax.Array], *operands: jax.Array | None) -> jax.Array:
-        left, right = operands[:2]
-        assert left is not None and right is not None
-        plain = product(left, right)
-        if not watched:
-            return plain
-
-        def exact(left: jax.Array, right: jax.Array, *conditions: jax.Array | None) -> jax.Array:
-            *live, counts = conditions
-            given = [replace(f, array=a, live=own) for f, a, own in zip(factors, (left, right), live, strict=True)]
-            return _one_by_one(given, axes, plain.dtype, counts)
-
-        # The product is inside: where the other branch runs its zero cotangent must not meet what is infinite.
-        # Along explicit axes each term would have to lie as the result does; so JAX moves what must meet.
-        return lax.cond(
-            finite_p.bind(*watched), lambda: product(left, right), lambda: placed_as(plain, exact, operands)
-        )
+    def live_sum(left: Any, right: Any, *conditions: jax.Array | None) -> jax.Array:
+        known = [_ranked(c, len(own)) for c, own in zip(conditions, labels, strict=True) if c is not None]
+        first, second, result = (condition is not None for condition in conditions)
+        sum_ = _Sum(labels, (first, second, result), str(dtype))
+        return live_sum_p.bind(left, right, *known, sum_=sum_)
 
     @jax.custom_jvp
     def run(left: jax.Array, right: jax.Array, *conditions: jax.Array | None) -> jax.Array:
-        live = conditions[:2]
-        watched = [other for other, own in ((right, live[0]), (left, live[1])) if own is not None]
-        return chosen(watched, left, right, *live, None)
+        return live_sum(left, right, *conditions[:2], None)
 
     def derivative(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[jax.Array, jax.Array]:
-        left, right, *conditions, first, second = primals
-        *live, counts = conditions
+        left, right, *conditions, counts_left, counts_right = primals
         # Masked on one side, a cotangent that is zero meets nothing on the other, and what it gives here is dropped.
-        moved, turned = _where(first, tangents[0]), _where(second, tangents[1])
-        # A tangent is zero where its factor is, and meets the other factor there as well; so does a cotangent. It may
-        # be infinite where its factor is.
+        moved, turned = _where(counts_left, tangents[0]), _where(counts_right, tangents[1])
         value = run(*primals)
-        left, right = _where(first, left), _where(second, right)
-        some, other = ([array] if own is not None else [] for array, own in ((left, live[1]), (right, live[0])))
-        changes = []
-        if not isinstance(moved, SymbolicZero):
-            changes.append(chosen([*some, *(other if counts is None else [right])], moved, right, *conditions))
-        if not isinstance(turned, SymbolicZero):
-            changes.append(chosen([*(some if counts is None else [left]), *other], left, turned, *conditions))
+        left, right = _where(counts_left, left), _where(counts_right, right)
+        changes = [
+            live_sum(*pair, *conditions)
+            for pair, tangent in (((moved, right), moved), ((left, turned), turned))
+            if not isinstance(tangent, SymbolicZero)
+        ]
         return value, sum(changes[1:], changes[0]) if changes else jnp.zeros_like(value)
 
     run.defjvp(derivative, symbolic_zeros=True)
@@ -129,35 +268,6 @@ def _where(counts: jax.Array | None, array: Any) -> Any:
     return array if counts is None or isinstance(array, SymbolicZero) else jnp.where(counts, array, 0)
 
 
-def _one_by_one(factors: Sequence[Factor], axes: Axes, dtype: jnp.dtype, counts: jax.Array | None = None) -> jax.Array:
-    """The product as a sum of one term after the other, which stores nothing else."""
-    extents = {axis: size for f in factors for axis, size in zip(f.axes, f.array.shape, strict=True)}
-    summed = [axis for axis in extents if axis not in axes]
-
-    @jax.checkpoint
-    def term(number: jax.Array, total: jax.Array) -> jax.Array:
-        # JAX 0.10 counts in 64 bits where they are enabled.
-        number = number.astype("int32")
-        places: dict[IndexVar, jax.Array] = {}
-        for axis in summed:
-            number, places[axis] = lax.div(number, np.int32(extents[axis])), lax.rem(number, np.int32(extents[axis]))
-
-        def at(array: jax.Array, own: Axes) -> jax.Array:
-            if not array.ndim:
-                return array
-            for place, axis in reversed(list(enumerate(own))):
-                if axis in places:
-                    single = array.shape[place] == 1
-                    array = lax.dynamic_index_in_dim(array, 0 if single else places[axis], place, keepdims=False)
-            return align(array, tuple(axis for axis in own if axis not in places), axes)
-
-        conditions = [at(factor.live, factor.axes) for factor in factors if factor.live is not None]
-        live = functools.reduce(jnp.logical_and, conditions if counts is None else [*conditions, counts])
-        # Each factor is masked, not the product: in the transpose its zero would meet the other factor.
-        values = (jnp.where(live, at(f.array, f.axes).astype(dtype), 0) for f in factors)
-        return total + functools.reduce(jnp.multiply, values)
-
-    shape = [extents[axis] for axis in axes]
-    count = np.int32(prod(extents[axis] for axis in summed))
-    empty = steady(lambda total: term(jnp.int32(0), total), jnp.zeros(shape, dtype), [f.array for f in factors])
-    return lax.fori_loop(np.int32(0), count, term, empty)
+def _ranked(condition: jax.Array, rank: int) -> jax.Array:
+    """A condition without dimensions concerns every element."""
+    return condition if condition.ndim else lax.expand_dims(condition, range(rank))

@@ -30,21 +30,11 @@ def lower_contract(node: Contract, context: Context, lower: Lower) -> jax.Array:
     if node.spread:
         extents = tuple(right.shape[b.axes.index(axis)] for axis in node.spread)
         left = jnp.broadcast_to(left, (*extents, *left.shape))
-    # Integer labels: letters run out at 52 (numpy.einsum).
-    label = {axis: number for number, axis in enumerate(dict.fromkeys((*axes, *b.axes)))}
-
-    def product(left: jax.Array, right: jax.Array) -> jax.Array:
-        return jnp.einsum(
-            left,
-            [label[axis] for axis in axes],
-            right,
-            [label[axis] for axis in b.axes],
-            [label[axis] for axis in node.axes],
-            preferred_element_type=numeric(node.dtype),
-        )
-
     if not any((*node.live, *node.counts)):
-        return product(left, right)
+        # Integer labels: letters run out at 52 (numpy.einsum).
+        label = {axis: number for number, axis in enumerate(dict.fromkeys((*axes, *b.axes)))}
+        first, second, result = ([label[axis] for axis in own] for own in (axes, b.axes, node.axes))
+        return jnp.einsum(left, first, right, second, result, preferred_element_type=numeric(node.dtype))
 
     def aligned(condition: Node | None, wanted: Axes) -> jax.Array | None:
         return None if condition is None else align(lower(condition, context), condition.axes, wanted)
@@ -53,7 +43,7 @@ def lower_contract(node: Contract, context: Context, lower: Lower) -> jax.Array:
         Factor(array, own, aligned(live, own), aligned(counts, own))
         for array, own, live, counts in zip((left, right), (axes, b.axes), node.live, node.counts, strict=False)
     )
-    return product_of_live(product, (first, second), node.axes, aligned(node.counts[2], node.axes))
+    return product_of_live((first, second), node.axes, numeric(node.dtype), aligned(node.counts[2], node.axes))
 
 
 def combine(reducer: Reducer | Monoid) -> Callable[[jax.Array, jax.Array], jax.Array]:

@@ -87,8 +87,8 @@ def test_a_batch_asks_once_and_computes_one_of_the_two() -> None:
     run = jax.vmap(tcjax.kernel(TRIANGLE))
     for number, row in enumerate(run(A, B)):
         np.testing.assert_allclose(row, product(A[number], B[number], triangle(N, N)), rtol=1e-4, atol=1e-5)
-    # With one answer for each element of the batch, `cond` would compute both branches.
-    assert " cond[" in str(jax.make_jaxpr(run)(A, B))
+    # With one answer for each element of the batch both branches would be computed.
+    assert jax.jit(run).lower(A, B).as_text().count("stablehlo.case") == 1
 
 
 def test_what_is_left_out_has_no_part_in_the_derivative() -> None:
@@ -142,3 +142,63 @@ def test_what_counts_is_stored_for_no_term_of_a_derivative(guard: str) -> None:
 
     # A dozen matrices, where the conditions of all terms would be as many as there are rows.
     assert analysis is not None and analysis.temp_size_in_bytes < 12 * 4 * size**2
+
+
+SQUARES = [jax.ShapeDtypeStruct((256, 256), jnp.float32)] * 3
+BANDED = "O(i,j) +=! A(i,k) * B(k,j) * B(k,j) where i - k <= 4, k - i <= 4"
+
+
+def gradients(A: jax.Array, B: jax.Array, weight: jax.Array) -> tuple[jax.Array, jax.Array]:
+    return jax.vjp(tcjax.kernel(BANDED), A, B)[1](weight)
+
+
+@pytest.mark.parametrize("order", ["reverse of reverse", "forward of reverse", "reverse of forward"])
+def test_a_second_derivative_stores_no_term_either(order: str) -> None:
+    def again(A: jax.Array, B: jax.Array, weight: jax.Array) -> object:
+        if order == "reverse of reverse":
+            return jax.vjp(lambda A, B: gradients(A, B, weight), A, B)[1]((B, A))
+        if order == "forward of reverse":
+            return jax.jvp(lambda A, B: gradients(A, B, weight), (A, B), (B, A))
+        return jax.vjp(lambda A, B: jax.jvp(tcjax.kernel(BANDED), (A, B), (B, A))[1], A, B)[1](weight)
+
+    analysis = jax.jit(again).lower(*SQUARES).compile().memory_analysis()
+
+    # The terms of all sums would be as many matrices as there are rows.
+    assert analysis is not None and analysis.temp_size_in_bytes < 40 * 4 * 256**2
+
+
+@pytest.mark.parametrize("spoil", [False, True])
+def test_second_derivatives_are_those_of_a_sum_over_what_is_inside(spoil: bool) -> None:
+    A, weight = real(N, N), real(N, E, seed=3)
+    B = spoiled(N, E) if spoil else real(N, E, seed=2)
+    inside = np.abs(np.subtract.outer(np.arange(N), np.arange(N))) <= 4
+    # Rows that meet nothing infinite have the derivatives that they have without it.
+    rows = np.flatnonzero(~(inside @ ~np.isfinite(B).all(1)))
+    kernel = tcjax.kernel("O(i,j) +=! A(i,k) * B(k,j) * B(k,j) where i - k <= 4, k - i <= 4")
+
+    def loss(A: jax.Array) -> jax.Array:
+        return jnp.sum((kernel(A, B)[rows] * weight[rows]) ** 2)
+
+    found = jax.grad(lambda A: jnp.sum(jnp.asarray(real(N, N, seed=4))[rows] * jax.grad(loss)(A)[rows]))(A)
+
+    squares = np.where(np.isfinite(B), B, 0.0).astype(float) ** 2
+    way = np.where(inside, real(N, N, seed=4), 0.0).astype(float)
+    wanted = np.where(inside, 2 * ((way @ squares) * weight.astype(float) ** 2) @ squares.T, 0.0)
+    assert len(rows) >= N // 4
+    np.testing.assert_allclose(np.asarray(found)[rows], wanted[rows], rtol=2e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("mapped", [(0, 0), (0, None), (None, 0), (1, 1)])
+def test_a_batch_of_derivatives(mapped: tuple[int | None, ...]) -> None:
+    arrays = [real(N, N), spoiled(N, E)]
+    stacked = [a if at is None else np.stack([a, 2 * a, -a], axis=at) for a, at in zip(arrays, mapped, strict=True)]
+    weight = np.where(np.arange(N)[:, None] < N // 2, real(N, E, seed=3), 0.0).astype(np.float32)
+
+    def derivative(A: jax.Array, B: jax.Array) -> jax.Array:
+        return jax.grad(lambda A: jnp.sum(jnp.where(weight == 0, 0, tcjax.kernel(TRIANGLE)(A, B) * weight)))(A)
+
+    found = jax.vmap(derivative, in_axes=mapped)(*stacked)
+
+    for number, factor in enumerate((1, 2, -1)):
+        one = derivative(*(a if at is None else factor * a for a, at in zip(arrays, mapped, strict=True)))
+        np.testing.assert_allclose(found[number], one, rtol=1e-5)
