@@ -61,7 +61,6 @@ def assign(node: ast.Assign, outputs: Outputs) -> ir.Define | ir.Accumulate:
     check_ends(clauses.ranges)
     scope.mentioned = {}
     indices = tuple([_left_index(index, scope) for index in node.indices or ()])
-    # `i` of `y((6*i + j) % 3)`, which is `y(j % 3)`, is summed over as `i` of `x(0*i)` is.
     written, scope.mentioned = scope.mentioned, {}
     result = value(node.value, scope)
     clauses.check_size(settled(result), node.value.span)
@@ -69,7 +68,7 @@ def assign(node: ast.Assign, outputs: Outputs) -> ir.Define | ir.Accumulate:
         for data in ir.data_atoms(index):
             clauses.check_size(data.expr, node.span)
     left = frozenset().union(*[index.variables for index in indices])
-    mentioned = scope.mentioned | clauses.guarding | ({} if reducer is None else written)
+    mentioned = scope.mentioned | clauses.guarding
     reduction = tuple([index for index in mentioned if index not in left])
     for index in scope.indices.values():
         if index in written and index not in left and index not in mentioned:
@@ -320,7 +319,7 @@ def _only_in_clauses(node: ast.Assign, index: IndexVar, scope: Scope) -> Compile
 def _cancelled(index: IndexVar, scope: Scope) -> CompileError:
     return CompileError(
         Code.ONLY_IN_CLAUSES,
-        f"the index `{index.name}` cancels out on the left: the same elements are written for each `{index.name}`",
+        f"the index `{index.name}` cancels out on the left: each `{index.name}` writes the same elements",
         scope.places[index],
         help=f"leave `{index.name}` out of the statement",
     )

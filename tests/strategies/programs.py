@@ -195,6 +195,9 @@ class Statements(Expressions):
         if self.chance(40):
             self.index("j")
         left, extents = [self.gather()], [self.number(1, 6)]
+        while "%" in left[0]:
+            # Of ``(6*i + j) % 3`` the index i cancels out: an error.
+            left = [self.gather()]
         if self.chance(40):
             last = sorted(self.box)[-1]
             lo, hi = self.box[last]

@@ -55,7 +55,10 @@ def observed(partition: tree.Partition, scope: Scope, evaluate: Evaluate) -> Obs
     own = frozenset(names or ([index.name] if isinstance(index, tree.IndexVector) else []))
     if not own:
         return found
-    _Walk(found, own, evaluate, scope.draft).walk(partition.body, _bound_abstractly(partition, scope, evaluate), own)
+    inside = _bound_abstractly(partition, scope, evaluate)
+    # A body without a point does not run.
+    with scope.draft.instance():
+        _Walk(found, own, evaluate, scope.draft).walk(partition.body, inside, own)
     return found
 
 

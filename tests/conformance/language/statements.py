@@ -32,12 +32,6 @@ STATEMENTS = [
         lambda a: a,
     ),
     Program(
-        "an index that cancels out on the left is summed over",
-        "def f(float(N) A) -> (float(3) O) { O((6*i + j) % 3) +=! A(j) where i in 0:4, j in 0:3 }",
-        [(3,)],
-        lambda a: 4 * a,
-    ),
-    Program(
         "accumulating over a defined tensor",
         "def f(float(N,K) I, float(N) B) -> (O) { O(n) = 0.0 where n in 0:N  O(n) += B(n)  O(n) += I(n, r)"
         " O(n) = O(n) / (K) }",

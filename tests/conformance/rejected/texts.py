@@ -86,6 +86,7 @@ INDICES = [
     body("exists alone counts as no index", "O +=! 1.0 where exists A(i)", "TC0402", "i"),
     body("a let alone counts as no index", "O(i) = A(i) where x = A(k)", "TC0402", "k"),
     body("an index that cancels out on the left", "O((6*i + j) % 3) = A(j) where i in 0:2, j in 0:2", "TC0402", "i"),
+    body("an index that cancels out in a scatter", "O((6*i + j) % 3) += A(j) where i in 0:2, j in 0:2", "TC0402", "i"),
     body("a range without a reduction", "O(i) = A(i) where k in 0:3", "TC0402", "k"),
     body("a scalar in a range", "O(i) += A(i+j) where j in 0:s, i in 0:10", "TC0405", "s"),
     body("a scalar read in a range", "O(i) = A(i) where i in 0:s()", "TC0405", "s"),

@@ -168,6 +168,7 @@ FOLDS = [
     Case("any of nothing", "any(a)", [np.zeros(0, bool)], False),
     Case("all of nothing", "all(a)", [np.zeros(0, bool)], True),
     Case("sum of no rows' elements", "{ [i] -> sum(a[i]) }", [(3, 0)], [0.0, 0.0, 0.0]),
+    Case("a fixed column of no rows without columns", "{ [i, j] -> a[i, 0][j] }", [(0, 0, 2)], np.zeros((0, 2))),
     Case("maxval of no rows' elements", "{ [i] -> maxval(a[i]) }", [iota(2, 0)], [_LEAST, _LEAST]),
     Case("mean", "mean(a)", [(3, 4)], np.mean),
     Case("logsumexp", "logsumexp(a)", [(3, 4)], lambda a: np.log(np.exp(a).sum())),
