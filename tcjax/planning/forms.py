@@ -94,9 +94,9 @@ def within(form: Form, nest: Nest, memory: int | None) -> Form:
 
 def in_tiles(form: Form, nest: Nest) -> Form:
     """The form with so much of the first axis at a time that a step's values lie in a cache."""
-    extent, *rest = nest.shape
-    size = max(1, TILE_ELEMENTS // max(1, prod(rest)))
-    return replace(form, unroll=1, whole=False, tile=(nest.axes[0], size) if size < extent else None)
+    size = max(1, TILE_ELEMENTS // max(1, prod(nest.shape[1:])))
+    tile = (nest.axes[0], size) if nest.shape and size < nest.shape[0] else None
+    return replace(form, unroll=1, whole=False, tile=tile)
 
 
 def is_costly(nest: Nest) -> bool:

@@ -305,3 +305,30 @@ def test_not_a_number_passes_through_an_extremum() -> None:
             for name in ("argmin", "argmax"):
                 kernel = tcjax.kernel(f"O(i) {name}=! x(i) + y(j)")
                 np.testing.assert_array_equal(kernel(x, y), 3)
+
+
+def test_the_slope_of_a_number_whose_body_reads_where_data_say() -> None:
+    rng = np.random.default_rng(5)
+    D, F, G, I, J, K = (rng.normal(size=s).astype(np.float32) for s in (4, (5, 17), 7, (17, 2), 25, 7))
+    C, E, H = (rng.integers(0, high, size).astype(np.int32) for high, size in ((4, 17), (5, 7), (2, 7)))
+    D -= 4  # The least is where F is read.
+
+    with nesting(1, 3, tile=3, written=0):
+        kernel = tcjax.kernel("""
+        def f(float(A) D, float(B,N) F, float(M) G, float(N,L) I, float(P) J, float(M) K,
+              int32(N) C, int32(M) E, int32(M) H) -> (O) {
+            O min=! (u + u) % 3 == 1 ? D(C(u)) + F(E(v), u) : G(v) * I(u, H(v)) where v in 0:M, J(u + v + 2) > K(v)
+        }""")
+        found = jax.grad(kernel, argnums=1)(D, F, G, I, J, K, C, E, H)
+
+    values = {
+        (u, v): D[C[u]] + F[E[v], u] if 2 * u % 3 == 1 else G[v] * I[u, H[v]]
+        for u in range(17)
+        for v in range(7)
+        if J[u + v + 2] > K[v]
+    }
+    u, v = min(values, key=lambda point: values[point])
+    wanted = np.zeros_like(F)
+    wanted[E[v], u] = 2 * u % 3 == 1
+    assert wanted.any()
+    np.testing.assert_array_equal(found, wanted)

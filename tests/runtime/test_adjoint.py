@@ -53,6 +53,10 @@ PROGRAMS = {
         "{ O(i) +=! exp(-sum[d]((x(i,d) - y(j,d)) * (x(i,d) - y(j,d)))) * b(j) }",
         (real(3, 2), real(4, 2), real(4)),
     ),
+    "means of points that meet, over an index that a count does not show": (
+        "def f(float(N) A, float(M) B) -> (O) { O(i / 3) mean=! A(i) * B(k) where i in 0:7 }",
+        (real(7), real(2)),
+    ),
     "an axis without elements": (
         """def f(float(N) E, float(M) I) -> (O) {
             O(k, l) = 2*k - l + 2 < N ? E(2*k - l + 2) : 0.0 where k in 0:5, l in 2:2

@@ -137,7 +137,10 @@ class Problem:
     def along(self, step: float) -> float:
         """The reference, so far from the point."""
         moved = {n: np.asarray(a + step * self.way[n]) for n, a in self.floats.items()}
-        return float(np.sum(evaluate(self.case.program, moved | self.rest) * self.weights))
+        result = evaluate(self.case.program, moved | self.rest)
+        # Infinities of both signs make a NaN.
+        with np.errstate(invalid="ignore"):
+            return float(np.sum(result * self.weights))
 
     def slope(self) -> float | None:
         """The derivative in the direction `way`; None at a kink and where it is steep."""

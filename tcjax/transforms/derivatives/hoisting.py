@@ -81,9 +81,19 @@ class _Hoist:
 def reduction(target: ir.Tensor, subscripts: tuple[Affine, ...], reduce: ir.Reduce) -> ir.Define | ir.Accumulate:
     """``target(subscripts) = reduce``."""
     used = ir.free_indices(reduce.body) | (frozenset() if reduce.guard is None else ir.free_indices(reduce.guard))
-    if reduce.rank is not None or not used.issuperset(reduce.indices):
+    unused = tuple(index for index in reduce.indices if index not in used)
+    if reduce.rank is not None or (unused and not is_scattered(subscripts)):
         return ir.Define(target, subscripts, reduce)
+    if unused:
+        # Points meet in one element; what runs over an index that the text does not show stands inside of their sum.
+        inner = replace(reduce, indices=unused, guard=None)
+        reduce = replace(reduce, indices=tuple(index for index in reduce.indices if index in used), body=inner)
     domain = ir.Domain(guard=reduce.guard)
     return ir.Accumulate(
         target, subscripts, reduce.reducer, True, reduce.indices, reduce.body, reduce.accumulate, domain
     )
+
+
+def is_scattered(indices: tuple[Affine, ...]) -> bool:
+    """Whether points of the left side may meet in one element."""
+    return any(index.terms and (index - index.base).bare is None for index in indices)

@@ -11,7 +11,7 @@ from .backward import Backward, Occurrence
 from .calls import Namer, apart, names_in, targets
 from .clauses import clauses, needed
 from .forward import Known, depends
-from .hoisting import hoisted, reduction
+from .hoisting import hoisted, is_scattered, reduction
 from .inversion import Inversion, Receipt, formula, gathered
 from .links import is_smooth
 from .points import points
@@ -326,7 +326,7 @@ class _Adjoint:
             span=statement.span,
         )
         given = cast(ir.Access(cotangent, indices), value.dtype)
-        if not statement.reduction and statement.domain.guard is None and not _is_scattered(indices):
+        if not statement.reduction and statement.domain.guard is None and not is_scattered(indices):
             return list(backward.pull(value, given, left, guard))
 
         def keep(name: str, wanted: ir.Reduce) -> ir.Expr:
@@ -335,23 +335,18 @@ class _Adjoint:
             kept = ir.Tensor(self.namer.new(f"{target.name}_{name}"), wanted.dtype, target.shape)
             self.places[kept.name] = self.places[target.name]
             made = reduction(kept, indices, wanted)
-            if _is_scattered(indices) and any(index.is_data for index in indices):
+            if is_scattered(indices) and any(index.is_data for index in indices):
                 self.backward.append(zeroed(kept, self.places[kept.name]))
             self.backward.append(Step(made, scope.ranges))
             return ir.Access(kept, indices)
 
-        found = points(reduce, scope, frozenset(left), keep, scattered=_is_scattered(indices))
+        found = points(reduce, scope, frozenset(left), keep, scattered=is_scattered(indices))
         if found is None:
             return []
         for factor in (found.scale, found.weight):
             given = given if factor is None else times(given, factor)
         condition = both(_inside(statement, self.places[target.name]), found.condition)
         return list(backward.pull(value, given, (*left, *statement.reduction), condition))
-
-
-def _is_scattered(indices: tuple[Affine, ...]) -> bool:
-    """Whether points of the left side may meet in one element."""
-    return any(index.terms and (index - index.base).bare is None for index in indices)
 
 
 def _inside(statement: ir.Define | ir.Accumulate, place: tuple[Interval, ...]) -> ir.Expr | None:
