@@ -71,10 +71,8 @@ def assign(node: ast.Assign, outputs: Outputs) -> ir.Define | ir.Accumulate:
     mentioned = scope.mentioned | clauses.guarding
     reduction = tuple([index for index in mentioned if index not in left])
     for index in scope.indices.values():
-        if index in written and index not in left and index not in mentioned:
-            raise _cancelled(index, scope)
         if index not in left and index not in mentioned:
-            raise _only_in_clauses(node, index, scope)
+            raise _cancelled(index, scope) if index in written else _only_in_clauses(node, index, scope)
     if node.equivalent is not None:
         _check_equivalent(node.equivalent, scope)
     guards = [settled_beside(condition, dtype_of(result)) for condition in clauses.guards]

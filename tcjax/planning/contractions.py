@@ -1,10 +1,11 @@
 """Sums of products of plain operands, as `dot_general` along the cheapest path."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from .. import ir
 from ..symbolic import Affine, IndexVar
-from .factors import all_of, masked, non_negative
+from .factors import ProductSum, all_of, masked, non_negative
 from .nodes import Axes, Contract, Fold, Node
 from .paths import pairings
 from .reads import as_stored
@@ -12,18 +13,9 @@ from .scope import Scope, fill
 from .values import plan_value
 
 
-def as_contraction(
-    indices: tuple[IndexVar, ...],
-    factors: list[ir.Expr],
-    mask: ir.Expr | None,
-    accumulate: str,
-    scope: Scope,
-    around: ir.Expr | None = None,
-) -> Node | None:
-    """The product's sum as a contraction, or None where one fused multiply and reduce does as well.
-
-    Where `around` is false the result does not count.
-    """
+def as_contraction(products: ProductSum, scope: Scope) -> Node | None:
+    """The product's sum as a contraction, or None where one fused multiply and reduce does as well."""
+    indices, factors, mask, accumulate = products.indices, products.factors, products.mask, products.accumulate
     if len(factors) < 2 or not indices or accumulate == "bool":
         return None
     masks: list[list[ir.Expr]] = [[] for _ in factors]
@@ -40,7 +32,7 @@ def as_contraction(
         return None
     operands = [_Operand(_operand(f, accumulate, scope), frozenset(own)) for f, own in zip(factors, masks, strict=True)]
     kept = scope.sorted(whole - frozenset(indices))
-    result = frozenset(() if around is None else ir.conjuncts(around))
+    result = frozenset(() if products.around is None else ir.conjuncts(products.around))
     for pairing in pairings([operand.node.axes for operand in operands], kept, scope):
         pair = operands[pairing.first], operands[pairing.second]
         operands = [one for number, one in enumerate(operands) if number not in (pairing.first, pairing.second)]
@@ -185,7 +177,7 @@ MIDDLE_PRODUCTS = 64
 
 
 def as_products(
-    indices: tuple[IndexVar, ...], factors: list[ir.Expr], mask: ir.Expr | None, scope: Scope
+    indices: tuple[IndexVar, ...], factors: Sequence[ir.Expr], mask: ir.Expr | None, scope: Scope
 ) -> tuple[IndexVar, ...]:
     """The indices to unroll where `dot_general` would multiply tiny matrices or move a minor axis; else none.
 
@@ -211,7 +203,7 @@ def as_products(
     return indices if tiny or (len(indices) == 1 and _in_the_middle(indices[0], factors, kept, scope)) else ()
 
 
-def _in_the_middle(index: IndexVar, factors: list[ir.Expr], kept: Axes, scope: Scope) -> bool:
+def _in_the_middle(index: IndexVar, factors: Sequence[ir.Expr], kept: Axes, scope: Scope) -> bool:
     """Whether a small matrix is multiplied along a middle axis of a large operand, in front of a narrow block."""
     orders = [_stored_order(factor) for factor in factors]
     for matrix, large in (orders, orders[::-1]):
@@ -242,7 +234,7 @@ def _is_stored(factor: ir.Expr) -> bool:
     return isinstance(read, ir.Access) and not any(index.is_data for index in read.indices)
 
 
-def _spread_out(mask: ir.Expr, factors: list[ir.Expr], fixed: frozenset[IndexVar]) -> list[list[ir.Expr]]:
+def _spread_out(mask: ir.Expr, factors: Sequence[ir.Expr], fixed: frozenset[IndexVar]) -> list[list[ir.Expr]]:
     """For each factor the parts of the mask whose indices it has: it is zero where one is false; none if a part has no
     factor. Indices in `fixed` are numbers there.
     """
@@ -264,5 +256,5 @@ def _operand(factor: ir.Expr, accumulate: str, scope: Scope) -> Node:
             return as_stored(plan_value(factor, scope))
 
 
-def _reason(factors: list[ir.Expr], indices: tuple[IndexVar, ...]) -> str:
+def _reason(factors: Sequence[ir.Expr], indices: tuple[IndexVar, ...]) -> str:
     return f"a sum over {', '.join(map(str, indices))} of a product of {len(factors)} operands"

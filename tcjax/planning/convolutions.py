@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from .. import ir
 from ..symbolic import Affine, IndexVar
-from .factors import both, masked, multiply, non_negative
+from .factors import ProductSum, both, masked, multiply, non_negative
 from .folds import unroll
 from .nodes import Convolve, Node, Strip, Unroll
 from .reads import as_stored, plan_read
@@ -34,41 +34,19 @@ FEW_SUMMANDS = 25
 FEW_GROUPS = 32
 
 
-def as_convolution(
-    indices: tuple[IndexVar, ...],
-    factors: list[ir.Expr],
-    mask: ir.Expr | None,
-    around: ir.Expr | None,
-    accumulate: str,
-    scope: Scope,
-    *,
-    left_out: bool,
-) -> Node | None:
-    """``sum image[.. s*x + d*k ..] * kernel[.. k ..]`` as a convolution, if it is one and worth it.
-
-    With `left_out`, what the kernel is where the mask is false does not matter. The result does not count where
-    `around` is false.
-    """
-    found = _convolutions(indices, factors, mask, around, accumulate, scope, left_out=left_out)
+def as_convolution(products: ProductSum, scope: Scope) -> Node | None:
+    """``sum image[.. s*x + d*k ..] * kernel[.. k ..]`` as a convolution, if it is one and worth it."""
+    found = _convolutions(products, scope)
     return next((node for node, kernel in found if not _slices_win(node, kernel, scope)), None)
 
 
-def slices_derivative(
-    indices: tuple[IndexVar, ...],
-    factors: list[ir.Expr],
-    mask: ir.Expr | None,
-    around: ir.Expr | None,
-    accumulate: str,
-    scope: Scope,
-    *,
-    left_out: bool,
-) -> Node | None:
+def slices_derivative(products: ProductSum, scope: Scope) -> Node | None:
     """What has the derivative of a convolution that is computed as a sum of shifted slices, None for any other sum.
 
     JAX would make a padded array of each slice for the image, and a reduction of each for the kernel: thousands of
     operations that compile for seconds, and run slower than convolutions.
     """
-    found = next(_convolutions(indices, factors, mask, around, accumulate, scope, left_out=left_out), None)
+    found = next(_convolutions(products, scope), None)
     if found is None:
         return None
     node, _ = found
@@ -76,43 +54,32 @@ def slices_derivative(
         # The derivatives of a grouped convolution by its kernel are a hundred times slower on CPUs.
         return None
     alone = scope.points(node.channels) * scope.points(node.features) == 1
-    return None if alone and scope.points(indices) <= FEW_SUMMANDS else node
+    return None if alone and scope.points(products.indices) <= FEW_SUMMANDS else node
 
 
-def _convolutions(
-    indices: tuple[IndexVar, ...],
-    factors: list[ir.Expr],
-    mask: ir.Expr | None,
-    around: ir.Expr | None,
-    accumulate: str,
-    scope: Scope,
-    *,
-    left_out: bool,
-) -> Iterator[tuple[Convolve, ir.Access]]:
+def _convolutions(products: ProductSum, scope: Scope) -> Iterator[tuple[Convolve, ir.Access]]:
     """The sum as a convolution, with its kernel, in the ways in which it is one."""
-    if len(factors) != 2 or not ir.types.is_float(accumulate):
+    factors, mask, around = products.factors, products.mask, products.around
+    if len(factors) != 2 or not ir.types.is_float(products.accumulate):
         return
     reads = [factor.operand if isinstance(factor, ir.Cast) else factor for factor in factors]
     for image, kernel in (reads, reads[::-1]):
         if isinstance(image, ir.Access) and isinstance(kernel, ir.Access) and image.dtype == kernel.dtype:
             if mask is not None and not is_padding(mask, (image,), scope, slides=True):
                 continue
-            found = _convolution(indices, image, kernel, accumulate, scope)
-            guard = both(mask if left_out else None, around)
+            found = _convolution(products.indices, image, kernel, products.accumulate, scope)
+            guard = both(mask if products.left_out else None, around)
             if found is not None and guard is not None:
-                exact = _term_by_term(indices, factors, guard, accumulate, scope)
-                found = replace(found, exact=exact, everywhere=around is None)
+                found = replace(found, exact=_term_by_term(products, guard, scope), everywhere=around is None)
             if found is not None:
                 yield found, kernel
 
 
-def _term_by_term(
-    indices: tuple[IndexVar, ...], factors: list[ir.Expr], mask: ir.Expr, accumulate: str, scope: Scope
-) -> Unroll:
-    """The sum of the products that the mask lets count."""
-    inside = scope.unrolling(indices)
-    body = inside.cast(plan_value(masked(mask, multiply(factors), 0), inside), accumulate)
-    return unroll(ir.Reducer.SUM, indices, body, scope, "one term after the other")
+def _term_by_term(products: ProductSum, guard: ir.Expr, scope: Scope) -> Unroll:
+    """The sum of the products that the guard lets count."""
+    inside = scope.unrolling(products.indices)
+    body = inside.cast(plan_value(masked(guard, multiply(products.factors), 0), inside), products.accumulate)
+    return unroll(ir.Reducer.SUM, products.indices, body, scope, "one term after the other")
 
 
 def _convolution(

@@ -22,6 +22,22 @@ class Product:
     left_out: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class ProductSum:
+    """``sum[indices](mask ? factors : 0)``, computed in the type `accumulate`.
+
+    With `left_out`, what the factors are where the mask is false does not matter. Where `around` is false the sum does
+    not count: its cotangent is zero, which must not meet what is infinite.
+    """
+
+    indices: tuple[IndexVar, ...]
+    factors: tuple[ir.Expr, ...]
+    mask: ir.Expr | None
+    around: ir.Expr | None
+    accumulate: str
+    left_out: bool
+
+
 def summands(expr: ir.Expr) -> list[Product]:
     """The expression as a sum of products, split at its outermost additions only."""
     pending, products = [(expr, False)], []

@@ -1,5 +1,6 @@
 """Reductions of an elementwise body: shifted slices for small windows, pools for large ones, else one fold."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from .. import ir
@@ -100,7 +101,7 @@ def unroll(reducer: Reducer, steps: tuple[IndexVar, ...], body: Node, scope: Sco
     return Unroll(reducer, box, body, dtype=body.dtype, axes=body.axes, why=why)
 
 
-def why_steps(steps: tuple[IndexVar, ...], body: list[ir.Expr], scope: Scope) -> str:
+def why_steps(steps: tuple[IndexVar, ...], body: Sequence[ir.Expr], scope: Scope) -> str:
     count = scope.points(steps)
     if window_indices(steps, multiply(body), scope, pooled=True):
         return f"{count} shifted reads in one fused loop: no array of windows is stored"

@@ -7,7 +7,7 @@ from ..ir import Reducer
 from ..symbolic import IndexVar
 from .contractions import as_contraction, as_products, projected
 from .convolutions import as_convolution, is_padding, slices_derivative
-from .factors import Product, all_of, both, depends, divided_sum, masked, multiply, summands
+from .factors import Product, ProductSum, all_of, both, depends, divided_sum, masked, multiply, summands
 from .folds import LARGE, as_number, fold, plan_fold, plan_nonrepeating, unroll, unrolled_indices, why_steps
 from .nesting import nested
 from .nodes import Contract, LoopNest, Node
@@ -93,7 +93,7 @@ def _plan_product(indices: tuple[IndexVar, ...], product: Product, accumulate: s
     if around is not None and not exact:
         axes = scope.sorted(used - scope.unrolled)
         counts = all_of(sorted(projected(frozenset(ir.conjuncts(around)), axes, scope), key=ir.show_expr))
-    node = _plan_inside(kept, inside, mask, counts, accumulate, product.factors[0].dtype, scope, left_out=left_out)
+    node = _plan_inside(ProductSum(kept, tuple(inside), mask, counts, accumulate, left_out), scope)
     if kept:
         body = multiply(inside) if inside else ir.Const(as_number(1, accumulate), accumulate)
         # In a nest the condition goes inside: its derivative must not meet what is infinite where it is false.
@@ -132,74 +132,60 @@ def _is_read(expr: ir.Expr) -> bool:
     return isinstance(expr.operand if isinstance(expr, ir.Cast) else expr, ir.Access)
 
 
-def _plan_inside(
-    indices: tuple[IndexVar, ...],
-    factors: list[ir.Expr],
-    mask: ir.Expr | None,
-    around: ir.Expr | None,
-    accumulate: str,
-    dtype: str,
-    scope: Scope,
-    *,
-    left_out: bool,
-) -> Node:
-    """The sum of the product; with `left_out`, what the factors are where the mask is false does not matter.
-
-    Where `around` is false the sum does not count: its cotangent is zero, which must not meet what is infinite.
-    """
+def _plan_inside(products: ProductSum, scope: Scope) -> Node:
+    """The sum of a product of factors that all depend on its indices."""
+    indices, factors, mask, accumulate = products.indices, products.factors, products.mask, products.accumulate
     if not factors:
         if mask is None:
             return fill(1 if ir.types.is_integral(accumulate) else 1.0, accumulate)
         return fold(Reducer.SUM, indices, scope.cast(plan_value(mask, scope), accumulate), scope)
     if len(factors) == 1:
-        guard = mask if _is_read(factors[0]) else both(mask, around)
+        guard = mask if _is_read(factors[0]) else both(mask, products.around)
         return plan_nonrepeating(Reducer.SUM, indices, factors[0], guard, accumulate, scope)
-    convolution = as_convolution(indices, factors, mask, around, accumulate, scope, left_out=left_out)
+    convolution = as_convolution(products, scope)
     if convolution is not None:
         return convolution
     # A zero around an array must not meet another factor's infinity.
-    if (
-        mask is not None
-        and not left_out
-        and is_padding(mask, [factor for factor in factors if isinstance(factor, ir.Access)], scope)
-    ):
-        mask = None
+    reads = [factor for factor in factors if isinstance(factor, ir.Access)]
+    if mask is not None and not products.left_out and is_padding(mask, reads, scope):
+        mask, products = None, replace(products, mask=None)
     steps = unrolled_indices(indices, multiply(factors), mask, scope)
     if steps:
         rest = tuple(index for index in indices if index not in steps)
-        product = None if around is not None else _window_first(steps, rest, factors, mask, accumulate, scope)
+        product = None if products.around is not None else _window_first(steps, rest, products, scope)
         if product is not None:
             return product
-        body = _plan_inside(rest, factors, mask, around, accumulate, dtype, scope.unrolling(steps), left_out=left_out)
+        body = _plan_inside(replace(products, indices=rest), scope.unrolling(steps))
         unrolled = unroll(Reducer.SUM, steps, scope.cast(body, accumulate), scope, why_steps(steps, factors, scope))
         if not gathered_indices(steps, multiply(factors), scope):
-            derivative = slices_derivative(indices, factors, mask, around, accumulate, scope, left_out=left_out)
-            return replace(unrolled, derivative=derivative)
-        return replace(unrolled, derivative=_contracted(indices, factors, mask, around, accumulate, scope))
+            return replace(unrolled, derivative=slices_derivative(products, scope))
+        return replace(unrolled, derivative=_contracted(products, scope))
     steps = as_products(indices, factors, mask, scope)
     if steps:
-        value = masked(around, multiply(factors), 0)
+        value = masked(products.around, multiply(factors), 0)
         body = scope.cast(plan_value(value, scope.unrolling(steps)), accumulate)
         why = f"{scope.points(steps)} products each: too few for a matrix multiplication"
         return unroll(Reducer.SUM, steps, body, scope, why)
-    return _contracted(indices, factors, mask, around, accumulate, scope)
+    return _contracted(products, scope)
 
 
 def _window_first(
-    steps: tuple[IndexVar, ...],
-    rest: tuple[IndexVar, ...],
-    factors: list[ir.Expr],
-    mask: ir.Expr | None,
-    accumulate: str,
-    scope: Scope,
+    steps: tuple[IndexVar, ...], rest: tuple[IndexVar, ...], products: ProductSum, scope: Scope
 ) -> Contract | None:
     """``sum[h](d(h) * sum[j](x(h + j) * w(j)))``: the window is one fused loop, the rest a product of two vectors."""
+    factors, accumulate = products.factors, products.accumulate
     moving = [factor for factor in factors if depends(factor, frozenset(steps))]
     fixed = [factor for factor in factors if not depends(factor, frozenset(steps))]
     whole = frozenset[IndexVar]().union(*map(ir.free_indices, factors)) - scope.unrolled - frozenset(steps)
     kept = scope.sorted(whole - frozenset(rest))
     many = scope.points(rest) >= LARGE and scope.points(kept) <= FEW
-    if mask is not None or not moving or not fixed or not many or gathered_indices(steps, multiply(factors), scope):
+    if (
+        products.mask is not None
+        or not moving
+        or not fixed
+        or not many
+        or gathered_indices(steps, multiply(factors), scope)
+    ):
         return None
     inside = scope.unrolling(steps)
     body = inside.cast(plan_value(multiply(moving), inside), accumulate)
@@ -212,17 +198,10 @@ def _window_first(
     return Contract((vector, window), dtype=accumulate, axes=kept, why=why)
 
 
-def _contracted(
-    indices: tuple[IndexVar, ...],
-    factors: list[ir.Expr],
-    mask: ir.Expr | None,
-    around: ir.Expr | None,
-    accumulate: str,
-    scope: Scope,
-) -> Node:
+def _contracted(products: ProductSum, scope: Scope) -> Node:
     """The sum of a product as a contraction, or as an elementwise product that is summed."""
-    contraction = as_contraction(indices, factors, mask, accumulate, scope, around)
+    contraction = as_contraction(products, scope)
     if contraction is not None:
         return contraction
-    value = plan_value(masked(both(mask, around), multiply(factors), 0), scope)
-    return fold(Reducer.SUM, indices, scope.cast(value, accumulate), scope)
+    value = plan_value(masked(both(products.mask, products.around), multiply(products.factors), 0), scope)
+    return fold(Reducer.SUM, products.indices, scope.cast(value, products.accumulate), scope)
