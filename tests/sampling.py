@@ -46,6 +46,7 @@ SAMPLED = {
     "tests/examples": 3,
     "tests/linen/test_linen.py": 3,
     "tests/lowering/pallas": 4,
+    "tests/lowering/test_branches.py": 3,
     "tests/lowering/test_builtins.py": 6,
     "tests/lowering/test_bundles.py": 3,
     "tests/lowering/test_convolutions.py": 2,

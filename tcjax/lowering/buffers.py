@@ -13,13 +13,13 @@ from jax.extend import core
 from ..planning.forms import Form
 from ..planning.meter import nest_room, pass_bytes
 from ..planning.nests import Nest
+from .finite import live_sum_p
 from .nests import nest_p
 from .passes import pass_p
 
 # Of these XLA makes no loop over elements: their results are stored, and so are their operands.
-_APART: Final = frozenset(
-    ["dot_general", "conv_general_dilated", "sort", "while", "scan", "cond", "custom_call", "ragged_dot_general"]
-)
+_PRODUCTS: Final = frozenset(["dot_general", "ragged_dot_general", "conv_general_dilated", live_sum_p.name])
+_APART: Final = _PRODUCTS | {"sort", "while", "scan", "cond", "custom_call"}
 # Loops that end in what they store; operands are fused into them.
 _REDUCED: Final = frozenset(
     ["reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or", "reduce"]

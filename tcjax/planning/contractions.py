@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from .. import ir
-from ..symbolic import Affine, IndexVar
-from .factors import ProductSum, all_of, masked, non_negative
+from ..symbolic import IndexVar
+from .branches import projected
+from .factors import ProductSum, all_of, masked
 from .nodes import Axes, Contract, Fold, Node
 from .paths import pairings
 from .reads import as_stored
@@ -67,30 +68,6 @@ class _Operand:
 def _planned(masks: frozenset[ir.Expr], scope: Scope) -> Node | None:
     every = all_of(sorted(masks, key=ir.show_expr))
     return None if every is None else plan_value(every, scope)
-
-
-def projected(masks: frozenset[ir.Expr], axes: Axes, scope: Scope) -> frozenset[ir.Expr]:
-    """What the masks say about these axes: whether all hold at some value of the other indices."""
-    gone = frozenset[IndexVar]().union(*map(ir.free_indices, masks)) - scope.unrolled - frozenset(axes)
-    for index in scope.sorted(gone):
-        touched = frozenset(mask for mask in masks if index in ir.free_indices(mask))
-        masks -= touched
-        if not _holds_at_an_end(touched, index, scope):
-            every = all_of(sorted(touched, key=ir.show_expr))
-            assert every is not None
-            masks |= {ir.Reduce(ir.Reducer.ANY, (index,), (), None, every, None, "bool", "bool")}
-    return masks
-
-
-def _holds_at_an_end(masks: frozenset[ir.Expr], index: IndexVar, scope: Scope) -> bool:
-    """Whether all masks hold at the first value of the index, or all at its last, whatever other indices are."""
-    affines = [non_negative(mask) for mask in masks]
-    lo, hi = scope.box[index]
-    for end in (lo, hi - 1):
-        least = [None if a is None else scope.bounds(a.substitute({index: Affine.of(end)})) for a in affines]
-        if all(ends is not None and ends[0] >= 0 for ends in least):
-            return True
-    return False
 
 
 def _multiplied(

@@ -6,7 +6,8 @@ from dataclasses import replace
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import IndexVar
-from .factors import masked, multiply
+from .branches import is_risky
+from .factors import depends, masked, multiply
 from .nesting import nested
 from .nodes import Fold, Node, Unroll
 from .scope import Scope, fill, identity
@@ -50,8 +51,11 @@ def plan_nonrepeating(
     accumulate: str,
     scope: Scope,
 ) -> Node:
-    if guard is None:
+    if guard is None or not (depends(guard, frozenset(indices)) or is_risky(body)):
         pool = as_pool(reducer, indices, body, accumulate, scope)
+        if pool is not None and guard is not None:
+            nothing = fill(identity(reducer, pool.dtype), pool.dtype)
+            return scope.apply("where", (plan_value(guard, scope), pool, nothing), pool.dtype)
         if pool is not None:
             return pool
     steps = unrolled_indices(indices, body, guard, scope, pooled=True) or _short(indices, body, scope)

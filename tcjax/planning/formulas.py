@@ -8,6 +8,7 @@ from .. import ir, ranges, transforms
 from ..diagnostics import Span
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
+from .branches import branch
 from .factors import masked
 from .folds import plan_fold
 from .monoids import plan_elements, plan_monoid
@@ -19,7 +20,7 @@ from .rounds import in_rounds
 from .scope import POSITIONS, RESTARTING, Origins, Scope, fill, identity
 from .stages import Compute, Store
 from .straightening import straighten
-from .values import branch, plan_value
+from .values import plan_value
 from .widening import widened
 
 Formula = TypeVar("Formula", bound="ir.Define | ir.Accumulate")
@@ -151,7 +152,7 @@ def _defined(statement: ir.Define, scope: Scope) -> tuple[Node, Node | None]:
     if guard is None:
         return plan_value(statement.value, scope), None
     mask = plan_value(guard, scope)
-    return plan_value(statement.value, branch(statement.value, mask, scope)), mask
+    return plan_value(statement.value, branch(statement.value, guard, mask, scope)), mask
 
 
 def _accumulated(statement: ir.Accumulate, store: Store, scope: Scope) -> tuple[Node, Store]:

@@ -8,7 +8,9 @@ from typing import Final
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar, Size
+from .branches import counted
 from .domains import pieces, points, spans
+from .factors import negated
 from .forms import Form, candidates, choose, in_tiles, within
 from .nests import Nest, Operand
 from .nodes import Apply, CallBuiltin, Convolve, LoopNest, Node, Pool, Unroll, holds_data, operands
@@ -112,10 +114,16 @@ def _hoisted(reduce: ir.Reduce, scope: Scope) -> tuple[ir.Reduce, Scope, tuple[t
     found: dict[str, tuple[ir.Expr, ir.Access]] = {}
     own = frozenset(reduce.indices)
 
-    def visit(expr: ir.Expr, bound: frozenset[IndexVar]) -> ir.Expr:
+    def visit(expr: ir.Expr, bound: frozenset[IndexVar], counts: frozenset[ir.Expr]) -> ir.Expr:
+        if isinstance(expr, ir.Select):
+            then, otherwise = (counts.union(ir.conjuncts(c)) for c in (expr.condition, negated(expr.condition)))
+            condition = visit(expr.condition, bound, counts)
+            parts = visit(expr.then, bound, then), visit(expr.otherwise, bound, otherwise)
+            return replace(expr, condition=condition, then=parts[0], otherwise=parts[1])
         if isinstance(expr, ir.Reduce):
             free = ir.free_indices(expr)
             if not free & (own | bound):
+                expr = counted(expr, replace(scope, counts=counts))
                 known = next((access for other, access in found.values() if other == expr), None)
                 if known is None:
                     axes = scope.sorted(free)
@@ -125,11 +133,11 @@ def _hoisted(reduce: ir.Reduce, scope: Scope) -> tuple[ir.Reduce, Scope, tuple[t
                     found[tensor.name] = expr, known
                 return known
             bound = bound | frozenset(expr.indices)
-        return ir.rebuild(expr, lambda part: visit(part, bound))
+        return ir.rebuild(expr, lambda part: visit(part, bound, counts))
 
     nothing = frozenset[IndexVar]()
-    body = visit(reduce.body, nothing)
-    guard = None if reduce.guard is None else visit(reduce.guard, nothing)
+    body = visit(reduce.body, nothing, frozenset(ir.conjuncts(reduce.guard)))
+    guard = None if reduce.guard is None else visit(reduce.guard, nothing, frozenset())
     if not found:
         return reduce, scope, ()
     lows = {name: tuple(scope.box[i.bare][0] for i in access.indices if i.bare) for name, (_, access) in found.items()}

@@ -183,7 +183,7 @@ def _plan_atom(atom: Atom, scope: Scope) -> Node:
         case ir.Data(expr):
             from .values import plan_value
 
-            return scope.cast(plan_value(expr, replace(scope, live=None)), "int32")
+            return scope.cast(plan_value(expr, replace(scope, live=None, counts=frozenset())), "int32")
         case _:
             raise AssertionError(atom)
 

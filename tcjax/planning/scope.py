@@ -20,8 +20,9 @@ class Scope:
     """Ranges of the indices, extents and origins of the tensors, the order of axes, and which indices are unrolled.
 
     With `nests`, reductions whose space is large become loop nests; `form` is how they run if someone chose it.
-    `live` is true where an enclosing ternary or guard lets the expression count (None: everywhere). `views` are the
-    tensors that are views of others. `facts` hold at every point that is computed, whether it counts or not.
+    `live` is true where an enclosing ternary or guard lets the expression count (None: everywhere), which is where all
+    of `counts` hold. `views` are the tensors that are views of others. `facts` hold at every point that is computed,
+    whether it counts or not.
     """
 
     box: Box
@@ -30,6 +31,7 @@ class Scope:
     order: Mapping[IndexVar, int]
     unrolled: frozenset[IndexVar] = frozenset()
     live: Node | None = None
+    counts: frozenset[ir.Expr] = frozenset()
     views: Mapping[str, Viewed] = field(default_factory=dict)
     facts: Facts = field(default_factory=Facts)
     nests: Preferences | None = None
@@ -61,10 +63,10 @@ class Scope:
     def unrolling(self, indices: Iterable[IndexVar]) -> "Scope":
         return replace(self, unrolled=self.unrolled | frozenset(indices))
 
-    def where(self, live: Node) -> "Scope":
-        """The scope of an expression that counts only where `live` holds."""
+    def where(self, live: Node, condition: ir.Expr) -> "Scope":
+        """The scope of an expression that counts only where `live` holds, which is the condition."""
         both = live if self.live is None else self.apply("&&", (self.live, live), "bool")
-        return replace(self, live=both)
+        return replace(self, live=both, counts=self.counts.union(ir.conjuncts(condition)))
 
     def with_index(self, index: IndexVar, lo: int, hi: int, beside: IndexVar) -> "Scope":
         """The scope with one more index, which takes the place of `beside` in the order of axes."""

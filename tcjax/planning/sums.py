@@ -5,7 +5,8 @@ from dataclasses import replace
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import IndexVar
-from .contractions import as_contraction, as_products, projected
+from .branches import projected
+from .contractions import as_contraction, as_products
 from .convolutions import as_convolution, is_padding, slices_derivative
 from .factors import Product, ProductSum, all_of, both, depends, divided_sum, masked, multiply, summands
 from .folds import LARGE, as_number, fold, plan_fold, plan_nonrepeating, unroll, unrolled_indices, why_steps
@@ -101,29 +102,31 @@ def _plan_product(indices: tuple[IndexVar, ...], product: Product, accumulate: s
         node = nested(node, ir.Reduce(Reducer.SUM, kept, (), guard, body, None, accumulate, accumulate), scope)
     if repeats != 1:
         node = scope.apply("*", (node, fill(as_number(repeats, accumulate), accumulate)), accumulate)
-    conditions: list[Node] = [] if around is None else [plan_value(around, scope)]
+    condition = around
     if mask is not None and not exact and not all(isinstance(f, ir.Const) for f in outside):
         # Where no point takes part, an infinite factor must not meet the zero of the empty sum.
-        conditions.append(plan_fold(Reducer.ANY, indices, mask, None, "bool", scope))
-    if not conditions:
+        some = tuple(index for index in indices if index in ir.free_indices(mask))
+        condition = both(around, ir.Reduce(Reducer.ANY, some, (), None, mask, None, "bool", "bool"))
+    if condition is None:
         return _times(node, outside, accumulate, scope)
-    live = conditions[0] if len(conditions) == 1 else scope.apply("&&", tuple(conditions), "bool")
+    live = plan_value(condition, scope)
     if exact or not outside:
         node = _times(node, outside, accumulate, scope)
         return scope.apply("where", (live, node, fill(0, accumulate)), accumulate)
     # Neither the sum nor what stands in front may be infinite where the other one's cotangent is zero.
-    return _times(scope.apply("where", (live, node, fill(0, accumulate)), accumulate), outside, accumulate, scope, live)
+    node = scope.apply("where", (live, node, fill(0, accumulate)), accumulate)
+    return _times(node, outside, accumulate, scope, (live, condition))
 
 
-def _times(node: Node, factors: list[ir.Expr], accumulate: str, scope: Scope, live: Node | None = None) -> Node:
-    """The node times the factors, which are 1 where it is not `live`."""
+def _times(
+    node: Node, factors: list[ir.Expr], accumulate: str, scope: Scope, where: tuple[Node, ir.Expr] | None = None
+) -> Node:
+    """The node times the factors, which are 1 except `where` it counts: the condition's value, and the condition."""
     for factor in factors:
-        # A reduction that counts only in part would be no nest.
-        nests = any(isinstance(part, ir.Reduce) for part in ir.walk(factor))
-        inside = scope if live is None or nests or _is_read(factor) else scope.where(live)
+        inside = scope if where is None or _is_read(factor) else scope.where(*where)
         value = scope.cast(plan_value(factor, inside), accumulate)
-        if live is not None:
-            value = scope.apply("where", (live, value, fill(1, accumulate)), accumulate)
+        if where is not None:
+            value = scope.apply("where", (where[0], value, fill(1, accumulate)), accumulate)
         node = scope.apply("*", (node, value), accumulate)
     return node
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from .. import ir
+from .branches import branch, counted, projected
 from .divisions import divide
 from .nodes import CallBuiltin, Fold, Node
 from .reads import plan_index, plan_read
@@ -38,13 +39,14 @@ def plan_value(expr: ir.Expr, scope: Scope) -> Node:
             return scope.cast(plan_value(operand, scope), dtype)
         case ir.Select(condition, then, otherwise, dtype):
             test = plan_value(condition, scope)
-            kept = plan_value(then, branch(then, test, scope))
-            other = plan_value(otherwise, branch(otherwise, test, scope, negated=True))
+            kept = plan_value(then, branch(then, condition, test, scope))
+            other = plan_value(otherwise, branch(otherwise, condition, test, scope, otherwise=True))
             return scope.apply("where", (test, kept, other), dtype)
         case ir.Reduce():
             from .reductions import plan_reduce
 
-            return _shield(plan_reduce(expr, replace(scope, live=_live_within(expr, scope))), 1, scope)
+            given = expr if isinstance(expr.reducer, ir.Monoid) else counted(expr, scope)
+            return _shield(plan_reduce(given, _within(expr, scope)), 1, scope)
         case _:
             assert_never(expr)
 
@@ -63,45 +65,14 @@ def _shield(node: Node, value: float, scope: Scope) -> Node:
     return scope.apply("where", (scope.live, node, fill(value, node.dtype)), node.dtype)
 
 
-def _live_within(reduce: ir.Reduce, scope: Scope) -> Node | None:
-    """Where the body of a reduction counts: wherever the reduction does, for any index that it does not depend on."""
+def _within(reduce: ir.Reduce, scope: Scope) -> Scope:
+    """The scope of a reduction: a registered one has no guard that keeps the derivative of its `finish` finite."""
     live = scope.live
-    if live is None or not any(map(_may_be_infinite, ir.walk(reduce))):
-        return None
-    gone = tuple(axis for axis in live.axes if axis not in ir.free_indices(reduce))
-    if not gone:
-        return live
-    kept = tuple(axis for axis in live.axes if axis not in gone)
-    return Fold(ir.Reducer.ANY, live, gone, dtype="bool", axes=kept)
-
-
-def branch(expr: ir.Expr, test: Node, scope: Scope, *, negated: bool = False) -> Scope:
-    """The scope of an expression that counts where `test` holds.
-
-    Only a branch whose derivative can be infinite needs the condition.
-    """
-    if not _is_risky(expr):
-        return scope
-    return scope.where(scope.apply("!", (test,), "bool") if negated else test)
-
-
-def _is_risky(expr: ir.Expr) -> bool:
-    for node in ir.walk(expr):
-        match node:
-            case ir.Binary("*", left, right):
-                if not isinstance(left, ir.Const) and not isinstance(right, ir.Const):
-                    return True
-            case _ if _may_be_infinite(node):
-                return True
-            case _:
-                continue
-    return False
-
-
-def _may_be_infinite(node: ir.Expr) -> bool:
-    """Whether the derivative may be infinite although the arguments are finite."""
-    if isinstance(node, ir.Reduce):
-        return isinstance(node.reducer, ir.Monoid)
-    return isinstance(node, (ir.Call, ir.Foreign)) or (
-        isinstance(node, ir.Binary) and node.operator in ("/", "**", "%", "//", "quot", "rem")
-    )
+    if live is None or not isinstance(reduce.reducer, ir.Monoid):
+        return replace(scope, live=None, counts=frozenset())
+    axes = tuple(axis for axis in live.axes if axis in ir.free_indices(reduce))
+    counts = projected(scope.counts, axes, scope)
+    gone = tuple(axis for axis in live.axes if axis not in axes)
+    if gone:
+        live = Fold(ir.Reducer.ANY, live, gone, dtype="bool", axes=axes)
+    return replace(scope, live=live, counts=counts)

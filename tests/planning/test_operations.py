@@ -255,6 +255,14 @@ def test_a_causal_mask_is_laid_over_the_operand_that_has_its_indices() -> None:
     assert isinstance(plan.stages[0].value, nodes.Contract)
 
 
+def test_a_pool_that_counts_in_some_places_stays_a_pool() -> None:
+    text = "def f(float(N) x, int(M) c) -> (y) { y(i) = c(i) > 0 ? max[k in 0:300](x(i+k)) : 0 }"
+
+    plan = tcjax.kernel(text).plan(spec(302), spec(3, dtype="int32"))
+
+    assert nodes.Pool in _kinds(plan.stages[0].value)
+
+
 def test_an_unrolled_window_of_one_step_is_not_a_loop() -> None:
     text = "def f(float(H) I, float(K) W) -> (O) { O(h) +=! I(h+k) * W(k) }"
 

@@ -17,6 +17,12 @@ from .program import Program, Stage, Table, length
 # Loops by stage and name; a prefix names its loops outermost first.
 Loop = tuple[str, str]
 Point = tuple[int, ...]
+# Half a gigabyte of numbers.
+MOST_POINTS = 4_000_000
+
+
+class TooManyPoints(ValueError):
+    """The oracle would not end, or not fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +282,8 @@ class _Visit:
         names = self.nests[stage.name].leaves
         count, rank = len(region.boxes), len(region.extent)
         size = prod(leaves)
-        assert count * size <= 4_000_000, "too many points to visit"
+        if count * size > MOST_POINTS:
+            raise TooManyPoints(f"{stage.name}: {count * size} points to visit")
         corners = [(point, *box) for point, box in region.boxes.items()]
         table: dict[Hashable, np.ndarray] = {"row": np.zeros(count * size, int)}
         for number, loop in enumerate(region.prefix):

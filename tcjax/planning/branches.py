@@ -1,0 +1,94 @@
+"""What counts only under a condition: zero times what is infinite must not reach a derivative."""
+
+from dataclasses import replace
+
+from .. import ir
+from ..ir import Reducer
+from ..symbolic import Affine, IndexVar
+from .factors import all_of, both, negated, non_negative
+from .nodes import Axes, Node
+from .scope import POSITIONS, Scope
+
+# What is added up has the derivative of its terms; a truth value and a position have none.
+_PLAIN = (Reducer.SUM, Reducer.MEAN, Reducer.ANY, Reducer.ALL, *POSITIONS, Reducer.ARGMINK, Reducer.ARGMAXK)
+
+
+def branch(expr: ir.Expr, condition: ir.Expr, test: Node, scope: Scope, *, otherwise: bool = False) -> Scope:
+    """The scope of an expression that counts where the condition, whose value is `test`, holds (or does not).
+
+    Only a branch whose derivative can be infinite needs the condition.
+    """
+    if not is_risky(expr):
+        return scope
+    if otherwise:
+        return scope.where(scope.apply("!", (test,), "bool"), negated(condition))
+    return scope.where(test, condition)
+
+
+def counted(reduce: ir.Reduce, scope: Scope) -> ir.Reduce:
+    """The reduction with what it counts under as its guard, so far as a derivative depends on it."""
+    bound = frozenset(reduce.indices)
+    # A condition that binds the same index cannot stand inside.
+    counts = frozenset(c for c in scope.counts if bound.isdisjoint(_bound(c)))
+    if not counts or not is_risky(reduce) or not _is_inexact(reduce.dtype):
+        return reduce
+    axes = scope.sorted(ir.free_indices(reduce) - scope.unrolled)
+    guard = all_of(sorted(projected(counts, axes, scope), key=ir.show_expr))
+    return replace(reduce, guard=both(guard, reduce.guard))
+
+
+def projected(masks: frozenset[ir.Expr], axes: Axes, scope: Scope) -> frozenset[ir.Expr]:
+    """What the masks say about these axes: whether all hold at some value of the other indices."""
+    gone = frozenset[IndexVar]().union(*map(ir.free_indices, masks)) - scope.unrolled - frozenset(axes)
+    for index in scope.sorted(gone):
+        touched = frozenset(mask for mask in masks if index in ir.free_indices(mask))
+        masks -= touched
+        if not _holds_at_an_end(touched, index, scope):
+            every = all_of(sorted(touched, key=ir.show_expr))
+            assert every is not None
+            masks |= {ir.Reduce(Reducer.ANY, (index,), (), None, every, None, "bool", "bool")}
+    return masks
+
+
+def _holds_at_an_end(masks: frozenset[ir.Expr], index: IndexVar, scope: Scope) -> bool:
+    """Whether all masks hold at the first value of the index, or all at its last, whatever other indices are."""
+    affines = [non_negative(mask) for mask in masks]
+    lo, hi = scope.box[index]
+    for end in (lo, hi - 1):
+        least = [None if a is None else scope.bounds(a.substitute({index: Affine.of(end)})) for a in affines]
+        if all(ends is not None and ends[0] >= 0 for ends in least):
+            return True
+    return False
+
+
+def is_risky(expr: ir.Expr) -> bool:
+    """Whether a derivative may multiply a zero cotangent by what is infinite or no number."""
+    for node in ir.walk(expr):
+        match node:
+            case ir.Binary("*", left, right):
+                if not isinstance(left, ir.Const) and not isinstance(right, ir.Const):
+                    return True
+            case _ if may_be_infinite(node):
+                return True
+            case _:
+                continue
+    return False
+
+
+def may_be_infinite(node: ir.Expr) -> bool:
+    """Whether the derivative may be infinite although the arguments are finite, or no number where they are none."""
+    match node:
+        case ir.Reduce(reducer):
+            return reducer not in _PLAIN
+        case ir.Binary(operator):
+            return operator in ("/", "**", "%", "//", "quot", "rem")
+        case _:
+            return isinstance(node, (ir.Call, ir.Foreign))
+
+
+def _bound(expr: ir.Expr) -> frozenset[IndexVar]:
+    return frozenset(index for node in ir.walk(expr) if isinstance(node, ir.Reduce) for index in node.indices)
+
+
+def _is_inexact(dtype: str) -> bool:
+    return ir.types.is_float(dtype) or ir.types.is_complex(dtype)
