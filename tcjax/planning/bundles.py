@@ -133,26 +133,10 @@ def _products(nest: Nest, own: frozenset[IndexVar]) -> list[Product] | None:
     if reduce.guard is not None and depends(reduce.guard, frozenset(others)):
         return None
     body = widened(reduce.body, reduce.accumulate)
-    whole = [replace(summand, factors=_numerators(summand.factors, own)) for summand in summands(body)]
-    found = [part for summand in whole for part in divided_sum(summand, reduce.indices, nest.ranges)]
+    found = [part for summand in summands(body) for part in divided_sum(summand, reduce.indices, nest.ranges)]
     if others and any(product.mask is not None for product in found):
         return None
     return [replace(_inner(product, others, reduce), mask=both(reduce.guard, product.mask)) for product in found]
-
-
-def _numerators(factors: Sequence[ir.Expr], own: frozenset[IndexVar]) -> tuple[ir.Expr, ...]:
-    """The factors without divisors that do not change with what is summed: ``a * b / c`` is ``a * b * (1 / c)``."""
-    found: list[ir.Expr] = []
-    for factor in factors:
-        match factor:
-            case ir.Binary("/", left, right, dtype) if ir.types.is_float(dtype) and not depends(right, own):
-                found += _numerators((left,), own)
-                found.append(ir.Binary("/", ir.Const(1.0, dtype), right, dtype))
-            case ir.Binary("*", left, right):
-                found += _numerators((left, right), own)
-            case _:
-                found.append(factor)
-    return tuple(found)
 
 
 def _inner(product: Product, others: tuple[IndexVar, ...], reduce: ir.Reduce) -> Product:

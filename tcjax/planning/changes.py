@@ -7,12 +7,12 @@ from typing import Any
 from .blocking import describe
 from .bundle_blocks import describe_bundle
 from .bundles import Bundle
-from .nodes import Apply, Computation, Lookup, Node, Online, Pass
+from .nodes import Computation, Lookup, Online, Pass
 from .softmax import Softmax
 from .stages import Compute, Stage
 
-# What becomes of nests, by their identity: a result of a pass, and what it is divided by.
-Changes = dict[int, tuple[Online, Node | None]]
+# What becomes of nests, by their identity: results of passes.
+Changes = dict[int, Online]
 
 
 def with_changes(stages: Sequence[Stage], changes: Changes) -> tuple[Stage, ...]:
@@ -43,15 +43,12 @@ class _Change:
             self.done[id(value)] = self.result(id(value)) if id(value) in self.changed else self.rebuilt(value)
         return self.done[id(value)]
 
-    def result(self, nest: int) -> Node:
+    def result(self, nest: int) -> Online:
         """The result that a nest is, by its identity; the first of a pass stands for it."""
-        found, divisor = self.changed[nest]
+        found = self.changed[nest]
         first = id(found.whole) not in self.passes
         self.passes.add(id(found.whole))
-        found = replace(found, first=first, why=_why(found.whole, first=first))
-        if divisor is None:
-            return found
-        return Apply("/", (found, self.of(divisor)), dtype=found.dtype, axes=found.axes)
+        return replace(found, first=first, why=_why(found.whole, first=first))
 
     def rebuilt(self, node: Computation | Lookup) -> Computation | Lookup:
         parts = {each.name: getattr(node, each.name) for each in fields(node)}

@@ -10,7 +10,7 @@ from ..symbolic import Affine, IndexVar
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """``sign * (mask ? factors : 0)``.
+    """``sign * (mask ? factors : 0)``; what divides is a factor too, a `reciprocal`.
 
     `left_out`: where some of the mask is false the product does not count, whatever its factors are. Otherwise one of
     the factors is zero wherever the mask is false, and an infinity that it meets is NaN.
@@ -61,9 +61,14 @@ def _product(expr: ir.Expr, negative: bool) -> Product:
     # Each with whether it is all of the product.
     pending: list[tuple[ir.Expr, bool]] = [(expr, True)]
     factors: list[ir.Expr] = []
+    divisors: list[ir.Expr] = []
     while pending:
         current, whole = pending.pop()
         match current:
+            case ir.Binary("/", left, right) if not ir.types.is_integral(current.dtype):
+                divisors += _apart(right)
+                if left != ir.Const(1.0, left.dtype):
+                    pending.append((left, False))
             case ir.Binary("*", left, right) if current.dtype != "bool":
                 pending += [(right, False), (left, False)]
             case ir.Unary("-", operand):
@@ -77,7 +82,41 @@ def _product(expr: ir.Expr, negative: bool) -> Product:
                 pending.append((otherwise, whole))
             case _:
                 factors.append(current)
-    return Product(tuple(factors), negative, mask, left_out)
+    return Product((*factors, *map(reciprocal, divisors)), negative, mask, left_out)
+
+
+def _apart(divisor: ir.Expr) -> list[ir.Expr]:
+    """The factors of a divisor; as they are together where they have the same indices."""
+    match divisor:
+        case ir.Binary("*", left, right) if ir.free_indices(left) != ir.free_indices(right):
+            return [*_apart(left), *_apart(right)]
+        case _:
+            return [divisor]
+
+
+def reciprocal(divisor: ir.Expr) -> ir.Expr:
+    """``1 / divisor``."""
+    return ir.Binary("/", ir.Const(1.0, divisor.dtype), divisor, divisor.dtype)
+
+
+def factors_of(expr: ir.Expr) -> list[ir.Expr]:
+    """The factors of a product as it stands, reciprocals among them."""
+    match expr:
+        case ir.Binary("*", left, right):
+            return factors_of(left) + factors_of(right)
+        case ir.Binary("/", left, right) if divisor_of(expr) is None and not ir.types.is_integral(expr.dtype):
+            return [*factors_of(left), reciprocal(right)]
+        case _:
+            return [expr]
+
+
+def divisor_of(factor: ir.Expr) -> ir.Expr | None:
+    """What a reciprocal divides by; None for any other factor."""
+    match factor:
+        case ir.Binary("/", ir.Const(1.0), divisor) if not ir.types.is_integral(factor.dtype):
+            return divisor
+        case _:
+            return None
 
 
 def distributed(product: Product, fixed: frozenset[IndexVar]) -> list[Product]:
@@ -169,10 +208,12 @@ def negated(condition: ir.Expr) -> ir.Expr:
 
 
 def multiply(factors: Iterable[ir.Expr]) -> ir.Expr:
-    """The product of at least one factor."""
-    first, *rest = factors
+    """The product of at least one factor; a reciprocal divides the others."""
+    first, *rest = sorted(factors, key=lambda factor: divisor_of(factor) is not None)
     for factor in rest:
-        first = ir.Binary("*", first, factor, factor.dtype)
+        divisor = divisor_of(factor)
+        operator, second = ("*", factor) if divisor is None else ("/", divisor)
+        first = ir.Binary(operator, first, second, factor.dtype)
     return first
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .. import ir
-from ..symbolic import Affine, IndexVar
-from .nesting import plain_scope
+from ..symbolic import IndexVar
 from .nests import Nest, Operand
 from .nodes import Apply, Axes, LoopNest, Node, Read, Strip, operands
 from .preferences import Preferences
@@ -15,7 +14,6 @@ from .renaming import Renaming
 from .scope import restarts
 from .scores import Exponent, Key, exponents, is_statistic, key, keys
 from .stages import Call, CallForeign, Compute, Stage
-from .values import plan_value
 from .views import Viewed
 
 # Loops over more indices than this are not compared in every order.
@@ -50,7 +48,6 @@ class Sum:
     naming: Renaming
     loops: Axes
     sources: tuple[str, ...]
-    divisor: Node | None
 
 
 class Survey:
@@ -115,9 +112,6 @@ class Survey:
         tensors = self.tensors(place, [operand for operand in nest.operands if operand.name in names])
         if tensors is None or read in names:
             return
-        divisor = None if exponent.divisor is None else _divisor(exponent.divisor, place.node)
-        if exponent.divisor is not None and divisor is None:
-            return
         naming = Renaming(common, tensors, nest.ranges)
         found = [(negative, naming.expr(term)) for negative, term in exponent.terms]
         guard = None if nest.reduce.guard is None else naming.expr(nest.reduce.guard)
@@ -134,7 +128,6 @@ class Survey:
                     naming,
                     tuple(common[index] for index in loops),
                     tuple(operand.name for operand in tensors.values()),
-                    divisor,
                 )
                 return
 
@@ -215,17 +208,6 @@ def _same_ranges(statistic: Nest, nest: Nest, common: Mapping[IndexVar, IndexVar
     shared = statistic.ranges
     inside = {old: new for old, new in common.items() if old in nest.reduce.indices or new in shared}
     return all(shared.get(new) == nest.ranges[old] for old, new in inside.items())
-
-
-def _divisor(expr: ir.Expr, node: LoopNest) -> Node | None:
-    """What a sum is divided by, where the nest is; None where only the nest could compute it."""
-    computed = dict(node.computed)
-    if isinstance(expr, ir.Access) and expr.tensor.name in computed:
-        own = computed[expr.tensor.name]
-        return own if tuple(map(Affine.of, own.axes)) == expr.indices else None
-    if any(access.tensor.name in computed for access in ir.accesses(expr)):
-        return None
-    return plan_value(expr, replace(plain_scope(node.nest), views=dict(node.views)))
 
 
 def _whole(stage: Compute) -> Axes | None:

@@ -54,12 +54,11 @@ def _fused(survey: Survey, sums: list[Sum]) -> Changes:
     sources = tuple(survey.sources[operand.name] for operand in softmax.operands)
     backend = sums[0].place.node.backend
     whole = Pass(softmax, sources, choose(softmax, backend.memory), backend)
-    places = [(statistic.place, None) for statistic in statistics.values()]
-    places += [(found.place, found.divisor) for found in sums]
+    places = [part.place for part in (*statistics.values(), *sums)]
     found: Changes = {}
-    for (place, divisor), number in zip(places, numbers, strict=True):
+    for place, number in zip(places, numbers, strict=True):
         shown = ir.show_expr(place.node.nest.reduce)
-        found[id(place.node)] = Online(whole, number, shown, dtype=place.node.dtype, axes=place.node.axes), divisor
+        found[id(place.node)] = Online(whole, number, shown, dtype=place.node.dtype, axes=place.node.axes)
     return found
 
 

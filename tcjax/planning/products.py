@@ -1,12 +1,11 @@
 """Sums of products that matrix products compute block by block, and the room that a block needs."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
 from .. import ir
 from ..symbolic import IndexVar
-from .factors import distributed, multiply, non_negative, summands
+from .factors import distributed, non_negative, summands
 from .nests import Nest
 
 
@@ -28,7 +27,7 @@ def as_matrices(nest: Nest, loop: IndexVar) -> Matrices | None:
     spaces: list[frozenset[IndexVar]] = []
     mixed = False
     own = frozenset(nest.axes)
-    terms = [term for summand in summands(divided(reduce.body)) for term in distributed(summand, nothing)]
+    terms = [term for summand in summands(reduce.body) for term in distributed(summand, nothing)]
     for term in terms:
         found = [ir.free_indices(factor) for factor in term.factors]
         mask = guarded if term.mask is None else guarded | ir.free_indices(term.mask)
@@ -60,32 +59,3 @@ def guarded_axis(nest: Nest, loop: IndexVar) -> IndexVar | None:
     related = {atom for affine in found if loop in affine.variables for atom in affine.variables}
     extents = dict(zip(nest.axes, nest.shape, strict=True))
     return max((axis for axis in nest.axes if axis in related), key=lambda axis: extents[axis], default=None)
-
-
-def divided(expr: ir.Expr) -> ir.Expr:
-    """The expression with each quotient of a product as a product: ``(a * b) / c`` is ``a * (b / c)``."""
-    match expr:
-        case ir.Binary("+" | "-" | "*", left, right):
-            return replace(expr, left=divided(left), right=divided(right))
-        case ir.Unary("-", operand):
-            return replace(expr, operand=divided(operand))
-        case ir.Binary("/", left, right) if ir.types.is_float(expr.dtype):
-            factors = list(_factors(divided(left)))
-            covers = [n for n, factor in enumerate(factors) if ir.free_indices(right) <= ir.free_indices(factor)]
-            if len(factors) < 2 or not covers or any(factor.dtype != expr.dtype for factor in factors):
-                return expr
-            # What is computed anyway takes the division in; a tensor would be copied for it.
-            place = next((n for n in covers if not isinstance(factors[n], ir.Access)), covers[0])
-            factors[place] = replace(expr, left=factors[place])
-            return multiply(factors)
-        case _:
-            return expr
-
-
-def _factors(expr: ir.Expr) -> Iterator[ir.Expr]:
-    match expr:
-        case ir.Binary("*", left, right):
-            yield from _factors(left)
-            yield from _factors(right)
-        case _:
-            yield expr

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 from .. import ir
 from ..ir import Reducer
-from ..symbolic import IndexVar
-from .factors import both, depends, multiply
+from .factors import both, factors_of
 from .widening import widened
 
 # Scores as the terms of a sum and the conditions under which they count, in any order.
@@ -16,13 +15,12 @@ Key = tuple[frozenset[tuple[tuple[bool, ir.Expr], int]], frozenset[ir.Expr]]
 
 @dataclass(frozen=True, slots=True)
 class Exponent:
-    """``exp(scores - statistic) * others / divisor``: the terms of the scores, and a read of the statistic."""
+    """``exp(scores - statistic) * others``: the terms of the scores, and a read of the statistic."""
 
     terms: tuple[tuple[bool, ir.Expr], ...]
     statistic: ir.Access
     call: ir.Call
     others: tuple[ir.Expr, ...]
-    divisor: ir.Expr | None
 
 
 def is_statistic(reduce: ir.Reduce) -> bool:
@@ -34,8 +32,7 @@ def exponents(reduce: ir.Reduce) -> Iterator[Exponent]:
     """The ways in which a sum is one of exponentials of differences, times other factors."""
     if reduce.reducer is not Reducer.SUM or not ir.types.is_float(reduce.body.dtype):
         return
-    factors, divisors = _factors(reduce.body, frozenset(reduce.indices))
-    divisor = multiply(divisors) if divisors else None
+    factors = factors_of(reduce.body)
     for place, factor in enumerate(factors):
         if not isinstance(factor, ir.Call) or factor.function != "exp" or not ir.types.is_float(factor.dtype):
             continue
@@ -44,7 +41,7 @@ def exponents(reduce: ir.Reduce) -> Iterator[Exponent]:
         for number, (negative, term) in enumerate(found):
             read = term.operand if isinstance(term, ir.Cast) else term
             if negative and isinstance(read, ir.Access) and len(found) > 1:
-                yield Exponent(tuple(found[:number] + found[number + 1 :]), read, factor, others, divisor)
+                yield Exponent(tuple(found[:number] + found[number + 1 :]), read, factor, others)
 
 
 def terms(expr: ir.Expr) -> list[tuple[bool, ir.Expr]]:
@@ -100,16 +97,3 @@ def relative(scores: ir.Expr, statistic: ir.Access, stored: str, call: ir.Call) 
     shift = statistic if statistic.dtype == stored else ir.Cast(statistic, stored)
     shift = shift if stored == scores.dtype else ir.Cast(shift, scores.dtype)
     return replace(call, arguments=(ir.Binary("-", scores, shift, scores.dtype),))
-
-
-def _factors(expr: ir.Expr, loops: frozenset[IndexVar]) -> tuple[list[ir.Expr], list[ir.Expr]]:
-    """The factors of a product, and what they are divided by that does not change with the loops."""
-    match expr:
-        case ir.Binary("*", left, right):
-            (factors, divisors), (others, more) = _factors(left, loops), _factors(right, loops)
-            return factors + others, divisors + more
-        case ir.Binary("/", left, right) if not depends(right, loops):
-            factors, divisors = _factors(left, loops)
-            return factors, [*divisors, right]
-        case _:
-            return [expr], []

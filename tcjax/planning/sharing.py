@@ -96,5 +96,5 @@ def _changes(survey: Survey, members: Sequence[_Member]) -> Changes:
         node = member.place.node
         shown = ir.show_expr(node.nest.reduce)
         result = bundle.sums.index(member.nest)
-        found[id(node)] = Online(whole, result, shown, dtype=node.dtype, axes=node.axes), None
+        found[id(node)] = Online(whole, result, shown, dtype=node.dtype, axes=node.axes)
     return found

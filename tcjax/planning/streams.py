@@ -12,7 +12,6 @@ from .layouts import Layout, laid_out
 from .nesting import plain_scope
 from .nests import Nest
 from .nodes import Axes, Node
-from .products import divided
 from .ranks import ranks as ranks_of
 from .reductions import plan_reduce
 from .scope import Scope
@@ -241,7 +240,6 @@ class _Planner:
         inner = (ROW, *others) if self.form.inside else others
         state = _state(found)
         if inner:
-            found = replace(found, body=divided(found.body)) if self.form.inside else found
             whole = replace(found, indices=inner, rank=None, dtype=found.accumulate)
             return Points(plan_value(written_out(whole, box), scope), None)
         wide = widened(found.body, found.accumulate)

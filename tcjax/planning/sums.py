@@ -8,7 +8,7 @@ from ..symbolic import IndexVar
 from .branches import projected
 from .contractions import as_contraction, as_products
 from .convolutions import as_convolution, is_padding, slices_derivative
-from .factors import Product, ProductSum, all_of, both, depends, divided_sum, masked, multiply, summands
+from .factors import Product, ProductSum, all_of, both, depends, divided_sum, divisor_of, masked, multiply, summands
 from .folds import LARGE, as_number, fold, plan_fold, plan_nonrepeating, unroll, unrolled_indices, why_steps
 from .nesting import nested
 from .nodes import Contract, LoopNest, Node
@@ -123,11 +123,13 @@ def _times(
 ) -> Node:
     """The node times the factors, which are 1 except `where` it counts: the condition's value, and the condition."""
     for factor in factors:
+        divisor = divisor_of(factor)
+        operator, factor = ("*", factor) if divisor is None else ("/", divisor)
         inside = scope if where is None or _is_read(factor) else scope.where(*where)
         value = scope.cast(plan_value(factor, inside), accumulate)
         if where is not None:
             value = scope.apply("where", (where[0], value, fill(1, accumulate)), accumulate)
-        node = scope.apply("*", (node, value), accumulate)
+        node = scope.apply(operator, (node, value), accumulate)
     return node
 
 

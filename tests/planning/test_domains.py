@@ -5,10 +5,9 @@ import jax.numpy as jnp
 import pytest
 
 import tcjax
-from tcjax import ir, planning
+from tcjax import planning
 from tcjax.planning.domains import spans
 from tcjax.planning.nodes import LoopNest
-from tcjax.planning.products import divided
 
 N = 4096
 GUARDS = {
@@ -63,10 +62,3 @@ def test_a_short_axis_that_slides_along_a_loop_is_one_value_after_the_other() ->
     assert found.form.tile is not None
     assert found.form.tile[1] == 1
     assert str(found.form.tile[0]) == "i"
-
-
-def test_what_a_program_divides_is_divided_in_one_factor() -> None:
-    (statement,) = tcjax.kernel("O(i,j) = A(i) * exp(B(i,j)) * C(j) / D(i)").ir().statements
-    assert isinstance(statement, ir.Define)
-
-    assert ir.show_expr(divided(statement.value)) == "((A[i] * (exp(B[i, j]) / D[i])) * C[j])"
