@@ -55,6 +55,7 @@ SAMPLED = {
     "tests/lowering/test_memory_contract.py": 10,
     "tests/lowering/test_monoids.py": 6,
     "tests/lowering/test_rounds.py": 2,
+    "tests/lowering/test_scatters.py": 3,
     "tests/lowering/test_sieves.py": 4,
     "tests/lowering/test_softmax.py": 2,
     "tests/lowering/test_streams.py": 5,

@@ -60,6 +60,11 @@ def align(array: jax.Array, axes: Axes, wanted: Axes) -> jax.Array:
     return lax.expand_dims(array, missing) if missing else array
 
 
+def ranked(array: jax.Array, rank: int) -> jax.Array:
+    """An array without dimensions, of which there is one for all elements, with so many."""
+    return array if array.ndim else lax.expand_dims(array, range(rank))
+
+
 def numeric(dtype: str) -> jax.numpy.dtype:
     """The array type for a scalar type: 64 bits become 32 while JAX's x64 mode is off."""
     return jax.dtypes.canonicalize_dtype(dtype)

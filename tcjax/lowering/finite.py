@@ -15,6 +15,7 @@ from jax.custom_derivatives import SymbolicZero
 from jax.interpreters import ad, batching, mlir
 
 from ..planning.nodes import Axes
+from .context import ranked
 from .placing import placed_as
 from .varying import equally_varying, steady
 
@@ -236,7 +237,7 @@ def product_of_live(
     labels = first, second, result
 
     def live_sum(left: Any, right: Any, *conditions: jax.Array | None) -> jax.Array:
-        known = [_ranked(c, len(own)) for c, own in zip(conditions, labels, strict=True) if c is not None]
+        known = [ranked(c, len(own)) for c, own in zip(conditions, labels, strict=True) if c is not None]
         first, second, result = (condition is not None for condition in conditions)
         sum_ = _Sum(labels, (first, second, result), str(dtype))
         return live_sum_p.bind(left, right, *known, sum_=sum_)
@@ -266,8 +267,3 @@ def product_of_live(
 
 def _where(counts: jax.Array | None, array: Any) -> Any:
     return array if counts is None or isinstance(array, SymbolicZero) else jnp.where(counts, array, 0)
-
-
-def _ranked(condition: jax.Array, rank: int) -> jax.Array:
-    """A condition without dimensions concerns every element."""
-    return condition if condition.ndim else lax.expand_dims(condition, range(rank))

@@ -7,6 +7,7 @@ from typing import Final
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from .. import ir
@@ -15,12 +16,12 @@ from ..planning import Compute
 from ..planning.nodes import Axes, Fill, Lookup, Strip
 from ..planning.scope import restarts
 from ..symbolic import IndexVar
-from .context import Context, Lower, align, numeric
+from .context import Context, Lower, align, numeric, ranked
 from .elementwise import convert, lower_fill
 from .positions import Start, cut, numbers, position, put
 from .reductions import combine
 from .registered import nothing
-from .scatters import scatter
+from .scatters import Place, scatter
 from .segments import scatter_elements
 
 # Updates of fewer bytes than this are made at once.
@@ -182,60 +183,88 @@ def _columns(stage: Compute, context: Context, lower: Lower) -> list[tuple[jax.A
 
 
 def _scatter(stage: Compute, value: jax.Array, old: jax.Array | None, context: Context, lower: Lower) -> jax.Array:
-    """One `scatter` over all points; targets outside are dropped."""
+    """One `scatter` over all points; targets outside are dropped. What every point writes whole is a row: it lies last
+    while the values meet.
+    """
     store = stage.store
     columns = _columns(stage, context, lower)
     target = _zeros(stage) if old is None else old
     if _begins(stage, old):
         target = _restarted(stage, target, columns)
+    rows = store.rows(stage.shape, stage.value.axes)
+    order = [*(number for number in range(len(columns)) if number not in rows), *rows]
+    inside = tuple(axis for number in rows for axis in columns[number][1])
+    found = [columns[number] for number in order if number not in rows]
     mask = None if store.mask is None else (lower(store.mask, context), store.mask.axes)
     weight = None if store.weight is None else (lower(store.weight, context), store.weight.axes)
     others = [part for part in (mask, weight) if part is not None]
-    named = [*(a for _, a in columns), stage.value.axes, *(a for _, a in others)]
-    axes = tuple(dict.fromkeys(axis for part in named for axis in part))
+    named = [*(a for _, a in found), stage.value.axes, *(a for _, a in others)]
+    axes = tuple(dict.fromkeys(axis for part in named for axis in part if axis not in inside))
     if isinstance(store.combine, Monoid):
         axes = tuple(sorted(axes, key=_order(stage).index))
     if mask is not None:
-        columns[0] = (jnp.where(align(*mask, axes), align(*columns[0], axes), stage.shape[0]), axes)
-    parts = [align(array, own, axes) for array, own in (*columns, (value, stage.value.axes))]
-    if weight is not None:
-        parts.append(align(*weight, axes))
+        found[0] = (jnp.where(align(*mask, axes), align(*found[0], axes), stage.shape[order[0]]), axes)
+    every = (*axes, *inside)
+    place = [ranked(align(array, own, axes), len(axes)) for array, own in found]
+    spread = ranked(align(value, stage.value.axes, every), len(every))
+    count = None if weight is None else ranked(align(*weight, every), len(every))
+    target = lax.transpose(target, order)
     if weight is None and store.combine in JOINS:
         assert isinstance(store.combine, Reducer)
         wide = convert(target, stage.accumulate)
-        pieces = [*parts[:-1], convert(parts[-1], stage.accumulate)]
-        return convert(_in_slices(store.combine, wide, pieces), stage.dtype)
-    *place, spread = jnp.broadcast_arrays(*parts)[: len(columns) + 1]
-    if store.combine is None:
-        return target.at[tuple(place)].set(convert(spread, stage.dtype), mode="drop")
-    if isinstance(store.combine, Monoid):
-        goes_on = not _begins(stage, old)
-        return scatter_elements(store.combine, target, tuple(place), spread, _running(stage), goes_on=goes_on)
-    if store.combine in (Reducer.ARGMIN, Reducer.ARGMAX):
-        wide, spread = target, convert(spread, stage.dtype)
+        result = _in_slices(store.combine, wide, place, convert(spread, stage.accumulate))
     else:
-        wide, spread = convert(target, stage.accumulate), convert(spread, stage.accumulate)
-    shared = None if weight is None else jnp.broadcast_to(parts[-1], spread.shape)
-    return convert(scatter(store.combine, wide, tuple(place), spread, shared), stage.dtype)
+        result = _combined(stage, target, *_everywhere(place, spread, count), goes_on=not _begins(stage, old))
+    return lax.transpose(convert(result, stage.dtype), np.argsort(order))
 
 
-def _in_slices(combine: Reducer, target: jax.Array, parts: Sequence[jax.Array]) -> jax.Array:
-    """The target with the last part combined at the places of the others, one slice after another where all are large.
+def _combined(
+    stage: Compute, target: jax.Array, place: Place, value: jax.Array, count: jax.Array | None, *, goes_on: bool
+) -> jax.Array:
+    """The target after a scatter that is more than an operator."""
+    combine = stage.store.combine
+    if combine is None:
+        return target.at[place].set(convert(value, stage.dtype), mode="drop")
+    if isinstance(combine, Monoid):
+        return scatter_elements(combine, target, place, value, _running(stage), goes_on=goes_on)
+    if combine in (Reducer.ARGMIN, Reducer.ARGMAX):
+        return scatter(combine, target, place, convert(value, stage.dtype), count)
+    return scatter(combine, convert(target, stage.accumulate), place, convert(value, stage.accumulate), count)
+
+
+def _everywhere(
+    place: Sequence[jax.Array], value: jax.Array, count: jax.Array | None
+) -> tuple[Place, jax.Array, jax.Array | None]:
+    """The places for every point, and for every point and row the values and how many they stand for."""
+    rank = place[0].ndim
+    own = [part.shape[:rank] for part in (value, count) if part is not None]
+    points = jnp.broadcast_shapes(*(column.shape for column in place), *own)
+    whole = (*points, *value.shape[rank:])
+    columns = tuple(jnp.broadcast_to(column, points) for column in place)
+    return columns, jnp.broadcast_to(value, whole), None if count is None else jnp.broadcast_to(count, whole)
+
+
+def _in_slices(combine: Reducer, target: jax.Array, place: Sequence[jax.Array], value: jax.Array) -> jax.Array:
+    """The target with the value combined at its places, one slice after another where all are large.
 
     A value that many points share would be repeated for each.
     """
-    shape = jnp.broadcast_shapes(*(part.shape for part in parts))
-    shared = [number for number, extent in enumerate(parts[-1].shape) if extent < shape[number]]
-    own = target.size + sum(part.size for part in parts)
-    if not shared or prod(shape) * parts[-1].itemsize < LARGE_UPDATES or prod(shape) < 2 * own:
-        *place, spread = jnp.broadcast_arrays(*parts)
-        return scatter(combine, target, tuple(place), spread, None)
+    rank = place[0].ndim
+    shape = jnp.broadcast_shapes(*(column.shape for column in place), value.shape[:rank])
+    shared = [number for number in range(rank) if value.shape[number] < shape[number]]
+    repeated = prod(shape) * prod(value.shape[rank:])
+    stored = target.size + value.size + sum(column.size for column in place)
+    if not shared or repeated * value.itemsize < LARGE_UPDATES or repeated < 2 * stored:
+        columns, spread, _ = _everywhere(place, value, None)
+        return scatter(combine, target, columns, spread, None)
     axis = max(shared, key=lambda number: shape[number])
 
     def step(number: jax.Array, running: jax.Array) -> jax.Array:
-        slices = [part if part.shape[axis] == 1 else lax.dynamic_slice_in_dim(part, number, 1, axis) for part in parts]
-        *place, spread = jnp.broadcast_arrays(*slices)
-        return scatter(combine, running, tuple(place), spread, None)
+        def sliced(part: jax.Array) -> jax.Array:
+            return part if part.shape[axis] == 1 else lax.dynamic_slice_in_dim(part, number, 1, axis)
+
+        columns, spread, _ = _everywhere([*map(sliced, place)], sliced(value), None)
+        return scatter(combine, running, columns, spread, None)
 
     return lax.fori_loop(0, shape[axis], step, target)
 
@@ -251,10 +280,13 @@ def _restarted(stage: Compute, target: jax.Array, columns: list[tuple[jax.Array,
     """The target with the identity wherever the left side can name an element, whatever the data."""
     if any(0 in array.shape for array, _ in columns):
         return target
-    fixed = [columns[number] for number in range(len(columns)) if number not in stage.store.open]
+    every = {*stage.store.open, *stage.store.rows(stage.shape, stage.value.axes)}
+    fixed = [columns[number] for number in range(len(columns)) if number not in every]
+    if not fixed:
+        return jnp.full(target.shape, _blank(stage), target.dtype)
     axes = tuple(dict.fromkeys(axis for _, own in fixed for axis in own))
     aligned = iter([align(array, own, axes) for array, own in fixed])
-    place = tuple(slice(None) if number in stage.store.open else next(aligned) for number in range(len(columns)))
+    place = tuple(slice(None) if number in every else next(aligned) for number in range(len(columns)))
     return target.at[place].set(_blank(stage), mode="drop")
 
 

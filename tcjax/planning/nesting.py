@@ -22,6 +22,8 @@ from .views import Viewed
 SMALL_SPACE: Final = 4 << 20
 # A space so many times as large as arguments and result together is not stored.
 MOST_GROWTH: Final = 2
+# A nest that visits so many points for each operation of another plan is never taken, whatever that one stores.
+MOST_OPERATIONS: Final = 100
 # Reducers whose state grows with the rank: beyond this many values one sort is better.
 MOST_RANKS: Final = 32
 
@@ -51,6 +53,8 @@ def nested(plain: Node, reduce: ir.Reduce, scope: Scope) -> Node:
     if not used or len(used) < len(reduce.indices) or not _can_stream(reduce, scope):
         return plain
     nest = _nest(reduce, axes, read, scope)
+    if is_absurd(nest, plain, scope):
+        return plain
     form = scope.form if scope.form is not None and scope.form.loop in reduce.indices else choose(nest)
     if scope.form is None:
         form = _sparing(form, plain, nest, wishes.backend)
@@ -63,6 +67,14 @@ def nested(plain: Node, reduce: ir.Reduce, scope: Scope) -> Node:
             form = replace(form, unroll=1)
     why = _why(nest, form)
     return LoopNest(nest, form, _views(read, scope), computed, wishes.backend, dtype=plain.dtype, axes=axes, why=why)
+
+
+def is_absurd(nest: Nest, other: Node, scope: Scope) -> bool:
+    """Whether the other plan does the same with a small part of the operations."""
+    from .meter import Meter
+
+    meter = Meter({index: scope.extent(index) for index in scope.box})
+    return points(nest) > MOST_OPERATIONS * max(1, meter.flops(other))
 
 
 def _with_derivative(plain: Node, reduce: ir.Reduce, scope: Scope, most: int) -> Node:

@@ -1,5 +1,6 @@
 """What a plan consists of: one stage for each statement, in order."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -8,7 +9,7 @@ from .. import ir, ranges
 from ..ir import Monoid, Reducer
 from ..symbolic import IndexVar
 from .assembly import Assembly
-from .nodes import Lookup, Node, Strip
+from .nodes import Axes, Lookup, Node, Strip
 
 if TYPE_CHECKING:
     from .tiled import ScheduledStage
@@ -34,6 +35,32 @@ class Store:
     blank: bool | int | float = 0
     mask: Node | None = None
     weight: Node | None = None
+
+    def rows(self, shape: tuple[int, ...], axes: Axes) -> tuple[int, ...]:
+        """The dimensions of a target of this shape that every point of a scatter writes whole, values having `axes`."""
+        if isinstance(self.combine, Monoid) or self.combine in _BY_ELEMENT:
+            return ()
+        used = Counter(axis for dimension in self.dimensions for axis in _axes(dimension))
+        masked = () if self.mask is None else self.mask.axes
+        found: list[int] = []
+        for number, (dimension, extent) in enumerate(zip(self.dimensions, shape, strict=True)):
+            match dimension:
+                case Strip(start, 1, count, 0, 0, ((axis, size, 1),)) if start.constant == 0:
+                    if count == extent == size and used[axis] == 1 and axis in axes and axis not in masked:
+                        found.append(number)
+                case _:
+                    continue
+        return tuple(found)
+
+
+# What is computed from the elements that meet in a place, one by one.
+_BY_ELEMENT = (Reducer.PRODUCT, Reducer.ARGMIN, Reducer.ARGMAX)
+
+
+def _axes(dimension: Strip | Lookup) -> set[IndexVar]:
+    if isinstance(dimension, Lookup):
+        return set(dimension.positions.axes)
+    return {axis for axis, _, _ in dimension.factors}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from .contractions import as_contraction, as_products
 from .convolutions import as_convolution, is_padding, slices_derivative
 from .factors import Product, ProductSum, all_of, both, depends, divided_sum, divisor_of, masked, multiply, summands
 from .folds import LARGE, as_number, fold, plan_fold, plan_nonrepeating, unroll, unrolled_indices, why_steps
-from .nesting import nested
+from .nesting import is_absurd, nested
 from .nodes import Contract, LoopNest, Node
 from .scope import Scope, fill
 from .values import plan_value
@@ -39,7 +39,13 @@ def plan_sum(
         # Several nests would each compute anew what the products share; one keeps the digits of differences too.
         whole = plan_fold(Reducer.SUM, indices, body, guard, accumulate, scope)
         if isinstance(whole, LoopNest):
-            return whole
+            parts = _added(indices, products, accumulate, scope)
+            return parts if is_absurd(whole.nest, parts, scope) else whole
+    return _added(indices, products, accumulate, scope)
+
+
+def _added(indices: tuple[IndexVar, ...], products: list[Product], accumulate: str, scope: Scope) -> Node:
+    """The sum of products, each of which is summed on its own."""
     total: Node | None = None
     for product in products:
         node = _plan_product(indices, product, accumulate, scope)

@@ -1,0 +1,120 @@
+"""Values that data sends to their places: what each point writes whole is a row, wherever it lies in the target."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import tcjax
+from tcjax.planning import Compute
+
+N, B, D, E = 40, 7, 5, 3
+RNG = np.random.default_rng(0)
+ARRAYS: dict[str, NDArray[np.generic]] = {
+    "X": RNG.normal(size=(N, D)).astype(np.float32),
+    "Y": RNG.normal(size=(D, N, E)).astype(np.float32),
+    "v": RNG.normal(size=N).astype(np.float32),
+    "w": RNG.normal(size=D).astype(np.float32),
+    # Some are outside.
+    "I": RNG.integers(-2, B + 2, N).astype(np.int32),
+    "J": RNG.integers(0, E, N).astype(np.int32),
+    "c": np.int32(2),
+}
+TYPES = {
+    "X": "float(N,D)",
+    "Y": "float(D,N,E)",
+    "v": "float(N)",
+    "w": "float(D)",
+    "I": "int(N)",
+    "J": "int(N)",
+    "c": "int",
+}
+
+# A statement, the target's shape, and which of its dimensions are rows (None: that depends on the reduction).
+CASES = {
+    "a row at the end": ("O(I(n),d) {} X(n,d)", (B, D), (1,)),
+    "a row in front": ("O(d,I(n)) {} X(n,d)", (D, B), (0,)),
+    "rows on both sides": ("O(d,I(n),e) {} Y(d,n,e)", (D, B, E), (0, 2)),
+    "two rows in another order": ("O(I(n),e,d) {} Y(d,n,e)", (B, E, D), (1, 2)),
+    "a row between two places": ("O(I(n),d,J(n)) {} X(n,d)", (B, D, E), (1,)),
+    "a row that the target is longer than": ("O(I(n),d) {} X(n,d) where d in 0:5", (B, D + 1), ()),
+    "a row backwards": ("O(I(n),4-d) {} X(n,d)", (B, D), ()),
+    "an index twice": ("O(I(n)+d,d) {} X(n,d)", (B, D), ()),
+    "a value of points alone": ("O(I(n),d) {} v(n) where d in 0:5", (B, D), ()),
+    "a value of rows alone": ("O(I(n),d) {} w(d)", (B, D), (1,)),
+    "points of which some count": ("O(I(n),d) {} X(n,d) where v(n) > 0", (B, D), (1,)),
+    "elements of which some count": ("O(I(n),d) {} X(n,d) where X(n,d) > 0", (B, D), None),
+    "one place": ("O(c(),d) {} w(d)", (B, D), (1,)),
+    "a sum before": ("O(I(n),d) {} sum[e](Y(d,n,e))", (B, D), (1,)),
+}
+ELEMENTS = ("argmax=!", "*=!")
+# A position needs an index that is reduced.
+COMBINED = [
+    (case, operator)
+    for case in CASES
+    for operator in ("+=!", "max=!", "mean=!", "logsumexp=!", *ELEMENTS)
+    if (case, operator) != ("one place", "argmax=!")
+]
+
+
+def kernel_of(case: str, operator: str) -> tcjax.Kernel:
+    statement, shape, _ = CASES[case]
+    text = statement.format(operator)
+    used = [name for name in ARRAYS if f"{name}(" in text]
+    given = ", ".join(f"{TYPES[name]} {name}" for name in used)
+    return tcjax.kernel(f"def f({given}) -> (float({','.join(map(str, shape))}) O) {{ {text} }}")
+
+
+def arguments(kernel: tcjax.Kernel) -> dict[str, NDArray[np.generic]]:
+    return {tensor.name: ARRAYS[tensor.name] for tensor in kernel.ir().parameters}
+
+
+@pytest.mark.parametrize(("case", "operator"), COMBINED)
+def test_values_meet_as_in_the_interpreter(case: str, operator: str) -> None:
+    kernel = kernel_of(case, operator)
+    given = arguments(kernel)
+    np.testing.assert_allclose(kernel(**given), kernel.interpret(**given), rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize(("case", "operator"), [pair for pair in COMBINED if CASES[pair[0]][2] is not None])
+def test_what_every_point_writes_whole_is_a_row(case: str, operator: str) -> None:
+    kernel = kernel_of(case, operator)
+    (stage,) = kernel.plan(**arguments(kernel)).stages
+    assert isinstance(stage, Compute)
+    assert stage.store.rows(stage.shape, stage.value.axes) == (() if operator in ELEMENTS else CASES[case][2])
+
+
+@pytest.mark.parametrize("case", ["a row at the end", "a row in front", "a row between two places"])
+def test_the_derivative_of_a_scatter_gathers(case: str) -> None:
+    kernel = kernel_of(case, "+=!")
+    given = arguments(kernel)
+    value, back = jax.vjp(lambda X: kernel(**{**given, "X": X}), given["X"])
+    way = RNG.normal(size=value.shape).astype(np.float32)
+    where, inside = np.clip(ARRAYS["I"], 0, B - 1), (ARRAYS["I"] >= 0) & (ARRAYS["I"] < B)
+    rows = {
+        "a row at the end": lambda: way[where],
+        "a row in front": lambda: way[:, where].T,
+        "a row between two places": lambda: way[where, :, ARRAYS["J"]],
+    }[case]()
+    np.testing.assert_array_equal(back(jnp.asarray(way))[0], np.where(inside[:, None], rows, 0))
+
+
+@pytest.mark.filterwarnings("ignore:.*TC1201")
+@pytest.mark.parametrize("operator", ["+=", "max="])
+@pytest.mark.parametrize("case", ["a row at the end", "a row in front"])
+def test_rows_go_on_from_what_is_there_and_have_batches(case: str, operator: str) -> None:
+    kernel = kernel_of(case, operator)
+    given = arguments(kernel)
+    begin = RNG.normal(size=(4, *CASES[case][1])).astype(np.float32)
+    found = jax.vmap(lambda O: kernel(**given, O=O))(begin)
+    for number in range(4):
+        wanted = kernel.interpret(**given, O=begin[number])
+        np.testing.assert_allclose(found[number], wanted, rtol=2e-5, atol=2e-5)
+
+
+def test_rows_take_no_room() -> None:
+    kernel = tcjax.kernel("def f(float(N,D) X, int(N) I) -> (float(64,D) O) { O(I(n),d) +=! X(n,d) }")
+    given = jax.ShapeDtypeStruct((65536, 32), jnp.float32), jax.ShapeDtypeStruct((65536,), jnp.int32)
+    analysis = jax.jit(kernel).lower(*given).compile().memory_analysis()
+    assert analysis is not None and analysis.temp_size_in_bytes <= 65536 * 4 + 2 * 64 * 32 * 4
