@@ -32,6 +32,7 @@ SAMPLED = {
     "tests/architecture/test_wheel.py": 2,
     "tests/bench/test_cases.py": 6,
     "tests/bench/test_memory.py": 20,
+    "tests/bench/test_rewrites.py": 10,
     "tests/conformance/sac/test_language.py": 6,
     "tests/conformance/sac/test_practice.py": 4,
     "tests/conformance/sac/test_rejected.py": 2,

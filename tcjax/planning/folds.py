@@ -10,6 +10,7 @@ from .branches import is_risky
 from .factors import depends, masked, multiply
 from .nesting import nested
 from .nodes import Fold, Node, Unroll
+from .reads import as_stored
 from .scope import Scope, fill, identity
 from .values import plan_value
 from .windows import as_pool, gathered_indices, window_indices
@@ -97,6 +98,8 @@ def fold(reducer: Reducer, indices: tuple[IndexVar, ...], operand: Node, scope: 
     present = tuple(index for index in indices if index in operand.axes)
     if not present:
         return operand
+    if scope.nests is not None:
+        operand = as_stored(operand)
     return Fold(reducer, operand, present, dtype=operand.dtype, axes=remaining(operand, present))
 
 

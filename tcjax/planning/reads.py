@@ -1,13 +1,14 @@
 """Tensor reads as slices, reshapes and diagonals where the subscripts allow, as lookups where they do not."""
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 
 from .. import ir
 from ..symbolic import Affine, IndexVar
 from ..symbolic.affine import Atom, Clamp, Quotient, Remainder
 from .divisions import divide
-from .nodes import Apply, Iota, Lookup, Node, Read, Step, Strip
+from .nodes import Apply, Axes, CallBuiltin, Iota, Lookup, Node, Read, Step, Strip
 from .overlaps import as_overlap
 from .scope import Scope, fill
 from .views import View, Viewed
@@ -66,11 +67,38 @@ def _overlapping(
 
 
 def as_stored(node: Node) -> Node:
-    """A read with its axes in the order in which they lie in memory: for operations that take any order."""
-    if not isinstance(node, Read) or not all(isinstance(d, Strip) for d in node.dimensions):
-        return node
-    axes = [index for d in node.dimensions if isinstance(d, Strip) for index, _, _ in d.factors]
-    return replace(node, axes=tuple(dict.fromkeys(axes)))
+    """The values with their axes in the order in which they lie in memory: for operations that take any order.
+
+    What is computed element by element lies as the first array with all of its axes.
+    """
+    whole = frozenset(node.axes)
+    order = next((axes for axes in _orders(node) if frozenset(axes) == whole), None)
+    return node if order is None or order == node.axes else _laid_out(node, order)
+
+
+def _orders(node: Node) -> Iterator[Axes]:
+    """The axes of the arrays that are read, as they lie."""
+    match node:
+        case Read(dimensions=dimensions) if all(isinstance(d, Strip) for d in dimensions):
+            axes = (index for d in dimensions if isinstance(d, Strip) for index, _, _ in d.factors)
+            yield tuple(dict.fromkeys(axes))
+        case Apply(arguments=arguments) | CallBuiltin(arguments=arguments):
+            for argument in arguments:
+                yield from _orders(argument)
+        case _:
+            return
+
+
+def _laid_out(node: Node, order: Axes) -> Node:
+    """The same values with their axes in this order."""
+    axes = tuple(axis for axis in order if axis in node.axes)
+    match node:
+        case Read():
+            return replace(node, axes=axes)
+        case Apply(arguments=arguments) | CallBuiltin(arguments=arguments):
+            return replace(node, axes=axes, arguments=tuple(_laid_out(argument, order) for argument in arguments))
+        case _:
+            return node
 
 
 def is_window(subscript: Affine, scope: Scope) -> bool:

@@ -1,0 +1,20 @@
+"""Does a program's speed depend on how it is spelt? ``python -m bench.rewrites`` times many spellings of each
+computation beside the best JAX that people write by hand, forward and with the gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from . import attention, contractions, lookups, pairwise, scatters, statistics, windows
+from .computation import SIZES, Computation
+
+THEMES = (contractions, attention, statistics, scatters, lookups, windows, pairwise)
+
+
+def all_computations(size: str) -> Iterator[Computation]:
+    """Every computation at `size`: ``small`` for tests, ``full`` to be timed."""
+    for theme in THEMES:
+        yield from theme.computations(size)
+
+
+__all__ = ["SIZES", "Computation", "all_computations"]

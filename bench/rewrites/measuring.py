@@ -1,0 +1,156 @@
+"""Times every spelling of a computation beside every hand-written form, in one direction."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..cases import Skipped
+from ..cases.case import Form
+from ..harness import Candidate, Measurement, disagreement, prepare, time_interleaved
+from .computation import Computation
+from .operations import operations
+
+DIRECTIONS = ("forward", "gradient")
+MOST_OPERATIONS = 2 * 10**11  # What needs more would run for minutes.
+LONG_CALL = 2.0  # Seconds; a longer call is timed once.
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """All candidates for one computation, in one direction."""
+
+    computation: str
+    direction: str
+    forms: tuple[Measurement, ...]
+    spellings: tuple[Measurement, ...]
+
+    @property
+    def best(self) -> Measurement | None:
+        """The fastest of the forms that are right."""
+        return min((form for form in self.forms if not form.problem), key=lambda form: form.median, default=None)
+
+    def ratio(self, spelling: Measurement) -> float:
+        """The time of a spelling over that of the best form; NaN where one of them is missing."""
+        return math.nan if spelling.problem or self.best is None else spelling.median / self.best.median
+
+
+def measure(
+    computation: Computation, spellings: Collection[str], *, seconds: float = 0.3, gradient: bool = True
+) -> dict[str, Outcome]:
+    """The outcome of each direction; what has no derivative has no gradient.
+
+    A spelling that fails, is wrong or hopeless has that as its problem, and no gradient is tried.
+    """
+    makers: dict[str, Callable[[], Form]] = {
+        **{f"form {name}": lambda form=form: form for name, form in computation.forms.items()},
+        **{f"spelling {name}": lambda name=name: computation.kernel(name) for name in spellings},
+    }
+    functions: dict[str, Form] = {}
+    problems: dict[str, str] = {}
+    for name, make in makers.items():
+        try:
+            functions[name] = make()
+        except Exception as problem:  # A spelling that fails is a line of the table, not the end of the run.
+            problems[name] = _said(problem)
+    found = _timed(computation, functions, computation.arrays(), computation.expected(), computation.tolerance, seconds)
+    outcomes = {"forward": _outcome(computation, "forward", list(makers), found, problems)}
+    if not gradient or not (expected := computation.expected_gradient()):
+        return outcomes
+    problems |= {name: one.problem for name, one in found.items() if one.problem}
+    derived: dict[str, Form] = {}
+    arguments: Sequence[np.ndarray] = ()
+    for name, function in functions.items():
+        if name in problems:
+            continue
+        try:
+            directed = computation.gradient(function)
+            if directed is None:
+                raise Skipped("it has no derivative")
+            derived[name], arguments = directed
+        except Exception as problem:
+            problems[name] = _said(problem)
+    found = _timed(computation, derived, arguments, expected, 10 * computation.tolerance, seconds)
+    outcomes["gradient"] = _outcome(computation, "gradient", list(makers), found, problems)
+    return outcomes
+
+
+def _outcome(
+    computation: Computation,
+    direction: str,
+    names: Sequence[str],
+    found: dict[str, Measurement],
+    problems: dict[str, str],
+) -> Outcome:
+    """What was found in the order of `names`, which is the same for both directions."""
+    every = found | {name: Measurement(name.partition(" ")[2], problem=said) for name, said in problems.items()}
+    forms, spellings = (
+        tuple(every[name] for name in names if name.startswith(kind)) for kind in ("form ", "spelling ")
+    )
+    return Outcome(computation.name, direction, forms, spellings)
+
+
+def _timed(
+    computation: Computation,
+    functions: dict[str, Form],
+    arguments: Sequence[np.ndarray],
+    expected: list[np.ndarray],
+    tolerance: float,
+    seconds: float,
+) -> dict[str, Measurement]:
+    """Every function, checked and timed, by its name."""
+    arrays = [jax.device_put(array) for array in arguments]
+    candidates: list[Candidate] = []
+    errors: dict[str, float] = {}
+    problems: dict[str, str] = {}
+    for name, function in functions.items():
+        try:
+            count = operations(function, *arrays)
+            if count > MOST_OPERATIONS:
+                raise Skipped(f"hopeless: {count:.1e} operations")
+            candidate = prepare(name, function, arrays)
+            first, result = _once(candidate)
+            errors[name] = disagreement(computation.case(), result, expected)
+            if errors[name] > tolerance:
+                raise Skipped(f"wrong: relative error {errors[name]:.1e}")
+        except Exception as problem:
+            problems[name] = _said(problem)
+            continue
+        if first > LONG_CALL:
+            candidate.samples.append(first)
+        candidates.append(candidate)
+    time_interleaved([candidate for candidate in candidates if not candidate.samples], seconds)
+    measured = {candidate.name: _measurement(candidate, errors[candidate.name]) for candidate in candidates}
+    measured |= {name: Measurement(name.partition(" ")[2], problem=said) for name, said in problems.items()}
+    return {name: measured[name] for name in functions}
+
+
+def _once(candidate: Candidate) -> tuple[float, Any]:
+    start = time.perf_counter()
+    result = jax.block_until_ready(candidate.call())
+    return time.perf_counter() - start, result
+
+
+def _said(problem: Exception) -> str:
+    """The problem on one line."""
+    first = (str(problem).splitlines() or [""])[0]
+    return first[:200] if isinstance(problem, Skipped) else f"{type(problem).__name__}: {first}"[:200]
+
+
+def _measurement(candidate: Candidate, error: float) -> Measurement:
+    return Measurement(
+        name=candidate.name.partition(" ")[2],
+        median=candidate.median,
+        minimum=min(candidate.samples),
+        samples=len(candidate.samples),
+        compile_seconds=candidate.compile_seconds,
+        temporary_bytes=candidate.temporary_bytes,
+        limit_bytes=candidate.limit_bytes,
+        error=error,
+    )
