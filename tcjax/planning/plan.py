@@ -85,4 +85,7 @@ def _compute(
     statement: ir.Define | ir.Accumulate, bound: ranges.Bound, box: ranges.Box, defined: bool, preferences: Preferences
 ) -> Compute:
     statement = transforms.specialize(transforms.guard_ranges(statement), bound.sizes)
-    return plan_formula(statement, box, bound.shapes, bound.origins, defined=defined, preferences=preferences)
+    name = statement.target.name
+    statement, solved = transforms.solve(statement, box, bound.shapes[name], bound.origins[name])
+    found = plan_formula(statement, box, bound.shapes, bound.origins, defined=defined, preferences=preferences)
+    return replace(found, decided=(*solved, *found.decided)) if solved else found

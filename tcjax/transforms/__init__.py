@@ -2,6 +2,7 @@
 
 from .canonical import canonical
 from .decisions import decide
+from .equations import solve
 from .guards import guard_ranges
 from .specialize import specialize, specialize_expr
 from .split import split_floors
@@ -15,6 +16,7 @@ __all__ = [
     "curves",
     "decide",
     "guard_ranges",
+    "solve",
     "specialize",
     "specialize_expr",
     "split_floors",

@@ -1,0 +1,84 @@
+"""An index that a guard equates with data is that data: ``where b == I(n)`` is a scatter, however it is written."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tcjax
+from tcjax.planning import Compute
+
+N, B, D = 60, 20, 3
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, D)).astype(np.float32)
+# Some are outside.
+I, J = (RNG.integers(-2, B + 2, N).astype(np.int32) for _ in range(2))
+
+
+def kernel_of(text: str) -> tcjax.Kernel:
+    return tcjax.kernel(f"def f(float(N,D) X, int(N) I, int(N) J) -> (O) {{ {text} }}")
+
+
+def places(text: str) -> tuple[int, ...]:
+    """The dimensions whose places data decide."""
+    (stage,) = kernel_of(text).plan(X, I, J).stages
+    assert isinstance(stage, Compute)
+    return stage.store.open
+
+
+SOLVED = (
+    "O(b,d) +=! X(n,d) where b == I(n), b in 0:20",
+    "O(b,d) +=! X(n,d) where I(n) == b && X(n,0) > 0, b in 0:20",
+    "O(b,d) +=! X(n,d) where I(n) - b == 2, b in 0:20",
+    "O(b,d) +=! X(n,d) where b == I(n), b in 3:20",
+    "O(b,d) +=! X(n,d) * b where b == I(n), b in 0:20",
+    "O(b) +=! X(n,d) where b == I(n), b in 0:20",
+    "O(d,b) = sum[n where b == I(n)](X(n,d)) where b in 0:20",
+    "O(b,d) = sum[n](b == I(n) ? X(n,d) : 0) where b in 0:20",
+    "O(b,d) +=! b == I(n) ? X(n,d) : 0 where b in 0:20",
+    "O(b,d) max=! X(n,d) where b == I(n), b in 0:20",
+    "O(b,d) mean=! X(n,d) where b == I(n), b in 0:20",
+    "O(b,d) logsumexp=! X(n,d) where b == I(n), b in 0:20",
+    "O(b,d) *=! X(n,d) where b == I(n), b in 0:20",
+    "O(b) = any[n where b == I(n)](X(n,0) > 0) where b in 0:20",
+    "O(b,c) +=! X(n,0) where b == I(n), c == J(n), b in 0:20, c in 0:20",
+)
+# Few places, an order, no points that meet, an index that is also somewhere else on the left, a condition that is
+# more than equalities, values where it does not hold, a zero that counts.
+UNSOLVED = (
+    "O(b,d) +=! X(n,d) where b == I(n), b in 0:8",
+    "O(b,d) argmax=! X(n,d) where b == I(n), b in 0:20",
+    "O(b,n) = b == I(n) ? X(n,0) : 0 where b in 0:20",
+    "O(b,b+d) +=! X(n,d) where b == I(n), b in 0:20",
+    "O(b,d) +=! X(n,d) where b == I(n) || b == J(n), b in 0:20",
+    "O(b,d) +=! b == I(n) ? X(n,d) : 1 where b in 0:20",
+    "O(b,d) +=! X(n,d) * (b == I(n) ? 1 : 0) where b in 0:20",
+)
+
+
+@pytest.mark.parametrize("text", [*SOLVED, *UNSOLVED])
+def test_the_values_are_those_of_the_interpreter(text: str) -> None:
+    kernel = kernel_of(text)
+    np.testing.assert_allclose(kernel(X, I, J), kernel.interpret(X, I, J), rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("text", SOLVED)
+def test_an_equality_says_where_values_go(text: str) -> None:
+    assert places(text)
+    assert "every value goes to its place" in str(kernel_of(text).explain(X, I, J))
+
+
+@pytest.mark.parametrize("text", UNSOLVED)
+def test_what_no_equality_decides_stays_a_condition(text: str) -> None:
+    assert not places(text)
+
+
+@pytest.mark.parametrize("text", [SOLVED[0], SOLVED[3], SOLVED[7]])
+def test_the_derivative_gathers(text: str) -> None:
+    kernel = kernel_of(text)
+    value, back = jax.vjp(lambda X: kernel(X, I, J), X)
+    way = RNG.normal(size=value.shape).astype(np.float32)
+    first = 3 if "3:20" in text else 0
+    inside = (first <= I) & (I < B)
+    rows = way[np.clip(I, first, B - 1) - (first if value.shape[0] < B else 0)]
+    np.testing.assert_array_equal(back(jnp.asarray(way))[0], np.where(inside[:, None], rows, 0))
