@@ -21,30 +21,44 @@ def scatter(reducer: Reducer, target: jax.Array, place: Place, value: jax.Array,
     at = target.at[place]
     match reducer:
         case Reducer.MEAN | Reducer.ARGMIN | Reducer.ARGMAX if weight is None:
-            return at.set(value, mode="drop")
+            return at.set(value, mode="drop", wrap_negative_indices=False)
         case Reducer.MEAN if weight is not None:
             return _mean(target, place, value, weight)
         case Reducer.ARGMIN | Reducer.ARGMAX if weight is not None:
             return _first(reducer, target, place, value, weight)
         case Reducer.SUM if target.dtype == jnp.bool_:
-            counted = target.astype(jnp.int32).at[place].add(value.astype(jnp.int32), mode="drop")
+            counted = (
+                target.astype(jnp.int32)
+                .at[place]
+                .add(value.astype(jnp.int32), mode="drop", wrap_negative_indices=False)
+            )
             return (counted & 1).astype(jnp.bool_)
         case Reducer.SUM:
-            return at.add(value, mode="drop")
+            return at.add(value, mode="drop", wrap_negative_indices=False)
         case Reducer.PRODUCT if jnp.issubdtype(target.dtype, jnp.inexact):
             return _product(target, place, value)
         case Reducer.PRODUCT if target.dtype != jnp.bool_:
-            return at.multiply(value, mode="drop")
+            return at.multiply(value, mode="drop", wrap_negative_indices=False)
         case Reducer.MIN | Reducer.MAX if jnp.issubdtype(target.dtype, jnp.floating):
             return _extremum(reducer, target, place, value)
         case Reducer.MIN if target.dtype != jnp.bool_:
-            return at.min(value, mode="drop")
+            return at.min(value, mode="drop", wrap_negative_indices=False)
         case Reducer.MAX if target.dtype != jnp.bool_:
-            return at.max(value, mode="drop")
+            return at.max(value, mode="drop", wrap_negative_indices=False)
         case Reducer.ANY | Reducer.MAX:
-            return target.astype(jnp.int32).at[place].max(value.astype(jnp.int32), mode="drop").astype(jnp.bool_)
+            return (
+                target.astype(jnp.int32)
+                .at[place]
+                .max(value.astype(jnp.int32), mode="drop", wrap_negative_indices=False)
+                .astype(jnp.bool_)
+            )
         case Reducer.ALL | Reducer.MIN | Reducer.PRODUCT:
-            return target.astype(jnp.int32).at[place].min(value.astype(jnp.int32), mode="drop").astype(jnp.bool_)
+            return (
+                target.astype(jnp.int32)
+                .at[place]
+                .min(value.astype(jnp.int32), mode="drop", wrap_negative_indices=False)
+                .astype(jnp.bool_)
+            )
         case Reducer.LOGSUMEXP:
             return _logsumexp(target, place, value)
         case _:
@@ -53,8 +67,8 @@ def scatter(reducer: Reducer, target: jax.Array, place: Place, value: jax.Array,
 
 def _mean(target: jax.Array, place: Place, total: jax.Array, count: jax.Array) -> jax.Array:
     nothing = jnp.zeros(target.shape, total.dtype)
-    totals = nothing.at[place].add(total, mode="drop")
-    counts = nothing.at[place].add(count.astype(total.dtype), mode="drop")
+    totals = nothing.at[place].add(total, mode="drop", wrap_negative_indices=False)
+    counts = nothing.at[place].add(count.astype(total.dtype), mode="drop", wrap_negative_indices=False)
     return jnp.where(counts > 0, totals / jnp.maximum(counts, 1), target)
 
 
@@ -63,20 +77,27 @@ def _first(reducer: Reducer, target: jax.Array, place: Place, position: jax.Arra
     best = best.astype(jnp.int32) if best.dtype == jnp.bool_ else best
     order = lax.iota(jnp.int32, best.size).reshape(best.shape)
     # The extremes themselves are allowed, so the start is one of the values.
-    start = jnp.zeros(target.shape, best.dtype).at[place].set(best, mode="drop")
+    start = jnp.zeros(target.shape, best.dtype).at[place].set(best, mode="drop", wrap_negative_indices=False)
     keep = start.at[place].min if reducer is Reducer.ARGMIN else start.at[place].max
-    extremum = keep(best, mode="drop").at[place].get(mode="clip")
+    extremum = (
+        keep(best, mode="drop", wrap_negative_indices=False).at[place].get(mode="clip", wrap_negative_indices=False)
+    )
     wins = (best == extremum) | (best != best)
     last = jnp.full(target.shape, best.size, jnp.int32)
-    earliest = last.at[place].min(jnp.where(wins, order, best.size), mode="drop").at[place].get(mode="clip")
+    earliest = (
+        last.at[place]
+        .min(jnp.where(wins, order, best.size), mode="drop", wrap_negative_indices=False)
+        .at[place]
+        .get(mode="clip", wrap_negative_indices=False)
+    )
     chosen = jnp.where(wins & (order == earliest), place[0], target.shape[0])
-    return target.at[(chosen, *place[1:])].set(position.astype(target.dtype), mode="drop")
+    return target.at[(chosen, *place[1:])].set(position.astype(target.dtype), mode="drop", wrap_negative_indices=False)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _extremum(reducer: Reducer, target: jax.Array, place: Place, value: jax.Array) -> jax.Array:
     keep = target.at[place].min if reducer is Reducer.MIN else target.at[place].max
-    return keep(value, mode="drop")
+    return keep(value, mode="drop", wrap_negative_indices=False)
 
 
 @_extremum.defjvp
@@ -85,9 +106,13 @@ def _(reducer: Reducer, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> 
     target, place, value = primals
     answer = _extremum(reducer, target, place, value)
     stays = target == answer
-    wins = value == answer.at[place].get(mode="clip")
-    ways = stays.astype(answer.dtype).at[place].add(wins.astype(answer.dtype), mode="drop")
-    moved = jnp.where(stays, tangents[0], 0).at[place].add(jnp.where(wins, tangents[2], 0), mode="drop")
+    wins = value == answer.at[place].get(mode="clip", wrap_negative_indices=False)
+    ways = stays.astype(answer.dtype).at[place].add(wins.astype(answer.dtype), mode="drop", wrap_negative_indices=False)
+    moved = (
+        jnp.where(stays, tangents[0], 0)
+        .at[place]
+        .add(jnp.where(wins, tangents[2], 0), mode="drop", wrap_negative_indices=False)
+    )
     return answer, moved / jnp.maximum(ways, 1)
 
 
@@ -112,14 +137,16 @@ def _product(target: jax.Array, place: Place, value: jax.Array) -> jax.Array:
     products, _ = lax.associative_scan(together, (factors, jnp.concatenate([edge, changes])))
     ends = jnp.where(jnp.concatenate([changes, edge]), element, target.size)
     ones = jnp.ones((target.size,), target.dtype)
-    return target * ones.at[ends].set(products, mode="drop").reshape(target.shape)
+    return target * ones.at[ends].set(products, mode="drop", wrap_negative_indices=False).reshape(target.shape)
 
 
 def _logsumexp(target: jax.Array, place: Place, value: jax.Array) -> jax.Array:
-    largest = lax.stop_gradient(target).at[place].max(lax.stop_gradient(value), mode="drop")
+    largest = (
+        lax.stop_gradient(target).at[place].max(lax.stop_gradient(value), mode="drop", wrap_negative_indices=False)
+    )
     shift = jnp.where(jnp.isfinite(largest), largest, 0)
-    terms = jnp.exp(value - shift.at[place].get(mode="clip"))
-    total = jnp.exp(target - shift).at[place].add(terms, mode="drop")
+    terms = jnp.exp(value - shift.at[place].get(mode="clip", wrap_negative_indices=False))
+    total = jnp.exp(target - shift).at[place].add(terms, mode="drop", wrap_negative_indices=False)
     # The logarithm of zero must not meet a derivative.
     nothing = total == 0
     return jnp.where(nothing, -jnp.inf, jnp.log(jnp.where(nothing, 1, total)) + shift)

@@ -171,12 +171,10 @@ def begun(stage: Compute, old: jax.Array | None, context: Context, lower: Lower)
 def _columns(stage: Compute, context: Context, lower: Lower) -> list[tuple[jax.Array, Axes]]:
     """The positions in each dimension."""
     columns: list[tuple[jax.Array, Axes]] = []
-    for dimension, extent in zip(stage.store.dimensions, stage.shape, strict=True):
+    for dimension in stage.store.dimensions:
         match dimension:
             case Lookup(positions):
-                found = lower(positions, context)
-                # A negative position would count from the end.
-                columns.append((jnp.where(found < 0, extent, found), positions.axes))
+                columns.append((lower(positions, context), positions.axes))
             case Strip(start, stride, _, _, _, factors):
                 columns.append(_positions(position(start, context), stride, factors))
     return columns
@@ -224,7 +222,7 @@ def _combined(
     """The target after a scatter that is more than an operator."""
     combine = stage.store.combine
     if combine is None:
-        return target.at[place].set(convert(value, stage.dtype), mode="drop")
+        return target.at[place].set(convert(value, stage.dtype), mode="drop", wrap_negative_indices=False)
     if isinstance(combine, Monoid):
         return scatter_elements(combine, target, place, value, _running(stage), goes_on=goes_on)
     if combine in (Reducer.ARGMIN, Reducer.ARGMAX):
@@ -287,7 +285,7 @@ def _restarted(stage: Compute, target: jax.Array, columns: list[tuple[jax.Array,
     axes = tuple(dict.fromkeys(axis for _, own in fixed for axis in own))
     aligned = iter([align(array, own, axes) for array, own in fixed])
     place = tuple(slice(None) if number in every else next(aligned) for number in range(len(columns)))
-    return target.at[place].set(_blank(stage), mode="drop")
+    return target.at[place].set(_blank(stage), mode="drop", wrap_negative_indices=False)
 
 
 def _positions(start: Start, stride: int, factors: tuple[tuple[object, int, int], ...]) -> tuple[jax.Array, Axes]:
