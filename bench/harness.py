@@ -202,7 +202,7 @@ class CaseResult:
 def measure(case: Case, kernel: Callable[..., Any] | Exception | None, *, seconds: float = 1.0) -> CaseResult:
     """Checks and times every form of `case`, and `kernel` among them; an exception for `kernel` becomes its problem."""
     arrays = case.arrays()
-    expected = jax.tree.map(np.asarray, case.reference(*(_as_double(array) for array in arrays)))
+    expected = jax.tree.map(np.asarray, case.reference(*(as_double(array) for array in arrays)))
     device_arrays = [jax.device_put(array) for array in arrays]
     candidates: list[Candidate] = []
     problems: dict[str, str] = {}
@@ -225,17 +225,19 @@ def measure(case: Case, kernel: Callable[..., Any] | Exception | None, *, second
             continue
         candidates.append(candidate)
     time_interleaved(candidates, seconds)
-    measured = {candidate.name: _measurement(candidate, errors[candidate.name]) for candidate in candidates}
+    measured = {candidate.name: measurement(candidate, errors[candidate.name]) for candidate in candidates}
     measured |= {name: Measurement(name, problem=problem) for name, problem in problems.items()}
     forms, peers = (tuple(measured[name] for name in names) for names in (case.forms, case.peers))
     return CaseResult(case.name, forms, measured.get("tcjax"), peers, case.slack)
 
 
-def _as_double(array: np.ndarray) -> np.ndarray:
+def as_double(array: np.ndarray) -> np.ndarray:
+    """Floats in 64 bits; other types as they are."""
     return array.astype(np.float64) if array.dtype == np.float32 else array
 
 
-def _measurement(candidate: Candidate, error: float) -> Measurement:
+def measurement(candidate: Candidate, error: float) -> Measurement:
+    """What a candidate's samples come to."""
     return Measurement(
         name=candidate.name,
         median=candidate.median,

@@ -8,13 +8,13 @@ from textwrap import indent
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 import tcjax
 
 from ..allocations import Specs, towards
 from ..cases.case import Arrays, Case, Form
+from ..harness import as_double
 
 # A text in TC or SaC, or a Python function in index notation, which is read and never run.
 Spelling = str | Callable[..., Any]
@@ -50,7 +50,7 @@ class Computation:
 
     def expected(self) -> list[np.ndarray]:
         """The results in float64."""
-        return [np.asarray(result) for result in jax.tree.leaves(self.reference(*map(_as_double, self.arrays())))]
+        return [np.asarray(result) for result in jax.tree.leaves(self.reference(*map(as_double, self.arrays())))]
 
     def gradient(self, function: Form) -> tuple[Form, Arrays] | None:
         """`function` and its derivative by every float input, and what to call both with; None if there is none.
@@ -75,7 +75,7 @@ class Computation:
             if found is None:
                 return []
             function, arguments = found
-            return [np.asarray(one) for one in jax.tree.leaves(jax.jit(function)(*map(_as_double, arguments)))]
+            return [np.asarray(one) for one in jax.tree.leaves(jax.jit(function)(*map(as_double, arguments)))]
 
 
 def specs(arrays: Arrays) -> Specs:
@@ -86,7 +86,3 @@ def specs(arrays: Arrays) -> Specs:
 def definitions(header: str, bodies: Mapping[str, str]) -> dict[str, Spelling]:
     """Definitions in TC: `header` with each of the `bodies`."""
     return {name: f"{header} {{\n{indent(body.strip(), '  ')}\n}}" for name, body in bodies.items()}
-
-
-def _as_double(array: np.ndarray) -> np.ndarray:
-    return array.astype(np.float64) if array.dtype == jnp.float32 else array

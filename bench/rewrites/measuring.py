@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -13,7 +13,7 @@ import numpy as np
 
 from ..cases import Skipped
 from ..cases.case import Form
-from ..harness import Candidate, Measurement, disagreement, prepare, time_interleaved
+from ..harness import Candidate, Measurement, disagreement, measurement, prepare, time_interleaved
 from .computation import Computation
 from .operations import operations
 
@@ -89,7 +89,7 @@ def _outcome(
     problems: dict[str, str],
 ) -> Outcome:
     """What was found in the order of `names`, which is the same for both directions."""
-    every = found | {name: Measurement(name.partition(" ")[2], problem=said) for name, said in problems.items()}
+    every = found | {name: Measurement(_short(name), problem=said) for name, said in problems.items()}
     forms, spellings = (
         tuple(every[name] for name in names if name.startswith(kind)) for kind in ("form ", "spelling ")
     )
@@ -126,8 +126,8 @@ def _timed(
             candidate.samples.append(first)
         candidates.append(candidate)
     time_interleaved([candidate for candidate in candidates if not candidate.samples], seconds)
-    measured = {candidate.name: _measurement(candidate, errors[candidate.name]) for candidate in candidates}
-    measured |= {name: Measurement(name.partition(" ")[2], problem=said) for name, said in problems.items()}
+    measured = {one.name: replace(measurement(one, errors[one.name]), name=_short(one.name)) for one in candidates}
+    measured |= {name: Measurement(_short(name), problem=said) for name, said in problems.items()}
     return {name: measured[name] for name in functions}
 
 
@@ -143,14 +143,6 @@ def _said(problem: Exception) -> str:
     return first[:200] if isinstance(problem, Skipped) else f"{type(problem).__name__}: {first}"[:200]
 
 
-def _measurement(candidate: Candidate, error: float) -> Measurement:
-    return Measurement(
-        name=candidate.name.partition(" ")[2],
-        median=candidate.median,
-        minimum=min(candidate.samples),
-        samples=len(candidate.samples),
-        compile_seconds=candidate.compile_seconds,
-        temporary_bytes=candidate.temporary_bytes,
-        limit_bytes=candidate.limit_bytes,
-        error=error,
-    )
+def _short(name: str) -> str:
+    """The name of a spelling or a form without what it is."""
+    return name.partition(" ")[2]

@@ -33,10 +33,23 @@ def constant(value: bool | int | float | complex, scalar: str) -> Value:
 
 
 def conversion(source: str, target: str) -> Callable[[Value], Value]:
-    """The cast from one type to another: truncating to integers, ``!= 0`` to bool, the real part of complex."""
+    """The cast from one type to another: truncating to integers, ``!= 0`` to bool, the real part of complex.
+
+    Of what no integer of the type is near, the nearest one; of NaN, 0.
+    """
     if source == target:
         return lambda value: value
     convert = _DTYPES[target].type
+    if ir.types.is_integral(target) and not ir.types.is_integral(source):
+        least, greatest = int(np.iinfo(convert).min), int(np.iinfo(convert).max)
+
+        def nearest(value: Value) -> Value:
+            real = float(value.real)
+            if real != real:
+                return convert(0)
+            return convert(least if real <= least else greatest if real >= greatest else int(real))
+
+        return nearest
     if ir.types.is_complex(source) and not ir.types.is_complex(target) and target != "bool":
         return lambda value: convert(value.real)
     return convert

@@ -1,7 +1,7 @@
 """Values that meet in one element of a target, combined: JAX's scatters, and derivatives where it has none."""
 
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +10,9 @@ from jax import lax
 from ..ir import Reducer
 
 Place = tuple[jax.Array, ...]
+# A negative place does not count from the end.
+DROPPED: Final[dict[str, Any]] = {"mode": "drop", "wrap_negative_indices": False}
+CLIPPED: Final[dict[str, Any]] = {"mode": "clip", "wrap_negative_indices": False}
 
 
 def scatter(reducer: Reducer, target: jax.Array, place: Place, value: jax.Array, weight: jax.Array | None) -> jax.Array:
@@ -21,44 +24,30 @@ def scatter(reducer: Reducer, target: jax.Array, place: Place, value: jax.Array,
     at = target.at[place]
     match reducer:
         case Reducer.MEAN | Reducer.ARGMIN | Reducer.ARGMAX if weight is None:
-            return at.set(value, mode="drop", wrap_negative_indices=False)
+            return at.set(value, **DROPPED)
         case Reducer.MEAN if weight is not None:
             return _mean(target, place, value, weight)
         case Reducer.ARGMIN | Reducer.ARGMAX if weight is not None:
             return _first(reducer, target, place, value, weight)
         case Reducer.SUM if target.dtype == jnp.bool_:
-            counted = (
-                target.astype(jnp.int32)
-                .at[place]
-                .add(value.astype(jnp.int32), mode="drop", wrap_negative_indices=False)
-            )
+            counted = target.astype(jnp.int32).at[place].add(value.astype(jnp.int32), **DROPPED)
             return (counted & 1).astype(jnp.bool_)
         case Reducer.SUM:
-            return at.add(value, mode="drop", wrap_negative_indices=False)
+            return at.add(value, **DROPPED)
         case Reducer.PRODUCT if jnp.issubdtype(target.dtype, jnp.inexact):
             return _product(target, place, value)
         case Reducer.PRODUCT if target.dtype != jnp.bool_:
-            return at.multiply(value, mode="drop", wrap_negative_indices=False)
+            return at.multiply(value, **DROPPED)
         case Reducer.MIN | Reducer.MAX if jnp.issubdtype(target.dtype, jnp.floating):
             return _extremum(reducer, target, place, value)
         case Reducer.MIN if target.dtype != jnp.bool_:
-            return at.min(value, mode="drop", wrap_negative_indices=False)
+            return at.min(value, **DROPPED)
         case Reducer.MAX if target.dtype != jnp.bool_:
-            return at.max(value, mode="drop", wrap_negative_indices=False)
+            return at.max(value, **DROPPED)
         case Reducer.ANY | Reducer.MAX:
-            return (
-                target.astype(jnp.int32)
-                .at[place]
-                .max(value.astype(jnp.int32), mode="drop", wrap_negative_indices=False)
-                .astype(jnp.bool_)
-            )
+            return target.astype(jnp.int32).at[place].max(value.astype(jnp.int32), **DROPPED).astype(jnp.bool_)
         case Reducer.ALL | Reducer.MIN | Reducer.PRODUCT:
-            return (
-                target.astype(jnp.int32)
-                .at[place]
-                .min(value.astype(jnp.int32), mode="drop", wrap_negative_indices=False)
-                .astype(jnp.bool_)
-            )
+            return target.astype(jnp.int32).at[place].min(value.astype(jnp.int32), **DROPPED).astype(jnp.bool_)
         case Reducer.LOGSUMEXP:
             return _logsumexp(target, place, value)
         case _:
@@ -67,8 +56,8 @@ def scatter(reducer: Reducer, target: jax.Array, place: Place, value: jax.Array,
 
 def _mean(target: jax.Array, place: Place, total: jax.Array, count: jax.Array) -> jax.Array:
     nothing = jnp.zeros(target.shape, total.dtype)
-    totals = nothing.at[place].add(total, mode="drop", wrap_negative_indices=False)
-    counts = nothing.at[place].add(count.astype(total.dtype), mode="drop", wrap_negative_indices=False)
+    totals = nothing.at[place].add(total, **DROPPED)
+    counts = nothing.at[place].add(count.astype(total.dtype), **DROPPED)
     return jnp.where(counts > 0, totals / jnp.maximum(counts, 1), target)
 
 
@@ -77,27 +66,20 @@ def _first(reducer: Reducer, target: jax.Array, place: Place, position: jax.Arra
     best = best.astype(jnp.int32) if best.dtype == jnp.bool_ else best
     order = lax.iota(jnp.int32, best.size).reshape(best.shape)
     # The extremes themselves are allowed, so the start is one of the values.
-    start = jnp.zeros(target.shape, best.dtype).at[place].set(best, mode="drop", wrap_negative_indices=False)
+    start = jnp.zeros(target.shape, best.dtype).at[place].set(best, **DROPPED)
     keep = start.at[place].min if reducer is Reducer.ARGMIN else start.at[place].max
-    extremum = (
-        keep(best, mode="drop", wrap_negative_indices=False).at[place].get(mode="clip", wrap_negative_indices=False)
-    )
+    extremum = keep(best, **DROPPED).at[place].get(**CLIPPED)
     wins = (best == extremum) | (best != best)
     last = jnp.full(target.shape, best.size, jnp.int32)
-    earliest = (
-        last.at[place]
-        .min(jnp.where(wins, order, best.size), mode="drop", wrap_negative_indices=False)
-        .at[place]
-        .get(mode="clip", wrap_negative_indices=False)
-    )
+    earliest = last.at[place].min(jnp.where(wins, order, best.size), **DROPPED).at[place].get(**CLIPPED)
     chosen = jnp.where(wins & (order == earliest), place[0], target.shape[0])
-    return target.at[(chosen, *place[1:])].set(position.astype(target.dtype), mode="drop", wrap_negative_indices=False)
+    return target.at[(chosen, *place[1:])].set(position.astype(target.dtype), **DROPPED)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _extremum(reducer: Reducer, target: jax.Array, place: Place, value: jax.Array) -> jax.Array:
     keep = target.at[place].min if reducer is Reducer.MIN else target.at[place].max
-    return keep(value, mode="drop", wrap_negative_indices=False)
+    return keep(value, **DROPPED)
 
 
 @_extremum.defjvp
@@ -106,13 +88,9 @@ def _(reducer: Reducer, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> 
     target, place, value = primals
     answer = _extremum(reducer, target, place, value)
     stays = target == answer
-    wins = value == answer.at[place].get(mode="clip", wrap_negative_indices=False)
-    ways = stays.astype(answer.dtype).at[place].add(wins.astype(answer.dtype), mode="drop", wrap_negative_indices=False)
-    moved = (
-        jnp.where(stays, tangents[0], 0)
-        .at[place]
-        .add(jnp.where(wins, tangents[2], 0), mode="drop", wrap_negative_indices=False)
-    )
+    wins = value == answer.at[place].get(**CLIPPED)
+    ways = stays.astype(answer.dtype).at[place].add(wins.astype(answer.dtype), **DROPPED)
+    moved = jnp.where(stays, tangents[0], 0).at[place].add(jnp.where(wins, tangents[2], 0), **DROPPED)
     return answer, moved / jnp.maximum(ways, 1)
 
 
@@ -137,16 +115,14 @@ def _product(target: jax.Array, place: Place, value: jax.Array) -> jax.Array:
     products, _ = lax.associative_scan(together, (factors, jnp.concatenate([edge, changes])))
     ends = jnp.where(jnp.concatenate([changes, edge]), element, target.size)
     ones = jnp.ones((target.size,), target.dtype)
-    return target * ones.at[ends].set(products, mode="drop", wrap_negative_indices=False).reshape(target.shape)
+    return target * ones.at[ends].set(products, **DROPPED).reshape(target.shape)
 
 
 def _logsumexp(target: jax.Array, place: Place, value: jax.Array) -> jax.Array:
-    largest = (
-        lax.stop_gradient(target).at[place].max(lax.stop_gradient(value), mode="drop", wrap_negative_indices=False)
-    )
+    largest = lax.stop_gradient(target).at[place].max(lax.stop_gradient(value), **DROPPED)
     shift = jnp.where(jnp.isfinite(largest), largest, 0)
-    terms = jnp.exp(value - shift.at[place].get(mode="clip", wrap_negative_indices=False))
-    total = jnp.exp(target - shift).at[place].add(terms, mode="drop", wrap_negative_indices=False)
+    terms = jnp.exp(value - shift.at[place].get(**CLIPPED))
+    total = jnp.exp(target - shift).at[place].add(terms, **DROPPED)
     # The logarithm of zero must not meet a derivative.
     nothing = total == 0
     return jnp.where(nothing, -jnp.inf, jnp.log(jnp.where(nothing, 1, total)) + shift)

@@ -21,7 +21,7 @@ from .elementwise import convert, lower_fill
 from .positions import Start, cut, numbers, position, put
 from .reductions import combine
 from .registered import nothing
-from .scatters import Place, scatter
+from .scatters import DROPPED, Place, scatter
 from .segments import scatter_elements
 
 # Updates of fewer bytes than this are made at once.
@@ -222,7 +222,7 @@ def _combined(
     """The target after a scatter that is more than an operator."""
     combine = stage.store.combine
     if combine is None:
-        return target.at[place].set(convert(value, stage.dtype), mode="drop", wrap_negative_indices=False)
+        return target.at[place].set(convert(value, stage.dtype), **DROPPED)
     if isinstance(combine, Monoid):
         return scatter_elements(combine, target, place, value, _running(stage), goes_on=goes_on)
     if combine in (Reducer.ARGMIN, Reducer.ARGMAX):
@@ -285,7 +285,7 @@ def _restarted(stage: Compute, target: jax.Array, columns: list[tuple[jax.Array,
     axes = tuple(dict.fromkeys(axis for _, own in fixed for axis in own))
     aligned = iter([align(array, own, axes) for array, own in fixed])
     place = tuple(slice(None) if number in every else next(aligned) for number in range(len(columns)))
-    return target.at[place].set(_blank(stage), mode="drop", wrap_negative_indices=False)
+    return target.at[place].set(_blank(stage), **DROPPED)
 
 
 def _positions(start: Start, stride: int, factors: tuple[tuple[object, int, int], ...]) -> tuple[jax.Array, Axes]:

@@ -7,11 +7,11 @@ from .. import ir
 from ..ir import Reducer
 from ..symbolic import IndexVar
 from .branches import is_risky
-from .factors import depends, masked, multiply
+from .factors import depends, multiply
 from .nesting import nested
 from .nodes import Fold, Node, Unroll
 from .reads import as_stored
-from .scope import Scope, fill, identity
+from .scope import Scope, fill, identity, masked_by
 from .values import plan_value
 from .windows import as_pool, gathered_indices, window_indices
 
@@ -78,7 +78,7 @@ def _folded(
     accumulate: str,
     scope: Scope,
 ) -> Node:
-    operand = scope.cast(plan_value(masked(guard, body, identity(reducer, body.dtype)), scope), accumulate)
+    operand = scope.cast(plan_value(masked_by(guard, body, reducer, accumulate), scope), accumulate)
     return fold(reducer, indices, operand, scope)
 
 

@@ -9,7 +9,6 @@ from ..diagnostics import Span
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
 from .branches import branch
-from .factors import masked
 from .folds import plan_fold
 from .monoids import plan_elements, plan_monoid
 from .nodes import Lookup, Node, Strip
@@ -17,7 +16,7 @@ from .preferences import DEFAULT, Preferences
 from .reads import as_strip, plan_integer
 from .reductions import plan_reduce
 from .rounds import in_rounds
-from .scope import POSITIONS, RESTARTING, Origins, Scope, fill, identity
+from .scope import POSITIONS, RESTARTING, Origins, Scope, fill, identity, masked_by
 from .stages import Compute, Store
 from .straightening import straighten
 from .values import plan_value
@@ -219,7 +218,7 @@ def _unreduced(reduce: ir.Reduce, scope: Scope) -> Node:
     if reduce.reducer in POSITIONS:
         return fill(0, "int32")
     body = widened(reduce.body, reduce.accumulate)
-    body = masked(reduce.guard, body, identity(reduce.reducer, body.dtype))
+    body = masked_by(reduce.guard, body, reduce.reducer, reduce.accumulate)
     return scope.cast(plan_value(body, scope), reduce.accumulate)
 
 

@@ -41,12 +41,13 @@ def _plan(reduce: ir.Reduce, indices: tuple[IndexVar, ...], scope: Scope) -> Nod
         case Reducer.LOGSUMEXP:
             return _logsumexp(indices, body, guard, accumulate, scope)
         case Reducer.ARGMIN | Reducer.ARGMAX as reducer:
-            operand, mask = _candidates(reducer, body, guard, scope)
+            operand, mask = _candidates(reducer, body, guard, body.dtype, scope)
             axes = remaining(operand, indices)
             return Position(reducer, operand, indices, _extents(indices, scope), mask, dtype="int32", axes=axes)
         case Reducer.MINK | Reducer.MAXK | Reducer.ARGMINK | Reducer.ARGMAXK as reducer:
             assert reduce.rank is not None
-            operand, mask = _candidates(reducer, body, guard, scope)
+            kind = body.dtype if reducer in ir.PLACES else accumulate
+            operand, mask = _candidates(reducer, body, guard, kind, scope)
             rank = plan_value(reduce.rank, scope)
             axes = scope.sorted((*remaining(operand, indices), *rank.axes))
             dtype = "int32" if reducer in (Reducer.ARGMINK, Reducer.ARGMAXK) else operand.dtype
@@ -62,10 +63,13 @@ def _extents(indices: tuple[IndexVar, ...], scope: Scope) -> tuple[int, ...]:
     return tuple(map(scope.extent, indices))
 
 
-def _candidates(reducer: Reducer, body: ir.Expr, guard: ir.Expr | None, scope: Scope) -> tuple[Node, Node | None]:
-    """The values, the last in order where they do not take part, and which do (None: all)."""
+def _candidates(
+    reducer: Reducer, body: ir.Expr, guard: ir.Expr | None, dtype: str, scope: Scope
+) -> tuple[Node, Node | None]:
+    """The values in this type, the last in order where they do not take part, and which do (None: all)."""
     extremum = Reducer.MIN if reducer in (Reducer.ARGMIN, Reducer.MINK, Reducer.ARGMINK) else Reducer.MAX
-    operand = plan_value(masked(guard, body, identity(extremum, body.dtype)), scope)
+    body = body if body.dtype == dtype else ir.Cast(body, dtype)
+    operand = plan_value(masked(guard, body, identity(extremum, dtype)), scope)
     return operand, None if guard is None else plan_value(guard, scope)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from .. import ir
 from ..symbolic import Affine, Facts, IndexVar
+from .factors import masked
 from .forms import Form
 from .nodes import Apply, Axes, Fill, Node
 from .preferences import Preferences
@@ -121,6 +122,15 @@ def identity(reducer: ir.Reducer | ir.Monoid, dtype: str) -> bool | int | float:
             return greatest(dtype)
         case ir.Reducer.MAX | ir.Reducer.MAXK | ir.Reducer.LOGSUMEXP:
             return least(dtype)
+
+
+def masked_by(guard: ir.Expr | None, body: ir.Expr, reducer: ir.Reducer | ir.Monoid, accumulate: str) -> ir.Expr:
+    """The body where the guard holds, elsewhere what changes no reduction in the type `accumulate`."""
+    nothing = identity(reducer, body.dtype)
+    if guard is not None and nothing != identity(reducer, accumulate):
+        # The least number of one type of integers is none of another one.
+        body, nothing = ir.Cast(body, accumulate), identity(reducer, accumulate)
+    return masked(guard, body, nothing)
 
 
 def greatest(dtype: str) -> bool | int | float:

@@ -5,11 +5,19 @@ from dataclasses import replace
 from typing import Any
 
 from .. import ir, ranges, translation
+from ..diagnostics import CompileWarning
 from ..syntax import tc
 from ..transforms.derivatives import adjoint_program
 from ..translation.names import called
 from .depth import within_depth
 from .fronts import Definition, Front
+
+
+class Adjoint(Definition):
+    """A derivative. It warns of nothing: what a writer may have meant otherwise, the program itself warned of."""
+
+    def warn(self, warning: CompileWarning) -> None:
+        return
 
 
 def adjoint_of(front: Front, function: ir.Function, wrt: Iterable[str] | None) -> Definition:
@@ -27,7 +35,7 @@ def adjoint_of(front: Front, function: ir.Function, wrt: Iterable[str] | None) -
     fns = {**options.fns, **_derivatives(found, options.fns)}
     options = replace(options, fns=fns, schedule=None, assume=assume, dialect=None)
     program = tc.read(text, f"<adjoint of {front.name}>")
-    return Definition(program, program.definitions[-1], options)
+    return Adjoint(program, program.definitions[-1], options)
 
 
 def _derivatives(function: ir.Function, fns: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tcjax import interpreter
+from tcjax import interpreter, ir
 from tests.strategies.programs import Case
 
 from .compiling import quickly, whole
@@ -67,8 +67,16 @@ class Line:
 
     @property
     def is_number(self) -> bool:
-        """Whether no result is NaN: what another result makes of it is NaN for any cotangent, zero too."""
-        return not any(np.isnan(r).any() for r, d in zip(self.results(0.0), self.cotangents, strict=True) if _given(d))
+        """Whether no result is NaN, and none infinite that another statement reads: what others make of it may have a
+        derivative that is NaN for any cotangent, zero too.
+        """
+        function = self.case.kernel.plan(*self.case.arguments.values(), **self.case.initial).bound.function
+        formulas = [s for s in function.statements if isinstance(s, (ir.Define, ir.Accumulate))]
+        read = {access.tensor.name for s in formulas for access in ir.accesses(s.value)}
+        results = zip(function.returns, self.results(0.0), self.cotangents, strict=True)
+        return not any(
+            np.isnan(r).any() or (tensor.name in read and np.isinf(r).any()) for tensor, r, d in results if _given(d)
+        )
 
     def slope(self, step: float) -> float:
         return (self.objective(step) - self.objective(-step)) / (2 * step)

@@ -1,8 +1,10 @@
 import math
 
+import jax
 import numpy as np
 import pytest
 
+import tcjax
 from tcjax import ir
 
 from .build import apply, number, read, scalar
@@ -155,3 +157,26 @@ def test_a_select_evaluates_the_branch_that_it_takes() -> None:
     ]
 
     assert values == [2, 2]
+
+
+@pytest.mark.parametrize("source", ["float16", "float32", "float64"])
+@pytest.mark.parametrize(
+    ("value", "target", "expected"),
+    [
+        (-2.75, "int32", -2),
+        (math.inf, "int16", 2**15 - 1),
+        (-math.inf, "int32", -(2**31)),
+        (math.nan, "int64", 0),
+        (60000.0, "int8", 127),
+        (-1.5, "uint8", 0),
+        (300.0, "uint8", 255),
+        (math.inf, "uint64", 2**64 - 1),
+    ],
+)
+def test_a_float_becomes_the_nearest_integer_that_the_type_has(
+    source: str, value: float, target: str, expected: int
+) -> None:
+    with jax.enable_x64(True):
+        kernel = tcjax.kernel(f"def f({source} x, {target}(1) y) -> ({target} z) {{ z = {target}(x()) + 0 * y(0) }}")
+        given = np.array(value, source), np.zeros(1, target)
+        assert int(kernel.interpret(*given)) == int(kernel(*given)) == expected

@@ -87,3 +87,18 @@ def test_where_no_point_takes_part_nothing_passes() -> None:
 
     for own, wanted in zip(found, expected, strict=True):
         np.testing.assert_allclose(own, wanted, rtol=1e-6)
+
+
+TYPES = [("uint32", "int"), ("uint32", "float"), ("uint8", "int"), ("int8", "int"), ("int16", "int"), ("int", "float")]
+
+
+@pytest.mark.parametrize(("given", "result"), TYPES)
+@pytest.mark.parametrize("reduction", ["max=! {}", "min=! {}", "= maxk[u]({},1)", "= mink[u]({},1)"])
+def test_the_extremum_of_nothing_is_of_the_type_in_which_it_runs(given: str, result: str, reduction: str) -> None:
+    value = reduction.format("D(i,u)").replace("[u]", "[u where !C(i)]")
+    guard = ", !C(i)" if "=!" in reduction else ""
+    kernel = tcjax.kernel(
+        f"def f(bool(N) C, {given}(N,M) D) -> ({result}(N) O) {{ O(i) {value} where i in 0:N{guard} }}"
+    )
+    C, D = np.array([True, False]), np.array([[1, 2, 3], [0, 1, 5]], "int32" if given == "int" else given)
+    np.testing.assert_array_equal(kernel(C, D), kernel.interpret(C, D))

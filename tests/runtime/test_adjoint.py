@@ -261,6 +261,19 @@ def test_wrt_says_what_comes_back_and_in_which_order() -> None:
     )
 
 
+def test_an_adjoint_does_not_warn_of_how_it_is_written() -> None:
+    # Two sums of the derivative share nothing; warnings are errors here.
+    kernel = tcjax.kernel(
+        "def f(float(N) A, float(M) B) -> (O) { O(i) +=! u / (A(1) * A(1) + 1.5) where i in 0:M, u in 1:5 }"
+    )
+    d_O = real(4)
+
+    d_A, d_B = kernel.adjoint()(np.float32([1, 2, 3]), np.ones(4, np.float32), d_O)
+
+    np.testing.assert_allclose(d_A, [0, -2 * 2 * (1 + 2 + 3 + 4) * d_O.sum() / (2 * 2 + 1.5) ** 2, 0], rtol=1e-4)
+    assert not np.any(d_B)
+
+
 def test_the_adjoint_of_a_convolution_is_a_convolution() -> None:
     ones = np.ones
     for name in ("convolution", "strided convolution"):

@@ -4,9 +4,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from hypothesis import assume
 from hypothesis import strategies as st
 
-from tcjax.diagnostics import Code
+from tcjax.diagnostics import Code, CompileError
 from tcjax.syntax import sac
 from tcjax.syntax.sac import tree
 
@@ -37,6 +38,12 @@ class Case:
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """What hypothesis shows: the text, not the tree."""
         printer.text(repr(self))
+
+
+def kind_of(error: CompileError) -> str:
+    """The kind of a kernel's mistake. A ragged comprehension has scalars as cells, which the reference does not ask."""
+    assume(error.diagnosis is not Code.SHAPE_NEEDS_INDEX or "cells must be scalars" not in error.message)
+    return error.kind
 
 
 def case_of(program: tree.Program, arguments: dict[str, np.ndarray]) -> Case:

@@ -11,7 +11,7 @@ import tcjax
 from tcjax.syntax import sac
 from tests.agreement.comparing import agree
 from tests.effort import examples, phases
-from tests.sac.strategies import Case, case_of, programs
+from tests.sac.strategies import Case, case_of, kind_of, programs
 
 # Compiling takes most of the time, so that the default profile has few examples; a deep profile has more of all.
 SOME = examples(70)
@@ -28,7 +28,7 @@ def outcome(case: Case, jitted: bool = False) -> Any:
         traced = {name: array for name, array in case.arguments.items() if name not in case.static}
         return jax.jit(lambda arrays: kernel(**arrays, **static))(traced)
     except tcjax.CompileError as error:
-        return error.kind
+        return kind_of(error)
 
 
 def check(case: Case, jitted: bool = False) -> None:

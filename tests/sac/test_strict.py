@@ -11,7 +11,7 @@ from tcjax.syntax import sac
 from tests.agreement.comparing import agree
 from tests.effort import examples, phases
 from tests.sac.reference import SacError, evaluate
-from tests.sac.strategies import Case, names_in, programs
+from tests.sac.strategies import Case, kind_of, names_in, programs
 
 SOME = examples(30)
 
@@ -134,7 +134,7 @@ def check(case: Case) -> None:
     try:
         found = tcjax.kernel(case.text, dialect="sac", strict=True)(**case.arguments)
     except tcjax.CompileError as error:
-        found = error.kind
+        found = kind_of(error)
 
     if isinstance(expected, str) and expected == "index" and any(array.size == 0 for array in case.arguments.values()):
         # A selection whose cell has no elements reads nothing, so a kernel need not see that it is outside.
