@@ -1,7 +1,7 @@
 """Typed index notation: no ranges, no arrays."""
 
 from . import builtins, types
-from .conditions import affine_of, condition_of, conjuncts
+from .conditions import affine_of, condition_of, conjunction, conjuncts
 from .expressions import (
     JOINS,
     PLACES,
@@ -64,6 +64,7 @@ __all__ = [
     "builtins",
     "children",
     "condition_of",
+    "conjunction",
     "conjuncts",
     "data_atoms",
     "free_indices",

@@ -1,5 +1,6 @@
 """Boolean expressions as conditions on index variables."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from ..symbolic import FALSE, TRUE, Affine, Condition, all_of, any_of, compare
@@ -45,6 +46,14 @@ def conjuncts(condition: Expr | None) -> tuple[Expr, ...]:
             return (*conjuncts(left), *conjuncts(right))
         case _:
             return (condition,)
+
+
+def conjunction(conditions: Iterable[Expr]) -> Expr | None:
+    """All of the conditions as one; None for none."""
+    found: Expr | None = None
+    for condition in conditions:
+        found = condition if found is None else Binary("&&", found, condition, "bool")
+    return found
 
 
 def affine_of(expr: Expr) -> Affine:

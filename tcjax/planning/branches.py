@@ -5,7 +5,7 @@ from dataclasses import replace
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
-from .factors import all_of, both, negated, non_negative
+from .factors import both, negated, non_negative
 from .nodes import Axes, Node
 from .scope import POSITIONS, Scope
 
@@ -33,7 +33,7 @@ def counted(reduce: ir.Reduce, scope: Scope) -> ir.Reduce:
     if not counts or not is_risky(reduce) or not _is_inexact(reduce.dtype):
         return reduce
     axes = scope.sorted(ir.free_indices(reduce) - scope.unrolled)
-    guard = all_of(sorted(projected(counts, axes, scope), key=ir.show_expr))
+    guard = ir.conjunction(sorted(projected(counts, axes, scope), key=ir.show_expr))
     return replace(reduce, guard=both(guard, reduce.guard))
 
 
@@ -44,7 +44,7 @@ def projected(masks: frozenset[ir.Expr], axes: Axes, scope: Scope) -> frozenset[
         touched = frozenset(mask for mask in masks if index in ir.free_indices(mask))
         masks -= touched
         if not _holds_at_an_end(touched, index, scope):
-            every = all_of(sorted(touched, key=ir.show_expr))
+            every = ir.conjunction(sorted(touched, key=ir.show_expr))
             assert every is not None
             masks |= {ir.Reduce(Reducer.ANY, (index,), (), None, every, None, "bool", "bool")}
     return masks

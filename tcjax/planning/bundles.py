@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from .. import ir
 from ..symbolic import Affine, IndexVar
 from .batching import batched_together
-from .factors import Product, all_of, both, depends, divided_sum, masked, multiply, non_negative, summands
+from .factors import Product, both, depends, divided_sum, masked, multiply, non_negative, summands
 from .forms import CHEAP
 from .nests import Nest, Operand
 from .widening import widened
@@ -163,13 +163,13 @@ def _term(
     _, beside, outside = _told_apart(masks, own, other)
     matrix = masked(product.mask, matrix, 0)
     # Where nothing counts, neither does an infinite factor.
-    columns = masked(all_of(beside), multiply(column), 0) if column else None
+    columns = masked(ir.conjunction(beside), multiply(column), 0) if column else None
     return Term(
         matrices.setdefault(matrix, len(matrices)),
         multiply(outer) if outer else None,
         columns,
         product.negative,
-        all_of(outside),
+        ir.conjunction(outside),
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from .. import ir
 from ..symbolic import IndexVar
 from .branches import projected
-from .factors import ProductSum, all_of, masked
+from .factors import ProductSum, masked
 from .nodes import Axes, Contract, Fold, Node
 from .paths import pairings
 from .reads import as_stored
@@ -22,7 +22,7 @@ def as_contraction(products: ProductSum, scope: Scope) -> Node | None:
     masks: list[list[ir.Expr]] = [[] for _ in factors]
     if mask is not None:
         masks = _spread_out(mask, factors, scope.unrolled)
-        factors = [masked(all_of(own), factor, 0) for own, factor in zip(masks, factors, strict=True)]
+        factors = [masked(ir.conjunction(own), factor, 0) for own, factor in zip(masks, factors, strict=True)]
         if not any(masks):
             return None
     spaces = [ir.free_indices(factor) - scope.unrolled for factor in factors]
@@ -66,7 +66,7 @@ class _Operand:
 
 
 def _planned(masks: frozenset[ir.Expr], scope: Scope) -> Node | None:
-    every = all_of(sorted(masks, key=ir.show_expr))
+    every = ir.conjunction(sorted(masks, key=ir.show_expr))
     return None if every is None else plan_value(every, scope)
 
 

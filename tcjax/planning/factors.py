@@ -1,6 +1,5 @@
 """Sums of products: taking an expression apart, and conditions as affine inequalities."""
 
-import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -186,11 +185,6 @@ def both(a: ir.Expr | None, b: ir.Expr | None) -> ir.Expr | None:
     if a is None or b is None:
         return a if b is None else b
     return ir.Binary("&&", a, b, "bool")
-
-
-def all_of(conditions: Iterable[ir.Expr]) -> ir.Expr | None:
-    """The conjunction of all conditions; None for none."""
-    return functools.reduce(both, conditions, None)
 
 
 _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}

@@ -8,7 +8,7 @@ from ..symbolic import IndexVar
 from .branches import projected
 from .contractions import as_contraction, as_products
 from .convolutions import as_convolution, is_padding, slices_derivative
-from .factors import Product, ProductSum, all_of, both, depends, divided_sum, divisor_of, masked, multiply, summands
+from .factors import Product, ProductSum, both, depends, divided_sum, divisor_of, masked, multiply, summands
 from .folds import LARGE, as_number, fold, plan_fold, plan_nonrepeating, unroll, unrolled_indices, why_steps
 from .nesting import is_absurd, nested
 from .nodes import Contract, LoopNest, Node
@@ -99,7 +99,7 @@ def _plan_product(indices: tuple[IndexVar, ...], product: Product, accumulate: s
     counts: ir.Expr | None = None
     if around is not None and not exact:
         axes = scope.sorted(used - scope.unrolled)
-        counts = all_of(sorted(projected(frozenset(ir.conjuncts(around)), axes, scope), key=ir.show_expr))
+        counts = ir.conjunction(sorted(projected(frozenset(ir.conjuncts(around)), axes, scope), key=ir.show_expr))
     node = _plan_inside(ProductSum(kept, tuple(inside), mask, counts, accumulate, left_out), scope)
     if kept:
         body = multiply(inside) if inside else ir.Const(as_number(1, accumulate), accumulate)

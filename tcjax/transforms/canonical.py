@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import reduce
 from itertools import count
 from typing import assert_never
 
@@ -196,12 +195,11 @@ class _Scope:
             body = body.then
         inner = self.bind(expr.indices)
         parts = [inner.expr(part) for part in ir.conjuncts(guard)]
-        joined = reduce(lambda a, b: ir.Binary("&&", a, b, "bool"), parts) if parts else None
         return replace(
             expr,
             indices=tuple([inner.names[index] for index in expr.indices]),
             ranges=inner.ranges(expr.indices),
-            guard=joined,
+            guard=ir.conjunction(parts),
             body=inner.expr(body),
             rank=None if expr.rank is None else inner.expr(expr.rank),
         )

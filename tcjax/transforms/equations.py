@@ -1,7 +1,6 @@
 """``O(b) +=! X(n) where b == I(n)`` is ``O(I(n)) +=! X(n)``: an index that a guard equates with data is that data."""
 
 from dataclasses import replace
-from functools import reduce
 
 from .. import ir
 from ..ir import Reducer
@@ -49,8 +48,7 @@ def _solved(statement: ir.Accumulate, index: IndexVar) -> ir.Accumulate:
         value = _equal(part, index)
         if value is None or not value.is_data:
             continue
-        rest = [other for other in parts if other is not part]
-        guard = reduce(lambda a, b: ir.Binary("&&", a, b, "bool"), rest) if rest else None
+        guard = ir.conjunction(other for other in parts if other is not part)
         reduction = tuple(each for each in statement.reduction if each not in value.variables)
         if len(reduction) == len(statement.reduction):
             # Data of the left side alone: no points meet.
@@ -92,8 +90,7 @@ def _as_accumulation(statement: Formula) -> ir.Accumulate | None:
     nothing = _UNORDERED.get(found.reducer) if isinstance(found.reducer, Reducer) else None
     match found.value:
         case ir.Select(condition, then, ir.Const(other)) if other == nothing:
-            guard = found.domain.guard
-            both = condition if guard is None else ir.Binary("&&", guard, condition, "bool")
-            return replace(found, value=then, domain=replace(found.domain, guard=both))
+            guard = ir.conjunction((*ir.conjuncts(found.domain.guard), condition))
+            return replace(found, value=then, domain=replace(found.domain, guard=guard))
         case _:
             return found

@@ -1,8 +1,7 @@
 """What data decide in a statement, and the condition that it goes wrong: subscripts, targets, divisors, slopes."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Final, Literal
 
 from .. import ir
@@ -102,7 +101,7 @@ def _steep(expr: ir.Expr) -> ir.Expr | None:
             zeros = (base,)
         case _:
             return None
-    return conjunction(ir.Binary("==", zero, ir.Const(0, zero.dtype), "bool") for zero in zeros)
+    return ir.conjunction(ir.Binary("==", zero, ir.Const(0, zero.dtype), "bool") for zero in zeros)
 
 
 def _subscripts(access: ir.Access, path: Path, bound: Bound, verb: str) -> Iterator[Finding]:
@@ -132,8 +131,3 @@ def listed(parts: Sequence[str | IndexVar | None]) -> Words:
 
 def _not(condition: ir.Expr) -> ir.Expr:
     return ir.Unary("!", condition, "bool")
-
-
-def conjunction(conditions: Iterable[ir.Expr]) -> ir.Expr | None:
-    found = list(conditions)
-    return reduce(lambda a, b: ir.Binary("&&", a, b, "bool"), found) if found else None

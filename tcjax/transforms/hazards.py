@@ -13,7 +13,7 @@ from ..diagnostics import Span
 from ..ranges import Bound
 from ..ranges.bound import Box
 from ..symbolic import Affine, IndexVar
-from .findings import Finding, Kind, Path, Words, conjunction, findings, listed
+from .findings import Finding, Kind, Path, Words, findings, listed
 from .guards import guard_ranges
 from .specialize import specialize
 
@@ -132,7 +132,7 @@ class _Inspector:
         inside = {index: box[index] for index in box if index in used or index not in finding.path.indices}
         number = _number(axes)
         first = ir.Tensor(self.fresh(), "int32", ())
-        domain = ir.Domain((), conjunction(finding.path.guards))
+        domain = ir.Domain((), ir.conjunction(finding.path.guards))
         nothing = ir.Const(NOWHERE, "int32")
         where = ir.Select(finding.wrong, number, nothing, "int32")
         self.put(ir.Accumulate(first, (), ir.Reducer.MIN, True, indices, where, "int32", domain), inside)
