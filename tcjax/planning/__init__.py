@@ -11,7 +11,7 @@ from .plan import make_plan
 from .preferences import Backend, Preferences
 from .printer import facts_of, name_of, reason_of, show_node, show_plan
 from .sharing import share
-from .stages import Call, CallForeign, Compute, Plan, Stage, Store
+from .stages import Call, CallForeign, Compute, Plan, Stage, Store, Unstored
 from .tiled import Loop, ScheduledStage, Tiled
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "ScheduledStage",
     "Stage",
     "Store",
+    "Unstored",
     "Tiled",
     "allowance",
     "check_memory",

@@ -13,7 +13,7 @@ from .preferences import Preferences
 from .renaming import Renaming
 from .scope import restarts
 from .scores import Exponent, Key, exponents, is_statistic, key, keys
-from .stages import Call, CallForeign, Compute, Stage
+from .stages import Call, CallForeign, Compute, Stage, Unstored
 from .views import Viewed
 
 # Loops over more indices than this are not compared in every order.
@@ -230,6 +230,8 @@ def _targets(stage: Stage) -> tuple[str, ...]:
     match stage:
         case Compute(target=target):
             return (target,)
+        case Unstored():
+            return ()
         case Call(targets=targets) | CallForeign(targets=targets):
             return targets
 

@@ -101,19 +101,16 @@ class Compiler:
         bound = self.bound(call)
         with self.within_depth():
             options = self.front.options
-            schedule, preferences = (
-                options.schedule,
-                planning.Preferences(backend=planning.Backend(options.backend, options.memory)),
-            )
-            if choice is None:
-                return self._checked(_tiled(planning.make_plan(bound, preferences), schedule))
-            # Only who tunes imports what it needs.
-            from .tuning.choices import scheduled
+            schedule, forms, gradient = options.schedule, {}, ()
+            if choice is not None:
+                # Only who tunes imports what it needs.
+                from .tuning.choices import scheduled
 
-            backend = replace(preferences.backend, forms=choice.gradient)
-            preferences = replace(preferences, forms=dict(choice.forms), backend=backend)
-            plan = planning.make_plan(bound, preferences)
-            return self._checked(_tiled(plan, scheduled(choice, bound.function) or schedule))
+                schedule = scheduled(choice, bound.function) or schedule
+                forms, gradient = dict(choice.forms), choice.gradient
+            backend = planning.Backend(options.backend, options.memory, forms=gradient)
+            preferences = planning.Preferences(forms, backend, stored=schedule is not None)
+            return self._checked(_tiled(planning.make_plan(bound, preferences), schedule))
 
     def _checked(self, plan: planning.Plan) -> planning.Plan:
         """The plan, if it keeps to the limit of memory that a user set."""

@@ -4,6 +4,7 @@ from .canonical import canonical
 from .decisions import decide
 from .equations import solve
 from .guards import guard_ranges
+from .inlining import Named, Step, inlined, named, needs_before, reads
 from .specialize import specialize, specialize_expr
 from .split import split_floors
 from .subscripts import Known, curves
@@ -12,10 +13,16 @@ from .turns import turn
 
 __all__ = [
     "Known",
+    "Named",
+    "Step",
     "canonical",
     "curves",
     "decide",
     "guard_ranges",
+    "inlined",
+    "named",
+    "needs_before",
+    "reads",
     "solve",
     "specialize",
     "specialize_expr",
