@@ -1,23 +1,177 @@
-"""STUB"""
+"""What a plan is expected to cost: the seconds that choices stand on.
+
+A price is a sum over the kernels that XLA makes of a computation, each with the time of its arithmetic or of its
+memory, whichever is longer, by the constants of a `Machine`. Prices are meant for comparing plans of one computation;
+``python -m bench.prices`` says how far they are from times.
+"""
+
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import prod
+
 from .. import ir
-from .cost import cost_of
+from ..ir import Monoid, Reducer
+from ..symbolic import IndexVar
+from .bill import LEAST_ROW, Bill, Kernel, is_view
+from .machine import CPU, Machine
 from .meter import Meter
-from .nodes import Contract, Convolve, operands, Node
+from .nodes import Lookup, LoopNest, Node, Online, operands
+from .scope import restarts
+from .stages import Call, CallForeign, Compute, Plan, Store, Unstored
+from .tiled import Begin, Loop, Round, Tiled, TiledStep
 
-@dataclass(frozen=True, slots=True)
+# Scatters of an extremum's position, a logarithm of a sum of exponentials, a mean and a product are several.
+SCATTERS = {Reducer.MEAN: 2, Reducer.ARGMIN: 4, Reducer.ARGMAX: 4, Reducer.LOGSUMEXP: 3}
+
+
+@dataclass(frozen=True, slots=True, order=True)
 class Price:
+    """Predicted `seconds`, `bytes` that are moved (transposes included), the peak of `temporary` bytes, and `flops`.
+
+    Prices compare by their seconds.
+    """
+
     seconds: float
-    def __add__(self, other): return Price(self.seconds + other.seconds)
+    bytes: int
+    temporary: int
+    flops: int
 
-def _products(node: Node, meter) -> int:
-    own = sum(_products(one, meter) for one in operands(node))
-    if isinstance(node, (Contract, Convolve)):
-        own += meter.flops(node) - sum(map(meter.flops, operands(node)))
-    return own
+    def __add__(self, other: "Price") -> "Price":
+        """Both, one after the other."""
+        return Price(
+            self.seconds + other.seconds,
+            self.bytes + other.bytes,
+            max(self.temporary, other.temporary),
+            self.flops + other.flops,
+        )
 
-def price(stage) -> Price:
-    cost = cost_of(stage)
+    def __mul__(self, times: int) -> "Price":
+        """The same so many times."""
+        return Price(self.seconds * times, self.bytes * times, self.temporary, self.flops * times)
+
+
+NOTHING = Price(0.0, 0, 0, 0)
+
+
+def price_of(node: Node, extents: Mapping[IndexVar, int], machine: Machine = CPU) -> Price:
+    """The price of a computation whose result is stored; `extents` are those of its indices."""
+    bill = Bill(machine, Meter(extents))
+    if is_view(node):
+        kernel = Kernel(node.axes)
+        bill.fuse(node, kernel)
+        bill.close(kernel, bill.meter.size(node), bill.meter.points(node))
+    else:
+        bill.stored(node)
+    return _price(bill, node)
+
+
+def price(stage: Compute, machine: Machine = CPU) -> Price:
+    """The price of one statement, with what it takes to store its values."""
+    if stage.rounds is not None:
+        step = price(stage.rounds.step, machine)
+        total = step * stage.rounds.count + Price(stage.rounds.count * machine.trip, 0, 0, 0)
+        return total if stage.rounds.rest is None else total + price(stage.rounds.rest, machine)
     extents = {index: max(0, hi - lo) for index, (lo, hi) in stage.box.items() if index not in stage.loops}
-    fast = _products(stage.value, Meter(extents))
-    return Price(fast * 1.2e-11 + (cost.flops - fast) * 1e-10 + (cost.bytes + 2 * cost.temporary) / 2e10)
+    bill = Bill(machine, Meter(extents))
+    if is_scatter(stage.store):
+        _scatter(stage, bill)
+    else:
+        _dense(stage, bill)
+    return _price(bill, stage.value)
+
+
+def plan_price(plan: Plan, machine: Machine = CPU) -> Price:
+    """The price of a call: all of its statements, one after the other."""
+    return Price(machine.launch, 0, 0, 0) + _statements(plan, machine)
+
+
+def _statements(plan: Plan, machine: Machine) -> Price:
+    total = NOTHING
+    for stage in plan.stages if plan.scheduled is None else plan.scheduled:
+        match stage:
+            case Compute():
+                total += price(stage, machine)
+            case Tiled(steps=steps):
+                total += _steps(steps, machine)
+            case Call(plan=inner):
+                total += _statements(inner, machine)
+            case CallForeign() | Unstored():
+                continue
+    return total
+
+
+def _steps(steps: Iterable[TiledStep], machine: Machine) -> Price:
+    total = NOTHING
+    for step in steps:
+        match step:
+            case Loop(extent=extent, body=body):
+                total += (_steps(body, machine) + Price(machine.trip, 0, 0, 0)) * extent
+            case Begin(compute=compute) | (Compute() as compute):
+                total += price(compute, machine)
+            case Round():
+                continue
+    return total
+
+
+def _price(bill: Bill, node: Node) -> Price:
+    temporary = bill.looped if _loops(node) else bill.meter.temporaries(node, root=True)
+    return Price(bill.seconds, bill.bytes, temporary, bill.flops)
+
+
+def _loops(node: Node) -> bool:
+    return isinstance(node, (LoopNest, Online)) or any(map(_loops, operands(node)))
+
+
+def is_scatter(store: Store) -> bool:
+    """Whether data, or an axis in several dimensions, decide where values go."""
+    axes = [axis for d in store.dimensions if not isinstance(d, Lookup) for axis, _, _ in d.factors]
+    return any(isinstance(d, Lookup) for d in store.dimensions) or len(set(axes)) < len(axes)
+
+
+def _dense(stage: Compute, bill: Bill) -> None:
+    """Values in a box of the target: written by the kernel that computes them, unless that is an operation alone."""
+    store, value, meter = stage.store, stage.value, bill.meter
+    width = ir.types.width(stage.dtype)
+    target = prod(stage.shape)
+    axes = tuple(axis for d in store.dimensions if not isinstance(d, Lookup) for axis, _, _ in d.factors)
+    written = prod(meter.extents.get(axis, 1) for axis in dict.fromkeys(axes))
+    going_on = store.keeps and store.combine is not None and not store.restart and not restarts(store.combine)
+    is_plain = stage.dtype == value.dtype and written == target and store.mask is None and not going_on
+    kernel = Kernel(axes)
+    before = bill.seconds
+    bill.fuse(value, kernel)
+    alone = bill.seconds > before and not kernel.called and len(kernel.read) == 1 and set(kernel.read) == {id(value)}
+    if alone and is_plain and bill.long(value.axes) == bill.long(axes):
+        return
+    if store.mask is not None:
+        bill.fuse(store.mask, kernel)
+    if going_on:
+        kernel.read[stage.target] = written * width
+    if written < target:
+        # Zeros around it, or what was there.
+        kernel.read[(stage.target, "beside")] = (target - written) * width
+    bill.close(kernel, max(written, target) * width, max(written, target))
+
+
+def _scatter(stage: Compute, bill: Bill) -> None:
+    """Values at places that data decides: what is computed is stored first, and each point or row goes on its own."""
+    store, value, machine, meter = stage.store, stage.value, bill.machine, bill.meter
+    width = ir.types.width(stage.accumulate)
+    parts = [value, *(part for part in (store.mask, store.weight) if part is not None)]
+    places = [d.positions for d in store.dimensions if isinstance(d, Lookup)]
+    for part in (*parts, *places):
+        bill.stored(part)
+    own = [axis for d in store.dimensions if not isinstance(d, Lookup) for axis, _, _ in d.factors]
+    axes = dict.fromkeys((*own, *(axis for part in (*parts, *places) for axis in part.axes)))
+    points = prod(meter.extents.get(axis, 1) for axis in axes)
+    row = prod(stage.shape[number] for number in store.rows(stage.shape, value.axes))
+    times = 1 if isinstance(store.combine, Monoid) or store.combine is None else SCATTERS.get(store.combine, 1)
+    if row >= LEAST_ROW:
+        each = points // row * machine.scatter_row + points * width * machine.scatter_byte
+    else:
+        each = points * machine.scatter * (1 + len(places)) / 2
+    if isinstance(store.combine, Monoid) or store.combine is Reducer.PRODUCT:
+        each += points * max(1, points.bit_length()) * machine.sort
+    target = prod(stage.shape) * width
+    bill.flops += points
+    bill.moved(2 * target + points * width, times * each, points)
