@@ -143,11 +143,13 @@ class Survey:
             if not isinstance(stage, Compute) or number >= place.stage:
                 return None
             computed, axes = stage.value, _whole(stage)
-            if isinstance(computed, Apply) and computed.operator == "cast" and ir.types.is_float(computed.dtype):
-                # The sums read it as it was rounded.
-                (computed,) = computed.arguments
         else:
             return None
+        while (
+            isinstance(computed, Apply) and computed.operator in ("cast", "stop") and ir.types.is_float(computed.dtype)
+        ):
+            # The sums read it as it was rounded.
+            (computed,) = computed.arguments
         if not isinstance(computed, LoopNest) or axes is None or not is_statistic(computed.nest.reduce):
             return None
         where = next((p for p in self.places if p.stage == number and p.node is computed), None)

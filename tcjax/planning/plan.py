@@ -69,10 +69,13 @@ class _Planner:
     def compute(self, step: Step, box: ranges.Box, defined: bool) -> Compute:
         bound, name = self.bound, step.statement.target.name
         statement, solved = transforms.solve(step.statement, box, bound.shapes[name], bound.origins[name])
-        found = plan_formula(
-            statement, box, bound.shapes, bound.origins, defined=defined, preferences=self.preferences
-        )
-        return replace(found, decided=(*solved, *found.decided)) if solved else found
+        found = plan_formula(statement, box, bound.shapes, bound.origins, defined=defined, preferences=self.preferences)
+        found = replace(found, decided=(*solved, *found.decided)) if solved else found
+        if not step.fixed:
+            return found
+        stopped = Apply("stop", (found.value,), dtype=found.value.dtype, axes=found.value.axes)
+        why = f"`{name}` cancels in every result: no derivative passes it"
+        return replace(found, value=stopped, decided=(*found.decided, why))
 
 
 def _widened(step: Step, planner: _Planner) -> Compute | None:
@@ -107,4 +110,3 @@ def _widened(step: Step, planner: _Planner) -> Compute | None:
 
 def _names(tensors: Iterable[ir.Tensor]) -> tuple[str, ...]:
     return tuple(tensor.name for tensor in tensors)
-

@@ -15,8 +15,8 @@ from .stages import Compute
 FEW_ELEMENTS: Final = 1 << 14
 # A reduction stays one of its own unless what reads it becomes so much cheaper.
 WORTH: Final = 0.9
-# Longer programs keep what they name, beyond so many temporaries: each costs the planning of its readers.
-MOST_NAMES: Final = 64
+# Longer programs keep what they name: each costs the planning of its readers.
+MOST_STEPS: Final = 64
 
 PlanStep = Callable[[int, Step], Compute]
 
@@ -46,19 +46,23 @@ class _Program:
         self.fixed = fixed
         self.plan = plan
         self.statements: Sequence[ir.Statement] = bound.function.statements
-        self.steps = dict(_steps(bound))
+        steps = dict(_steps(bound))
+        others = {n: statement for n, statement in enumerate(self.statements) if n not in steps}
+        returned = [tensor.name for tensor in bound.function.returns]
+        self.steps = transforms.fix_extrema(steps, others, returned, bound.shapes, bound.origins)
         self.gone: dict[int, tuple[int, ...]] = {}
         self.prices: dict[tuple[int, int], tuple[Step, Price]] = {}
         self.returned = {tensor.name for tensor in bound.function.returns}
         self.given = {tensor.name for tensor in (*bound.function.parameters, *bound.function.initial)}
 
     def settled(self) -> Settled:
-        tried = 0
-        for number in sorted(self.steps):
-            readers = self.readers(number)
-            if readers and tried < MOST_NAMES:
-                tried += 1
-                found = self.without(number, readers)
+        """What is left when no name goes any more: one that goes may make another one worth its while."""
+        before = -1
+        while before < len(self.gone) and len(self.steps) <= MOST_STEPS:
+            before = len(self.gone)
+            for number in sorted(self.steps):
+                readers = self.readers(number)
+                found = self.without(number, readers) if readers else None
                 if found is not None and self.is_better(number, found):
                     self.steps |= found
                     del self.steps[number]

@@ -1,7 +1,7 @@
 """From a program to bound plans, each stage done once: per definition, per types, per shapes."""
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .. import ir, planning, ranges

@@ -5,6 +5,7 @@ from .decisions import decide
 from .equations import solve
 from .guards import guard_ranges
 from .inlining import Named, Step, inlined, named, needs_before, reads
+from .shifts import fix_extrema
 from .specialize import specialize, specialize_expr
 from .split import split_floors
 from .subscripts import Known, curves
@@ -18,6 +19,7 @@ __all__ = [
     "canonical",
     "curves",
     "decide",
+    "fix_extrema",
     "guard_ranges",
     "inlined",
     "named",

@@ -44,7 +44,7 @@ def as_accumulation(statement: Formula) -> ir.Accumulate | None:
         case ir.Accumulate():
             found = statement
         case ir.Define(value=ir.Reduce(reducer, indices, _, guard, body, None, accumulate, dtype) as value):
-            if statement.domain.guard is not None or dtype != statement.target.dtype:
+            if statement.domain.guard is not None or dtype != statement.target.dtype or value.fixed:
                 return None
             domain = replace(statement.domain, guard=guard)
             found = ir.Accumulate(

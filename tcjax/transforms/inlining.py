@@ -18,10 +18,14 @@ MOST_NODES = 400
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A statement with numbers for sizes and guards for given ranges, and the range of each of its indices."""
+    """A statement with numbers for sizes and guards for given ranges, and the range of each of its indices.
+
+    What is `fixed` passes no derivative: nothing that is returned changes with it.
+    """
 
     statement: Formula
     box: Box
+    fixed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,10 @@ def named(step: Step, shape: Shape, origin: Shape, is_new: bool) -> Named | None
     whole = _whole(step, shape, origin, is_new)
     if whole is None or sum(1 for _ in ir.walk(whole.value)) > MOST_NODES:
         return None
+    if step.fixed:
+        if not isinstance(whole.value, ir.Reduce):
+            return None
+        whole = replace(whole, value=replace(whole.value, fixed=True))
     places = tuple((first, first + extent) for first, extent in zip(origin, shape, strict=True))
     return Named(whole.indices, whole.value, step.box, places)
 
@@ -96,7 +104,7 @@ def inlined(step: Step, name: str, known: Named, shapes: Shapes, origins: Shapes
         return None
     if sum(1 for _ in ir.walk(statement.value)) > MOST_NODES:
         return None
-    return Step(as_accumulation(statement) or statement, inliner.box)
+    return replace(step, statement=as_accumulation(statement) or statement, box=inliner.box)
 
 
 def needs_before(step: Step, shape: Shape, origin: Shape, *, is_new: bool) -> bool:
@@ -200,4 +208,3 @@ def reads(statement: ir.Statement) -> Iterable[str]:
             return (access.tensor.name for part in parts for access in ir.accesses(part))
         case ir.Invoke() | ir.ApplyForeign():
             return (tensor.name for tensor in statement.arguments)
-
