@@ -17,7 +17,7 @@ from .forms import RANKED, Form, is_contraction, is_short, terms
 from .machine import Machine
 from .nests import Nest
 from .ranks import ranks
-from .rates import call_time, operator_time, slower
+from .rates import call_time, operator_time, power_time, slower
 from .softmax import Blocks, Softmax, parts
 
 # A loop over fewer points runs on one core.
@@ -44,7 +44,7 @@ def nest_work(nest: Nest, form: Form, machine: Machine) -> Work:
     points = prod(extents[index] for index in dict.fromkeys(space))
     part = visited(nest, form) / points if points else 0.0
     counter = _Counter(extents, machine, frozenset(space))
-    passes = 1 if reduce.rank is None or form.sieve else 1 + ranks(nest)
+    passes = 1 if reduce.rank is None else 2 if form.sieve else 1 + ranks(nest)
     products = form.inside and reduce.reducer is Reducer.SUM
     seconds = counter.seconds(reduce.body, points)
     if reduce.guard is not None:
@@ -54,7 +54,8 @@ def nest_work(nest: Nest, form: Form, machine: Machine) -> Work:
         # The factors of a product are computed on their own axes.
         seconds = points * machine.multiply_add * slow + counter.factors
         seconds += 0 if reduce.guard is None else points * machine.element
-    combined = 1 + (2 if reduce.reducer in ir.PLACES else 0) + (RANKED if reduce.rank is not None else 0)
+    extremum = reduce.reducer in (Reducer.MIN, Reducer.MAX) and ir.types.is_float(reduce.accumulate)
+    combined = 1 + (2 if reduce.reducer in ir.PLACES or extremum else 0) + (RANKED if reduce.rank is not None else 0)
     if reduce.reducer is Reducer.LOGSUMEXP:
         seconds += points * machine.call * slow
     if not products:
@@ -152,13 +153,24 @@ class _Counter:
             case ir.Const() | ir.Extent() | ir.Index():
                 return 0.0
             case ir.Access(indices=indices):
+                if any(index.is_data for index in indices[:-1]) and not indices[-1].is_data:
+                    # Rows, in order.
+                    row = max(1, prod(self.extents.get(index, 1) for index in indices[-1].variables & self.space))
+                    return points // row * machine.gather_row + points * machine.element
                 if any(index.is_data for index in indices):
                     self.operations += 1
                     return points * machine.gather
+                if any(len(index.variables & self.space) > 1 for index in indices):
+                    # What slides along two indices is put together first, element by element.
+                    return points * machine.strided / 4
                 # A load from the cache.
                 return points * machine.element / 4
             case ir.Reduce(body=body, indices=indices):
                 return self._reduced(expr, body, indices, points)
+            case ir.Binary("**", base, exponent) | ir.Call("pow", (base, exponent)):
+                self.operations += 1
+                own = points * power_time(number_of(exponent), machine) * slower(expr.dtype, machine)
+                return own + self.seconds(base, points) + self.seconds(exponent, points)
             case ir.Call() | ir.Foreign():
                 free = ir.free_indices(expr) & self.space
                 here = min(points, prod(self.extents.get(index, 1) for index in free))
@@ -195,3 +207,17 @@ class _Counter:
         # Written out, a term is one more operation; else the reduction stores what it is given.
         rate = machine.element if is_short(expr, spans) else machine.fold_slow
         return inner + here * count * rate * slow
+
+
+def number_of(expr: ir.Expr) -> float | None:
+    """The value of a constant."""
+    while isinstance(expr, ir.Cast):
+        expr = expr.operand
+    match expr:
+        case ir.Const(bool() | int() | float() as value):
+            return float(value)
+        case ir.Unary("-", operand):
+            found = number_of(operand)
+            return None if found is None else -found
+        case _:
+            return None

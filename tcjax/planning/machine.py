@@ -21,21 +21,29 @@ class Machine:
     divided: int  # elements from which XLA divides a kernel
     # Memory.
     cache: int  # bytes that a kernel may move before it waits for memory
+    near: int  # bytes of a table or a target that stays in the cache of one core
     cached_byte: float  # of a byte read or written within the cache
     memory_byte: float  # of a byte beyond it
     transposed: float  # of an element of a copy that changes which axis is minor
     strided: float  # of an element that a fused loop reads across its minor axis
+    aligned: (
+        float  # how many times longer where it walks by a multiple of `alignment` bytes: the cache holds few of them
+    )
+    alignment: int
     # Element by element.
     element: float  # of an operation in a fused loop
     division: float  # of a division
+    short: float  # how many times longer in loops over few values, which are not vectorised
     call: float  # of exp, log, tanh and what XLA makes of them
     slow_call: float  # of sin, pow and all other functions
     wide: float  # how many times longer 64 bits take
     half: float  # how many times longer 16 bits take, which are computed in 32
     # Matrix products.
     multiply_add: float  # of one multiplication and addition in a large product
+    small_product: float  # of one in a batch of small matrices
     thin: float  # of one where rows, columns or terms are fewer than `narrow`
     narrow: int
+    vector: float  # of one in a batch of vectors times matrices, which XLA makes a sum of products
     matrix: float  # of each matrix of a batch, whatever its size
     integer_product: float  # how many times longer integers take
     half_product: float  # how many times longer 16-bit floats take
@@ -47,13 +55,18 @@ class Machine:
     fold_major: float  # of a point, along another axis
     fold_row: float  # of a result of a reduction along the minor axis
     fold_slow: float  # of a point of what XLA does not vectorise: extrema of integers, halves
+    fold_batch: (
+        float  # of a point of a sum of products of rows, not along the minor axis: XLA makes a slow product of it
+    )
     window: float  # of a point of a window of `reduce_window`
     position: float  # of a point of argmin and argmax
     sort: float  # of a point and a level of a sort
     # Places that data decides.
-    gather: float  # of an element
+    gather: float  # of an element of a table that stays in a cache
+    gather_far: float  # of an element of a larger one
     gather_row: float  # of a row of elements, beside their bytes
-    scatter: float  # of an element
+    scatter: float  # of an element of a target that stays in a cache
+    scatter_far: float  # of an element of a larger one
     scatter_row: float  # of a row of elements
     scatter_byte: float  # of a byte of such a row
     # Loops at run time.
@@ -67,20 +80,26 @@ CPU: Final = Machine(
     dispatch=7e-07,
     fork=1e-05,
     divided=1 << 15,
-    cache=24 << 20,
+    cache=8 << 20,
+    near=1 << 20,
     cached_byte=2.5e-11,
     memory_byte=6e-11,
     transposed=4e-10,
     strided=1.2e-09,
+    aligned=3.0,
+    alignment=1 << 11,
     element=1.5e-11,
     division=6e-11,
+    short=4.0,
     call=3.5e-10,
     slow_call=6e-09,
     wide=2.0,
     half=12.0,
     multiply_add=2.2e-11,
+    small_product=4.5e-11,
     thin=5e-10,
     narrow=4,
+    vector=1e-09,
     matrix=1e-07,
     integer_product=1.0,
     half_product=1.0,
@@ -90,12 +109,15 @@ CPU: Final = Machine(
     fold_major=5e-11,
     fold_row=3.5e-09,
     fold_slow=4e-10,
+    fold_batch=5e-09,
     window=3e-11,
     position=4e-09,
     sort=1.1e-08,
     gather=1e-09,
+    gather_far=5e-09,
     gather_row=8e-09,
-    scatter=3e-09,
+    scatter=1e-09,
+    scatter_far=4e-09,
     scatter_row=4e-09,
     scatter_byte=3e-11,
     trip=8e-07,
@@ -110,19 +132,25 @@ GPU: Final = Machine(
     fork=0.0,
     divided=1 << 15,
     cache=40 << 20,
+    near=40 << 20,
     cached_byte=4e-13,
     memory_byte=1.2e-12,
     transposed=8e-12,
     strided=2e-11,
+    aligned=1.0,
+    alignment=1 << 11,
     element=2e-13,
     division=1e-12,
+    short=1.0,
     call=2e-12,
     slow_call=1e-11,
     wide=2.0,
     half=1.0,
     multiply_add=2e-13,
+    small_product=4e-13,
     thin=1e-12,
     narrow=16,
+    vector=1e-12,
     matrix=1e-09,
     integer_product=4.0,
     half_product=0.25,
@@ -132,12 +160,15 @@ GPU: Final = Machine(
     fold_major=5e-13,
     fold_row=1e-11,
     fold_slow=1e-12,
+    fold_batch=1e-12,
     window=1e-12,
     position=2e-12,
     sort=2e-11,
     gather=1e-11,
+    gather_far=2e-11,
     gather_row=1e-11,
     scatter=5e-11,
+    scatter_far=1e-10,
     scatter_row=5e-11,
     scatter_byte=3e-12,
     trip=1e-05,

@@ -8,6 +8,7 @@ memory, whichever is longer, by the constants of a `Machine`. Prices are meant f
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
+from types import MappingProxyType
 
 from .. import ir
 from ..ir import Monoid, Reducer
@@ -22,6 +23,10 @@ from .tiled import Begin, Loop, Round, Tiled, TiledStep
 
 # Scatters of an extremum's position, a logarithm of a sum of exponentials, a mean and a product are several.
 SCATTERS = {Reducer.MEAN: 2, Reducer.ARGMIN: 4, Reducer.ARGMAX: 4, Reducer.LOGSUMEXP: 3}
+
+
+Shapes = Mapping[str, tuple[int, ...]]
+NO_SHAPES: Shapes = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -53,9 +58,12 @@ class Price:
 NOTHING = Price(0.0, 0, 0, 0)
 
 
-def price_of(node: Node, extents: Mapping[IndexVar, int], machine: Machine = CPU) -> Price:
-    """The price of a computation whose result is stored; `extents` are those of its indices."""
-    bill = Bill(machine, Meter(extents))
+def price_of(node: Node, extents: Mapping[IndexVar, int], machine: Machine = CPU, shapes: Shapes = NO_SHAPES) -> Price:
+    """The price of a computation whose result is stored; `extents` are those of its indices.
+
+    `shapes` are those of tensors that are looked up: without them they are small.
+    """
+    bill = Bill(machine, Meter(extents), shapes)
     if is_view(node):
         kernel = Kernel(node.axes)
         bill.fuse(node, kernel)
@@ -65,18 +73,21 @@ def price_of(node: Node, extents: Mapping[IndexVar, int], machine: Machine = CPU
     return _price(bill, node)
 
 
-def price(stage: Compute, machine: Machine = CPU) -> Price:
-    """The price of one statement, with what it takes to store its values."""
+def price(stage: Compute, machine: Machine = CPU, shapes: Shapes = NO_SHAPES, *, joined: bool = False) -> Price:
+    """The price of one statement, with what it takes to store its values.
+
+    `joined`: they become a part of an array that several statements make.
+    """
     if stage.rounds is not None:
-        step = price(stage.rounds.step, machine)
+        step = price(stage.rounds.step, machine, shapes)
         total = step * stage.rounds.count + Price(stage.rounds.count * machine.trip, 0, 0, 0)
-        return total if stage.rounds.rest is None else total + price(stage.rounds.rest, machine)
+        return total if stage.rounds.rest is None else total + price(stage.rounds.rest, machine, shapes)
     extents = {index: max(0, hi - lo) for index, (lo, hi) in stage.box.items() if index not in stage.loops}
-    bill = Bill(machine, Meter(extents))
+    bill = Bill(machine, Meter(extents), shapes)
     if is_scatter(stage.store):
         _scatter(stage, bill)
     else:
-        _dense(stage, bill)
+        _dense(stage, bill, joined=joined)
     return _price(bill, stage.value)
 
 
@@ -87,12 +98,14 @@ def plan_price(plan: Plan, machine: Machine = CPU) -> Price:
 
 def _statements(plan: Plan, machine: Machine) -> Price:
     total = NOTHING
-    for stage in plan.stages if plan.scheduled is None else plan.scheduled:
+    shapes = plan.bound.shapes
+    joined = {first + n for first, assembly in plan.assemblies.items() for n in range(assembly.stages)}
+    for number, stage in enumerate(plan.stages if plan.scheduled is None else plan.scheduled):
         match stage:
             case Compute():
-                total += price(stage, machine)
+                total += price(stage, machine, shapes, joined=number in joined and plan.scheduled is None)
             case Tiled(steps=steps):
-                total += _steps(steps, machine)
+                total += _steps(steps, machine, shapes)
             case Call(plan=inner):
                 total += _statements(inner, machine)
             case CallForeign():
@@ -100,14 +113,14 @@ def _statements(plan: Plan, machine: Machine) -> Price:
     return total
 
 
-def _steps(steps: Iterable[TiledStep], machine: Machine) -> Price:
+def _steps(steps: Iterable[TiledStep], machine: Machine, shapes: Shapes) -> Price:
     total = NOTHING
     for step in steps:
         match step:
             case Loop(extent=extent, body=body):
-                total += (_steps(body, machine) + Price(machine.trip, 0, 0, 0)) * extent
+                total += (_steps(body, machine, shapes) + Price(machine.trip, 0, 0, 0)) * extent
             case Begin(compute=compute) | (Compute() as compute):
-                total += price(compute, machine)
+                total += price(compute, machine, shapes)
             case Round():
                 continue
     return total
@@ -128,7 +141,7 @@ def is_scatter(store: Store) -> bool:
     return any(isinstance(d, Lookup) for d in store.dimensions) or len(set(axes)) < len(axes)
 
 
-def _dense(stage: Compute, bill: Bill) -> None:
+def _dense(stage: Compute, bill: Bill, *, joined: bool) -> None:
     """Values in a box of the target: written by the kernel that computes them, unless that is an operation alone."""
     store, value, meter = stage.store, stage.value, bill.meter
     width = ir.types.width(stage.dtype)
@@ -147,10 +160,9 @@ def _dense(stage: Compute, bill: Bill) -> None:
         bill.fuse(store.mask, kernel)
     if going_on:
         kernel.read[stage.target] = written * width
-    if written < target:
-        # Zeros around it, or what was there.
-        kernel.read[(stage.target, "beside")] = (target - written) * width
-    bill.close(kernel, max(written, target) * width, max(written, target))
+    # A new array has zeros around it; of one that is there, XLA writes the part in its place.
+    count = written if store.keeps or joined else max(written, target)
+    bill.close(kernel, count * width, count)
 
 
 def _scatter(stage: Compute, bill: Bill) -> None:
@@ -166,12 +178,13 @@ def _scatter(stage: Compute, bill: Bill) -> None:
     points = prod(meter.extents.get(axis, 1) for axis in axes)
     row = prod(stage.shape[number] for number in store.rows(stage.shape, value.axes))
     times = 1 if isinstance(store.combine, Monoid) or store.combine is None else SCATTERS.get(store.combine, 1)
+    target = prod(stage.shape) * width
     if row >= LEAST_ROW:
         each = points // row * machine.scatter_row + points * width * machine.scatter_byte
     else:
-        each = points * machine.scatter * (1 + len(places)) / 2
+        far = target > machine.near
+        each = points * (machine.scatter_far if far else machine.scatter) * (1 + len(places)) / 2
     if isinstance(store.combine, Monoid) or store.combine is Reducer.PRODUCT:
         each += points * max(1, points.bit_length()) * machine.sort
-    target = prod(stage.shape) * width
     bill.flops += points
     bill.moved(2 * target + points * width, times * each, points)
