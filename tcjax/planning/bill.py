@@ -1,6 +1,6 @@
 """The kernels that XLA makes of a computation, one after the other, and what each of them costs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import prod
 
@@ -30,6 +30,7 @@ from .nodes import (
     Step,
     Strip,
     Unroll,
+    Window,
     operands,
 )
 from .rates import call_time, operator_time, power_time, slower
@@ -41,6 +42,10 @@ LEAST_ROW = 4
 PADDED = 3
 # Operations of an extremum of floats by selects, which look for NaN as well.
 EXTREMUM = 3
+# An element that every second element of a row is read for takes this part of one across rows.
+SKIPPING = 12
+# Where a loop walks across so few rows of an array, it walks along them next: they stay in the cache.
+FEW_ROWS = 16
 # A loop is short whose minor axis has more values than XLA writes out, and fewer than it makes vectors of.
 SHORT = range(9, 48)
 # Multiplications and additions of a matrix that is a small one of a batch.
@@ -53,6 +58,7 @@ MONOID = 4
 class Kernel:
     """One fused loop in the making: its `axes`, its arithmetic so far, and the bytes of each array that it reads.
 
+    `steps` are its operations and loads at one point.
     `across` are the points of whole arrays that it would walk across, and what each of them takes; `along` says that
     it reads a whole array along its minor axis: then XLA transposes the others by blocks. `uneven`: that of some array
     it reads a part, or reads it again and again.
@@ -60,6 +66,7 @@ class Kernel:
 
     axes: Axes
     seconds: float = 0.0
+    steps: int = 0
     across: list[tuple[int, float]] = field(default_factory=list)
     along: bool = False
     uneven: bool = False
@@ -69,11 +76,15 @@ class Kernel:
 
 @dataclass(slots=True)
 class Bill:
-    """What is spent so far, and which nodes are computed: one that several others use is so once."""
+    """What is spent so far, and which nodes are computed: one that several others use is so once.
+
+    `shapes` are those of tensors that are looked up; tensors that are `fused` are computed where they are read.
+    """
 
     machine: Machine
     meter: Meter
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    fused: frozenset[str] = frozenset()
     seconds: float = 0.0
     bytes: int = 0
     flops: int = 0
@@ -128,6 +139,7 @@ class Bill:
                 if operator == "**":
                     each = power_time(constant(arguments[1]), self.machine)
                 kernel.seconds += points * each
+                kernel.steps += times
                 self.flops += points if operator not in ("cast", "stop") else 0
                 for argument in arguments:
                     self.fuse(argument, kernel, times)
@@ -145,6 +157,7 @@ class Bill:
             case Unroll(box=box, body=body, reducer=reducer):
                 steps = prod(hi - lo for _, lo, hi in box)
                 self.fuse(body, kernel, times * steps)
+                kernel.steps += times * (steps - 1)
                 kernel.seconds += points * max(0, steps - 1) * self.combined(reducer, node.dtype)
                 self.flops += points * max(0, steps - 1)
             case _:
@@ -169,13 +182,16 @@ class Bill:
                 kernel.seconds += points * each
             kernel.read[(node.tensor, node.axes)] = meter.size(node)
             return
-        if any(d.low or d.high for d in strips(node)) or any(map(extends, node.views)):
+        if times > 1 and any(map(extends, node.views)):
+            # What is pieced together and read several times is stored.
+            self.moved(2 * meter.size(node), 0.0, meter.points(node))
+        elif any(d.low or d.high for d in strips(node)) or any(map(extends, node.views)):
             kernel.seconds += points * PADDED * machine.element
         kernel.uneven = kernel.uneven or any(d.start.constant != 0 for d in strips(node))
         order = lies(node)
         minor = next((d for d in strips(node) if d.factors and d.factors[-1][0] == order[-1]), None) if order else None
         if minor is not None and abs(minor.stride) > 1:
-            kernel.seconds += points * machine.strided / 4
+            kernel.across.append((points, machine.strided / SKIPPING))
         self.array(node, order, kernel, times)
 
     def array(self, node: Node, order: Axes, kernel: Kernel, times: int) -> None:
@@ -184,13 +200,17 @@ class Bill:
         points = meter.points(node) * times
         whole = len(self.long(node.axes)) >= len(self.long(kernel.axes))
         kernel.uneven = kernel.uneven or (not whole and bool(node.axes))
+        kernel.steps += times
         each = self.across(order, kernel.axes, ir.types.width(node.dtype))
         if each:
             kernel.across.append((points, each))
         else:
             kernel.along = kernel.along or whole
             kernel.seconds += points * machine.element
-        kernel.read[(node.tensor, node.axes) if isinstance(node, Read) else id(node)] = meter.size(node)
+        if not isinstance(node, Read):
+            kernel.read[id(node)] = meter.size(node)
+        elif node.tensor not in self.fused:
+            kernel.read[(node.tensor, node.axes)] = meter.size(node)
 
     def across(self, order: Axes, axes: Axes, width: int) -> float:
         """What an element takes of an array that lies in this order, where a loop over `axes` walks across it.
@@ -201,6 +221,8 @@ class Bill:
         walked = [axis for axis in axes if axis in order]
         if not walked or walked[-1] == order[-1]:
             return 0.0
+        if self.count(tuple(walked[walked.index(order[-1]) + 1 :])) <= FEW_ROWS:
+            return self.machine.strided / SKIPPING
         step = self.count(order[order.index(walked[-1]) + 1 :]) * width
         return self.machine.strided * (self.machine.aligned if step % self.machine.alignment == 0 else 1.0)
 
@@ -209,9 +231,9 @@ class Bill:
         axes = self.long(kernel.axes)
         seconds = kernel.seconds
         if kernel.uneven and axes and self.meter.extents.get(axes[-1], 1) in SHORT:
-            seconds *= self.machine.short
+            seconds = max(seconds, self.count(axes) * kernel.steps * self.machine.short)
         for count, each in kernel.across:
-            seconds += count * (self.machine.transposed if kernel.along else each)
+            seconds += count * (min(each, self.machine.transposed) if kernel.along else each)
         self.moved(sum(kernel.read.values()) + written, seconds, points)
 
     def moved(self, count: int, seconds: float, points: int) -> None:
@@ -224,8 +246,7 @@ class Bill:
 
     def traffic(self, count: int) -> float:
         """The time to move so many bytes."""
-        near = min(count, self.machine.cache)
-        return near * self.machine.cached_byte + (count - near) * self.machine.memory_byte
+        return count * (self.machine.cached_byte if count <= self.machine.cache else self.machine.memory_byte)
 
     def combined(self, reducer: Reducer, dtype: str) -> float:
         """The time of one more value in a reduction that is written out."""
@@ -306,7 +327,16 @@ class Bill:
         each = self.across(order, axes, ir.types.width(node.dtype)) or self.machine.transposed
         self.moved(2 * self.meter.size(node), points * each, points)
 
+    def sliding(self, windows: Iterable[Window]) -> None:
+        """Makes the extents of the positions of windows known."""
+        extents = dict(self.meter.extents)
+        for window in windows:
+            reach = window.stride * (extents[window.output] - 1) + window.dilation * (extents[window.kernel] - 1)
+            extents[window.position] = reach + 1
+        self.meter = Meter(extents)
+
     def convolve(self, node: Convolve) -> None:
+        self.sliding(node.windows)
         machine, meter = self.machine, self.meter
         self.stored(node.image)
         self.stored(node.kernel)
@@ -343,11 +373,9 @@ class Bill:
 
     def pool(self, node: Pool) -> None:
         machine, width = self.machine, ir.types.width(node.dtype)
+        self.sliding(window for window, _, _ in node.windows)
+        extents = self.meter.extents
         self.stored(node.operand)
-        extents = dict(self.meter.extents)
-        for window, _, _ in node.windows:
-            reach = window.stride * (extents[window.output] - 1) + window.dilation * (extents[window.kernel] - 1)
-            extents[window.position] = reach + 1
         axes = list(node.operand.axes)
         before, between = prod(extents.get(axis, 1) for axis in axes), 0
         for number, (window, extent, native) in enumerate(node.windows):

@@ -43,8 +43,9 @@ def nest_work(nest: Nest, form: Form, machine: Machine) -> Work:
     space = (*nest.axes, *reduce.indices)
     points = prod(extents[index] for index in dict.fromkeys(space))
     part = visited(nest, form) / points if points else 0.0
-    counter = _Counter(extents, machine, frozenset(space))
-    passes = 1 if reduce.rank is None else 2 if form.sieve else 1 + ranks(nest)
+    counter = _Counter(extents, machine, frozenset(space), frozenset(nest.axes))
+    ranked = reduce.rank is not None and not form.sieve
+    passes = 1 + ranks(nest) if ranked else 1
     products = form.inside and reduce.reducer is Reducer.SUM
     seconds = counter.seconds(reduce.body, points)
     if reduce.guard is not None:
@@ -55,11 +56,11 @@ def nest_work(nest: Nest, form: Form, machine: Machine) -> Work:
         seconds = points * machine.multiply_add * slow + counter.factors
         seconds += 0 if reduce.guard is None else points * machine.element
     extremum = reduce.reducer in (Reducer.MIN, Reducer.MAX) and ir.types.is_float(reduce.accumulate)
-    combined = 1 + (2 if reduce.reducer in ir.PLACES or extremum else 0) + (RANKED if reduce.rank is not None else 0)
+    combined = 1 + (2 if reduce.reducer in ir.PLACES or extremum else 0) + (RANKED if ranked else 0)
     if reduce.reducer is Reducer.LOGSUMEXP:
         seconds += points * machine.call * slow
     if not products:
-        seconds += points * slow * (combined * machine.element + machine.accumulate / max(1, form.unroll))
+        seconds += points * slow * (combined * machine.element + machine.accumulate)
     seconds *= part * passes
     lanes = max(1, prod(nest.shape)) if form.tile is None else max(1, prod(nest.shape) // max(1, extents[form.tile[0]]))
     tiles = 1 if form.tile is None else -(-extents[form.tile[0]] // form.tile[1])
@@ -89,7 +90,7 @@ def pass_work(group: Softmax | Bundle, blocks: Blocks, machine: Machine) -> Work
     rows = group.rows if isinstance(group, Softmax) else first.axes
     space = dict.fromkeys((*rows, *inside))
     points = prod(extents[index] for index in space)
-    counter = _Counter(extents, machine, frozenset(space))
+    counter = _Counter(extents, machine, frozenset(space), frozenset(rows))
     width = ir.types.width(first.reduce.accumulate)
     slow = slower(first.reduce.accumulate, machine)
     if isinstance(group, Softmax):
@@ -141,6 +142,7 @@ class _Counter:
     extents: Mapping[IndexVar, int]
     machine: Machine
     space: frozenset[IndexVar]
+    axes: frozenset[IndexVar]
     operations: int = 0
     factors: float = 0.0
     multiplied: bool = False
@@ -160,9 +162,9 @@ class _Counter:
                 if any(index.is_data for index in indices):
                     self.operations += 1
                     return points * machine.gather
-                if any(len(index.variables & self.space) > 1 for index in indices):
-                    # What slides along two indices is put together first, element by element.
-                    return points * machine.strided / 4
+                if any(len(index.variables & self.axes) > 1 for index in indices):
+                    # What slides along two axes of the result is put together first, element by element.
+                    return points * machine.strided / 3
                 # A load from the cache.
                 return points * machine.element / 4
             case ir.Reduce(body=body, indices=indices):

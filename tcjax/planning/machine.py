@@ -20,10 +20,10 @@ class Machine:
     fork: float  # more, of a kernel that is divided between cores
     divided: int  # elements from which XLA divides a kernel
     # Memory.
-    cache: int  # bytes that a kernel may move before it waits for memory
+    cache: int  # bytes that a kernel moves within the cache; of more, all come from memory
     near: int  # bytes of a table or a target that stays in the cache of one core
     cached_byte: float  # of a byte read or written within the cache
-    memory_byte: float  # of a byte beyond it
+    memory_byte: float  # of a byte of a kernel that moves more
     transposed: float  # of an element of a copy that changes which axis is minor
     strided: float  # of an element that a fused loop reads across its minor axis
     aligned: (
@@ -33,10 +33,11 @@ class Machine:
     # Element by element.
     element: float  # of an operation in a fused loop
     division: float  # of a division
-    short: float  # how many times longer in loops over few values, which are not vectorised
+    short: float  # of an operation or a load in a loop over few values, which is not vectorised
     call: float  # of exp, log, tanh and what XLA makes of them
     slow_call: float  # of sin, pow and all other functions
     wide: float  # how many times longer 64 bits take
+    bytewise: float  # how many times longer truth values and 8 bits take: less than once
     half: float  # how many times longer 16 bits take, which are computed in 32
     # Matrix products.
     multiply_add: float  # of one multiplication and addition in a large product
@@ -71,7 +72,7 @@ class Machine:
     scatter_byte: float  # of a byte of such a row
     # Loops at run time.
     trip: float  # of a trip of a loop
-    accumulate: float  # of a point that is combined with an accumulator in the cache
+    accumulate: float  # of a point of such a loop, beside its operations
 
 
 CPU: Final = Machine(
@@ -80,7 +81,7 @@ CPU: Final = Machine(
     dispatch=7e-07,
     fork=1e-05,
     divided=1 << 15,
-    cache=8 << 20,
+    cache=16 << 20,
     near=1 << 20,
     cached_byte=2.5e-11,
     memory_byte=6e-11,
@@ -88,12 +89,13 @@ CPU: Final = Machine(
     strided=1.2e-09,
     aligned=3.0,
     alignment=1 << 11,
-    element=1.5e-11,
+    element=1.2e-11,
     division=6e-11,
-    short=4.0,
+    short=8e-11,
     call=3.5e-10,
     slow_call=6e-09,
     wide=2.0,
+    bytewise=0.3,
     half=12.0,
     multiply_add=2.2e-11,
     small_product=4.5e-11,
@@ -115,13 +117,13 @@ CPU: Final = Machine(
     sort=1.1e-08,
     gather=1e-09,
     gather_far=5e-09,
-    gather_row=8e-09,
+    gather_row=3e-09,
     scatter=1e-09,
     scatter_far=4e-09,
     scatter_row=4e-09,
     scatter_byte=3e-11,
     trip=8e-07,
-    accumulate=4e-11,
+    accumulate=4.5e-11,
 )
 # Not measured: from NVIDIA's data sheet of the A100 (19.5 TFLOP/s in float32, 1.6 TB/s, 40 MB of cache) and its usual
 # time to start a kernel, at half of these rates; what no data sheet has is a guess by the number of bytes moved.
@@ -141,10 +143,11 @@ GPU: Final = Machine(
     alignment=1 << 11,
     element=2e-13,
     division=1e-12,
-    short=1.0,
+    short=2e-13,
     call=2e-12,
     slow_call=1e-11,
     wide=2.0,
+    bytewise=1.0,
     half=1.0,
     multiply_add=2e-13,
     small_product=4e-13,

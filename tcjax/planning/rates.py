@@ -23,6 +23,8 @@ def slower(dtype: str, machine: Machine) -> float:
     bits = ir.types.BITS[dtype]
     if bits == 16 and ir.types.is_float(dtype):
         return machine.half
+    if bits <= 8:
+        return machine.bytewise
     return machine.wide ** max(0, (bits // 32).bit_length() - 1)
 
 
