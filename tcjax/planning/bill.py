@@ -141,7 +141,8 @@ class Bill:
                 kernel.seconds += points * each
                 kernel.steps += times
                 self.flops += points if operator not in ("cast", "stop") else 0
-                for argument in arguments:
+                # ``x * x`` has one `x`.
+                for argument in arguments[1:] if arguments[:1] == arguments[1:] else arguments:
                     self.fuse(argument, kernel, times)
             case CallBuiltin(function=function, arguments=arguments):
                 if node in kernel.called:

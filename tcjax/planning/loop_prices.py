@@ -188,6 +188,9 @@ class _Counter:
             case ir.Binary(operator=operator):
                 own = points * operator_time(operator, expr.dtype, machine)
                 self.operations += 1
+                if expr.left == expr.right:
+                    # ``x * x`` has one `x`.
+                    return own + self.seconds(expr.left, points)
             case _:
                 own = points * machine.element
                 self.operations += 1
