@@ -1,5 +1,6 @@
 """The kernels that XLA makes of a computation, one after the other, and what each of them costs."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import prod
 
@@ -29,9 +30,10 @@ from .nodes import (
     Step,
     Strip,
     Unroll,
+    Window,
     operands,
 )
-from .rates import call_time, operator_time, slower
+from .rates import call_time, operator_time, power_time, slower
 from .views import extends, is_reshape
 
 # Rows of fewer elements are gathered one by one.
@@ -40,26 +42,49 @@ LEAST_ROW = 4
 PADDED = 3
 # Operations of an extremum of floats by selects, which look for NaN as well.
 EXTREMUM = 3
+# An element that every second element of a row is read for takes this part of one across rows.
+SKIPPING = 12
+# Where a loop walks across so few rows of an array, it walks along them next: they stay in the cache.
+FEW_ROWS = 16
+# A loop is short whose minor axis has more values than XLA writes out, and fewer than it makes vectors of.
+SHORT = range(9, 48)
+# Multiplications and additions of a matrix that is a small one of a batch.
+SMALL_MATRIX = 1 << 17
 # Operations of a step of a registered reduction, for each component of its state.
 MONOID = 4
 
 
 @dataclass(slots=True)
 class Kernel:
-    """One fused loop in the making: its `axes`, its arithmetic so far, and the bytes of each array that it reads."""
+    """One fused loop in the making: its `axes`, its arithmetic so far, and the bytes of each array that it reads.
+
+    `steps` are its operations and loads at one point.
+    `across` are the points of whole arrays that it would walk across, and what each of them takes; `along` says that
+    it reads a whole array along its minor axis: then XLA transposes the others by blocks. `uneven`: that of some array
+    it reads a part, or reads it again and again.
+    """
 
     axes: Axes
     seconds: float = 0.0
+    steps: int = 0
+    across: list[tuple[int, float]] = field(default_factory=list)
+    along: bool = False
+    uneven: bool = False
     read: dict[object, int] = field(default_factory=dict)
     called: list[CallBuiltin] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Bill:
-    """What is spent so far, and which nodes are computed: one that several others use is so once."""
+    """What is spent so far, and which nodes are computed: one that several others use is so once.
+
+    `shapes` are those of tensors that are looked up; tensors that are `fused` are computed where they are read.
+    """
 
     machine: Machine
     meter: Meter
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    fused: frozenset[str] = frozenset()
     seconds: float = 0.0
     bytes: int = 0
     flops: int = 0
@@ -110,21 +135,30 @@ class Bill:
             case Read():
                 self.read(node, kernel, times)
             case Apply(operator=operator, arguments=arguments):
-                kernel.seconds += points * operator_time(operator, node.dtype, self.machine)
+                each = operator_time(operator, node.dtype, self.machine)
+                if operator == "**":
+                    each = power_time(constant(arguments[1]), self.machine)
+                kernel.seconds += points * each
+                kernel.steps += times
                 self.flops += points if operator not in ("cast", "stop") else 0
-                for argument in arguments:
+                # ``x * x`` has one `x`.
+                for argument in arguments[1:] if arguments[:1] == arguments[1:] else arguments:
                     self.fuse(argument, kernel, times)
-            case CallBuiltin(function=function):
+            case CallBuiltin(function=function, arguments=arguments):
                 if node in kernel.called:
                     return
                 kernel.called.append(node)
-                kernel.seconds += points * call_time(function, self.machine) * slower(node.dtype, self.machine)
+                each = call_time(function, self.machine)
+                if function == "pow" and len(arguments) == 2:
+                    each = power_time(constant(arguments[1]), self.machine)
+                kernel.seconds += points * each * slower(node.dtype, self.machine)
                 self.flops += 10 * points
                 for argument in operands(node):
                     self.fuse(argument, kernel, times)
             case Unroll(box=box, body=body, reducer=reducer):
                 steps = prod(hi - lo for _, lo, hi in box)
                 self.fuse(body, kernel, times * steps)
+                kernel.steps += times * (steps - 1)
                 kernel.seconds += points * max(0, steps - 1) * self.combined(reducer, node.dtype)
                 self.flops += points * max(0, steps - 1)
             case _:
@@ -140,34 +174,68 @@ class Bill:
             for dimension in looked_up:
                 self.fuse(dimension.positions, kernel, times)
             row = prod(d.count for d in behind_lookups(node))
+            table = prod(self.shapes.get(node.tensor, ())) * ir.types.width(node.dtype)
+            each = machine.gather if table <= machine.near else machine.gather_far
             if row >= LEAST_ROW:
-                kernel.seconds += max(1, points // row) * machine.gather_row
+                kernel.seconds += max(1, points // row) * (machine.gather_row + each - machine.gather)
                 kernel.seconds += points * machine.element
             else:
-                kernel.seconds += points * machine.gather
+                kernel.seconds += points * each
             kernel.read[(node.tensor, node.axes)] = meter.size(node)
             return
-        if any(d.low or d.high for d in strips(node)) or any(map(extends, node.views)):
+        if times > 1 and any(map(extends, node.views)):
+            # What is pieced together and read several times is stored.
+            self.moved(2 * meter.size(node), 0.0, meter.points(node))
+        elif any(d.low or d.high for d in strips(node)) or any(map(extends, node.views)):
             kernel.seconds += points * PADDED * machine.element
-        self.array(node, lies(node), kernel, times)
+        kernel.uneven = kernel.uneven or any(d.start.constant != 0 for d in strips(node))
+        order = lies(node)
+        minor = next((d for d in strips(node) if d.factors and d.factors[-1][0] == order[-1]), None) if order else None
+        if minor is not None and abs(minor.stride) > 1:
+            kernel.across.append((points, machine.strided / SKIPPING))
+        self.array(node, order, kernel, times)
 
     def array(self, node: Node, order: Axes, kernel: Kernel, times: int) -> None:
         """An array whose axes lie in this order, read in a fused loop."""
-        machine = self.machine
-        points = self.meter.points(node) * times
-        kernel.seconds += points * (machine.strided if self.is_across(order, kernel.axes) else machine.element)
-        kernel.read[(node.tensor, node.axes) if isinstance(node, Read) else id(node)] = self.meter.size(node)
+        machine, meter = self.machine, self.meter
+        points = meter.points(node) * times
+        whole = len(self.long(node.axes)) >= len(self.long(kernel.axes))
+        kernel.uneven = kernel.uneven or (not whole and bool(node.axes))
+        kernel.steps += times
+        each = self.across(order, kernel.axes, ir.types.width(node.dtype))
+        if each:
+            kernel.across.append((points, each))
+        else:
+            kernel.along = kernel.along or whole
+            kernel.seconds += points * machine.element
+        if not isinstance(node, Read):
+            kernel.read[id(node)] = meter.size(node)
+        elif node.tensor not in self.fused:
+            kernel.read[(node.tensor, node.axes)] = meter.size(node)
 
-    def is_across(self, order: Axes, axes: Axes) -> bool:
-        """Whether a loop over `axes` does not walk along the minor axis of an array that lies in this order."""
-        known = self.meter.extents
-        long = [axis for axis in order if known.get(axis, 1) > 1]
-        walked = [axis for axis in axes if axis in long]
-        return bool(walked) and walked[-1] != long[-1]
+    def across(self, order: Axes, axes: Axes, width: int) -> float:
+        """What an element takes of an array that lies in this order, where a loop over `axes` walks across it.
+
+        0 where it walks along the minor axis.
+        """
+        order = self.long(order)
+        walked = [axis for axis in axes if axis in order]
+        if not walked or walked[-1] == order[-1]:
+            return 0.0
+        if self.count(tuple(walked[walked.index(order[-1]) + 1 :])) <= FEW_ROWS:
+            return self.machine.strided / SKIPPING
+        step = self.count(order[order.index(walked[-1]) + 1 :]) * width
+        return self.machine.strided * (self.machine.aligned if step % self.machine.alignment == 0 else 1.0)
 
     def close(self, kernel: Kernel, written: int, points: int) -> None:
         """The kernel with the array that it writes."""
-        self.moved(sum(kernel.read.values()) + written, kernel.seconds, points)
+        axes = self.long(kernel.axes)
+        seconds = kernel.seconds
+        if kernel.uneven and axes and self.meter.extents.get(axes[-1], 1) in SHORT:
+            seconds = max(seconds, self.count(axes) * kernel.steps * self.machine.short)
+        for count, each in kernel.across:
+            seconds += count * (min(each, self.machine.transposed) if kernel.along else each)
+        self.moved(sum(kernel.read.values()) + written, seconds, points)
 
     def moved(self, count: int, seconds: float, points: int) -> None:
         """A kernel that moves so many bytes and computes for so long, whichever takes longer."""
@@ -179,8 +247,7 @@ class Bill:
 
     def traffic(self, count: int) -> float:
         """The time to move so many bytes."""
-        near = min(count, self.machine.cache)
-        return near * self.machine.cached_byte + (count - near) * self.machine.memory_byte
+        return count * (self.machine.cached_byte if count <= self.machine.cache else self.machine.memory_byte)
 
     def combined(self, reducer: Reducer, dtype: str) -> float:
         """The time of one more value in a reduction that is written out."""
@@ -215,7 +282,10 @@ class Bill:
                 # What only one operand has is summed before.
                 self.moved(meter.size(operand), meter.points(operand) * machine.fold_major, meter.points(operand))
             if not self.is_matrix(order, batch, free, summed):
-                self.transposed(meter.points(operand), meter.size(operand))
+                self.transposed(operand, order, (*batch, *free, *summed))
+            elif isinstance(operand, Read) and any(d.start.constant != 0 for d in strips(operand)):
+                # A part of a tensor is copied first.
+                self.moved(2 * meter.size(operand), 0.0, meter.points(operand))
             if any(part is not None for part in node.live):
                 self.moved(meter.size(operand), 0.0, meter.points(operand))
         count, m, n, k = (self.count(axes) for axes in (batch, left, right, summed))
@@ -227,12 +297,16 @@ class Bill:
             rate = machine.multiply_add * machine.half_product
         if 1 < min(n, k) < machine.narrow:
             rate = max(rate, machine.thin)
+        elif count > 1 and min(m, n) == 1:
+            rate = max(rate, machine.vector)
+        elif count > 1 and m * n * k < SMALL_MATRIX:
+            rate *= machine.small_product / machine.multiply_add
         seconds = work * rate + (count * machine.matrix if count > 1 else 0.0)
         self.flops += 2 * work
         size = meter.size(node)
         self.moved(meter.size(a) + meter.size(b) + size, seconds, work)
         if self.long((*batch, *left, *right)) != self.long(node.axes):
-            self.transposed(meter.points(node), size)
+            self.transposed(node, (*batch, *left, *right), node.axes)
 
     def long(self, axes: Axes) -> Axes:
         return tuple(axis for axis in axes if self.meter.extents.get(axis, 1) > 1)
@@ -248,11 +322,22 @@ class Bill:
         inner = tuple(axis for axis in order if axis in summed)
         return changes.lstrip("b") in ("fs", "sf", "f", "s", "") and inner == summed
 
-    def transposed(self, points: int, size: int) -> None:
-        """A copy in another order."""
-        self.moved(2 * size, points * self.machine.transposed, points)
+    def transposed(self, node: Node, order: Axes, axes: Axes) -> None:
+        """A copy of an array that lies in this order with its axes in another one."""
+        points = self.meter.points(node)
+        each = self.across(order, axes, ir.types.width(node.dtype)) or self.machine.transposed
+        self.moved(2 * self.meter.size(node), points * each, points)
+
+    def sliding(self, windows: Iterable[Window]) -> None:
+        """Makes the extents of the positions of windows known."""
+        extents = dict(self.meter.extents)
+        for window in windows:
+            reach = window.stride * (extents[window.output] - 1) + window.dilation * (extents[window.kernel] - 1)
+            extents[window.position] = reach + 1
+        self.meter = Meter(extents)
 
     def convolve(self, node: Convolve) -> None:
+        self.sliding(node.windows)
         machine, meter = self.machine, self.meter
         self.stored(node.image)
         self.stored(node.kernel)
@@ -281,27 +366,30 @@ class Bill:
             self.array(operand, lies(operand), kernel, 1)
             plain = node.reducer is Reducer.SUM or node.dtype in ("float32", "float64", "bool")
             rate = (machine.fold_minor if minor else machine.fold_major) if plain else machine.fold_slow
+        if not minor and is_product_of_rows(node):
+            rate = machine.fold_batch
         kernel.seconds += points * rate * slower(node.dtype, machine) + (results * machine.fold_row if minor else 0.0)
         self.flops += points
         self.close(kernel, meter.size(node), points)
 
     def pool(self, node: Pool) -> None:
         machine, width = self.machine, ir.types.width(node.dtype)
+        self.sliding(window for window, _, _ in node.windows)
+        extents = self.meter.extents
         self.stored(node.operand)
-        extents = dict(self.meter.extents)
-        for window, _, _ in node.windows:
-            reach = window.stride * (extents[window.output] - 1) + window.dilation * (extents[window.kernel] - 1)
-            extents[window.position] = reach + 1
         axes = list(node.operand.axes)
-        for window, extent, native in node.windows:
-            before = prod(extents.get(axis, 1) for axis in axes)
+        before, between = prod(extents.get(axis, 1) for axis in axes), 0
+        for number, (window, extent, native) in enumerate(node.windows):
             axes[axes.index(window.position)] = window.output
             points = prod(extents.get(axis, 1) for axis in axes)
             each = machine.window if native else machine.element + self.combined(node.reducer, node.dtype)
-            if not native and window.stride > 1 and axes[-1] == window.output:
-                each += machine.strided / 4
             self.flops += points * extent
-            self.moved((before + points) * width, points * extent * each * slower(node.dtype, machine), points)
+            last = number + 1 == len(node.windows)
+            # Of windows that overlap, what lies between two dimensions is stored.
+            stored = last or native or window.stride < extent
+            count = (before if number == 0 else between) + (points if stored else 0)
+            between = points if stored else 0
+            self.moved(count * width, points * extent * each * slower(node.dtype, machine), points)
 
     def position(self, node: Position) -> None:
         self.stored(node.operand)
@@ -361,8 +449,28 @@ def is_view(node: Node) -> bool:
     )
 
 
+def is_product_of_rows(node: Fold) -> bool:
+    """Whether a sum is of the products of two arrays, one of which has an axis that the other has not."""
+    match node:
+        case Fold(reducer=Reducer.SUM, operand=Apply(operator="*", arguments=(a, b))):
+            own = [set(part.axes) for part in (a, b)]
+            kept = own[0] & own[1] & set(node.axes)
+            return own[0] != own[1] and bool(kept) and bool(own[0] & own[1] & set(node.indices))
+        case _:
+            return False
+
+
+def constant(node: Node) -> float | None:
+    """The value of a number."""
+    while isinstance(node, Apply) and node.operator == "cast":
+        [node] = node.arguments
+    return float(node.value) if isinstance(node, Fill) and not isinstance(node.value, complex) else None
+
+
 def lies(node: Node) -> Axes:
-    """The axes of an array as they lie in memory."""
+    """The axes of an array as they lie in memory; of one that is pieced together, as they are wanted."""
     if not isinstance(node, Read) or any(isinstance(d, Lookup) for d in node.dimensions):
+        return node.axes
+    if not all(map(is_reshape, node.views)):
         return node.axes
     return tuple(dict.fromkeys(index for d in strips(node) for index, _, _ in d.factors))

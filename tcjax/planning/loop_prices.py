@@ -17,7 +17,7 @@ from .forms import RANKED, Form, is_contraction, is_short, terms
 from .machine import Machine
 from .nests import Nest
 from .ranks import ranks
-from .rates import call_time, operator_time, slower
+from .rates import call_time, operator_time, power_time, slower
 from .softmax import Blocks, Softmax, parts
 
 # A loop over fewer points runs on one core.
@@ -43,8 +43,9 @@ def nest_work(nest: Nest, form: Form, machine: Machine) -> Work:
     space = (*nest.axes, *reduce.indices)
     points = prod(extents[index] for index in dict.fromkeys(space))
     part = visited(nest, form) / points if points else 0.0
-    counter = _Counter(extents, machine, frozenset(space))
-    passes = 1 if reduce.rank is None or form.sieve else 1 + ranks(nest)
+    counter = _Counter(extents, machine, frozenset(space), frozenset(nest.axes))
+    ranked = reduce.rank is not None and not form.sieve
+    passes = 1 + ranks(nest) if ranked else 1
     products = form.inside and reduce.reducer is Reducer.SUM
     seconds = counter.seconds(reduce.body, points)
     if reduce.guard is not None:
@@ -54,11 +55,12 @@ def nest_work(nest: Nest, form: Form, machine: Machine) -> Work:
         # The factors of a product are computed on their own axes.
         seconds = points * machine.multiply_add * slow + counter.factors
         seconds += 0 if reduce.guard is None else points * machine.element
-    combined = 1 + (2 if reduce.reducer in ir.PLACES else 0) + (RANKED if reduce.rank is not None else 0)
+    extremum = reduce.reducer in (Reducer.MIN, Reducer.MAX) and ir.types.is_float(reduce.accumulate)
+    combined = 1 + (2 if reduce.reducer in ir.PLACES or extremum else 0) + (RANKED if ranked else 0)
     if reduce.reducer is Reducer.LOGSUMEXP:
         seconds += points * machine.call * slow
     if not products:
-        seconds += points * slow * (combined * machine.element + machine.accumulate / max(1, form.unroll))
+        seconds += points * slow * (combined * machine.element + machine.accumulate)
     seconds *= part * passes
     lanes = max(1, prod(nest.shape)) if form.tile is None else max(1, prod(nest.shape) // max(1, extents[form.tile[0]]))
     tiles = 1 if form.tile is None else -(-extents[form.tile[0]] // form.tile[1])
@@ -88,7 +90,7 @@ def pass_work(group: Softmax | Bundle, blocks: Blocks, machine: Machine) -> Work
     rows = group.rows if isinstance(group, Softmax) else first.axes
     space = dict.fromkeys((*rows, *inside))
     points = prod(extents[index] for index in space)
-    counter = _Counter(extents, machine, frozenset(space))
+    counter = _Counter(extents, machine, frozenset(space), frozenset(rows))
     width = ir.types.width(first.reduce.accumulate)
     slow = slower(first.reduce.accumulate, machine)
     if isinstance(group, Softmax):
@@ -140,6 +142,7 @@ class _Counter:
     extents: Mapping[IndexVar, int]
     machine: Machine
     space: frozenset[IndexVar]
+    axes: frozenset[IndexVar]
     operations: int = 0
     factors: float = 0.0
     multiplied: bool = False
@@ -152,13 +155,24 @@ class _Counter:
             case ir.Const() | ir.Extent() | ir.Index():
                 return 0.0
             case ir.Access(indices=indices):
+                if any(index.is_data for index in indices[:-1]) and not indices[-1].is_data:
+                    # Rows, in order.
+                    row = max(1, prod(self.extents.get(index, 1) for index in indices[-1].variables & self.space))
+                    return points // row * machine.gather_row + points * machine.element
                 if any(index.is_data for index in indices):
                     self.operations += 1
                     return points * machine.gather
+                if any(len(index.variables & self.axes) > 1 for index in indices):
+                    # What slides along two axes of the result is put together first, element by element.
+                    return points * machine.strided / 3
                 # A load from the cache.
                 return points * machine.element / 4
             case ir.Reduce(body=body, indices=indices):
                 return self._reduced(expr, body, indices, points)
+            case ir.Binary("**", base, exponent) | ir.Call("pow", (base, exponent)):
+                self.operations += 1
+                own = points * power_time(number_of(exponent), machine) * slower(expr.dtype, machine)
+                return own + self.seconds(base, points) + self.seconds(exponent, points)
             case ir.Call() | ir.Foreign():
                 free = ir.free_indices(expr) & self.space
                 here = min(points, prod(self.extents.get(index, 1) for index in free))
@@ -174,6 +188,9 @@ class _Counter:
             case ir.Binary(operator=operator):
                 own = points * operator_time(operator, expr.dtype, machine)
                 self.operations += 1
+                if expr.left == expr.right:
+                    # ``x * x`` has one `x`.
+                    return own + self.seconds(expr.left, points)
             case _:
                 own = points * machine.element
                 self.operations += 1
@@ -195,3 +212,17 @@ class _Counter:
         # Written out, a term is one more operation; else the reduction stores what it is given.
         rate = machine.element if is_short(expr, spans) else machine.fold_slow
         return inner + here * count * rate * slow
+
+
+def number_of(expr: ir.Expr) -> float | None:
+    """The value of a constant."""
+    while isinstance(expr, ir.Cast):
+        expr = expr.operand
+    match expr:
+        case ir.Const(bool() | int() | float() as value):
+            return float(value)
+        case ir.Unary("-", operand):
+            found = number_of(operand)
+            return None if found is None else -found
+        case _:
+            return None

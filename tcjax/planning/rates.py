@@ -12,6 +12,8 @@ QUICK_CALLS: Final = frozenset(
 ) | frozenset(["sinh", "cosh", "softplus"])
 ROOTS: Final = frozenset(["sqrt", "rsqrt", "fdivide", "hypot", "rhypot", "norm3d", "norm4d"])
 DIVISIONS: Final = frozenset(["/", "//", "%", "quot", "rem"])
+# Of powers up to this one XLA makes products.
+MOST_PRODUCTS: Final = 8
 # Division of integers, which no vector unit has.
 INTEGER_DIVISION: Final = 4
 
@@ -21,6 +23,8 @@ def slower(dtype: str, machine: Machine) -> float:
     bits = ir.types.BITS[dtype]
     if bits == 16 and ir.types.is_float(dtype):
         return machine.half
+    if bits <= 8:
+        return machine.bytewise
     return machine.wide ** max(0, (bits // 32).bit_length() - 1)
 
 
@@ -29,11 +33,18 @@ def operator_time(operator: str, dtype: str, machine: Machine) -> float:
     slow = slower(dtype, machine)
     if operator in DIVISIONS:
         return machine.division * slow * (INTEGER_DIVISION if ir.types.is_integral(dtype) else 1)
-    if operator == "**":
-        return machine.slow_call * slow
     if operator == "stop":
         return 0.0
     return machine.element * slow
+
+
+def power_time(exponent: float | None, machine: Machine) -> float:
+    """The time of a power: of a small whole number XLA makes products, of a half a root."""
+    if exponent is None:
+        return machine.slow_call
+    if exponent == int(exponent) and abs(exponent) <= MOST_PRODUCTS:
+        return machine.element * max(1, int(abs(exponent)).bit_length()) + (machine.division if exponent < 0 else 0)
+    return 2 * machine.division if abs(exponent) == 0.5 else machine.slow_call
 
 
 def call_time(function: str, machine: Machine) -> float:
