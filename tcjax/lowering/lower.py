@@ -92,7 +92,10 @@ def _run(
             done = number + assembly.stages
             group = [s for s in stages[number:done] if isinstance(s, planning.Compute)]
             with _named(stage, number):
-                values = [boxed(s, lower_node(s.value, Context(known, foreign, shared=shared))) for s in group]
+                values = [
+                    boxed(s, lower_node(s.value, Context(_and_before(s, known, foreign), foreign, shared=shared)))
+                    for s in group
+                ]
                 known[group[0].target] = assemble(assembly.whole, values)
             continue
         with _named(stage, number):
@@ -103,6 +106,7 @@ def _run(
                     old = known.get(target) if stage.store.keeps else None
                     fused = _is_one_loop(stage.value)
                     here = _behind(known, before) if fused and before is not None else known
+                    here = _and_before(stage, here, foreign)
                     known[target] = lower_stage(stage, old, Context(here, foreign, shared=shared), lower_node)
                     before = known[target] if fused else before
                 case planning.Tiled(target=target):
@@ -121,6 +125,14 @@ def _run(
                 case _:
                     assert_never(stage)
     return tuple(known[name] for name in plan.returns)
+
+
+def _and_before(stage: planning.Compute, arrays: dict[str, jax.Array], foreign: Foreign) -> dict[str, jax.Array]:
+    """The arrays, and those that a statement needs computed before."""
+    known = dict(arrays)
+    for part in stage.before:
+        known[part.target] = lower_stage(part, None, Context(known, foreign), lower_node)
+    return known if stage.before else arrays
 
 
 def _named(stage: planning.ScheduledStage, number: int) -> AbstractContextManager[object]:

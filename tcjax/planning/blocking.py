@@ -7,7 +7,7 @@ from typing import Final
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
-from .factors import distributed, non_negative, summands
+from ..transforms.factors import distributed, non_negative, summands
 from .forms import dividing, is_contraction, stored_points
 from .nests import Nest
 from .softmax import Blocks, Softmax, parts

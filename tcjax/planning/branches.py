@@ -5,7 +5,7 @@ from dataclasses import replace
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
-from .factors import both, non_negative
+from ..transforms.factors import both, non_negative
 from .nodes import Axes, Node
 from .scope import POSITIONS, Scope
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 from .. import ir
 from ..symbolic import Affine, IndexVar
+from ..transforms.factors import Product, both, depends, divided_sum, masked, multiply, non_negative, summands
 from .batching import batched_together
-from .factors import Product, both, depends, divided_sum, masked, multiply, non_negative, summands
 from .forms import CHEAP
 from .nests import Nest, Operand
 from .widening import widened

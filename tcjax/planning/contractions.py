@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from .. import ir
 from ..symbolic import IndexVar
+from ..transforms.factors import ProductSum, masked
 from .branches import projected
-from .factors import ProductSum, masked
 from .nodes import Axes, Contract, Fold, Node
 from .paths import pairings
 from .reads import as_stored

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from .. import ir
 from ..symbolic import Affine, IndexVar
-from .factors import ProductSum, both, masked, multiply, non_negative
+from ..transforms.factors import ProductSum, both, masked, multiply, non_negative
 from .folds import unroll
 from .nodes import Convolve, Node, Strip, Unroll
 from .reads import as_stored, plan_read

@@ -27,7 +27,18 @@ class Cost:
 
 
 def cost_of(stage: Compute) -> Cost:
-    """The cost of one statement."""
+    """The cost of one statement, with what is computed before."""
+    own = _alone(stage)
+    before = [cost_of(part) for part in stage.before]
+    held = sum(prod(part.shape) * ir.types.width(part.dtype) for part in stage.before)
+    return Cost(
+        own.flops + sum(cost.flops for cost in before),
+        own.bytes + sum(cost.bytes for cost in before),
+        max([held + own.temporary, *(cost.temporary for cost in before)]),
+    )
+
+
+def _alone(stage: Compute) -> Cost:
     extents = {index: max(0, hi - lo) for index, (lo, hi) in stage.box.items() if index not in stage.loops}
     meter = Meter(extents)
     flops = meter.flops(stage.value)

@@ -8,7 +8,7 @@ from typing import Final
 
 from ..ir import PLACES, conjuncts
 from ..symbolic import Affine, Facts, IndexVar
-from .factors import non_negative
+from ..transforms.factors import non_negative
 from .forms import Form, choose, like, within
 from .nests import Nest
 

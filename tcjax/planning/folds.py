@@ -6,8 +6,8 @@ from dataclasses import replace
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import IndexVar
+from ..transforms.factors import depends, multiply
 from .branches import is_risky
-from .factors import depends, multiply
 from .nesting import nested
 from .nodes import Fold, Node, Unroll
 from .reads import as_stored

@@ -8,7 +8,7 @@ from .. import ir, ranges, transforms
 from ..diagnostics import Span
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
-from .branches import branch
+from .branches import branch, is_risky
 from .folds import plan_fold
 from .monoids import plan_elements, plan_monoid
 from .nodes import Lookup, Node, Strip
@@ -160,6 +160,8 @@ def _accumulated(statement: ir.Accumulate, store: Store, scope: Scope) -> tuple[
         return _registered(statement, statement.reducer, store, scope)
     reducer, guard = statement.reducer, statement.domain.guard
     meets = any(isinstance(dimension, Lookup) for dimension in store.dimensions)
+    if reducer in ir.JOINS and guard is not None and not is_risky(statement.value):
+        store, guard = _left_out(store, guard, scope)
 
     def reduced(by: Reducer, body: ir.Expr, accumulate: str, dtype: str) -> Node:
         reduce = ir.Reduce(by, statement.reduction, (), guard, body, None, accumulate, dtype)
@@ -181,6 +183,26 @@ def _accumulated(statement: ir.Accumulate, store: Store, scope: Scope) -> tuple[
     blank = identity(reducer, accumulate)
     store = replace(store, combine=reducer, restart=statement.restart, blank=blank, mask=mask, weight=weight)
     return value, store
+
+
+def _left_out(store: Store, guard: ir.Expr, scope: Scope) -> tuple[Store, ir.Expr | None]:
+    """The store with the points that a guard leaves out nowhere, and what is left of the guard.
+
+    Positions are fewer than what is stored in the rows at them, which then need not be computed.
+    """
+    rest: list[ir.Expr] = []
+    dimensions = list(store.dimensions)
+    for part in ir.conjuncts(guard):
+        free = ir.free_indices(part)
+        for number in store.open:
+            place = dimensions[number]
+            if isinstance(place, Lookup) and free <= set(place.positions.axes):
+                nowhere = (plan_value(part, scope), place.positions, fill(-1, "int32"))
+                dimensions[number] = replace(place, positions=scope.apply("where", nowhere, "int32"))
+                break
+        else:
+            rest.append(part)
+    return replace(store, dimensions=tuple(dimensions)), ir.conjunction(rest)
 
 
 def _registered(statement: ir.Accumulate, monoid: ir.Monoid, store: Store, scope: Scope) -> tuple[Node, Store]:

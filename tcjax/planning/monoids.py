@@ -7,7 +7,7 @@ from typing import Final
 
 from .. import ir, transforms
 from ..symbolic import Affine, IndexVar
-from .factors import both, masked
+from ..transforms.factors import both, masked
 from .nodes import Block, MonoidFold, Node
 from .scope import Scope, fill
 from .values import plan_value

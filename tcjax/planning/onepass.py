@@ -7,8 +7,8 @@ from typing import Any
 from .. import ir, transforms
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar, Size
+from ..transforms.factors import masked
 from .blocking import conditions, is_divided, is_product
-from .factors import masked
 from .layouts import Layout, laid_out
 from .nests import Nest
 from .nodes import Axes, Node

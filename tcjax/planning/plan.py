@@ -10,6 +10,7 @@ from .formulas import plan_formula
 from .nodes import Apply, Fill, Iota, Node, Read, Strip, holds_data, operands
 from .online import fuse
 from .preferences import DEFAULT, Preferences
+from .prices import price
 from .sharing import share
 from .stages import Call, CallForeign, Compute, Plan, Stage, Unstored
 from .temporaries import settle
@@ -63,19 +64,48 @@ class _Planner:
         """The statement; its target may have content where it is `defined`."""
         known = self.known.get((number, defined))
         if known is None or known[0] is not step:
-            known = self.known[number, defined] = step, self.compute(step, step.box, defined)
+            known = self.known[number, defined] = step, self.cheaper(step, defined)
         return known[1]
 
-    def compute(self, step: Step, box: ranges.Box, defined: bool) -> Compute:
-        bound, name = self.bound, step.statement.target.name
-        statement, solved = transforms.solve(step.statement, box, bound.shapes[name], bound.origins[name])
-        found = plan_formula(statement, box, bound.shapes, bound.origins, defined=defined, preferences=self.preferences)
-        found = replace(found, decided=(*solved, *found.decided)) if solved else found
+    def cheaper(self, step: Step, defined: bool) -> Compute:
+        """The statement as one, or with a part of it before, whichever costs less."""
+        target, shapes, origins = step.statement.target.name, self.bound.shapes, self.bound.origins
+        step, solved = self.solved(step)
+        whole = self.compute(step, step.box, defined, shapes, origins)
+        # No program names a tensor so.
+        name = f"{target}~"
+        parts = None
+        if not self.preferences.stored and target not in self.preferences.forms:
+            parts = transforms.apart(step, name, shapes[target], origins[target], is_new=not defined)
+        if parts is not None:
+            first, second = parts
+            wide = {**shapes, name: tuple(size.constant or 0 for size in first.statement.target.shape)}
+            lows = {**origins, name: _lows(first, second, name)}
+            before = self.compute(first, first.box, False, wide, lows)
+            after = replace(self.compute(second, second.box, defined, wide, lows), before=(before,))
+            whole = min(whole, after, key=lambda stage: price(stage, shapes=wide))
+        return replace(whole, decided=(*solved, *whole.decided)) if solved else whole
+
+    def solved(self, step: Step) -> tuple[Step, tuple[str, ...]]:
+        name = step.statement.target.name
+        statement, notes = transforms.solve(step.statement, step.box, self.bound.shapes[name], self.bound.origins[name])
+        return (replace(step, statement=statement), notes) if notes else (step, ())
+
+    def compute(
+        self, step: Step, box: ranges.Box, defined: bool, shapes: transforms.Shapes, origins: transforms.Shapes
+    ) -> Compute:
+        found = plan_formula(step.statement, box, shapes, origins, defined=defined, preferences=self.preferences)
         if not step.fixed:
             return found
         stopped = Apply("stop", (found.value,), dtype=found.value.dtype, axes=found.value.axes)
-        why = f"`{name}` cancels in every result: no derivative passes it"
+        why = f"`{found.target}` cancels in every result: no derivative passes it"
         return replace(found, value=stopped, decided=(*found.decided, why))
+
+
+def _lows(first: Step, second: Step, name: str) -> tuple[int, ...]:
+    """The first element of what is computed before: where the second step reads it."""
+    read = next(access for access in ir.accesses(second.statement.value) if access.tensor.name == name)
+    return tuple(second.box[subscript.bare][0] if subscript.bare else 0 for subscript in read.indices)
 
 
 def _widened(step: Step, planner: _Planner) -> Compute | None:
@@ -91,7 +121,7 @@ def _widened(step: Step, planner: _Planner) -> Compute | None:
         if index.bare is None:
             return None
         box[index.bare] = (origin, origin + extent)
-    wide = planner.compute(step, box, True)
+    wide = planner.compute(planner.solved(step)[0], box, True, bound.shapes, bound.origins)
     pending: list[Node] = [wide.value]
     while pending:
         node = pending.pop()

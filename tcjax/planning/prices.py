@@ -106,6 +106,14 @@ def price_of(node: Node, extents: Mapping[IndexVar, int], machine: Machine = CPU
 
 def price(stage: Compute, machine: Machine = CPU, shapes: Shapes = NO_SHAPES, around: "Around | None" = None) -> Price:
     """The price of one statement, with what it takes to store its values; `around` is what others make of them."""
+    total = _alone(stage, machine, shapes, around)
+    for part in stage.before:
+        total += price(part, machine, shapes)
+    return total
+
+
+def _alone(stage: Compute, machine: Machine, shapes: Shapes, around: "Around | None") -> Price:
+    """The price without what is computed before."""
     if stage.rounds is not None:
         step = price(stage.rounds.step, machine, shapes)
         total = step * stage.rounds.count + Price(stage.rounds.count * machine.trip, 0, 0, 0)
@@ -166,7 +174,8 @@ def _surroundings(plan: Plan) -> dict[int, Around]:
 
 
 def _reads(stage: Compute) -> set[str]:
-    return {name for node in (stage.value, stage.store.mask) if node is not None for name in _tensors(node)}
+    own = {name for node in (stage.value, stage.store.mask) if node is not None for name in _tensors(node)}
+    return own.union(*map(_reads, stage.before))
 
 
 def _tensors(node: Node) -> set[str]:

@@ -62,7 +62,9 @@ def show_plan(plan: Plan) -> str:
 def _show_compute(stage: Compute) -> list[str]:
     store = stage.store
     how = "" if store.combine is None or not store.keeps or store.restart else f" {store.combine.value}="
-    return [f"{stage.target}: {stage.dtype}{list(stage.shape)}{how}", *(f"  {line}" for line in show_node(stage.value))]
+    before = [f"  {line}" for part in stage.before for line in _show_compute(part)]
+    own = [f"  {line}" for line in show_node(stage.value)]
+    return [f"{stage.target}: {stage.dtype}{list(stage.shape)}{how}", *before, *own]
 
 
 def _show_step(step: TiledStep) -> list[str]:

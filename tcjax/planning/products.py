@@ -5,7 +5,7 @@ from math import prod
 
 from .. import ir
 from ..symbolic import IndexVar
-from .factors import distributed, non_negative, summands
+from ..transforms.factors import distributed, non_negative, summands
 from .nests import Nest
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import IndexVar
-from .factors import masked
+from ..transforms.factors import masked
 from .folds import fold, plan_fold, remaining
 from .monoids import plan_monoid
 from .nesting import nested

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from .. import ir
 from ..symbolic import Affine, Facts, IndexVar
-from .factors import masked
+from ..transforms.factors import masked
 from .forms import Form
 from .nodes import Apply, Axes, Fill, Node
 from .preferences import Preferences

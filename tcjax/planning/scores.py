@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from .. import ir
 from ..ir import Reducer
-from .factors import both, factors_of
+from ..transforms.factors import both, factors_of
 from .widening import widened
 
 # Scores as the terms of a sum and the conditions under which they count, in any order.

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from .. import ir
 from ..symbolic import IndexVar
+from ..transforms.factors import multiply
 from .batching import batched_together
-from .factors import multiply
 from .nests import Nest, Operand
 
 

@@ -81,7 +81,7 @@ class Compute:
     """One statement: a computation and where it goes.
 
     `accumulate` is the type in which it is combined; `decided` says which conditions went, and why. With `rounds` it
-    is not computed as a whole, but in these.
+    is not computed as a whole, but in these. What is computed `before` has targets that only this statement reads.
     """
 
     target: str
@@ -95,6 +95,7 @@ class Compute:
     loops: frozenset[IndexVar] = field(default=frozenset(), compare=False)
     decided: tuple[str, ...] = field(default=(), compare=False)
     rounds: Rounds | None = field(default=None, compare=False)
+    before: "tuple[Compute, ...]" = ()
 
     @property
     def piece(self) -> tuple[int, ...]:

@@ -5,10 +5,22 @@ from dataclasses import replace
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import IndexVar
+from ..transforms.factors import (
+    Product,
+    ProductSum,
+    both,
+    depends,
+    divided_sum,
+    divisor_of,
+    masked,
+    multiplied_out,
+    multiply,
+    summands,
+)
 from .branches import projected
+from .choice import cheapest
 from .contractions import as_contraction, as_products
 from .convolutions import as_convolution, is_padding, slices_derivative
-from .factors import Product, ProductSum, both, depends, divided_sum, divisor_of, masked, multiply, summands
 from .folds import LARGE, as_number, fold, plan_fold, plan_nonrepeating, unroll, unrolled_indices, why_steps
 from .nesting import is_absurd, nested
 from .nodes import Contract, LoopNest, Node
@@ -33,15 +45,19 @@ def plan_sum(
         for summand in summands(body)
         for product in divided_sum(summand, indices, scope.box, scope.unrolled)
     ]
-    if len(products) > 1 and not _worth_splitting(products, frozenset(indices), scope):
-        return plan_fold(Reducer.SUM, indices, body, guard, accumulate, scope)
-    if len(products) > 1 and _is_heavy(products, frozenset(indices), scope):
-        # Several nests would each compute anew what the products share; one keeps the digits of differences too.
-        whole = plan_fold(Reducer.SUM, indices, body, guard, accumulate, scope)
-        if isinstance(whole, LoopNest):
-            parts = _added(indices, products, accumulate, scope)
-            return parts if is_absurd(whole.nest, parts, scope) else whole
-    return _added(indices, products, accumulate, scope)
+    parts = _added(indices, products, accumulate, scope)
+    if scope.unrolled and len(products) == 1:
+        return parts
+    if len(products) == 1:
+        terms = multiplied_out(products[0])
+        return parts if len(terms) == 1 else cheapest((parts, _added(indices, terms, accumulate, scope)), scope)
+    whole = plan_fold(Reducer.SUM, indices, body, guard, accumulate, scope)
+    if not _worth_splitting(products, frozenset(indices), scope):
+        return whole if scope.unrolled else cheapest((whole, parts), scope)
+    # Several nests would each compute anew what the products share; one keeps the digits of differences too.
+    if isinstance(whole, LoopNest) and _is_heavy(products, frozenset(indices), scope):
+        return parts if is_absurd(whole.nest, parts, scope) else whole
+    return parts
 
 
 def _added(indices: tuple[IndexVar, ...], products: list[Product], accumulate: str, scope: Scope) -> Node:

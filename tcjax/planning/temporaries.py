@@ -125,7 +125,7 @@ class _Program:
     def price(self, number: int, step: Step) -> Price:
         known = self.prices.get((number, id(step)))
         if known is None:
-            known = self.prices[number, id(step)] = step, price(self.plan(number, step))
+            known = self.prices[number, id(step)] = step, price(self.plan(number, step), shapes=self.bound.shapes)
         return known[1]
 
     def current(self, number: int) -> ir.Statement:
@@ -152,4 +152,5 @@ def _steps(bound: ranges.Bound) -> Iterator[tuple[int, Step]]:
     for number, statement in enumerate(bound.function.statements):
         if isinstance(statement, (ir.Define, ir.Accumulate)):
             plain = transforms.specialize(transforms.guard_ranges(statement), bound.sizes)
-            yield number, Step(replace(plain, domain=replace(plain.domain, exists=())), bound.boxes[number])
+            plain = replace(plain, domain=replace(plain.domain, exists=()))
+            yield number, Step(transforms.as_accumulation(plain) or plain, bound.boxes[number])

@@ -2,12 +2,14 @@
 
 from .canonical import canonical
 from .decisions import decide
+from .definitions import as_accumulation
 from .equations import solve
 from .guards import guard_ranges
-from .inlining import Named, Step, inlined, named, needs_before, reads
+from .inlining import Named, Shapes, Step, inlined, named, needs_before, reads
 from .shifts import fix_extrema
 from .specialize import specialize, specialize_expr
 from .split import split_floors
+from .splits import apart
 from .subscripts import Known, curves
 from .substitution import substitute, substitute_affine, substitute_expr
 from .turns import turn
@@ -15,7 +17,10 @@ from .turns import turn
 __all__ = [
     "Known",
     "Named",
+    "Shapes",
     "Step",
+    "apart",
+    "as_accumulation",
     "canonical",
     "curves",
     "decide",

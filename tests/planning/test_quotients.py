@@ -7,7 +7,7 @@ import pytest
 import tcjax
 from tcjax import ir
 from tcjax.planning import Compute, nodes
-from tcjax.planning.factors import Product, factors_of, multiply, summands
+from tcjax.transforms.factors import Product, factors_of, multiply, summands
 
 
 def value(text: str) -> ir.Expr:

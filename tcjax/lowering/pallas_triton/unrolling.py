@@ -7,11 +7,11 @@ from math import prod
 from typing import Final
 
 from ... import ir, transforms
-from ...planning.factors import masked
 from ...planning.nests import Nest
 from ...planning.scope import identity
 from ...planning.widening import widened
 from ...symbolic import Affine, IndexVar
+from ...transforms.factors import masked
 
 # Sixteen coordinates are a chunk of a matrix product; fewer are registers.
 _LONGEST: Final = 15

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from .. import ir, transforms
+from .. import ir
 from ..symbolic import Affine, IndexVar
+from .substitution import substitute_expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +144,22 @@ def distributed(product: Product, fixed: frozenset[IndexVar]) -> list[Product]:
     return [product]
 
 
+def multiplied_out(product: Product) -> list[Product]:
+    """``a * (b + c)`` as ``a*b + a*c``; a difference stays, for its digits."""
+    for place, factor in enumerate(product.factors):
+        others = product.factors[:place] + product.factors[place + 1 :]
+        parts = summands(factor)
+        if not others or factor in others or len(parts) < 2 or any(part.negative for part in parts):
+            continue
+        return [
+            replace(
+                product, factors=(*others, *part.factors), mask=both(product.mask, part.mask), left_out=product.left_out
+            )
+            for part in parts
+        ]
+    return [product]
+
+
 def divided_sum(
     product: Product,
     reduced: Sequence[IndexVar],
@@ -174,7 +191,7 @@ def divided_sum(
 
 def _first(expr: ir.Expr, own: frozenset[IndexVar], ranges: Mapping[IndexVar, tuple[int, int]]) -> ir.Expr:
     """The value at the first point of a sum, or 0 if it is not finite."""
-    value = transforms.substitute_expr(expr, {index: Affine.of(ranges[index][0]) for index in own})
+    value = substitute_expr(expr, {index: Affine.of(ranges[index][0]) for index in own})
     zero = ir.Const(0.0, value.dtype)
     finite = ir.Binary("==", ir.Binary("-", value, value, value.dtype), zero, "bool")
     return ir.Select(finite, value, zero, value.dtype)

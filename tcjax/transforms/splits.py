@@ -1,0 +1,107 @@
+"""One statement as two: what goes to places that data decides on its own, and what is done with it afterwards."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from .. import ir
+from ..ir import Reducer
+from ..symbolic import Affine, IndexVar, Size
+from .equations import solve
+from .factors import divisor_of, multiply, summands
+from .inlining import Shape, Step
+
+
+def apart(step: Step, name: str, shape: Shape, origin: Shape, *, is_new: bool) -> tuple[Step, Step] | None:
+    """A step that fills a new tensor `name`, and the given step with that in the place of what it computes.
+
+    `shape` and `origin` are those of the target, which has no content before where it `is_new`. None where the
+    statement is one already.
+    """
+    return _unscaled(step, name, shape, origin, is_new) or _placed(step, name)
+
+
+def _unscaled(step: Step, name: str, shape: Shape, origin: Shape, is_new: bool) -> tuple[Step, Step] | None:
+    """``O(I(n),d) +=! X(n,d) / c(d)`` as ``T(I(n),d) +=! X(n,d)``, ``O(b,d) = T(b,d) / c(d)``."""
+    statement = step.statement
+    if not isinstance(statement, ir.Accumulate) or statement.reducer is not Reducer.SUM:
+        return None
+    if not any(subscript.is_data for subscript in statement.indices) or not ir.types.is_float(statement.accumulate):
+        return None
+    places: list[IndexVar] = []
+    own: set[IndexVar] = set()
+    box = dict(step.box)
+    for number, (subscript, extent, first) in enumerate(zip(statement.indices, shape, origin, strict=True)):
+        place = IndexVar(f"{name}.{number}")
+        if not subscript.is_data:
+            if subscript.bare is None or box[subscript.bare] != (first, first + extent):
+                return None
+            place = subscript.bare
+            own.add(place)
+        box[place] = (first, first + extent)
+        places.append(place)
+    if len(set(places)) < len(places) or any(own & s.variables for s in statement.indices if s.is_data):
+        return None
+    products = summands(statement.value)
+    if len(products) > 1 or products[0].mask is not None:
+        return None
+    (product,) = products
+    scales = [factor for factor in product.factors if ir.free_indices(factor) <= own and not _has_reduction(factor)]
+    rest = [factor for factor in product.factors if factor not in scales]
+    if not rest or not (scales or product.negative) or all(divisor_of(factor) is not None for factor in rest):
+        return None
+    tensor = ir.Tensor(name, statement.accumulate, tuple(map(Size.of, shape)))
+    value = multiply(rest)
+    value = value if value.dtype == statement.accumulate else ir.Cast(value, statement.accumulate)
+    first_part = replace(statement, target=tensor, restart=True, value=value)
+    scaled = multiply(
+        [ir.Access(tensor, tuple(map(Affine.of, places))), *(_cast(s, statement.accumulate) for s in scales)]
+    )
+    scaled = ir.Unary("-", scaled, scaled.dtype) if product.negative else scaled
+    left = tuple(map(Affine.of, places))
+    if statement.restart or is_new:
+        second: ir.Define | ir.Accumulate = ir.Define(
+            statement.target, left, _cast(scaled, statement.target.dtype), span=statement.span
+        )
+    else:
+        second = replace(statement, indices=left, reduction=(), value=scaled, domain=ir.Domain())
+    return replace(step, statement=first_part), replace(step, statement=second, box={i: box[i] for i in places})
+
+
+def _placed(step: Step, name: str) -> tuple[Step, Step] | None:
+    """``O(b) = sum[n where I(n) == b](X(n)) / N`` with the sum as a statement, where every value goes to its place."""
+    statement = step.statement
+    for reduce in dict.fromkeys(_outermost(statement.value)):
+        axes = tuple(sorted(ir.free_indices(reduce), key=str))
+        if reduce.fixed or reduce.rank is not None or isinstance(reduce.reducer, ir.Monoid):
+            continue
+        origin = tuple(step.box[axis][0] for axis in axes)
+        shape = tuple(step.box[axis][1] - step.box[axis][0] for axis in axes)
+        tensor = ir.Tensor(name, reduce.dtype, tuple(map(Size.of, shape)))
+        left = tuple(map(Affine.of, axes))
+        found, notes = solve(ir.Define(tensor, left, reduce, span=reduce.span), step.box, shape, origin)
+        if notes:
+            read = ir.Access(tensor, left)
+            rest = replace(statement, value=_replaced(statement.value, reduce, read))
+            return replace(step, statement=found), replace(step, statement=rest)
+    return None
+
+
+def _outermost(expr: ir.Expr) -> Iterator[ir.Reduce]:
+    """The reductions that stand in no other."""
+    if isinstance(expr, ir.Reduce):
+        yield expr
+        return
+    for part in ir.children(expr):
+        yield from _outermost(part)
+
+
+def _replaced(expr: ir.Expr, old: ir.Expr, new: ir.Expr) -> ir.Expr:
+    return new if expr == old else ir.rebuild(expr, lambda part: _replaced(part, old, new))
+
+
+def _has_reduction(expr: ir.Expr) -> bool:
+    return any(isinstance(node, ir.Reduce) for node in ir.walk(expr))
+
+
+def _cast(expr: ir.Expr, dtype: str) -> ir.Expr:
+    return expr if expr.dtype == dtype else ir.Cast(expr, dtype)
