@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from .. import ir
 from ..ir import Reducer
-from ..transforms.factors import both, factors_of
+from ..transforms.factors import both, factors_of, masked
 from .widening import widened
 
 # Scores as the terms of a sum and the conditions under which they count, in any order.
@@ -70,10 +70,12 @@ def key(found: list[tuple[bool, ir.Expr]], guard: ir.Expr | None) -> Key:
 def keys(statistic: ir.Reduce, dtype: str) -> Iterator[Key]:
     """The scores of a statistic, in the type in which sums have them.
 
-    ``max[j](c ? s : -inf)`` is ``max[j where c](s)`` too.
+    ``max[j](c ? s : -inf)`` is ``max[j where c](s)`` too, and the other way round.
     """
     body = widened(statistic.body, dtype)
     yield key(terms(body), statistic.guard)
+    if statistic.guard is not None:
+        yield key(terms(masked(statistic.guard, body, -float("inf"))), None)
     match body:
         case ir.Select(condition, scores, ir.Const(value)) if value == -float("inf"):
             yield key(terms(scores), both(statistic.guard, condition))

@@ -17,7 +17,7 @@ HEAD = "def f(float(N) x, float(M) y, float(M) v) -> (O)"
 
 
 def nodes(plan: object) -> Iterator[Node]:
-    pending = [stage.value for stage in plan.stages]  # pyright: ignore
+    pending = [stage.value for stage in plan.stages if hasattr(stage, "value")]  # pyright: ignore
     while pending:
         node = pending.pop()
         yield node
@@ -119,10 +119,10 @@ def test_other_notations_have_the_same_pass() -> None:
         assert any(isinstance(node, Online) for node in nodes(kernel.plan(*ROWS)))
 
 
-def test_scores_that_have_a_name_are_stored() -> None:
+def test_scores_that_have_a_name_are_computed_in_the_pass_where_that_costs_less() -> None:
     text = f"{HEAD} {{ s(i,j) = x(i) * y(j)  m(i) = max[j](s(i,j))  O(i) = sum[j](exp(s(i,j) - m(i)) * v(j)) }}"
 
-    assert passes(text)[0] == 0
+    assert passes(text) == (1, 2, 0)
 
 
 def test_explain_says_what_the_pass_gives_and_counts_it_once() -> None:
