@@ -18,21 +18,29 @@ from .gradients import Gradient, gradient_of
 class Explanation:
     """Ranges and what fixed each, operations and why, costs. `str()` is the text, `to_dict()` the data.
 
-    What the derivative needs is found when someone asks for the first time: that takes as long as tracing it.
+    What the derivative needs is found when someone asks for the first time: that takes as long as tracing it. All costs
+    are estimates of the planner, but for those in `compiled`, which are XLA's.
     """
 
     program: str
     plan: planning.Plan = field(repr=False)
     fns: Mapping[str, Callable[..., Any]] = field(default_factory=dict, compare=False, repr=False)
+    compiled: Mapping[str, Any] | None = None
 
     @staticmethod
     def of(program: str, plan: planning.Plan, fns: Mapping[str, Callable[..., Any]] | None = None) -> "Explanation":
         return Explanation(program, plan, fns or {})
 
     @cached_property
+    def gradient(self) -> Gradient:
+        """What the planner expects reverse mode by all float parameters to need."""
+        return gradient_of(self.plan, self.fns)
+
+    @cached_property
     def data(self) -> dict[str, Any]:
         """What `to_dict` gives."""
-        return {"program": self.program, **_describe(self.plan, gradient_of(self.plan, self.fns), "")}
+        described = {"program": self.program, **_describe(self.plan, self.gradient, "")}
+        return described if self.compiled is None else {**described, "compiled": self.compiled}
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain dicts, lists, strings and numbers.
@@ -43,6 +51,12 @@ class Explanation:
         say for each of its loop nests which index runs (`loop`), how many values are side by side (`rows`) and
         unrolled (`unroll`), the tile of an axis if there is one (`tile`: axis and extent), whether a block is combined
         `inside`, in how many `parts` a guard cuts it, and the bytes that it needs (`temporary_bytes`).
+
+        All of these are estimates. After ``k.explain(..., compiled=True)``, `compiled` has XLA's own figures, as
+        `memory_analysis` and `cost_analysis` of the compiled program tell them: `temporary_bytes`, `operations` and
+        `bytes` of the `forward` pass, and of the `vjp` with given cotangents - None, and `no_vjp` why, where there is
+        none. XLA counts what a loop does once, however often it runs, and leaves functions such as `exp` out. On a mesh
+        the figures are those of one device.
         """
         return self.data
 
@@ -55,10 +69,10 @@ class Explanation:
         total = self.data
         lines.append(
             f"total: {_count(total['flops'])} operations, {_bytes(total['bytes'])} moved, "
-            f"{_bytes(total['temporary_bytes'])} temporary"
+            f"{_bytes(total['temporary_bytes'])} temporary (estimates)"
         )
         lines.append(f"gradient: {_gradient(total)}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *_compiled_lines(total.get("compiled"))])
 
     __repr__ = __str__
 
@@ -200,12 +214,12 @@ def _statement_lines(statement: dict[str, Any]) -> list[str]:
     lines.append(f"  because    {statement['reason']}")
     lines += [f"  known      {fact}" for fact in statement.get("facts", ()) if fact != statement["reason"]]
     lines.append(
-        f"  cost       {_count(statement['flops'])} operations, {_bytes(statement['bytes'])} moved, "
+        f"  estimate   {_count(statement['flops'])} operations, {_bytes(statement['bytes'])} moved, "
         f"{_bytes(statement['temporary_bytes'])} temporary"
     )
     lines += [f"  loops      {_run(loops)}" for loops in statement.get("loops", ())]
     if statement.get("gradient_temporary_bytes"):
-        lines.append(f"  gradient   {_bytes(statement['gradient_temporary_bytes'])} temporary")
+        lines.append(f"  gradient   {_bytes(statement['gradient_temporary_bytes'])} temporary (estimate)")
     return [*lines, ""]
 
 
@@ -222,7 +236,29 @@ def _run(loops: dict[str, Any]) -> str:
 def _gradient(total: dict[str, Any]) -> str:
     if total["gradient_temporary_bytes"] is None:
         return f"none: {total['no_gradient']}"
-    return f"{_bytes(total['gradient_temporary_bytes'])} temporary, by all float parameters"
+    return f"{_bytes(total['gradient_temporary_bytes'])} temporary, by all float parameters (estimate)"
+
+
+def _compiled_lines(compiled: Mapping[str, Any] | None) -> Iterator[str]:
+    """XLA's figures, in words."""
+    if compiled is None:
+        return
+    yield f"compiled: {_figures(compiled['forward'])} (by XLA)"
+    if compiled["vjp"] is None:
+        yield f"compiled vjp: none: {compiled['no_vjp']}"
+    else:
+        yield f"compiled vjp: {_figures(compiled['vjp'])}, by all float parameters (by XLA)"
+
+
+def _figures(figures: Mapping[str, int | None]) -> str:
+    operations, moved, temporary = (figures[name] for name in ("operations", "bytes", "temporary_bytes"))
+    return (
+        f"{_known(operations, _count)} operations, {_known(moved, _bytes)} moved, {_known(temporary, _bytes)} temporary"
+    )
+
+
+def _known(figure: int | None, shown: Callable[[int], str]) -> str:
+    return "unknown" if figure is None else shown(figure)
 
 
 def _count(number: int) -> str:
