@@ -5,6 +5,7 @@ from typing import Any
 
 from .. import ir, planning
 from ..markup import Element, Work, bar, block, code, details, element, figure, formula, table, title, work_svg
+from ..planning.growth import in_words
 from ..symbolic import IndexVar
 from ..typesetting import mathml, typeset_statement
 from .pictures import StatementPicture, draw
@@ -107,6 +108,9 @@ def _statement(
     for fact in described.get("facts", ()):
         if fact != described["reason"]:
             parts.append(element("p", "Known: ", quoted(fact)))
+    if described.get("growth"):
+        parts.append(element("p", f"Operations grow: {in_words(described['growth'])}."))
+    parts += [element("p", "Hint: ", quoted(hint)) for hint in described.get("hints", ())]
     parts += [element("p", _nest(loops)) for loops in described.get("loops", ())]
     if described["ranges"]:
         parts.append(number_table(described["ranges"]))

@@ -9,8 +9,11 @@ from typing import Any
 from .. import planning, ranges
 from ..planning.cost import plan_cost
 from ..planning.domains import parts
+from ..planning.growth import in_words
+from ..planning.hints import hints_of
 from ..planning.meter import nest_bytes
 from ..planning.stages import scope_of
+from .depth import within_depth
 from .gradients import Gradient, gradient_of
 
 
@@ -47,7 +50,9 @@ class Explanation:
 
         Of the whole and of each of `statements`: `flops` scalar operations, `bytes` that are moved at least once,
         `temporary_bytes` that XLA is expected to need beside arguments and results, and `gradient_temporary_bytes` for
-        reverse mode by all float parameters - None, and `no_gradient` why, where there is none. A statement's `loops`
+        reverse mode by all float parameters - None, and `no_gradient` why, where there is none. A statement's `growth`
+        says with which power of each size its operations grow, `{"N": 2}` if they are quadratic in N, `stored_growth`
+        the same of the bytes of what it writes, and `hints` what to change where a better form is known. Its `loops`
         say for each of its loop nests which index runs (`loop`), how many values are side by side (`rows`) and
         unrolled (`unroll`), the tile of an axis if there is one (`tile`: axis and extent), whether a block is combined
         `inside`, in how many `parts` a guard cuts it, and the bytes that it needs (`temporary_bytes`).
@@ -87,6 +92,9 @@ def _describe(plan: planning.Plan, gradient: Gradient, path: str) -> dict[str, A
     statements: list[dict[str, Any]] = []
     numbers = {stage.target: number for number, stage in enumerate(plan.stages) if isinstance(stage, planning.Compute)}
 
+    with within_depth(plan.name, plan.bound.function.span):
+        growth = planning.growth_of(plan)
+
     def slope(at: int) -> dict[str, Any]:
         if gradient.peak is None:
             return {"gradient_temporary_bytes": None}
@@ -96,11 +104,20 @@ def _describe(plan: planning.Plan, gradient: Gradient, path: str) -> dict[str, A
         match stage:
             case planning.Compute():
                 at = number if plan.scheduled is None else plan.stages.index(stage)
-                statements.append({**_compute(stage, plan.bound, at), **slope(at), **_left_whole(plan, at)})
+                statements.append(
+                    {
+                        **_compute(stage, plan.bound, at),
+                        **_verdict(plan, at, growth[at]),
+                        **slope(at),
+                        **_left_whole(plan, at),
+                    }
+                )
             case planning.Tiled(number=at):
                 for compute, loops in stage.computes():
                     own = at if compute.target == stage.target else numbers[compute.target]
-                    statements.append({**_tile(compute, loops, plan.bound, own), **slope(own)})
+                    statements.append(
+                        {**_tile(compute, loops, plan.bound, own), **_verdict(plan, own, growth[own]), **slope(own)}
+                    )
             case planning.Call(targets, inner, _):
                 described = _describe(inner, gradient, f"{path}{scope_of(stage, number)}/")
                 statements += [{**inside, "inside": inner.name} for inside in described["statements"]]
@@ -152,6 +169,15 @@ def _compute(stage: planning.Compute, bound: ranges.Bound, number: int) -> dict[
         "flops": cost.flops,
         "bytes": cost.bytes,
         "temporary_bytes": cost.temporary,
+    }
+
+
+def _verdict(plan: planning.Plan, number: int, growth: planning.Growth) -> dict[str, Any]:
+    """How the cost of a statement grows, and what a user can change."""
+    return {
+        "growth": {str(size): degree for size, degree in growth.operations.items()},
+        "stored_growth": {str(size): degree for size, degree in growth.stored.items()},
+        "hints": list(hints_of(plan, number, growth)),
     }
 
 
@@ -220,6 +246,10 @@ def _statement_lines(statement: dict[str, Any]) -> list[str]:
     lines += [f"  loops      {_run(loops)}" for loops in statement.get("loops", ())]
     if statement.get("gradient_temporary_bytes"):
         lines.append(f"  gradient   {_bytes(statement['gradient_temporary_bytes'])} temporary (estimate)")
+    grows = (("operations", "growth"), ("bytes stored", "stored_growth"))
+    grown = [f"{what} {in_words(statement[name])}" for what, name in grows if statement.get(name)]
+    lines += [f"  grows      {'; '.join(grown)}"] if grown else []
+    lines += [f"  hint       {hint}" for hint in statement.get("hints", ())]
     return [*lines, ""]
 
 
