@@ -134,6 +134,9 @@ def _describe(plan: planning.Plan, gradient: Gradient, path: str) -> dict[str, A
                         "flops": 0,
                         "bytes": 0,
                         "temporary_bytes": 0,
+                        "growth": {},
+                        "stored_growth": {},
+                        "hints": [],
                         **slope(number),
                     }
                 )
@@ -174,10 +177,12 @@ def _compute(stage: planning.Compute, bound: ranges.Bound, number: int) -> dict[
 
 def _verdict(plan: planning.Plan, number: int, growth: planning.Growth) -> dict[str, Any]:
     """How the cost of a statement grows, and what a user can change."""
+    with within_depth(plan.name, plan.bound.function.span):
+        hints = list(hints_of(plan, number, growth))
     return {
         "growth": {str(size): degree for size, degree in growth.operations.items()},
         "stored_growth": {str(size): degree for size, degree in growth.stored.items()},
-        "hints": list(hints_of(plan, number, growth)),
+        "hints": hints,
     }
 
 
