@@ -1,10 +1,11 @@
 """An explanation as a page of a notebook: for each statement its loops, its operation and why, and its costs."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import ir, planning
 from ..markup import Element, Work, bar, block, code, details, element, figure, formula, table, title, work_svg
+from ..planning.growth import in_words
 from ..symbolic import IndexVar
 from ..typesetting import mathml, typeset_statement
 from .pictures import StatementPicture, draw
@@ -23,6 +24,8 @@ def show_explanation(data: Described, plan: planning.Plan | None) -> str:
         parts.append(element("p", f"It is assumed that {', '.join(data['facts'])}."))
     if "no_gradient" in data:
         parts.append(element("p", "No gradient: ", quoted(str(data["no_gradient"]))))
+    if "compiled" in data:
+        parts.append(_compiled(data["compiled"]))
     parts.append(_costs(statements))
     works = [Work(described["target"], described["flops"], described["bytes"]) for described in statements]
     if any(work.flops > 0 and work.bytes > 0 for work in works):
@@ -57,7 +60,21 @@ def _total(data: Described) -> str:
     total = f"{count(data['flops'])} operations, {amount(data['bytes'])} moved, "
     backwards = data.get("gradient_temporary_bytes")
     gradient = "" if backwards is None else f", {amount(backwards)} for the gradient"
-    return f"{total}{amount(data['temporary_bytes'])} temporary{gradient}"
+    return f"{total}{amount(data['temporary_bytes'])} temporary{gradient} (estimates)"
+
+
+def _compiled(figures: Described) -> Element:
+    """XLA's figures of the compiled program, a line for each direction."""
+    rows = [
+        (direction, *(_known(figures[name], shown) for name, shown in _SHOWN))
+        for direction, figures in (("forward", figures["forward"]), ("vjp", figures["vjp"]))
+        if figures is not None
+    ]
+    return table(("compiled by XLA", "operations", "moved", "temporary"), rows)
+
+
+def _known(figure: int | None, shown: Callable[[int], str]) -> str:
+    return "unknown" if figure is None else shown(figure)
 
 
 def _costs(statements: list[Described]) -> Element:
@@ -91,6 +108,9 @@ def _statement(
     for fact in described.get("facts", ()):
         if fact != described["reason"]:
             parts.append(element("p", "Known: ", quoted(fact)))
+    if described.get("growth"):
+        parts.append(element("p", f"Operations grow: {in_words(described['growth'])}."))
+    parts += [element("p", "Hint: ", quoted(hint)) for hint in described.get("hints", ())]
     parts += [element("p", _nest(loops)) for loops in described.get("loops", ())]
     if described["ranges"]:
         parts.append(number_table(described["ranges"]))
@@ -143,3 +163,6 @@ def amount(number: int) -> str:
         if number >= size:
             return f"{number / size:.3g} {unit}"
     return f"{number} B"
+
+
+_SHOWN = (("operations", count), ("bytes", amount), ("temporary_bytes", amount))

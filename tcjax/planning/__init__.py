@@ -6,6 +6,7 @@ Schedules are in `planning.schedule`: only who writes one imports them.
 from . import nodes
 from .cost import Cost, cost_of
 from .formulas import plan_formula
+from .growth import Growth, growth_of
 from .machine import Machine, machine_of
 from .memory import allowance, check_memory
 from .plan import make_plan
@@ -22,6 +23,7 @@ __all__ = [
     "CallForeign",
     "Compute",
     "Cost",
+    "Growth",
     "Loop",
     "Machine",
     "Plan",
@@ -36,6 +38,7 @@ __all__ = [
     "check_memory",
     "cost_of",
     "facts_of",
+    "growth_of",
     "machine_of",
     "make_plan",
     "name_of",

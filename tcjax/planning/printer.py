@@ -1,5 +1,7 @@
 """Plans as text."""
 
+from collections.abc import Iterable, Iterator
+
 from .. import ir
 from ..symbolic import IndexVar
 from .assembly import describe as assembly_of
@@ -30,62 +32,104 @@ from .nodes import (
     Unroll,
     operands,
 )
+from .repeats import Repeats
 from .softmax import Softmax
 from .stages import Call, CallForeign, Compute, Plan, Unstored
-from .tiled import Begin, Loop, Round, Tiled, TiledStep
+from .tiled import Begin, Loop, Round, ScheduledStage, Tiled, TiledStep
 from .views import describe_view
 
 
 def show_plan(plan: Plan) -> str:
-    """The stages in order, each computation as an indented tree."""
+    """The stages in order, each computation as an indented tree; what occurs again is printed once, with a name."""
     lines = [f"plan {plan.name}({', '.join(plan.parameters)}) -> ({', '.join(plan.returns)})"]
-    for number, stage in enumerate(plan.stages if plan.scheduled is None else plan.scheduled):
+    stages = plan.stages if plan.scheduled is None else plan.scheduled
+    repeats = Repeats.of(_computed(stages))
+    for number, stage in enumerate(stages):
         if plan.scheduled is None and number in plan.assemblies:
             assembly = plan.assemblies[number]
             lines.append(f"  the next {assembly.stages} {assembly_of(assembly.whole)}:")
         match stage:
             case Compute():
-                lines += [f"  {line}" for line in _show_compute(stage)]
+                lines += [f"  {line}" for line in _show_compute(stage, repeats)]
             case Tiled(target=target, dtype=dtype, shape=shape, steps=steps):
                 lines.append(f"  {target}: {dtype}{list(shape)} in tiles")
-                lines += [f"    {line}" for step in steps for line in _show_step(step)]
+                lines += [f"    {line}" for step in steps for line in _show_step(step, repeats)]
             case Call(targets, inner, arguments):
                 lines.append(f"  {', '.join(targets)} = {inner.name}({', '.join(arguments)})")
                 lines += [f"    {line}" for line in show_plan(inner).splitlines()]
+                repeats.write(*targets)
             case Unstored(target, dtype, shape, readers):
                 lines.append(f"  {target}: {dtype}{list(shape)} is not stored: {', '.join(readers)} computes it")
             case CallForeign(targets, function, arguments, _):
                 lines.append(f"  {', '.join(targets)} = python {function}({', '.join(arguments)})")
+                repeats.write(*targets)
     return "\n".join(lines)
 
 
-def _show_compute(stage: Compute) -> list[str]:
+def _computed(stages: Iterable[ScheduledStage]) -> Iterator[Node | str]:
+    """The computations of a plan's text in order, each before the name of the tensor that it is written to."""
+    for stage in stages:
+        match stage:
+            case Compute():
+                yield from _computed_in(stage)
+            case Tiled(steps=steps):
+                yield from (part for step in steps for part in _computed_in(step))
+            case Call(targets=targets) | CallForeign(targets=targets):
+                yield from targets
+
+
+def _computed_in(step: TiledStep) -> Iterator[Node | str]:
+    match step:
+        case Begin(compute) | (Compute() as compute):
+            yield from (part for before in compute.before for part in _computed_in(before))
+            yield compute.value
+            yield compute.target
+        case Loop(_, _, body):
+            yield from (part for inner in body for part in _computed_in(inner))
+        case Round():
+            return
+
+
+def _show_compute(stage: Compute, repeats: Repeats) -> list[str]:
     store = stage.store
     how = "" if store.combine is None or not store.keeps or store.restart else f" {store.combine.value}="
-    before = [f"  {line}" for part in stage.before for line in _show_compute(part)]
-    own = [f"  {line}" for line in show_node(stage.value)]
-    return [f"{stage.target}: {stage.dtype}{list(stage.shape)}{how}", *before, *own]
+    before = [f"  {line}" for part in stage.before for line in _show_compute(part, repeats)]
+    tree = [f"  {line}" for line in _show_node(stage.value, repeats)]
+    repeats.write(stage.target)
+    return [f"{stage.target}: {stage.dtype}{list(stage.shape)}{how}", *before, *tree]
 
 
-def _show_step(step: TiledStep) -> list[str]:
+def _show_step(step: TiledStep, repeats: Repeats) -> list[str]:
     match step:
         case Begin(compute):
-            return [f"{compute.target} begins as {' '.join(show_node(compute.value))}"]
+            value = " ".join(_show_node(compute.value, repeats))
+            repeats.write(compute.target)
+            return [f"{compute.target} begins as {value}"]
         case Loop(index, extent, body):
-            return [f"for {index} in 0:{extent}", *(f"  {line}" for inner in body for line in _show_step(inner))]
+            return [
+                f"for {index} in 0:{extent}",
+                *(f"  {line}" for inner in body for line in _show_step(inner, repeats)),
+            ]
         case Round(target, dtype):
             return [f"{target} as {dtype}"]
         case _:
-            return _show_compute(step)
+            return _show_compute(step, repeats)
 
 
 def show_node(node: Node) -> list[str]:
-    """The computation as a tree, one node a line."""
-    own = f"{describe(node)} -> {node.dtype}[{', '.join(map(str, node.axes))}]"
-    inner = [f"  {line}" for operand in operands(node) for line in show_node(operand)]
+    """The computation as a tree, one node a line; what occurs again is printed once, with a name."""
+    return _show_node(node, Repeats.of([node]))
+
+
+def _show_node(node: Node, repeats: Repeats) -> list[str]:
     if isinstance(node, (Fill, Iota, Step)):
         return [describe(node)]
-    return [own, *inner]
+    name, shown = repeats.name(node)
+    if shown:
+        return [name]
+    own = f"{describe(node)} -> {node.dtype}[{', '.join(map(str, node.axes))}]"
+    inner = [f"  {line}" for operand in operands(node) for line in _show_node(operand, repeats)]
+    return [f"{name} = {own}" if name else own, *inner]
 
 
 def describe(node: Node) -> str:

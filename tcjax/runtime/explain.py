@@ -9,8 +9,11 @@ from typing import Any
 from .. import planning, ranges
 from ..planning.cost import plan_cost
 from ..planning.domains import parts
+from ..planning.growth import in_words
+from ..planning.hints import hints_of
 from ..planning.meter import nest_bytes
 from ..planning.stages import scope_of
+from .depth import within_depth
 from .gradients import Gradient, gradient_of
 
 
@@ -18,31 +21,47 @@ from .gradients import Gradient, gradient_of
 class Explanation:
     """Ranges and what fixed each, operations and why, costs. `str()` is the text, `to_dict()` the data.
 
-    What the derivative needs is found when someone asks for the first time: that takes as long as tracing it.
+    What the derivative needs is found when someone asks for the first time: that takes as long as tracing it. All costs
+    are estimates of the planner, but for those in `compiled`, which are XLA's.
     """
 
     program: str
     plan: planning.Plan = field(repr=False)
     fns: Mapping[str, Callable[..., Any]] = field(default_factory=dict, compare=False, repr=False)
+    compiled: Mapping[str, Any] | None = None
 
     @staticmethod
     def of(program: str, plan: planning.Plan, fns: Mapping[str, Callable[..., Any]] | None = None) -> "Explanation":
         return Explanation(program, plan, fns or {})
 
     @cached_property
+    def gradient(self) -> Gradient:
+        """What the planner expects reverse mode by all float parameters to need."""
+        return gradient_of(self.plan, self.fns)
+
+    @cached_property
     def data(self) -> dict[str, Any]:
         """What `to_dict` gives."""
-        return {"program": self.program, **_describe(self.plan, gradient_of(self.plan, self.fns), "")}
+        described = {"program": self.program, **_describe(self.plan, self.gradient, "")}
+        return described if self.compiled is None else {**described, "compiled": self.compiled}
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain dicts, lists, strings and numbers.
 
         Of the whole and of each of `statements`: `flops` scalar operations, `bytes` that are moved at least once,
         `temporary_bytes` that XLA is expected to need beside arguments and results, and `gradient_temporary_bytes` for
-        reverse mode by all float parameters - None, and `no_gradient` why, where there is none. A statement's `loops`
+        reverse mode by all float parameters - None, and `no_gradient` why, where there is none. A statement's `growth`
+        says with which power of each size its operations grow, `{"N": 2}` if they are quadratic in N, `stored_growth`
+        the same of the bytes of what it writes, and `hints` what to change where a better form is known. Its `loops`
         say for each of its loop nests which index runs (`loop`), how many values are side by side (`rows`) and
         unrolled (`unroll`), the tile of an axis if there is one (`tile`: axis and extent), whether a block is combined
         `inside`, in how many `parts` a guard cuts it, and the bytes that it needs (`temporary_bytes`).
+
+        All of these are estimates. After ``k.explain(..., compiled=True)``, `compiled` has XLA's own figures, as
+        `memory_analysis` and `cost_analysis` of the compiled program tell them: `temporary_bytes`, `operations` and
+        `bytes` of the `forward` pass, and of the `vjp` with given cotangents - None, and `no_vjp` why, where there is
+        none. XLA counts what a loop does once, however often it runs, and leaves functions such as `exp` out. On a mesh
+        the figures are those of one device.
         """
         return self.data
 
@@ -55,10 +74,10 @@ class Explanation:
         total = self.data
         lines.append(
             f"total: {_count(total['flops'])} operations, {_bytes(total['bytes'])} moved, "
-            f"{_bytes(total['temporary_bytes'])} temporary"
+            f"{_bytes(total['temporary_bytes'])} temporary (estimates)"
         )
         lines.append(f"gradient: {_gradient(total)}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *_compiled_lines(total.get("compiled"))])
 
     __repr__ = __str__
 
@@ -73,6 +92,9 @@ def _describe(plan: planning.Plan, gradient: Gradient, path: str) -> dict[str, A
     statements: list[dict[str, Any]] = []
     numbers = {stage.target: number for number, stage in enumerate(plan.stages) if isinstance(stage, planning.Compute)}
 
+    with within_depth(plan.name, plan.bound.function.span):
+        growth = planning.growth_of(plan)
+
     def slope(at: int) -> dict[str, Any]:
         if gradient.peak is None:
             return {"gradient_temporary_bytes": None}
@@ -82,11 +104,20 @@ def _describe(plan: planning.Plan, gradient: Gradient, path: str) -> dict[str, A
         match stage:
             case planning.Compute():
                 at = number if plan.scheduled is None else plan.stages.index(stage)
-                statements.append({**_compute(stage, plan.bound, at), **slope(at), **_left_whole(plan, at)})
+                statements.append(
+                    {
+                        **_compute(stage, plan.bound, at),
+                        **_verdict(plan, at, growth[at]),
+                        **slope(at),
+                        **_left_whole(plan, at),
+                    }
+                )
             case planning.Tiled(number=at):
                 for compute, loops in stage.computes():
                     own = at if compute.target == stage.target else numbers[compute.target]
-                    statements.append({**_tile(compute, loops, plan.bound, own), **slope(own)})
+                    statements.append(
+                        {**_tile(compute, loops, plan.bound, own), **_verdict(plan, own, growth[own]), **slope(own)}
+                    )
             case planning.Call(targets, inner, _):
                 described = _describe(inner, gradient, f"{path}{scope_of(stage, number)}/")
                 statements += [{**inside, "inside": inner.name} for inside in described["statements"]]
@@ -105,6 +136,9 @@ def _describe(plan: planning.Plan, gradient: Gradient, path: str) -> dict[str, A
                         "flops": 0,
                         "bytes": 0,
                         "temporary_bytes": 0,
+                        "growth": {},
+                        "stored_growth": {},
+                        "hints": [],
                         **slope(number),
                     }
                 )
@@ -161,6 +195,17 @@ def _compute(stage: planning.Compute, bound: ranges.Bound, number: int) -> dict[
         "flops": cost.flops,
         "bytes": cost.bytes,
         "temporary_bytes": cost.temporary,
+    }
+
+
+def _verdict(plan: planning.Plan, number: int, growth: planning.Growth) -> dict[str, Any]:
+    """How the cost of a statement grows, and what a user can change."""
+    with within_depth(plan.name, plan.bound.function.span):
+        hints = list(hints_of(plan, number, growth))
+    return {
+        "growth": {str(size): degree for size, degree in growth.operations.items()},
+        "stored_growth": {str(size): degree for size, degree in growth.stored.items()},
+        "hints": hints,
     }
 
 
@@ -223,12 +268,16 @@ def _statement_lines(statement: dict[str, Any]) -> list[str]:
     lines.append(f"  because    {statement['reason']}")
     lines += [f"  known      {fact}" for fact in statement.get("facts", ()) if fact != statement["reason"]]
     lines.append(
-        f"  cost       {_count(statement['flops'])} operations, {_bytes(statement['bytes'])} moved, "
+        f"  estimate   {_count(statement['flops'])} operations, {_bytes(statement['bytes'])} moved, "
         f"{_bytes(statement['temporary_bytes'])} temporary"
     )
     lines += [f"  loops      {_run(loops)}" for loops in statement.get("loops", ())]
     if statement.get("gradient_temporary_bytes"):
-        lines.append(f"  gradient   {_bytes(statement['gradient_temporary_bytes'])} temporary")
+        lines.append(f"  gradient   {_bytes(statement['gradient_temporary_bytes'])} temporary (estimate)")
+    grows = (("operations", "growth"), ("bytes stored", "stored_growth"))
+    grown = [f"{what} {in_words(statement[name])}" for what, name in grows if statement.get(name)]
+    lines += [f"  grows      {'; '.join(grown)}"] if grown else []
+    lines += [f"  hint       {hint}" for hint in statement.get("hints", ())]
     return [*lines, ""]
 
 
@@ -245,7 +294,29 @@ def _run(loops: dict[str, Any]) -> str:
 def _gradient(total: dict[str, Any]) -> str:
     if total["gradient_temporary_bytes"] is None:
         return f"none: {total['no_gradient']}"
-    return f"{_bytes(total['gradient_temporary_bytes'])} temporary, by all float parameters"
+    return f"{_bytes(total['gradient_temporary_bytes'])} temporary, by all float parameters (estimate)"
+
+
+def _compiled_lines(compiled: Mapping[str, Any] | None) -> Iterator[str]:
+    """XLA's figures, in words."""
+    if compiled is None:
+        return
+    yield f"compiled: {_figures(compiled['forward'])} (by XLA)"
+    if compiled["vjp"] is None:
+        yield f"compiled vjp: none: {compiled['no_vjp']}"
+    else:
+        yield f"compiled vjp: {_figures(compiled['vjp'])}, by all float parameters (by XLA)"
+
+
+def _figures(figures: Mapping[str, int | None]) -> str:
+    operations, moved, temporary = (figures[name] for name in ("operations", "bytes", "temporary_bytes"))
+    return (
+        f"{_known(operations, _count)} operations, {_known(moved, _bytes)} moved, {_known(temporary, _bytes)} temporary"
+    )
+
+
+def _known(figure: int | None, shown: Callable[[int], str]) -> str:
+    return "unknown" if figure is None else shown(figure)
 
 
 def _count(number: int) -> str:

@@ -75,11 +75,8 @@ def check_options(given: KernelOptions) -> Options:
         raise _bad("accumulate", accumulate, 'a scalar type, such as accumulate="float32"')
     if backend not in BACKENDS:
         raise _bad("backend", backend, f"one of {_listed(BACKENDS)}")
-    if not isinstance(strict, bool):
-        raise _bad("strict", strict, "True or False")
-    deterministic = options.get("deterministic", False)
-    if not isinstance(deterministic, bool):
-        raise _bad("deterministic", deterministic, "True or False")
+    strict = check_flag("strict", strict)
+    deterministic = check_flag("deterministic", options.get("deterministic", False))
     audit = options.get("checked", False)
     if not isinstance(audit, bool) and audit != "nan":
         raise _bad("checked", audit, 'True, False, or "nan", which looks for NaN in results too')
@@ -98,6 +95,13 @@ def check_options(given: KernelOptions) -> Options:
             raise _bad("sharding", sharding, 'a mesh and what runs along its axes, such as (mesh, {"m": "data"})')
         checked = shard_options(checked, *sharding)
     return checked if schedule is None else check_schedule(checked, schedule)
+
+
+def check_flag(name: str, given: object) -> bool:
+    """A keyword that is True or False. Raises `CompileError` (TC0308) for anything else."""
+    if not isinstance(given, bool):
+        raise _bad(name, given, "True or False")
+    return given
 
 
 _UNITS = {"": 1, "B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "KB": 10**3, "MB": 10**6, "GB": 10**9}

@@ -1,6 +1,7 @@
 """What a kernel tells of itself: values point by point, ranges, plans, reasons, and its program in other notations."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
@@ -10,10 +11,13 @@ from .. import ir, planning, ranges
 from ..diagnostics import Code, CompileError, phrases
 from ..ranges import Bound
 from ..symbolic import Interval
+from .arguments import Arguments
 from .assumptions import facts_of
 from .calls import Calls
 from .explain import Explanation
-from .options import NOTATIONS
+from .fronts import Call
+from .gradients import Gradient
+from .options import NOTATIONS, check_flag
 from .pages import kernel_formula, kernel_page
 from .writing import written
 
@@ -114,10 +118,32 @@ class Questions(Calls):
         call, _ = self._call(args, kwargs)
         return self._compiler.plan(call)
 
-    def explain(self, /, *args: Any, **kwargs: Any) -> Explanation:
-        """Ranges and what fixed them, the operation chosen for each statement and why, and what it costs."""
-        call, _ = self._call(args, kwargs)
-        return Explanation.of(self._front.text(), self._compiler.plan(call), self._front.options.fns)
+    def explain(self, /, *args: Any, compiled: bool = False, **kwargs: Any) -> Explanation:
+        """Ranges and what fixed them, the operation chosen for each statement and why, and what it costs.
+
+        Takes arrays or `jax.ShapeDtypeStruct`s. All costs are the planner's estimates. With `compiled` the kernel and
+        its derivative are compiled for these shapes on this device, and XLA's own figures of both stand beside the
+        estimates: temporary bytes, operations, bytes that are read and written. The derivative is reverse mode by all
+        float parameters, with given cotangents. An argument called ``compiled`` goes by position.
+        """
+        check_flag("compiled", compiled)
+        call, arguments = self._call(args, kwargs)
+        explanation = Explanation.of(self._front.text(), self._compiler.plan(call), self._front.options.fns)
+        if not compiled:
+            return explanation
+        return replace(explanation, compiled=self._figures(call, arguments, explanation.gradient))
+
+    def _figures(self, call: Call, arguments: Arguments, gradient: Gradient) -> dict[str, Any]:
+        """XLA's figures for a call; those of a kernel with ``checked`` leave out the look at its data."""
+        from .compiled import figures
+
+        kernel: Calls = self
+        if self._front.options.checked:
+            kernel = Calls(replace(self._front, options=replace(self._front.options, checked=False)))
+            kernel._compiler.choices = self._compiler.choices
+        run = kernel._jitted(tuple(arguments.initial), call.sizes, call.values)
+        given = (*arguments.arrays.values(), *arguments.initial.values())
+        return figures(run, given, len(arguments.arrays), gradient.reason)
 
     def picture(self, /, *args: Any, **kwargs: Any) -> "Picture":
         """What one element of each statement reads, which points take part, and in which tiles: text, SVG, HTML."""

@@ -25,6 +25,17 @@ def test_explain_prints_what_the_kernel_explains(mm: Shell) -> None:
     assert "\n  operation  " in result.stdout and "\ntotal: " in result.stdout
 
 
+def test_explain_compiles_where_it_is_asked_to(mm: Shell) -> None:
+    without = mm("explain", "mm.tc", "--shapes", "A=8x4", "B=4x6")
+    with_figures = mm("explain", "mm.tc", "--shapes", "A=8x4", "B=4x6", "--compiled")
+
+    assert with_figures.exit_code == 0, with_figures.output
+    assert with_figures.stdout.startswith(without.stdout)
+    forward, vjp = with_figures.stdout.removeprefix(without.stdout).splitlines()
+    assert forward.startswith("compiled: ") and forward.endswith(" (by XLA)")
+    assert vjp.startswith("compiled vjp: ")
+
+
 def test_explain_writes_a_page(mm: Shell) -> None:
     if not hasattr(tcjax.Explanation, "_repr_html_"):
         pytest.skip("no pictures in this version")

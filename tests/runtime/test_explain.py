@@ -96,6 +96,27 @@ def test_the_statements_of_a_called_definition_tell_it_too() -> None:
     assert called["inside"] == "inner" and called["gradient_temporary_bytes"] > 0
 
 
+def test_every_statement_tells_how_it_grows_and_what_to_change() -> None:
+    inner = "def inner(float(N) x) -> (O) { O(i) = x(i) * x(i) }"
+    outer = "def outer(float(N) x) -> (S) { O = inner(x) P = root(O) S(i) +=! P(j) where j <= i, i in 0:N }"
+    kernel = tcjax.load(f"{inner} {outer}", fns={"root": jnp.sqrt}).outer
+
+    called, foreign, prefixes = kernel.explain(jnp.ones(2048)).to_dict()["statements"]
+
+    assert (called["growth"], called["stored_growth"], called["hints"]) == ({"N": 1}, {"N": 1}, [])
+    assert (foreign["growth"], foreign["stored_growth"], foreign["hints"]) == ({}, {}, [])
+    assert (prefixes["growth"]["N"], len(prefixes["hints"])) == (1, 1)
+
+
+def test_a_tiled_statement_grows_as_it_does_without_tiles() -> None:
+    kernel = tcjax.kernel("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }")
+    tiled = kernel.with_schedule(kernel.schedule().tile("C", "m", "n", 8, 8))
+
+    for chosen in (kernel, tiled):
+        (statement,) = chosen.explain(jnp.ones((32, 16)), jnp.ones((16, 24))).to_dict()["statements"]
+        assert statement["growth"] == {"K": 1, "M": 1, "N": 1} and ("tiles" in statement) == (chosen is tiled)
+
+
 def test_the_loops_of_a_nest_are_told() -> None:
     text, arguments = shapes("a band")
 

@@ -61,6 +61,7 @@ def test_a_kernel_answers_in_types() -> None:
 
     assert_type(kernel(ARRAY), Any)
     assert_type(kernel.explain(ARRAY), tcjax.Explanation)
+    assert_type(kernel.explain(ARRAY, compiled=True), tcjax.Explanation)
     assert_type(kernel.explain(ARRAY).to_dict(), dict[str, Any])
     assert_type(kernel.ranges(ARRAY), list[dict[str, Any]])
     assert_type(kernel.adjoint(ARRAY), tcjax.Kernel)

@@ -1,5 +1,7 @@
 """``tcjax explain``: ranges, the operation of every statement, and what it costs."""
 
+from typing import Any
+
 import click
 
 from ...files import replacing
@@ -15,6 +17,7 @@ from ..failures import files, one_line
 @options.sizes
 @options.backend
 @options.memory_limit
+@click.option("--compiled", is_flag=True, help="Compile it too, forward and gradient, and tell XLA's own figures.")
 @click.option("--html", "page", metavar="OUT", help="Write a page with pictures, which needs nothing else, to OUT.")
 def explain(
     file: str,
@@ -24,6 +27,7 @@ def explain(
     sizes: tuple[str, ...],
     backend: str,
     memory_limit: str | None,
+    compiled: bool,
     page: str | None,
 ) -> None:
     """Says which range every index has and why, which operation computes each statement, and what it costs.
@@ -31,6 +35,7 @@ def explain(
     \b
     Example:
       tcjax explain mlp.tc --shapes x=128x784 W=256x784 bias=256
+      tcjax explain mlp.tc --shapes x=128x784 W=256x784 bias=256 --compiled
       tcjax explain mlp.tc --shapes x=128x784 W=256x784 bias=256 --html mlp.html
     """
     from ..kernels import chosen, kernels_of
@@ -41,7 +46,10 @@ def explain(
     given, numbers = read_shapes(shapes), read_sizes(sizes)
     text = read_text(file, notation)  # type: ignore[arg-type]
     kernel = chosen(kernels_of(text, backend=backend, memory_limit=memory_limit), name, text.name)
-    explanation = kernel.explain(**specs_of(kernel, given), **numbers)
+    specs = specs_of(kernel, given)
+    positional = [specs.pop(parameter.name) for parameter in kernel._front.parameters]
+    others: dict[str, Any] = {**specs, **numbers}
+    explanation = kernel.explain(*positional, compiled=compiled, **others)
     if page is None:
         click.echo(str(explanation))
         return

@@ -1,0 +1,73 @@
+"""What XLA says of a kernel that it has compiled, and of its derivative."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.core import Tracer
+
+Figures = dict[str, int | None]
+
+
+def figures(
+    function: Callable[..., Any], arguments: Sequence[Any], parameters: int, no_vjp: str
+) -> dict[str, Figures | str | None]:
+    """XLA's figures of a function for arguments of these shapes and types; it is compiled for that, on this device.
+
+    `forward` are those of the function, `vjp` those of reverse mode: a function of the arguments and of the cotangents
+    of the float results, by the floats among the first arguments, which are the `parameters`. Where `no_vjp` says why
+    there is none, it is None. Of each there are `temporary_bytes` beside arguments and results, `operations`, and
+    `bytes` that are read and written; None stands for what the device's compiler does not tell.
+    """
+    given = [*map(_shaped, arguments)]
+    forward = _figures(function, *given)
+    if no_vjp:
+        return {"forward": forward, "vjp": None, "no_vjp": no_vjp}
+    return {"forward": forward, "vjp": _vjp_figures(function, given, parameters)}
+
+
+def _vjp_figures(function: Callable[..., Any], given: list[Any], parameters: int) -> Figures:
+    moving = [number for number in range(parameters) if _is_smooth(given[number])]
+
+    def results(*arrays: Any) -> list[Any]:
+        return [result for result in jax.tree.leaves(function(*arrays)) if _is_smooth(result)]
+
+    def cotangents(arrays: list[Any], weights: list[Any]) -> tuple[Any, ...]:
+        def moved(*found: Any) -> list[Any]:
+            everything = dict(enumerate(arrays)) | dict(zip(moving, found, strict=True))
+            return results(*everything.values())
+
+        return jax.vjp(moved, *(arrays[number] for number in moving))[1](weights)
+
+    return _figures(cotangents, given, jax.eval_shape(results, *given))
+
+
+def _figures(function: Callable[..., Any], *arguments: Any) -> Figures:
+    compiled = jax.jit(function).lower(*arguments).compile()
+    memory, cost = compiled.memory_analysis(), compiled.cost_analysis()
+    # Some devices give a list, with an entry for each program.
+    costs = (cost[0] if cost else {}) if isinstance(cost, (list, tuple)) else cost or {}
+    return {
+        "temporary_bytes": None if memory is None else int(memory.temp_size_in_bytes),
+        "operations": _told(costs, "flops"),
+        "bytes": _told(costs, "bytes accessed"),
+    }
+
+
+def _shaped(array: Any) -> Any:
+    """What `jax.jit` lowers for; of a traced array only the shape and the type are there."""
+    return jax.ShapeDtypeStruct(array.shape, array.dtype) if isinstance(array, Tracer) else array
+
+
+def _told(costs: Mapping[str, float], name: str) -> int | None:
+    """A figure; a program that only moves data has no operations, and -1 stands for what is not known."""
+    found = costs.get(name, 0) if costs else -1
+    return int(found) if found >= 0 else None
+
+
+def _is_smooth(array: Any) -> bool:
+    return bool(jnp.issubdtype(array.dtype, jnp.inexact))
+
+
+__all__ = ["Figures", "figures"]

@@ -1,0 +1,167 @@
+"""Hints: said where they are true, what they advise computes the same, and is the better form."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tcjax
+
+N = 2048
+DISTANCES = "sum[d]((x(i,d) - y(j,d)) * (x(i,d) - y(j,d)))"
+
+
+def floats(*shape: int) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(shape, jnp.float32)
+
+
+def hints(text: str, *arguments: Any) -> list[str]:
+    told = tcjax.kernel(text).explain(*arguments).to_dict()["statements"]
+    return [hint for statement in told for hint in statement["hints"]]
+
+
+PREFIXES: dict[str, tuple[str, str, Callable[[jax.Array], jax.Array]]] = {
+    "sums": ("O(i) +=! x(j) where j <= i, i in 0:N", "`jax.lax.cumsum` along `j`,", lambda x: jnp.cumsum(x)),
+    "sums of what follows": (
+        "O(i) +=! x(j) where j >= i, i in 0:N",
+        "`jax.lax.cumsum` along `j` with `reverse=True`,",
+        lambda x: jax.lax.cumsum(x, reverse=True),
+    ),
+    "a range that moves": (
+        "O(i) max=! x(j) where i in 0:N, j in 0:i+1",
+        "`jax.lax.cummax` along `j`,",
+        lambda x: jax.lax.cummax(x),
+    ),
+    "a ternary": (
+        "O(i) = sum[j](i >= j ? x(j) * x(j) : 0.0) where i in 0:N",
+        "`jax.lax.cumsum` along `j`,",
+        lambda x: jnp.cumsum(x * x),
+    ),
+    "a factor in front": ("O(i) +=! x(i) * x(j) where j <= i", "`jax.lax.cumsum`", lambda x: x * jnp.cumsum(x)),
+    "a mean": (
+        "O(i) = sum[j where j <= i](x(j)) / (i + 1) where i in 0:N",
+        "`jax.lax.cumsum`",
+        lambda x: jnp.cumsum(x) / jnp.arange(1, len(x) + 1),
+    ),
+    "products": ("O(i) *=! x(j) where j <= i, i in 0:N", "`jax.lax.cumprod`", lambda x: jnp.cumprod(x)),
+}
+
+
+@pytest.mark.parametrize("name", PREFIXES)
+def test_a_prefix_of_each_row_is_running(name: str) -> None:
+    body, said, running = PREFIXES[name]
+    text = f"def f(float(N) x) -> (O) {{ {body} }}"
+
+    (hint,) = hints(text, floats(N))
+
+    assert hint.startswith("quadratic in N: every value of `i` begins anew;") and said in hint
+    x = jnp.linspace(0.5, 1.5, 40)
+    np.testing.assert_allclose(tcjax.kernel(text)(x), running(x), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "O(i) +=! x(j) where i in 0:N",
+        "O(i) +=! x(j) where j <= i, i - 5 <= j, i in 0:N",
+        "O(i) +=! x(j) * x(i - j) where j <= i, i in 0:N",
+        "O(i) max=! x(i) * x(j) where j <= i",
+        "O(i) +=! exp(x(i) - x(j)) where j <= i",
+        "O(i) +=! x(j) where j <= 2 * i, i in 0:N",
+        "O(i) +=! x(j) where j <= i && x(i) > 0.0",
+    ],
+)
+def test_other_reductions_are_no_prefixes(body: str) -> None:
+    assert not hints(f"def f(float(N) x) -> (O) {{ {body} }}", floats(N))
+
+
+@pytest.mark.parametrize(
+    ("body", "side"),
+    [
+        ("O(i) +=! 1 where y(j) <= x(i)", "right"),
+        ("O(i) = sum[j](int32(y(j) < x(i)))", "left"),
+        ("O(i) = sum[j](y(j) <= x(i) ? 1.0 : 0.0)", "right"),
+    ],
+)
+def test_counting_what_is_smaller_is_a_search(body: str, side: str) -> None:
+    text = f"def f(float(N) x, float(M) y) -> (O) {{ {body} }}"
+
+    (hint,) = hints(text, floats(N), floats(N))
+
+    assert hint == (
+        "linear in M and N: all pairs are compared; outside of the kernel, `jnp.searchsorted(jnp.sort(y), ...)` finds "
+        "each count in a sorted `y`"
+    )
+    x, y = np.random.default_rng(0).integers(0, 20, (2, 50)).astype(np.float32)
+    expected = np.searchsorted(np.sort(y), x, side=side)  # type: ignore[call-overload]
+    np.testing.assert_array_equal(tcjax.kernel(text)(x, y), expected)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "O(i) +=! y(j) where y(j) <= x(i)",
+        "O(i) +=! 1 where y(j) == x(i)",
+        "O(i) +=! 1 where y(j) + x(j) <= x(i)",
+        "O +=! 1 where y(j) <= 0.5",
+    ],
+)
+def test_other_counts_are_no_searches(body: str) -> None:
+    assert not hints(f"def f(float(N) x, float(M) y) -> (O) {{ {body} }}", floats(N), floats(N))
+
+
+STORED = {
+    "a kernel matrix": (f"K(i,j) = exp(-{DISTANCES})  p(i) +=! K(i,j)", f"p(i) +=! exp(-{DISTANCES})"),
+    "neighbours": (f"K(i,j) = {DISTANCES}  p(i) min=! K(i,j)", f"p(i) min=! {DISTANCES}"),
+    "neighbours of the others": (f"K(i,j) = {DISTANCES}  p(j) min=! K(i,j)", f"p(j) min=! {DISTANCES}"),
+}
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_what_is_stored_only_to_be_reduced_needs_not_be(name: str) -> None:
+    def program(body: str) -> str:
+        return f"def f(float(N,D) x, float(M,D) y) -> (p) {{ {body} }}"
+
+    stored, inside = map(program, STORED[name])
+    large = floats(4096, 3), floats(4096, 3)
+
+    (hint,) = hints(stored, *large)
+
+    assert hint.startswith("`K` has 64 MiB and `p` reads each element once") and "in place of `K`" in hint
+    assert not hints(inside, *large)
+    before, after = (
+        tcjax.kernel(text).explain(*large, compiled=True).to_dict()["compiled"]["vjp"]["temporary_bytes"]
+        for text in (stored, inside)
+    )
+    assert after < 16 << 20 <= before
+    x, y = np.random.default_rng(0).standard_normal((2, 9, 3)).astype(np.float32)
+    np.testing.assert_allclose(tcjax.kernel(stored)(x, y), tcjax.kernel(inside)(x, y), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("returned", "body", "extent"),
+    [
+        ("p", f"K(i,j) = exp(-{DISTANCES})  p(i) +=! K(i,j)", 512),
+        ("p, K", f"K(i,j) = exp(-{DISTANCES})  p(i) +=! K(i,j)", 4096),
+        ("p, q", f"K(i,j) = exp(-{DISTANCES})  p(i) +=! K(i,j)  q(j) +=! K(i,j)", 4096),
+        ("p", "K(i,j) +=! x(i,d) * y(j,d)  p(i) max=! K(i,j)", 4096),
+        ("p", f"K(i,j) = exp(-{DISTANCES})  p(i) +=! K(i,j) / K(i,i)", 4096),
+    ],
+    ids=["small", "returned", "read twice", "a product of matrices", "read in two ways"],
+)
+def test_other_tensors_are_stored_for_a_reason(returned: str, body: str, extent: int) -> None:
+    text = f"def f(float(N,D) x, float(M,D) y) -> ({returned}) {{ {body} }}"
+
+    assert not hints(text, floats(extent, 3), floats(extent, 3))
+
+
+def test_hints_and_growth_are_printed() -> None:
+    explained = tcjax.kernel("def f(float(N) x) -> (O) { O(i) +=! x(j) where j <= i, i in 0:N }").explain(floats(N))
+
+    assert "\n  grows      operations quadratic in N; bytes stored linear in N\n" in str(explained)
+    assert "\n  hint       quadratic in N: every value of `i` begins anew; " in str(explained)
+    page = explained._repr_html_()
+    assert "Operations grow: quadratic in N." in page and "Hint: " in page and "begins anew" in page
