@@ -13,7 +13,8 @@ from jax.core import Tracer
 from .. import elaboration, ir
 from ..diagnostics import Code, CompileError, Span, phrases
 from ..syntax import tc
-from .fronts import Definition, Front
+from .definitions import Definition
+from .fronts import Front
 
 
 @dataclass(frozen=True, slots=True, eq=False)

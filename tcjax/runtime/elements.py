@@ -61,7 +61,7 @@ class Place:
         bound, arrays, initial = kernel._operands(args, kwargs)
         output = self._output(bound)
         place = self._place(bound, output)
-        with kernel._compiler.within_depth():
+        with kernel._front.within_depth():
             return Element(interpreter.trace(bound, arrays, initial, kernel._front.options.fns, output, place))
 
     def _output(self, bound: Bound) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from .. import ir
+from .. import ir, planning
 from ..diagnostics import Code, CompileError, phrases
 from ..ranges import Assumption, read_assumption
 from .sharding import Sharding, check_sharding
@@ -34,6 +34,11 @@ class Options:
     sharding: Sharding | None = None
     checked: bool | str = False
     deterministic: bool = False
+
+    @property
+    def preferences(self) -> planning.Preferences:
+        """What the planner is told before anything is known of a call."""
+        return planning.Preferences(backend=planning.Backend(self.backend, self.memory))
 
 
 class KernelOptions(TypedDict, total=False):

@@ -10,7 +10,7 @@ from .. import ir, planning, ranges
 from ..diagnostics import Code, CompileError, phrases
 from ..ranges import Bound
 from ..symbolic import Interval
-from .assumptions import facts_of
+from . import pipeline
 from .calls import Calls
 from .explain import Explanation
 from .options import NOTATIONS
@@ -35,7 +35,7 @@ class Questions(Calls):
         from .. import interpreter
 
         bound, arrays, initial = self._operands(args, kwargs)
-        with self._compiler.within_depth():
+        with self._front.within_depth():
             results = interpreter.interpret(bound, arrays, initial, self._front.options.fns)
         return results[0] if len(results) == 1 else results
 
@@ -77,8 +77,7 @@ class Questions(Calls):
         return _boxes(self._compiler.bound(call))
 
     def _symbolic_ranges(self) -> list[dict[str, Interval | None]]:
-        function = self._likely()
-        return _intervals(ranges.infer_ranges(function, facts_of(self._front, function)))
+        return _intervals(pipeline.infer(self._front, self._likely()))
 
     def constraints(self) -> tuple[str, ...]:
         """What must hold for the sizes, as texts for ``jax.export.symbolic_shape(..., constraints=...)``.

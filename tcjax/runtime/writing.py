@@ -3,8 +3,8 @@
 from .. import ir
 from ..diagnostics import Code, CompileError
 from ..syntax import tc
-from .depth import within_depth
-from .fronts import Definition, Front
+from .definitions import Definition
+from .fronts import Front
 
 
 def written(front: Front, dialect: str, function: ir.Function | None) -> str:
@@ -32,7 +32,7 @@ def written(front: Front, dialect: str, function: ir.Function | None) -> str:
     if dialect == "latex":
         from .. import typesetting
 
-        with within_depth(front.name, front.span):
+        with front.within_depth():
             return typesetting.latex(typesetting.typeset(function))
     if dialect == "sac":
         return sac.write(translation.to_sac(function)).rstrip("\n")

@@ -215,7 +215,7 @@ class _Builder:
 
     def _compiled(self, choice: Choice) -> tuple[Callable[[], Any], Any]:
         run, given = self._function(self._compiler.planned(self._call, choice))
-        with self._compiler.within_depth():
+        with self._compiler.front.within_depth():
             compiled = jax.jit(run).lower(*given).compile()
         return lambda: compiled(*given), compiled.memory_analysis()
 
