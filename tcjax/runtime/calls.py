@@ -8,12 +8,13 @@ import jax
 import numpy as np
 
 from ..diagnostics import Code, CompileError
+from ..elaboration import ValueNeeded
 from .arguments import Arguments, arrange, as_array, is_plain
 from .compiler import Compiler
 from .definitions import Definition
 from .fronts import Call, Front, Value
 from .recent import MOST_SIGNATURES, Recent
-from .values import ValueNeeded, value_of
+from .values import value_of
 
 _Variant = tuple[tuple[str, ...], tuple[tuple[str, int], ...], tuple[Value, ...]]
 
@@ -117,11 +118,7 @@ class Calls:
 
     def _arguments(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Arguments:
         arguments = arrange(self._front, args, kwargs)
-        parameters = {p.name: p for p in self._front.parameters}
-        arrays = {
-            name: as_array(value, name, parameters[name].declared, parameters[name].span)
-            for name, value in arguments.arrays.items()
-        }
+        arrays, _ = self._named((), tuple(arguments.arrays.values()))
         starts = self._starts(arguments.initial, arrays) if arguments.initial else {}
         return Arguments(arrays, starts, arguments.sizes)
 

@@ -91,12 +91,9 @@ class Compiler:
 
         sharding, preferences = self.front.options.sharding, self.front.options.preferences
         assert sharding is not None, "a kernel for a mesh asks"
-
-        def sharded() -> "ShardedPlan":
-            with self.front.within_depth():
-                return shard(self.bound(call), dict(sharding.axes), sharding.sizes, preferences)
-
-        return self._sharded.of(call, sharded)
+        axes = dict(sharding.axes)
+        with self.front.within_depth():
+            return self._sharded.of(call, lambda: shard(self.bound(call), axes, sharding.sizes, preferences))
 
     def inspection(self, call: Call) -> "Inspection":
         """How to look for what the data of a call do wrong, and what that may be."""

@@ -23,21 +23,6 @@ from .recent import Recent
 _PROBES = (11, 23)
 
 
-def read(text: str, name: str, first_line: int, options: Options) -> "Comprehensions":
-    """What a text is for. Raises `CompileError` for a mistake that no argument mends."""
-    program = _program(text, name, first_line, options)
-    return Comprehensions(program, _entry(program, options), options)
-
-
-def read_all(text: str, name: str, options: Options) -> "Iterator[Comprehensions]":
-    """Every function of a text, and its expression."""
-    program = _program(text, name, 1, options)
-    for function in program.functions:
-        yield Comprehensions(program, _entry(program, options, function.name), options)
-    if program.result is not None:
-        yield Comprehensions(program, _entry(program, options), options)
-
-
 def _program(text: str, name: str, first_line: int, options: Options) -> tree.Program:
     program = sac.read(text, name, first_line)
     if options.strict:
@@ -61,6 +46,21 @@ class Comprehensions(Elaborated[Call]):
     entry: elaboration.Entry
     options: Options
     _functions: Recent[Call, ir.Function] = field(default_factory=Recent)
+
+    @staticmethod
+    def read(text: str, name: str, first_line: int, options: Options) -> "Comprehensions":
+        """What a text is for. Raises `CompileError` for a mistake that no argument mends."""
+        program = _program(text, name, first_line, options)
+        return Comprehensions(program, _entry(program, options), options)
+
+    @staticmethod
+    def read_all(text: str, name: str, options: Options) -> "Iterator[Comprehensions]":
+        """Every function of a text, and its expression."""
+        program = _program(text, name, 1, options)
+        for function in program.functions:
+            yield Comprehensions(program, _entry(program, options, function.name), options)
+        if program.result is not None:
+            yield Comprehensions(program, _entry(program, options), options)
 
     @property
     def name(self) -> str:

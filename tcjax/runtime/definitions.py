@@ -1,6 +1,6 @@
 """A definition of index notation behind a kernel."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, assert_never
@@ -13,21 +13,6 @@ from .options import Options
 from .recent import Recent
 
 Signature = tuple[tuple[str, int], ...]
-
-
-def read(text: str, name: str, first_line: int, options: Options) -> "Definition":
-    """The one definition of a text that no other calls."""
-    program = _program(text, name, first_line, options)
-    return Definition(program, _entry(program), options)
-
-
-def read_all(text: str, name: str, options: Options) -> "Iterator[Definition]":
-    """Every definition of a text, of several with one name the first."""
-    program = _program(text, name, 1, options)
-    firsts = _by_name(program)
-    for definition in program.definitions:
-        if firsts[definition.name] is definition:
-            yield Definition(program, definition, options)
 
 
 def _program(text: str, name: str, first_line: int, options: Options) -> ast.Program:
@@ -87,6 +72,21 @@ class Definition(Elaborated[Signature]):
     definition: ast.Definition
     options: Options
     _functions: Recent[Signature, ir.Function] = field(default_factory=Recent)
+
+    @staticmethod
+    def read(text: str, name: str, first_line: int, options: Options) -> "Definition":
+        """The one definition of a text that no other calls."""
+        program = _program(text, name, first_line, options)
+        return Definition(program, _entry(program), options)
+
+    @staticmethod
+    def read_all(text: str, name: str, options: Options) -> "Iterator[Definition]":
+        """Every definition of a text, of several with one name the first."""
+        program = _program(text, name, 1, options)
+        firsts = _by_name(program)
+        for definition in program.definitions:
+            if firsts[definition.name] is definition:
+                yield Definition(program, definition, options)
 
     def __post_init__(self) -> None:
         self.definition = elaboration.completed(self.definition, self.options.fns)
@@ -160,9 +160,7 @@ class Definition(Elaborated[Signature]):
             parameter.name: elaboration.Argument(dtype, rank)
             for parameter, (dtype, rank) in zip(self.parameters, signature, strict=bool(signature))
         }
-        return elaboration.elaborate(
-            self.definition, self.program, known, self.foreign, self.options.accumulate, self.warn
-        )
+        return self._elaborated(known, self.warn)
 
     @cached_property
     def likely(self) -> ir.Function | None:
@@ -170,14 +168,18 @@ class Definition(Elaborated[Signature]):
         if not self.is_open:
             return self.typed(())
         guessed = elaboration.guess(self.definition, self.foreign)
-        if guessed is None:
-            return None
         try:
-            return elaboration.elaborate(
-                self.definition, self.program, guessed, self.foreign, self.options.accumulate, _unheard
-            )
+            # The call itself will warn.
+            return None if guessed is None else self._elaborated(guessed, lambda warning: None)
         except CompileError:
             return None
+
+    def _elaborated(
+        self, known: Mapping[str, elaboration.Argument], report: Callable[[CompileWarning], None]
+    ) -> ir.Function:
+        return elaboration.elaborate(
+            self.definition, self.program, known, self.foreign, self.options.accumulate, report
+        )
 
     def explained(self, error: Said) -> Said:
         """What range inference found: it speaks of index notation."""
@@ -210,7 +212,3 @@ def _with_parameters(definition: ast.Definition, names: tuple[str, ...], name: s
         )
     by_name = {parameter.name: parameter for parameter in resolved.parameters or ()}
     return replace(resolved, name=name, parameters=tuple(by_name[n] for n in names))
-
-
-def _unheard(warning: CompileWarning) -> None:
-    """Takes the warnings of a guess: the call itself will warn."""

@@ -1,7 +1,7 @@
 """The ways in: `kernel` and `load`."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 from .. import files
 from ..diagnostics import Code, CompileError, phrases, warn
 from ..syntax import ast
-from . import definitions, pipeline
+from . import pipeline
 from .assumptions import shared_out
 from .definitions import Definition
 from .foreign import means_builtin
-from .fronts import Front, is_sac
+from .fronts import Front, notation
 from .kernel import Kernel
 from .options import KernelOptions, Options, check_options
 
@@ -63,18 +63,9 @@ def load(source: str | Path, /, **options: Unpack[KernelOptions]) -> "Library":
 def library(text: str, name: str, options: Options) -> "Library":
     """All definitions of a text that errors call `name`."""
     fronts: dict[str, Front] = {}
-    for front in _read_all(text, name, options):
+    for front in notation(text, options).read_all(text, name, options):
         fronts.setdefault(front.name, front)
     return Library({front.name: Kernel(front) for front in shared_out(list(fronts.values()))})
-
-
-def _read_all(text: str, name: str, options: Options) -> Iterable[Front]:
-    if is_sac(text, options):
-        # Only who writes SaC needs it: `import tcjax` stays light.
-        from . import comprehensions
-
-        return comprehensions.read_all(text, name, options)
-    return definitions.read_all(text, name, options)
 
 
 # Bytes: what is longer is no program.

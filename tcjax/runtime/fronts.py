@@ -72,15 +72,24 @@ class Elaborated(ABC, Generic[Signature]):
         return self.typed(self.signature(call))
 
     def typed(self, signature: Signature) -> ir.Function:
-        """The typed program for a signature."""
+        """The typed program for a signature. Warns of declared types that JAX computes in 32 bits."""
+        return self._functions.of(signature, lambda: self._typed(signature))
 
-        def elaborate() -> ir.Function:
-            with self.within_depth():
-                function = self.elaborated(signature)
-            self._warn_about_64_bits(function)
-            return function
-
-        return self._functions.of(signature, elaborate)
+    def _typed(self, signature: Signature) -> ir.Function:
+        with self.within_depth():
+            function = self.elaborated(signature)
+        tensors = (*function.parameters, *function.returns)
+        wide = sorted({tensor.dtype for tensor in tensors if ir.types.narrow(tensor.dtype) != tensor.dtype})
+        if wide and not jax.config.read("jax_enable_x64"):
+            self.warn(
+                CompileWarning(
+                    Code.NARROWED_TYPE,
+                    f"`{function.name}` declares {', '.join(wide)}, but JAX computes in 32 bits: its x64 mode is off",
+                    function.span,
+                    help='switch it on with `jax.config.update("jax_enable_x64", True)`, or declare 32-bit types',
+                )
+            )
+        return function
 
     def within_depth(self) -> AbstractContextManager[None]:
         """Turns a stack that is too short for the program into a `CompileError` (TC0103)."""
@@ -106,32 +115,25 @@ class Elaborated(ABC, Generic[Signature]):
         """The shapes of the results of a function from ``fns``, for tensors of these shapes."""
         return self.foreign[name].shapes([(shape, t.dtype) for shape, t in zip(shapes, tensors, strict=True)])
 
-    def _warn_about_64_bits(self, function: ir.Function) -> None:
-        """Warns of declared types that JAX computes in 32 bits."""
-        tensors = (*function.parameters, *function.returns)
-        wide = sorted({tensor.dtype for tensor in tensors if ir.types.narrow(tensor.dtype) != tensor.dtype})
-        if wide and not jax.config.read("jax_enable_x64"):
-            self.warn(
-                CompileWarning(
-                    Code.NARROWED_TYPE,
-                    f"`{function.name}` declares {', '.join(wide)}, but JAX computes in 32 bits: its x64 mode is off",
-                    function.span,
-                    help='switch it on with `jax.config.update("jax_enable_x64", True)`, or declare 32-bit types',
-                )
-            )
-
     def __reduce__(self) -> Any:
         # What is written is kept; what was inferred from it is inferred again.
         written = [f.name for f in fields(cast("Front", self)) if not f.name.startswith("_")]
         return type(self), tuple(getattr(self, name) for name in written)
 
 
-def is_sac(text: str, options: Options) -> bool:
-    """Whether a text is in SaC's notation: said by the option, else shown by the text."""
-    if options.dialect is not None:
-        return options.dialect == "sac"
-    if text.lstrip().startswith("def "):
-        return False
-    from ..syntax import sac
+def notation(text: str, options: Options) -> "type[Front]":
+    """The notation that a text is in: said by the option, else shown by the text."""
+    # Only who may write SaC needs it: `import tcjax` stays light.
+    if options.dialect is None and not text.lstrip().startswith("def "):
+        from ..syntax import sac
 
-    return sac.is_sac(text)
+        is_sac = sac.is_sac(text)
+    else:
+        is_sac = options.dialect == "sac"
+    if is_sac:
+        from .comprehensions import Comprehensions
+
+        return Comprehensions
+    from .definitions import Definition
+
+    return Definition

@@ -68,8 +68,7 @@ def check_options(given: KernelOptions) -> Options:
                 help=f"the options are {', '.join(KernelOptions.__annotations__)}",
             )
     dialect, fns, accumulate = options.get("dialect"), options.get("fns"), options.get("accumulate")
-    limit = options.get("memory_limit")
-    backend, strict = options.get("backend", "auto"), options.get("strict", False)
+    limit, backend, audit = options.get("memory_limit"), options.get("backend", "auto"), options.get("checked", False)
     if dialect is not None and dialect not in DIALECTS:
         raise _bad("dialect", dialect, f"one of {_listed(DIALECTS)}, or leave it out: the text shows its notation")
     if fns is not None and not (
@@ -80,22 +79,21 @@ def check_options(given: KernelOptions) -> Options:
         raise _bad("accumulate", accumulate, 'a scalar type, such as accumulate="float32"')
     if backend not in BACKENDS:
         raise _bad("backend", backend, f"one of {_listed(BACKENDS)}")
-    if not isinstance(strict, bool):
-        raise _bad("strict", strict, "True or False")
-    deterministic = options.get("deterministic", False)
-    if not isinstance(deterministic, bool):
-        raise _bad("deterministic", deterministic, "True or False")
-    audit = options.get("checked", False)
+    for name in ("strict", "deterministic"):
+        if not isinstance(options.get(name, False), bool):
+            raise _bad(name, options.get(name), "True or False")
     if not isinstance(audit, bool) and audit != "nan":
         raise _bad("checked", audit, 'True, False, or "nan", which looks for NaN in results too')
-    kind = None if accumulate is None else ir.types.SPELLINGS[str(accumulate)]
-    checked = Options(dict(fns or {}), kind, str(backend), strict, dialect)  # type: ignore[call-overload]
-    checked = replace(
-        checked,
+    checked = Options(
+        dict(fns or {}),
+        None if accumulate is None else ir.types.SPELLINGS[str(accumulate)],
+        str(backend),
+        options.get("strict", False),
+        dialect,
         assume=_assumptions(options.get("assume")),
         memory=None if limit is None else bytes_of(limit),
         checked=audit,
-        deterministic=deterministic,
+        deterministic=options.get("deterministic", False),
     )
     schedule, sharding = options.get("schedule"), options.get("sharding")
     if sharding is not None:

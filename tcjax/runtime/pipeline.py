@@ -12,20 +12,14 @@ import jax
 
 from .. import ir, planning, ranges
 from ..diagnostics import CompileError
-from . import definitions
-from .assumptions import assumptions_of, facts_of
-from .fronts import Call, Front, is_sac
+from .assumptions import assumptions_of
+from .fronts import Call, Front, notation
 from .options import Options
 
 
 def read(text: str, name: str, first_line: int, options: Options) -> Front:
     """The program that a text is for, parsed, and typed where it declares its types; errors call the text `name`."""
-    if is_sac(text, options):
-        # Only who writes SaC needs it: `import tcjax` stays light.
-        from . import comprehensions
-
-        return comprehensions.read(text, name, first_line, options)
-    return definitions.read(text, name, first_line, options)
+    return notation(text, options).read(text, name, first_line, options)
 
 
 def elaborate(front: Front, call: Call) -> ir.Function:
@@ -35,7 +29,7 @@ def elaborate(front: Front, call: Call) -> ir.Function:
 
 def infer(front: Front, function: ir.Function) -> ranges.SymbolicRanges:
     """The range of every index as formulas of the sizes: what is known before any call."""
-    return ranges.infer_ranges(function, facts_of(front, function))
+    return ranges.infer_ranges(function, ranges.assumed(assumptions_of(front, function)))
 
 
 def bind(front: Front, function: ir.Function, call: Call) -> ranges.Bound:
