@@ -1,7 +1,7 @@
 """Typed index notation: no ranges, no arrays."""
 
 from . import builtins, types
-from .conditions import affine_of, condition_of, conjunction, conjuncts
+from .conditions import affine_of, condition_of, conjunction, conjuncts, negated
 from .expressions import (
     JOINS,
     PLACES,
@@ -69,6 +69,7 @@ __all__ = [
     "data_atoms",
     "free_indices",
     "integer",
+    "negated",
     "rebuild",
     "show",
     "show_expr",

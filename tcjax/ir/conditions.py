@@ -1,6 +1,7 @@
 """Boolean expressions as conditions on index variables."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
 from ..symbolic import FALSE, TRUE, Affine, Condition, all_of, any_of, compare
@@ -54,6 +55,17 @@ def conjunction(conditions: Iterable[Expr]) -> Expr | None:
     for condition in conditions:
         found = condition if found is None else Binary("&&", found, condition, "bool")
     return found
+
+
+def negated(condition: Expr) -> Expr:
+    """Where the condition does not hold (an integer comparison is turned round; of floats, NaN stands in the way)."""
+    match condition:
+        case Binary(operator, left, _) if operator in _NEGATED and left.dtype == "int32":
+            return replace(condition, operator=_NEGATED[operator])
+        case Unary("!", operand):
+            return operand
+        case _:
+            return Unary("!", condition, "bool")
 
 
 def affine_of(expr: Expr) -> Affine:

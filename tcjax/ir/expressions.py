@@ -183,7 +183,8 @@ class Reduce(Node):
     """``sum[indices where guard](body)``.
 
     `rank` is the r of ``mink[j](e, r)``. Positions (argmin and relatives) are row-major over `indices`, counted
-    from the start of their ranges. `accumulate` is the type in which it runs, `dtype` that of the result.
+    from the start of their ranges. `accumulate` is the type in which it runs, `dtype` that of the result. What is
+    `fixed` passes no derivative: nothing of what is returned changes with it.
     """
 
     reducer: Reducer | Monoid
@@ -194,6 +195,7 @@ class Reduce(Node):
     rank: "Expr | None"
     accumulate: str
     dtype: str
+    fixed: bool = False
 
 
 Expr = Const | Extent | Index | Access | Unary | Binary | Call | Foreign | Cast | Select | Reduce

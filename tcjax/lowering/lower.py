@@ -97,6 +97,8 @@ def _run(
             continue
         with _named(stage, number):
             match stage:
+                case planning.Unstored():
+                    continue
                 case planning.Compute(target=target):
                     old = known.get(target) if stage.store.keeps else None
                     fused = _is_one_loop(stage.value)

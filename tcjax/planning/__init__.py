@@ -6,12 +6,14 @@ Schedules are in `planning.schedule`: only who writes one imports them.
 from . import nodes
 from .cost import Cost, cost_of
 from .formulas import plan_formula
+from .machine import Machine, machine_of
 from .memory import allowance, check_memory
 from .plan import make_plan
 from .preferences import Backend, Preferences
+from .prices import Price, plan_price, price, price_of
 from .printer import facts_of, name_of, reason_of, show_node, show_plan
 from .sharing import share
-from .stages import Call, CallForeign, Compute, Plan, Stage, Store
+from .stages import Call, CallForeign, Compute, Plan, Stage, Store, Unstored
 from .tiled import Loop, ScheduledStage, Tiled
 
 __all__ = [
@@ -21,20 +23,27 @@ __all__ = [
     "Compute",
     "Cost",
     "Loop",
+    "Machine",
     "Plan",
     "Preferences",
+    "Price",
     "ScheduledStage",
     "Stage",
     "Store",
     "Tiled",
+    "Unstored",
     "allowance",
     "check_memory",
     "cost_of",
     "facts_of",
+    "machine_of",
     "make_plan",
     "name_of",
     "nodes",
     "plan_formula",
+    "plan_price",
+    "price",
+    "price_of",
     "reason_of",
     "share",
     "show_node",

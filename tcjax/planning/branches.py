@@ -5,7 +5,7 @@ from dataclasses import replace
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
-from .factors import both, negated, non_negative
+from .factors import both, non_negative
 from .nodes import Axes, Node
 from .scope import POSITIONS, Scope
 
@@ -21,7 +21,7 @@ def branch(expr: ir.Expr, condition: ir.Expr, test: Node, scope: Scope, *, other
     if not is_risky(expr):
         return scope
     if otherwise:
-        return scope.where(scope.apply("!", (test,), "bool"), negated(condition))
+        return scope.where(scope.apply("!", (test,), "bool"), ir.negated(condition))
     return scope.where(test, condition)
 
 

@@ -12,7 +12,7 @@ from .nodes import (
     Node,
     operands,
 )
-from .stages import Call, CallForeign, Compute, Plan
+from .stages import Call, CallForeign, Compute, Plan, Unstored
 from .tiled import Begin, Loop, Round, Tiled, TiledStep
 
 
@@ -59,7 +59,7 @@ def plan_cost(plan: Plan) -> Cost:
             case Call(plan=inner):
                 cost = plan_cost(inner)
                 flops, moved, peak = flops + cost.flops, moved + cost.bytes, max(peak, held + cost.temporary)
-            case CallForeign():
+            case CallForeign() | Unstored():
                 continue
     return Cost(flops, moved, max(peak, held))
 

@@ -78,6 +78,17 @@ def points(nest: Nest) -> int:
     return prod(nest.shape) * prod(max(0, ranges[index][1] - ranges[index][0]) for index in nest.reduce.indices)
 
 
+def visited(nest: Nest, form: Form) -> int:
+    """How many points a nest visits in this form: those that its guard leaves."""
+    if nest.reduce.guard is None:
+        return points(nest)
+    if form.tile is None:
+        return sum(map(points, pieces(nest, form)[1]))
+    ends = spans(nest, form)
+    lo, hi = nest.ranges[form.loop]
+    return points(nest) * sum(end - first for first, end in ends) // max(1, len(ends) * (hi - lo))
+
+
 def by_tiles(form: Form) -> bool:
     """Whether a guard decides for each tile how far the loop runs."""
     return form.tile is not None

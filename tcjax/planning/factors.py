@@ -77,7 +77,7 @@ def _product(expr: ir.Expr, negative: bool) -> Product:
                 mask, left_out = both(mask, condition), left_out or whole
                 pending.append((then, whole))
             case ir.Select(condition, ir.Const(0), otherwise):
-                mask, left_out = both(mask, negated(condition)), left_out or whole
+                mask, left_out = both(mask, ir.negated(condition)), left_out or whole
                 pending.append((otherwise, whole))
             case _:
                 factors.append(current)
@@ -187,20 +187,6 @@ def both(a: ir.Expr | None, b: ir.Expr | None) -> ir.Expr | None:
     return ir.Binary("&&", a, b, "bool")
 
 
-_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
-
-
-def negated(condition: ir.Expr) -> ir.Expr:
-    """Where the condition does not hold (an integer comparison is turned round; of floats, NaN stands in the way)."""
-    match condition:
-        case ir.Binary(operator, left, _) if operator in _OPPOSITE and left.dtype == "int32":
-            return replace(condition, operator=_OPPOSITE[operator])
-        case ir.Unary("!", operand):
-            return operand
-        case _:
-            return ir.Unary("!", condition, "bool")
-
-
 def multiply(factors: Iterable[ir.Expr]) -> ir.Expr:
     """The product of at least one factor; a reciprocal divides the others."""
     first, *rest = sorted(factors, key=lambda factor: divisor_of(factor) is not None)
@@ -235,7 +221,7 @@ def non_negative(condition: ir.Expr) -> Affine | None:
                 case _:
                     return a - b
         case ir.Unary("!", operand):
-            inner = negated(operand)
+            inner = ir.negated(operand)
             return None if isinstance(inner, ir.Unary) else non_negative(inner)
         case _:
             return None

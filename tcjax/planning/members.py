@@ -13,7 +13,7 @@ from .preferences import Preferences
 from .renaming import Renaming
 from .scope import restarts
 from .scores import Exponent, Key, exponents, is_statistic, key, keys
-from .stages import Call, CallForeign, Compute, Stage
+from .stages import Call, CallForeign, Compute, Stage, Unstored
 from .views import Viewed
 
 # Loops over more indices than this are not compared in every order.
@@ -143,11 +143,13 @@ class Survey:
             if not isinstance(stage, Compute) or number >= place.stage:
                 return None
             computed, axes = stage.value, _whole(stage)
-            if isinstance(computed, Apply) and computed.operator == "cast" and ir.types.is_float(computed.dtype):
-                # The sums read it as it was rounded.
-                (computed,) = computed.arguments
         else:
             return None
+        while (
+            isinstance(computed, Apply) and computed.operator in ("cast", "stop") and ir.types.is_float(computed.dtype)
+        ):
+            # The sums read it as it was rounded.
+            (computed,) = computed.arguments
         if not isinstance(computed, LoopNest) or axes is None or not is_statistic(computed.nest.reduce):
             return None
         where = next((p for p in self.places if p.stage == number and p.node is computed), None)
@@ -230,6 +232,8 @@ def _targets(stage: Stage) -> tuple[str, ...]:
     match stage:
         case Compute(target=target):
             return (target,)
+        case Unstored():
+            return ()
         case Call(targets=targets) | CallForeign(targets=targets):
             return targets
 

@@ -5,7 +5,7 @@ from typing import Final, assert_never
 from ..diagnostics import Code, CompileError
 from .cost import cost_of, tiled_cost
 from .printer import name_of, reason_of
-from .stages import Call, CallForeign, Compute, Plan
+from .stages import Call, CallForeign, Compute, Plan, Unstored
 from .tiled import Tiled
 
 # A temporary may have so many bytes in any case,
@@ -39,7 +39,7 @@ def check_memory(plan: Plan, limit: int) -> None:
                     raise _too_much(own, needed, limit, "raise the limit, or make the tiles smaller")
             case Call(plan=inner):
                 check_memory(inner, limit)
-            case CallForeign():
+            case CallForeign() | Unstored():
                 continue
             case _:
                 assert_never(stage)

@@ -127,7 +127,7 @@ class Meter:
             case Fold(operand=operand):
                 own = 0 if root else self.size(node)
                 inner = self.temporaries(operand, root=False)
-                return own + inner + (0 if _fuses(node) else self.size(operand))
+                return own + inner + (0 if fuses(node) else self.size(operand))
             case Pool(operand=operand, windows=windows):
                 # All but the last reduce_window leave an array behind.
                 first, *rest = (window for window, _, _ in windows)
@@ -292,7 +292,7 @@ def _alone(nest: Nest) -> Meter:
     return Meter({index: hi - lo for index, (lo, hi) in nest.ranges.items()})
 
 
-def _fuses(node: Fold) -> bool:
+def fuses(node: Fold) -> bool:
     """Whether XLA reduces without storing the operand: sums, minima, maxima of floats, no selects or gathers."""
     if isinstance(node.operand, Read):
         return True

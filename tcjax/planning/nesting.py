@@ -10,7 +10,6 @@ from ..ir import Reducer
 from ..symbolic import Affine, IndexVar, Size
 from .branches import counted
 from .domains import pieces, points, spans
-from .factors import negated
 from .forms import Form, candidates, choose, in_tiles, within
 from .nests import Nest, Operand
 from .nodes import Apply, CallBuiltin, Convolve, LoopNest, Node, Pool, Unroll, holds_data, operands
@@ -128,7 +127,7 @@ def _hoisted(reduce: ir.Reduce, scope: Scope) -> tuple[ir.Reduce, Scope, tuple[t
 
     def visit(expr: ir.Expr, bound: frozenset[IndexVar], counts: frozenset[ir.Expr]) -> ir.Expr:
         if isinstance(expr, ir.Select):
-            then, otherwise = (counts.union(ir.conjuncts(c)) for c in (expr.condition, negated(expr.condition)))
+            then, otherwise = (counts.union(ir.conjuncts(c)) for c in (expr.condition, ir.negated(expr.condition)))
             condition = visit(expr.condition, bound, counts)
             parts = visit(expr.then, bound, then), visit(expr.otherwise, bound, otherwise)
             return replace(expr, condition=condition, then=parts[0], otherwise=parts[1])

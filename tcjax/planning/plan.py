@@ -4,40 +4,45 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from .. import ir, ranges, transforms
+from ..transforms import Step
 from .assembly import Overlay, assemblies
 from .formulas import plan_formula
 from .nodes import Apply, Fill, Iota, Node, Read, Strip, holds_data, operands
 from .online import fuse
 from .preferences import DEFAULT, Preferences
 from .sharing import share
-from .stages import Call, CallForeign, Compute, Plan, Stage
+from .stages import Call, CallForeign, Compute, Plan, Stage, Unstored
+from .temporaries import settle
 
 
 def make_plan(bound: ranges.Bound, preferences: Preferences = DEFAULT) -> Plan:
     """Chooses the operation for each statement."""
     function = bound.function
+    planner = _Planner(bound, preferences)
+    settled = settle(bound, preferences, planner.plan)
     defined = {tensor.name for tensor in function.initial}
     stages: list[Stage] = []
     for number, statement in enumerate(function.statements):
         match statement:
-            case ir.Define() | ir.Accumulate():
-                stages.append(
-                    _compute(statement, bound, bound.boxes[number], statement.target.name in defined, preferences)
-                )
-                defined.add(statement.target.name)
+            case ir.Define(target) | ir.Accumulate(target) if number in settled.readers:
+                reading = (ir.targets(function.statements[reader]) for reader in settled.readers[number])
+                readers = tuple(dict.fromkeys(tensor.name for tensors in reading for tensor in tensors))
+                stages.append(Unstored(target.name, target.dtype, bound.shapes[target.name], readers, statement))
+                continue
+            case ir.Define(target) | ir.Accumulate(target):
+                stages.append(planner.plan(number, settled.steps[number], target.name in defined))
             case ir.Invoke(targets, _, arguments):
                 stages.append(Call(_names(targets), make_plan(bound.calls[number], preferences), _names(arguments)))
-                defined.update(_names(targets))
             case ir.ApplyForeign(targets, name, arguments, frame, varying):
                 results = tuple((tensor.dtype, bound.shapes[tensor.name]) for tensor in targets)
                 stages.append(CallForeign(_names(targets), name, _names(arguments), results, frame, varying))
-                defined.update(_names(targets))
+        defined.update(_names(ir.targets(statement)))
     initial = {tensor.name: tensor.dtype for tensor in function.initial}
     names = _names(function.parameters), _names(function.returns)
     groups = assemblies(stages)
     for number, assembly in groups.items():
         if isinstance(assembly.whole, Overlay):
-            wide = _widened(number + 1, bound, preferences)
+            wide = _widened(settled.steps[number + 1], planner)
             if wide is not None:
                 stages[number + 1] = wide
                 whole = replace(assembly.whole, everywhere=True)
@@ -46,21 +51,47 @@ def make_plan(bound: ranges.Bound, preferences: Preferences = DEFAULT) -> Plan:
     return Plan(function.name, *names, initial, fused, bound, groups)
 
 
-def _widened(number: int, bound: ranges.Bound, preferences: Preferences) -> Compute | None:
+class _Planner:
+    """Plans the statements of a function, each form of one once."""
+
+    def __init__(self, bound: ranges.Bound, preferences: Preferences) -> None:
+        self.bound = bound
+        self.preferences = preferences
+        self.known: dict[tuple[int, bool], tuple[Step, Compute]] = {}
+
+    def plan(self, number: int, step: Step, defined: bool = True) -> Compute:
+        """The statement; its target may have content where it is `defined`."""
+        known = self.known.get((number, defined))
+        if known is None or known[0] is not step:
+            known = self.known[number, defined] = step, self.compute(step, step.box, defined)
+        return known[1]
+
+    def compute(self, step: Step, box: ranges.Box, defined: bool) -> Compute:
+        bound, name = self.bound, step.statement.target.name
+        statement, solved = transforms.solve(step.statement, box, bound.shapes[name], bound.origins[name])
+        found = plan_formula(statement, box, bound.shapes, bound.origins, defined=defined, preferences=self.preferences)
+        found = replace(found, decided=(*solved, *found.decided)) if solved else found
+        if not step.fixed:
+            return found
+        stopped = Apply("stop", (found.value,), dtype=found.value.dtype, axes=found.value.axes)
+        why = f"`{name}` cancels in every result: no derivative passes it"
+        return replace(found, value=stopped, decided=(*found.decided, why))
+
+
+def _widened(step: Step, planner: _Planner) -> Compute | None:
     """A statement that writes a box, computed along the whole axes of its target; None where that is not as safe.
 
     It is where every read stays inside its tensor, and no derivative depends on the data: what lies beside the box may
     be infinite.
     """
-    statement = bound.function.statements[number]
-    assert isinstance(statement, (ir.Define, ir.Accumulate))
+    statement, bound = step.statement, planner.bound
     name = statement.target.name
-    box = dict(bound.boxes[number])
+    box = dict(step.box)
     for index, origin, extent in zip(statement.indices, bound.origins[name], bound.shapes[name], strict=True):
         if index.bare is None:
             return None
         box[index.bare] = (origin, origin + extent)
-    wide = _compute(statement, bound, box, True, preferences)
+    wide = planner.compute(step, box, True)
     pending: list[Node] = [wide.value]
     while pending:
         node = pending.pop()
@@ -79,13 +110,3 @@ def _widened(number: int, bound: ranges.Bound, preferences: Preferences) -> Comp
 
 def _names(tensors: Iterable[ir.Tensor]) -> tuple[str, ...]:
     return tuple(tensor.name for tensor in tensors)
-
-
-def _compute(
-    statement: ir.Define | ir.Accumulate, bound: ranges.Bound, box: ranges.Box, defined: bool, preferences: Preferences
-) -> Compute:
-    statement = transforms.specialize(transforms.guard_ranges(statement), bound.sizes)
-    name = statement.target.name
-    statement, solved = transforms.solve(statement, box, bound.shapes[name], bound.origins[name])
-    found = plan_formula(statement, box, bound.shapes, bound.origins, defined=defined, preferences=preferences)
-    return replace(found, decided=(*solved, *found.decided)) if solved else found

@@ -23,10 +23,14 @@ class Backend:
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """How nests run: `forms`, by the target of their statement (None: no nests), and on which `backend`."""
+    """How nests run: `forms`, by the target of their statement (None: no nests), and on which `backend`.
+
+    With `stored` every temporary that has a name is stored, as a schedule needs them.
+    """
 
     forms: Mapping[str, Form | None] = field(default_factory=dict)
     backend: Backend = field(default_factory=Backend)
+    stored: bool = False
 
 
 DEFAULT = Preferences()

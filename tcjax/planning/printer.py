@@ -31,7 +31,7 @@ from .nodes import (
     operands,
 )
 from .softmax import Softmax
-from .stages import Call, CallForeign, Compute, Plan
+from .stages import Call, CallForeign, Compute, Plan, Unstored
 from .tiled import Begin, Loop, Round, Tiled, TiledStep
 from .views import describe_view
 
@@ -52,6 +52,8 @@ def show_plan(plan: Plan) -> str:
             case Call(targets, inner, arguments):
                 lines.append(f"  {', '.join(targets)} = {inner.name}({', '.join(arguments)})")
                 lines += [f"    {line}" for line in show_plan(inner).splitlines()]
+            case Unstored(target, dtype, shape, readers):
+                lines.append(f"  {target}: {dtype}{list(shape)} is not stored: {', '.join(readers)} computes it")
             case CallForeign(targets, function, arguments, _):
                 lines.append(f"  {', '.join(targets)} = python {function}({', '.join(arguments)})")
     return "\n".join(lines)

@@ -27,7 +27,8 @@ def plan_reduce(reduce: ir.Reduce, scope: Scope) -> Node:
     if reduce.reducer is Reducer.LOGSUMEXP or reduce.reducer in ir.PLACES | ir.RANKED:
         # Folds have become nests where they are planned; of a sum each product is one of its own.
         node = nested(node, replace(reduce, dtype=node.dtype), scope)
-    return scope.cast(node, reduce.dtype)
+    node = scope.cast(node, reduce.dtype)
+    return scope.apply("stop", (node,), node.dtype) if reduce.fixed else node
 
 
 def _plan(reduce: ir.Reduce, indices: tuple[IndexVar, ...], scope: Scope) -> Node:

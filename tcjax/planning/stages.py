@@ -128,7 +128,18 @@ class CallForeign:
     varying: tuple[bool, ...] = ()
 
 
-Stage = Compute | Call | CallForeign
+@dataclass(frozen=True, slots=True)
+class Unstored:
+    """A statement that others compute where they read it: `readers` are their targets."""
+
+    target: str
+    dtype: str
+    shape: tuple[int, ...]
+    readers: tuple[str, ...]
+    statement: ir.Define | ir.Accumulate = field(compare=False)
+
+
+Stage = Compute | Call | CallForeign | Unstored
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..symbolic import IndexVar
-from .stages import Call, CallForeign, Compute
+from .stages import Call, CallForeign, Compute, Unstored
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,4 +67,4 @@ class Tiled:
                     yield step, loops
 
 
-ScheduledStage = Compute | Call | CallForeign | Tiled
+ScheduledStage = Compute | Call | CallForeign | Unstored | Tiled

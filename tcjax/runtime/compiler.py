@@ -1,7 +1,7 @@
 """What the pipeline gives for the calls of one program, kept; planned as options, schedules and `tuning` say."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import jax
@@ -52,6 +52,7 @@ class Compiler:
 
                 preferences = preferring(choice, preferences)
                 schedule = scheduled(choice, bound.function) or schedule
+            preferences = replace(preferences, stored=schedule is not None)
             plan = pipeline.plan(self.front, bound, preferences)
             if schedule is not None:
                 # Only who writes a schedule imports what it needs.

@@ -90,6 +90,8 @@ def _describe(plan: planning.Plan, gradient: Gradient, path: str) -> dict[str, A
             case planning.Call(targets, inner, _):
                 described = _describe(inner, gradient, f"{path}{scope_of(stage, number)}/")
                 statements += [{**inside, "inside": inner.name} for inside in described["statements"]]
+            case planning.Unstored():
+                statements.append({**_unstored(stage, plan.bound, number), **slope(number)})
             case planning.CallForeign(targets, function, _, results, frame):
                 shapes = ", ".join(f"{dtype}{list(shape)}" for dtype, shape in results)
                 statements.append(
@@ -118,8 +120,8 @@ def _describe(plan: planning.Plan, gradient: Gradient, path: str) -> dict[str, A
     }
 
 
-def _compute(stage: planning.Compute, bound: ranges.Bound, number: int) -> dict[str, Any]:
-    cost = planning.cost_of(stage)
+def _written(stage: planning.Compute | planning.Unstored, bound: ranges.Bound, number: int) -> dict[str, Any]:
+    """What the statement of a stage says, and what its ranges are."""
     reasons = bound.reasons[number]
     origin = bound.origins[stage.target]
     from_origin = f", first element at {list(origin)}" if any(origin) else ""
@@ -131,6 +133,27 @@ def _compute(stage: planning.Compute, bound: ranges.Bound, number: int) -> dict[
             str(index): {"lo": lo, "hi": hi, "fixed_by": reasons.get(index, "")}
             for index, (lo, hi) in bound.boxes[number].items()
         },
+    }
+
+
+def _unstored(stage: planning.Unstored, bound: ranges.Bound, number: int) -> dict[str, Any]:
+    """A statement that is computed by those that read it."""
+    return {
+        **_written(stage, bound, number),
+        "operation": "in place",
+        "reason": f"never stored: `{'`, `'.join(stage.readers)}` computes it where it reads it, which costs less",
+        "facts": [],
+        "loops": [],
+        "flops": 0,
+        "bytes": 0,
+        "temporary_bytes": 0,
+    }
+
+
+def _compute(stage: planning.Compute, bound: ranges.Bound, number: int) -> dict[str, Any]:
+    cost = planning.cost_of(stage)
+    return {
+        **_written(stage, bound, number),
         "operation": planning.name_of(stage.value),
         "reason": planning.reason_of(stage.value),
         "facts": list(planning.facts_of(stage)),

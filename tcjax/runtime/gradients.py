@@ -157,7 +157,7 @@ def _monoids(plan: planning.Plan) -> Iterator[ir.Monoid]:
                 yield from (reducer for reducer in found if isinstance(reducer, ir.Monoid))
             case planning.Call(plan=inner):
                 yield from _monoids(inner)
-            case planning.CallForeign():
+            case planning.CallForeign() | planning.Unstored():
                 continue
 
 

@@ -4,6 +4,8 @@ from .canonical import canonical
 from .decisions import decide
 from .equations import solve
 from .guards import guard_ranges
+from .inlining import Named, Step, inlined, named, needs_before, reads
+from .shifts import fix_extrema
 from .specialize import specialize, specialize_expr
 from .split import split_floors
 from .subscripts import Known, curves
@@ -12,10 +14,17 @@ from .turns import turn
 
 __all__ = [
     "Known",
+    "Named",
+    "Step",
     "canonical",
     "curves",
     "decide",
+    "fix_extrema",
     "guard_ranges",
+    "inlined",
+    "named",
+    "needs_before",
+    "reads",
     "solve",
     "specialize",
     "specialize_expr",

@@ -6,10 +6,10 @@ from itertools import count
 from typing import assert_never
 
 from .. import ir
-from ..ir import Reducer, types
 from ..ranges import Bound, Box
 from ..symbolic import Affine, IndexVar, Size
 from ..symbolic.affine import Atom
+from .definitions import as_define, covers, neutral
 from .guards import guard_ranges
 from .specialize import specialize
 
@@ -71,14 +71,15 @@ class _Canonical:
         registered = isinstance(given, ir.Accumulate) and isinstance(given.reducer, ir.Monoid)
         scattered = isinstance(given, ir.Accumulate) and any(_is_computed(index) for index in given.indices)
         if not scattered and not registered:
-            given = self.as_define(given, is_new)
+            given = as_define(given, is_new)
         scope = _Scope(self.tensors.copy(), self.bound.origins, box)
         own = dict.fromkeys(index for target in given.indices for index in _sorted(target.variables))
         if isinstance(given, ir.Accumulate):
             own |= dict.fromkeys(given.reduction)
         scope = scope.bind(tuple(own))
         before = self.tensors.get(statement.target.name)
-        is_whole = self.covers(given, box)
+        name = statement.target.name
+        is_whole = given.domain.guard is None and covers(given, box, self.bound.shapes[name], self.bound.origins[name])
         target = self.written(statement.target) if before is None or is_whole else before
         if before is None and not is_whole:
             self.declared.append(target)
@@ -91,40 +92,6 @@ class _Canonical:
         reduction = tuple([scope.names[index] for index in given.reduction])
         restart = given.restart or is_new
         return ir.Accumulate(target, indices, given.reducer, restart, reduction, value, given.accumulate, domain)
-
-    def as_define(self, statement: ir.Define | ir.Accumulate, is_new: bool) -> ir.Define:
-        """The statement with its reduction, and what it goes on from, in its value."""
-        if isinstance(statement, ir.Define):
-            if statement.domain.guard is None or not is_new:
-                return statement
-            zero = _constant(0, statement.target.dtype)
-            value = ir.Select(statement.domain.guard, statement.value, zero, statement.value.dtype)
-            return replace(statement, value=value, domain=ir.Domain())
-        reducer, value = statement.reducer, statement.value
-        guard = statement.domain.guard
-        dtype = "int32" if reducer in (Reducer.ARGMIN, Reducer.ARGMAX) else value.dtype
-        if statement.reduction:
-            value = ir.Reduce(reducer, statement.reduction, (), guard, value, None, statement.accumulate, dtype)
-        elif guard is not None:
-            neutral = _neutral(reducer, dtype)
-            assert neutral is not None, f"{reducer.value} of at most one point"
-            value = ir.Select(guard, value, neutral, dtype)
-        if value.dtype != statement.target.dtype:
-            value = ir.Cast(value, statement.target.dtype)
-        if not statement.restart and not is_new and reducer in ir.JOINS:
-            before = ir.Access(statement.target, statement.indices)
-            value = ir.Binary(ir.JOINS[reducer], before, value, value.dtype)
-        return ir.Define(statement.target, statement.indices, value)
-
-    def covers(self, statement: ir.Define | ir.Accumulate, box: Box) -> bool:
-        """Whether the statement gives every element a value."""
-        moved = [(index - index.base).bare for index in statement.indices]
-        if statement.domain.guard is not None or len(set(moved)) < len(moved) or None in moved:
-            return False
-        extents = self.bound.shapes[statement.target.name]
-        return all(
-            box[index][1] - box[index][0] == extent for index, extent in zip(moved, extents, strict=True) if index
-        )
 
 
 class _Scope:
@@ -188,9 +155,9 @@ class _Scope:
                 return ir.rebuild(expr, self.expr)
 
     def reduce(self, expr: ir.Reduce) -> ir.Reduce:
-        neutral = _neutral(expr.reducer, expr.body.dtype)
+        nothing = neutral(expr.reducer, expr.body.dtype)
         guard, body = expr.guard, expr.body
-        while isinstance(body, ir.Select) and body.otherwise == neutral:
+        while isinstance(body, ir.Select) and body.otherwise == nothing:
             guard = body.condition if guard is None else ir.Binary("&&", guard, body.condition, "bool")
             body = body.then
         inner = self.bind(expr.indices)
@@ -208,24 +175,6 @@ class _Scope:
 def _is_computed(index: Affine) -> bool:
     """Whether a subscript on the left is more than an index or a number."""
     return bool(index.terms) and index.bare is None
-
-
-def _neutral(reducer: Reducer | ir.Monoid, dtype: str) -> ir.Const | None:
-    """What a reduction gives over no points, where that is a number."""
-    match reducer:
-        case Reducer.SUM | Reducer.ANY:
-            return _constant(0, dtype)
-        case Reducer.PRODUCT | Reducer.ALL:
-            return _constant(1, dtype)
-        case Reducer.MIN | Reducer.MAX | Reducer.LOGSUMEXP if types.is_float(dtype):
-            return ir.Const(float("inf") if reducer is Reducer.MIN else -float("inf"), dtype)
-        case _:
-            return None
-
-
-def _constant(value: int, dtype: str) -> ir.Const:
-    kind = bool if dtype == "bool" else int if types.is_integral(dtype) else float if types.is_float(dtype) else complex
-    return ir.Const(kind(value), dtype)
 
 
 def _sorted(indices: frozenset[IndexVar]) -> list[IndexVar]:

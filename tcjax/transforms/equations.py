@@ -6,6 +6,7 @@ from .. import ir
 from ..ir import Reducer
 from ..ranges import Box
 from ..symbolic import Affine, IndexVar
+from .definitions import as_accumulation
 from .substitution import substitute
 
 Formula = ir.Define | ir.Accumulate
@@ -13,8 +14,7 @@ Formula = ir.Define | ir.Accumulate
 # An element for each of so few values of an index costs less than to bring each value to its place.
 FEW = 16
 # Their values may meet in any order, and a scatter gives those that meet nowhere the identity.
-_UNORDERED = {Reducer.SUM: 0, Reducer.PRODUCT: 1, Reducer.MIN: float("inf"), Reducer.MAX: -float("inf")}
-_MEETING = frozenset([*_UNORDERED, Reducer.MEAN, Reducer.LOGSUMEXP, Reducer.ANY, Reducer.ALL])
+_MEETING = frozenset([*ir.JOINS, Reducer.MEAN, Reducer.LOGSUMEXP])
 
 
 def solve(
@@ -25,7 +25,7 @@ def solve(
     Such an index has all values of its dimension, which has the given extent and first element. Given ranges must have
     become guards before.
     """
-    found = _as_accumulation(statement)
+    found = as_accumulation(statement)
     if found is None or found.reducer not in _MEETING:
         return statement, ()
     solved, notes = found, list[str]()
@@ -67,30 +67,3 @@ def _equal(condition: ir.Expr, index: IndexVar) -> Affine | None:
             return None if value is None or index in value.variables else value.scale(-1 if by == 1 else 1)
         case _:
             return None
-
-
-def _as_accumulation(statement: Formula) -> ir.Accumulate | None:
-    """An accumulation whose points are those that count: ``O(b) = sum[n](b == I(n) ? X(n) : 0)`` is one too."""
-    found: ir.Accumulate | None = None
-    match statement:
-        case ir.Accumulate():
-            found = statement
-        case ir.Define(value=ir.Reduce(reducer, indices, _, guard, body, None, accumulate, dtype) as value):
-            if statement.domain.guard is not None or dtype != statement.target.dtype:
-                return None
-            domain = replace(statement.domain, guard=guard)
-            found = ir.Accumulate(
-                *(statement.target, statement.indices, reducer, True, indices, body, accumulate, domain),
-                span=statement.span,
-            )
-            if any(index in value.indices for subscript in statement.indices for index in subscript.variables):
-                return None
-        case _:
-            return None
-    nothing = _UNORDERED.get(found.reducer) if isinstance(found.reducer, Reducer) else None
-    match found.value:
-        case ir.Select(condition, then, ir.Const(other)) if other == nothing:
-            guard = ir.conjunction((*ir.conjuncts(found.domain.guard), condition))
-            return replace(found, value=then, domain=replace(found.domain, guard=guard))
-        case _:
-            return found

@@ -96,8 +96,8 @@ def depends(expr: ir.Expr, names: Mapping[str, object], known: Known) -> bool:
                 found = tensor.name in names
             case ir.Select(_, then, otherwise):
                 found = depends(then, names, known) or depends(otherwise, names, known)
-            case ir.Reduce(body=body):
-                found = depends(body, names, known)
+            case ir.Reduce(body=body, fixed=fixed):
+                found = not fixed and depends(body, names, known)
             case _:
                 found = any([depends(child, names, known) for child in ir.children(expr)])
         known[id(expr)] = expr, found

@@ -1,0 +1,476 @@
+"""The kernels that XLA makes of a computation, one after the other, and what each of them costs."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from math import prod
+
+from .. import ir
+from ..ir import Reducer
+from .loop_prices import Work, nest_work, pass_work
+from .machine import Machine
+from .meter import Meter, fuses
+from .nodes import (
+    Apply,
+    Axes,
+    CallBuiltin,
+    Contract,
+    Convolve,
+    Fill,
+    Fold,
+    Iota,
+    Lookup,
+    LoopNest,
+    MonoidFold,
+    Node,
+    Online,
+    OrderStatistic,
+    Pool,
+    Position,
+    Read,
+    Step,
+    Strip,
+    Unroll,
+    Window,
+    operands,
+)
+from .rates import call_time, operator_time, power_time, slower
+from .views import extends, is_reshape
+
+# Rows of fewer elements are gathered one by one.
+LEAST_ROW = 4
+# Operations of a read that may lie beyond its tensor: two comparisons and a select.
+PADDED = 3
+# Operations of an extremum of floats by selects, which look for NaN as well.
+EXTREMUM = 3
+# An element that every second element of a row is read for takes this part of one across rows.
+SKIPPING = 12
+# Where a loop walks across so few rows of an array, it walks along them next: they stay in the cache.
+FEW_ROWS = 16
+# A loop is short whose minor axis has more values than XLA writes out, and fewer than it makes vectors of.
+SHORT = range(9, 48)
+# Multiplications and additions of a matrix that is a small one of a batch.
+SMALL_MATRIX = 1 << 17
+# Operations of a step of a registered reduction, for each component of its state.
+MONOID = 4
+
+
+@dataclass(slots=True)
+class Kernel:
+    """One fused loop in the making: its `axes`, its arithmetic so far, and the bytes of each array that it reads.
+
+    `steps` are its operations and loads at one point.
+    `across` are the points of whole arrays that it would walk across, and what each of them takes; `along` says that
+    it reads a whole array along its minor axis: then XLA transposes the others by blocks. `uneven`: that of some array
+    it reads a part, or reads it again and again.
+    """
+
+    axes: Axes
+    seconds: float = 0.0
+    steps: int = 0
+    across: list[tuple[int, float]] = field(default_factory=list)
+    along: bool = False
+    uneven: bool = False
+    read: dict[object, int] = field(default_factory=dict)
+    called: list[CallBuiltin] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Bill:
+    """What is spent so far, and which nodes are computed: one that several others use is so once.
+
+    `shapes` are those of tensors that are looked up; tensors that are `fused` are computed where they are read.
+    """
+
+    machine: Machine
+    meter: Meter
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    fused: frozenset[str] = frozenset()
+    seconds: float = 0.0
+    bytes: int = 0
+    flops: int = 0
+    looped: int = 0
+    done: list[Node] = field(default_factory=list)
+
+    def stored(self, node: Node, times: int = 1) -> None:
+        """Everything up to the array of a node; slices and constants are none."""
+        if isinstance(node, (Fill, Iota, Step)) or is_view(node) or node in self.done:
+            return
+        self.done.append(node)
+        before = self.seconds, self.bytes, self.flops
+        match node:
+            case Contract():
+                self.contract(node)
+            case Convolve():
+                self.convolve(node)
+            case Fold():
+                self.fold(node)
+            case Pool():
+                self.pool(node)
+            case Position():
+                self.position(node)
+            case OrderStatistic():
+                self.order_statistic(node)
+            case MonoidFold():
+                self.monoid_fold(node)
+            case LoopNest(nest=nest, form=form):
+                self.looping(node, nest_work(nest, form, self.machine))
+            case Online(whole=whole, first=first):
+                if first:
+                    self.looping(node, pass_work(whole.group, whole.blocks, self.machine))
+            case _:
+                kernel = Kernel(node.axes)
+                self.fuse(node, kernel)
+                self.close(kernel, self.meter.size(node), self.meter.points(node))
+        if times > 1:
+            self.seconds += (times - 1) * (self.seconds - before[0])
+            self.bytes += (times - 1) * (self.bytes - before[1])
+            self.flops += (times - 1) * (self.flops - before[2])
+
+    def fuse(self, node: Node, kernel: Kernel, times: int = 1) -> None:
+        """The node as a part of a fused loop, `times` times."""
+        points = self.meter.points(node) * times
+        match node:
+            case Fill() | Iota() | Step():
+                return
+            case Read():
+                self.read(node, kernel, times)
+            case Apply(operator=operator, arguments=arguments):
+                each = operator_time(operator, node.dtype, self.machine)
+                if operator == "**":
+                    each = power_time(constant(arguments[1]), self.machine)
+                kernel.seconds += points * each
+                kernel.steps += times
+                self.flops += points if operator not in ("cast", "stop") else 0
+                # ``x * x`` has one `x`.
+                for argument in arguments[1:] if arguments[:1] == arguments[1:] else arguments:
+                    self.fuse(argument, kernel, times)
+            case CallBuiltin(function=function, arguments=arguments):
+                if node in kernel.called:
+                    return
+                kernel.called.append(node)
+                each = call_time(function, self.machine)
+                if function == "pow" and len(arguments) == 2:
+                    each = power_time(constant(arguments[1]), self.machine)
+                kernel.seconds += points * each * slower(node.dtype, self.machine)
+                self.flops += 10 * points
+                for argument in operands(node):
+                    self.fuse(argument, kernel, times)
+            case Unroll(box=box, body=body, reducer=reducer):
+                steps = prod(hi - lo for _, lo, hi in box)
+                self.fuse(body, kernel, times * steps)
+                kernel.steps += times * (steps - 1)
+                kernel.seconds += points * max(0, steps - 1) * self.combined(reducer, node.dtype)
+                self.flops += points * max(0, steps - 1)
+            case _:
+                self.stored(node, times)
+                self.array(node, node.axes, kernel, times)
+
+    def read(self, node: Read, kernel: Kernel, times: int) -> None:
+        """A tensor, by slices or by lookups."""
+        machine, meter = self.machine, self.meter
+        points = meter.points(node) * times
+        looked_up = [d for d in node.dimensions if isinstance(d, Lookup)]
+        if looked_up:
+            for dimension in looked_up:
+                self.fuse(dimension.positions, kernel, times)
+            row = prod(d.count for d in behind_lookups(node))
+            table = prod(self.shapes.get(node.tensor, ())) * ir.types.width(node.dtype)
+            each = machine.gather if table <= machine.near else machine.gather_far
+            if row >= LEAST_ROW:
+                kernel.seconds += max(1, points // row) * (machine.gather_row + each - machine.gather)
+                kernel.seconds += points * machine.element
+            else:
+                kernel.seconds += points * each
+            kernel.read[(node.tensor, node.axes)] = meter.size(node)
+            return
+        if times > 1 and any(map(extends, node.views)):
+            # What is pieced together and read several times is stored.
+            self.moved(2 * meter.size(node), 0.0, meter.points(node))
+        elif any(d.low or d.high for d in strips(node)) or any(map(extends, node.views)):
+            kernel.seconds += points * PADDED * machine.element
+        kernel.uneven = kernel.uneven or any(d.start.constant != 0 for d in strips(node))
+        order = lies(node)
+        minor = next((d for d in strips(node) if d.factors and d.factors[-1][0] == order[-1]), None) if order else None
+        if minor is not None and abs(minor.stride) > 1:
+            kernel.across.append((points, machine.strided / SKIPPING))
+        self.array(node, order, kernel, times)
+
+    def array(self, node: Node, order: Axes, kernel: Kernel, times: int) -> None:
+        """An array whose axes lie in this order, read in a fused loop."""
+        machine, meter = self.machine, self.meter
+        points = meter.points(node) * times
+        whole = len(self.long(node.axes)) >= len(self.long(kernel.axes))
+        kernel.uneven = kernel.uneven or (not whole and bool(node.axes))
+        kernel.steps += times
+        each = self.across(order, kernel.axes, ir.types.width(node.dtype))
+        if each:
+            kernel.across.append((points, each))
+        else:
+            kernel.along = kernel.along or whole
+            kernel.seconds += points * machine.element
+        if not isinstance(node, Read):
+            kernel.read[id(node)] = meter.size(node)
+        elif node.tensor not in self.fused:
+            kernel.read[(node.tensor, node.axes)] = meter.size(node)
+
+    def across(self, order: Axes, axes: Axes, width: int) -> float:
+        """What an element takes of an array that lies in this order, where a loop over `axes` walks across it.
+
+        0 where it walks along the minor axis.
+        """
+        order = self.long(order)
+        walked = [axis for axis in axes if axis in order]
+        if not walked or walked[-1] == order[-1]:
+            return 0.0
+        if self.count(tuple(walked[walked.index(order[-1]) + 1 :])) <= FEW_ROWS:
+            return self.machine.strided / SKIPPING
+        step = self.count(order[order.index(walked[-1]) + 1 :]) * width
+        return self.machine.strided * (self.machine.aligned if step % self.machine.alignment == 0 else 1.0)
+
+    def close(self, kernel: Kernel, written: int, points: int) -> None:
+        """The kernel with the array that it writes."""
+        axes = self.long(kernel.axes)
+        seconds = kernel.seconds
+        if kernel.uneven and axes and self.meter.extents.get(axes[-1], 1) in SHORT:
+            seconds = max(seconds, self.count(axes) * kernel.steps * self.machine.short)
+        for count, each in kernel.across:
+            seconds += count * (min(each, self.machine.transposed) if kernel.along else each)
+        self.moved(sum(kernel.read.values()) + written, seconds, points)
+
+    def moved(self, count: int, seconds: float, points: int) -> None:
+        """A kernel that moves so many bytes and computes for so long, whichever takes longer."""
+        self.bytes += count
+        self.seconds += max(self.traffic(count), seconds) + self.begun(points)
+
+    def begun(self, points: int) -> float:
+        return self.machine.dispatch + (self.machine.fork if points >= self.machine.divided else 0.0)
+
+    def traffic(self, count: int) -> float:
+        """The time to move so many bytes."""
+        return count * (self.machine.cached_byte if count <= self.machine.cache else self.machine.memory_byte)
+
+    def combined(self, reducer: Reducer, dtype: str) -> float:
+        """The time of one more value in a reduction that is written out."""
+        machine = self.machine
+        if reducer is Reducer.LOGSUMEXP:
+            return machine.slow_call * slower(dtype, machine)
+        several = EXTREMUM if reducer in (Reducer.MIN, Reducer.MAX) and ir.types.is_float(dtype) else 1
+        return several * machine.element * slower(dtype, machine)
+
+    def looping(self, node: Node, work: Work) -> None:
+        for source in operands(node):
+            self.stored(source)
+        self.seconds += work.seconds
+        self.flops += work.flops
+        self.bytes += work.bytes
+        self.looped = max(self.looped, work.temporary)
+
+    def contract(self, node: Contract) -> None:
+        """A matrix product for each value of the batch, and the transposes that it needs."""
+        machine, meter = self.machine, self.meter
+        a, b = node.operands
+        for operand in (a, b, *(part for part in (*node.live, *node.counts) if part is not None)):
+            self.stored(operand)
+        first = (*node.spread, *a.axes)
+        batch = tuple(axis for axis in first if axis in b.axes and axis in node.axes)
+        summed = tuple(axis for axis in first if axis in b.axes and axis not in node.axes)
+        left = tuple(axis for axis in first if axis not in b.axes and axis in node.axes)
+        right = tuple(axis for axis in b.axes if axis not in first and axis in node.axes)
+        for operand, own, free in ((a, first, left), (b, b.axes, right)):
+            order = lies(operand) if own == operand.axes else own
+            if any(axis not in (*batch, *summed, *free) for axis in own):
+                # What only one operand has is summed before.
+                self.moved(meter.size(operand), meter.points(operand) * machine.fold_major, meter.points(operand))
+            if not self.is_matrix(order, batch, free, summed):
+                self.transposed(operand, order, (*batch, *free, *summed))
+            elif isinstance(operand, Read) and any(d.start.constant != 0 for d in strips(operand)):
+                # A part of a tensor is copied first.
+                self.moved(2 * meter.size(operand), 0.0, meter.points(operand))
+            if any(part is not None for part in node.live):
+                self.moved(meter.size(operand), 0.0, meter.points(operand))
+        count, m, n, k = (self.count(axes) for axes in (batch, left, right, summed))
+        work = count * m * n * k
+        rate = machine.multiply_add * slower(node.dtype, machine)
+        if ir.types.is_integral(node.dtype):
+            rate = machine.multiply_add * machine.integer_product
+        elif ir.types.BITS[node.dtype] == 16:
+            rate = machine.multiply_add * machine.half_product
+        if 1 < min(n, k) < machine.narrow:
+            rate = max(rate, machine.thin)
+        elif count > 1 and min(m, n) == 1:
+            rate = max(rate, machine.vector)
+        elif count > 1 and m * n * k < SMALL_MATRIX:
+            rate *= machine.small_product / machine.multiply_add
+        seconds = work * rate + (count * machine.matrix if count > 1 else 0.0)
+        self.flops += 2 * work
+        size = meter.size(node)
+        self.moved(meter.size(a) + meter.size(b) + size, seconds, work)
+        if self.long((*batch, *left, *right)) != self.long(node.axes):
+            self.transposed(node, (*batch, *left, *right), node.axes)
+
+    def long(self, axes: Axes) -> Axes:
+        return tuple(axis for axis in axes if self.meter.extents.get(axis, 1) > 1)
+
+    def count(self, axes: Axes) -> int:
+        return prod(self.meter.extents.get(axis, 1) for axis in axes)
+
+    def is_matrix(self, order: Axes, batch: Axes, free: Axes, summed: Axes) -> bool:
+        """Whether an array that lies so is a matrix for each value of the batch: rows and columns, or the reverse."""
+        order, batch, free, summed = map(self.long, (order, batch, free, summed))
+        groups = [*("b" if axis in batch else "f" if axis in free else "s" for axis in order)]
+        changes = "".join(group for n, group in enumerate(groups) if n == 0 or groups[n - 1] != group)
+        inner = tuple(axis for axis in order if axis in summed)
+        return changes.lstrip("b") in ("fs", "sf", "f", "s", "") and inner == summed
+
+    def transposed(self, node: Node, order: Axes, axes: Axes) -> None:
+        """A copy of an array that lies in this order with its axes in another one."""
+        points = self.meter.points(node)
+        each = self.across(order, axes, ir.types.width(node.dtype)) or self.machine.transposed
+        self.moved(2 * self.meter.size(node), points * each, points)
+
+    def sliding(self, windows: Iterable[Window]) -> None:
+        """Makes the extents of the positions of windows known."""
+        extents = dict(self.meter.extents)
+        for window in windows:
+            reach = window.stride * (extents[window.output] - 1) + window.dilation * (extents[window.kernel] - 1)
+            extents[window.position] = reach + 1
+        self.meter = Meter(extents)
+
+    def convolve(self, node: Convolve) -> None:
+        self.sliding(node.windows)
+        machine, meter = self.machine, self.meter
+        self.stored(node.image)
+        self.stored(node.kernel)
+        groups, channels, features = (self.count(axes) for axes in (node.groups, node.channels, node.features))
+        taps = channels * self.count(tuple(window.kernel for window in node.windows))
+        work = meter.points(node) * taps
+        # A grouped convolution divides its work by what one group has.
+        whole = max(channels, features) if groups > 1 and not node.split else channels * features
+        rate = (machine.convolve + machine.channel / max(1, whole)) * slower(node.dtype, machine)
+        self.flops += 2 * work
+        size = meter.size(node.image) + meter.size(node.kernel) + meter.size(node)
+        self.moved(size, work * rate, work)
+        self.seconds += (groups if node.split else 1) * machine.dispatch
+
+    def fold(self, node: Fold) -> None:
+        machine, meter, operand = self.machine, self.meter, node.operand
+        points, results = meter.points(operand), meter.points(node)
+        axes = self.long(operand.axes)
+        minor = bool(axes) and axes[-1] in node.indices
+        kernel = Kernel(operand.axes)
+        if fuses(node):
+            self.fuse(operand, kernel)
+            rate = machine.fold_minor if minor else machine.fold_major
+        else:
+            self.stored(operand)
+            self.array(operand, lies(operand), kernel, 1)
+            plain = node.reducer is Reducer.SUM or node.dtype in ("float32", "float64", "bool")
+            rate = (machine.fold_minor if minor else machine.fold_major) if plain else machine.fold_slow
+        if not minor and is_product_of_rows(node):
+            rate = machine.fold_batch
+        kernel.seconds += points * rate * slower(node.dtype, machine) + (results * machine.fold_row if minor else 0.0)
+        self.flops += points
+        self.close(kernel, meter.size(node), points)
+
+    def pool(self, node: Pool) -> None:
+        machine, width = self.machine, ir.types.width(node.dtype)
+        self.sliding(window for window, _, _ in node.windows)
+        extents = self.meter.extents
+        self.stored(node.operand)
+        axes = list(node.operand.axes)
+        before, between = prod(extents.get(axis, 1) for axis in axes), 0
+        for number, (window, extent, native) in enumerate(node.windows):
+            axes[axes.index(window.position)] = window.output
+            points = prod(extents.get(axis, 1) for axis in axes)
+            each = machine.window if native else machine.element + self.combined(node.reducer, node.dtype)
+            self.flops += points * extent
+            last = number + 1 == len(node.windows)
+            # Of windows that overlap, what lies between two dimensions is stored.
+            stored = last or native or window.stride < extent
+            count = (before if number == 0 else between) + (points if stored else 0)
+            between = points if stored else 0
+            self.moved(count * width, points * extent * each * slower(node.dtype, machine), points)
+
+    def position(self, node: Position) -> None:
+        self.stored(node.operand)
+        points = self.meter.points(node.operand)
+        size = self.meter.size(node.operand)
+        if node.mask is not None:
+            self.stored(node.mask)
+            self.moved(3 * size, points * 4 * self.machine.element, points)
+        self.flops += points
+        self.moved(size + self.meter.size(node), points * self.machine.position, points)
+
+    def order_statistic(self, node: OrderStatistic) -> None:
+        self.stored(node.operand)
+        if node.mask is not None:
+            self.stored(node.mask)
+        points, levels = self.meter.points(node.operand), max(1, prod(node.extents).bit_length() - 1)
+        self.flops += points * levels
+        self.moved(6 * self.meter.size(node.operand), points * levels * self.machine.sort, points)
+
+    def monoid_fold(self, node: MonoidFold) -> None:
+        machine = self.machine
+        steps = prod(block.steps for block in node.blocks)
+        inner = Bill(machine, self.meter)
+        for operand in operands(node):
+            inner.stored(operand)
+        count = self.meter.points(node) * prod(node.extents) * steps
+        components = len(node.monoid.identity)
+        seconds = count * components * MONOID * machine.element * slower(node.element, machine)
+        # A tree of combinations: every level writes half of the one before.
+        size = 3 * count * components * ir.types.width(node.element)
+        self.flops += count * components + inner.flops * steps
+        self.bytes += inner.bytes * steps
+        self.seconds += inner.seconds * steps + (steps * machine.trip if steps > 1 else 0.0)
+        self.moved(size, seconds, count)
+
+
+def strips(node: Read) -> list[Strip]:
+    return [dimension for dimension in node.dimensions if isinstance(dimension, Strip)]
+
+
+def behind_lookups(node: Read) -> list[Strip]:
+    """The dimensions that lie behind the last one that is looked up."""
+    found: list[Strip] = []
+    for dimension in reversed(node.dimensions):
+        if isinstance(dimension, Lookup):
+            break
+        found.append(dimension)
+    return found
+
+
+def is_view(node: Node) -> bool:
+    """Whether a node is a tensor as it lies in memory, but for the order of axes and what slices leave out."""
+    return (
+        isinstance(node, Read)
+        and all(isinstance(d, Strip) and not d.low and not d.high for d in node.dimensions)
+        and all(map(is_reshape, node.views))
+    )
+
+
+def is_product_of_rows(node: Fold) -> bool:
+    """Whether a sum is of the products of two arrays, one of which has an axis that the other has not."""
+    match node:
+        case Fold(reducer=Reducer.SUM, operand=Apply(operator="*", arguments=(a, b))):
+            own = [set(part.axes) for part in (a, b)]
+            kept = own[0] & own[1] & set(node.axes)
+            return own[0] != own[1] and bool(kept) and bool(own[0] & own[1] & set(node.indices))
+        case _:
+            return False
+
+
+def constant(node: Node) -> float | None:
+    """The value of a number."""
+    while isinstance(node, Apply) and node.operator == "cast":
+        [node] = node.arguments
+    return float(node.value) if isinstance(node, Fill) and not isinstance(node.value, complex) else None
+
+
+def lies(node: Node) -> Axes:
+    """The axes of an array as they lie in memory; of one that is pieced together, as they are wanted."""
+    if not isinstance(node, Read) or any(isinstance(d, Lookup) for d in node.dimensions):
+        return node.axes
+    if not all(map(is_reshape, node.views)):
+        return node.axes
+    return tuple(dict.fromkeys(index for d in strips(node) for index, _, _ in d.factors))

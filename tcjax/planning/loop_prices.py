@@ -1,0 +1,228 @@
+"""What loops over spaces that are never stored cost: nests, and the passes that several reductions share.
+
+Counted on the formula, not on the planned blocks: planning these takes longer than all else that a price needs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Final
+
+from .. import ir
+from ..ir import Reducer
+from ..symbolic import IndexVar
+from .bundles import Bundle
+from .domains import visited
+from .forms import RANKED, Form, is_contraction, is_short, terms
+from .machine import Machine
+from .nests import Nest
+from .ranks import ranks
+from .rates import call_time, operator_time, power_time, slower
+from .softmax import Blocks, Softmax, parts
+
+# A loop over fewer points runs on one core.
+SPREAD: Final = 1 << 17
+# Operations of a block of scores beside the scores and their exponentials: maxima, differences, masks, sums.
+SCORE_OPERATIONS: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Seconds, operations, bytes moved, and bytes that are needed beside operands and results."""
+
+    seconds: float
+    flops: int
+    bytes: int
+    temporary: int
+
+
+def nest_work(nest: Nest, form: Form, machine: Machine) -> Work:
+    """A nest in the blocks of its form."""
+    reduce = nest.reduce
+    extents = {index: max(0, hi - lo) for index, (lo, hi) in nest.ranges.items()}
+    space = (*nest.axes, *reduce.indices)
+    points = prod(extents[index] for index in dict.fromkeys(space))
+    part = visited(nest, form) / points if points else 0.0
+    counter = _Counter(extents, machine, frozenset(space), frozenset(nest.axes))
+    ranked = reduce.rank is not None and not form.sieve
+    passes = 1 + ranks(nest) if ranked else 1
+    products = form.inside and reduce.reducer is Reducer.SUM
+    seconds = counter.seconds(reduce.body, points)
+    if reduce.guard is not None:
+        seconds += counter.seconds(reduce.guard, points)
+    slow = slower(reduce.accumulate, machine)
+    if products and not counter.multiplied:
+        # The factors of a product are computed on their own axes.
+        seconds = points * machine.multiply_add * slow + counter.factors
+        seconds += 0 if reduce.guard is None else points * machine.element
+    extremum = reduce.reducer in (Reducer.MIN, Reducer.MAX) and ir.types.is_float(reduce.accumulate)
+    combined = 1 + (2 if reduce.reducer in ir.PLACES or extremum else 0) + (RANKED if ranked else 0)
+    if reduce.reducer is Reducer.LOGSUMEXP:
+        seconds += points * machine.call * slow
+    if not products:
+        seconds += points * slow * (combined * machine.element + machine.accumulate)
+    seconds *= part * passes
+    lanes = max(1, prod(nest.shape)) if form.tile is None else max(1, prod(nest.shape) // max(1, extents[form.tile[0]]))
+    tiles = 1 if form.tile is None else -(-extents[form.tile[0]] // form.tile[1])
+    trips = 0.0 if form.whole else passes * part * tiles * (extents[form.loop] / max(1, form.rows * form.unroll))
+    if not form.whole and points < SPREAD:
+        seconds *= 2
+    width = ir.types.width(reduce.accumulate)
+    state = prod(nest.shape) if form.tile is None else lanes * form.tile[1]
+    states = 2 if reduce.reducer in ir.PLACES or reduce.rank is not None else 1
+    room = 0 if form.whole else state * width * states * (1 if form.inside else form.rows) * 3 // 2
+    if form.inside and not form.whole:
+        # What a block stores: a factor of the product, or all of its points.
+        room += width * form.rows * (state if not products or counter.multiplied else max(1, state // 8))
+    moved = sum(prod(o.shape) * ir.types.width(o.dtype) for o in nest.operands)
+    moved += prod(nest.shape) * ir.types.width(reduce.dtype)
+    seconds += trips * machine.trip + machine.dispatch + moved * machine.cached_byte
+    flops = int(part * passes * points * max(1, counter.operations + combined))
+    return Work(seconds, flops, moved, room)
+
+
+def pass_work(group: Softmax | Bundle, blocks: Blocks, machine: Machine) -> Work:
+    """A pass that several reductions share, in its blocks."""
+    ranges = group.ranges
+    extents = {index: max(0, hi - lo) for index, (lo, hi) in ranges.items()}
+    first = group.results[0] if isinstance(group, Bundle) else group.sums[0]
+    inside = [index for index in first.reduce.indices]
+    rows = group.rows if isinstance(group, Softmax) else first.axes
+    space = dict.fromkeys((*rows, *inside))
+    points = prod(extents[index] for index in space)
+    counter = _Counter(extents, machine, frozenset(space), frozenset(rows))
+    width = ir.types.width(first.reduce.accumulate)
+    slow = slower(first.reduce.accumulate, machine)
+    if isinstance(group, Softmax):
+        seconds = counter.seconds(group.scores, points) + points * machine.call * slow
+        seconds += points * SCORE_OPERATIONS * machine.element * slow
+        columns = 0
+        for nest in group.sums:
+            _, weight = parts(nest)
+            own = prod(extents[axis] for axis in nest.axes if axis not in rows)
+            seconds += points * (own * machine.multiply_add if weight is not None else machine.element) * slow
+            columns += own
+        flops = points * (counter.operations + SCORE_OPERATIONS + 2 * columns + 1)
+    else:
+        seconds = counter.seconds(first.reduce.body, points)
+        columns = 0
+        for nest in group.sums:
+            own = prod(extents[axis] for axis in nest.axes if axis not in space)
+            columns += own
+        columns = max(columns, len(group.sums))
+        seconds += points * columns * machine.multiply_add * slow
+        flops = points * (counter.operations + 2 * columns)
+    tile = Form(blocks.loop, blocks.width, 1, tile=blocks.tile[0] if blocks.tile else None)
+    part = visited(first, tile) / max(1, visited_whole(first)) if first.reduce.guard is not None else 1.0
+    tiles = prod(-(-extents[axis] // size) for axis, size in blocks.tile)
+    trips = tiles * -(-extents[blocks.loop] // max(1, blocks.width)) * part
+    block = prod(min(extents[index], dict(blocks.tile).get(index, extents[index])) for index in rows)
+    room = 3 * block * blocks.width * width
+    given = sum(prod(o.shape) * ir.types.width(o.dtype) for o in group.operands)
+    results = sum(prod(nest.shape) * ir.types.width(nest.reduce.dtype) for nest in group.results)
+    # A block is written and read a few times, in the cache.
+    seconds += 4 * points * width * machine.cached_byte
+    seconds = seconds * part + 4 * trips * machine.trip + (given + results) * machine.cached_byte
+    return Work(seconds, int(flops * part), given + results, room + 2 * results)
+
+
+def visited_whole(nest: Nest) -> int:
+    """The points of a nest without its guard."""
+    ranges = nest.ranges
+    return prod(nest.shape) * prod(max(0, ranges[i][1] - ranges[i][0]) for i in nest.reduce.indices)
+
+
+@dataclass(slots=True)
+class _Counter:
+    """Adds up a formula over a space; `factors` is the part of its time that is spent on fewer axes than all.
+
+    `operations` are those at one point, `multiplied` says that a matrix product is inside.
+    """
+
+    extents: Mapping[IndexVar, int]
+    machine: Machine
+    space: frozenset[IndexVar]
+    axes: frozenset[IndexVar]
+    operations: int = 0
+    factors: float = 0.0
+    multiplied: bool = False
+
+    def seconds(self, expr: ir.Expr, points: int) -> float:
+        """The time of the expression at so many points."""
+        machine = self.machine
+        own = 0.0
+        match expr:
+            case ir.Const() | ir.Extent() | ir.Index():
+                return 0.0
+            case ir.Access(indices=indices):
+                if any(index.is_data for index in indices[:-1]) and not indices[-1].is_data:
+                    # Rows, in order.
+                    row = max(1, prod(self.extents.get(index, 1) for index in indices[-1].variables & self.space))
+                    return points // row * machine.gather_row + points * machine.element
+                if any(index.is_data for index in indices):
+                    self.operations += 1
+                    return points * machine.gather
+                if any(len(index.variables & self.axes) > 1 for index in indices):
+                    # What slides along two axes of the result is put together first, element by element.
+                    return points * machine.strided / 3
+                # A load from the cache.
+                return points * machine.element / 4
+            case ir.Reduce(body=body, indices=indices):
+                return self._reduced(expr, body, indices, points)
+            case ir.Binary("**", base, exponent) | ir.Call("pow", (base, exponent)):
+                self.operations += 1
+                own = points * power_time(number_of(exponent), machine) * slower(expr.dtype, machine)
+                return own + self.seconds(base, points) + self.seconds(exponent, points)
+            case ir.Call() | ir.Foreign():
+                free = ir.free_indices(expr) & self.space
+                here = min(points, prod(self.extents.get(index, 1) for index in free))
+                name = expr.function if isinstance(expr, ir.Call) else ""
+                own = here * call_time(name, machine) * slower(expr.dtype, machine)
+                self.operations += 10
+                inner = sum(self.seconds(part, here) for part in ir.children(expr))
+                if here < points:
+                    self.factors += own + inner
+                return own + inner
+            case ir.Cast():
+                own = 0.0 if expr.dtype == expr.operand.dtype else points * machine.element
+            case ir.Binary(operator=operator):
+                own = points * operator_time(operator, expr.dtype, machine)
+                self.operations += 1
+                if expr.left == expr.right:
+                    # ``x * x`` has one `x`.
+                    return own + self.seconds(expr.left, points)
+            case _:
+                own = points * machine.element
+                self.operations += 1
+        return own + sum(self.seconds(part, points) for part in ir.children(expr))
+
+    def _reduced(self, expr: ir.Reduce, body: ir.Expr, indices: tuple[IndexVar, ...], points: int) -> float:
+        machine, spans = self.machine, {index: (0, extent) for index, extent in self.extents.items()}
+        count = terms(expr, spans)
+        free = ir.free_indices(expr) & self.space
+        here = min(points, prod(self.extents.get(index, 1) for index in free))
+        slow = slower(expr.accumulate, machine)
+        if is_contraction(expr, spans):
+            self.multiplied = True
+            self.operations += 2 * count
+            return here * count * machine.multiply_add * slow
+        before = self.operations
+        inner = self.seconds(body, here * count)
+        self.operations = before + count * (self.operations - before + 1)
+        # Written out, a term is one more operation; else the reduction stores what it is given.
+        rate = machine.element if is_short(expr, spans) else machine.fold_slow
+        return inner + here * count * rate * slow
+
+
+def number_of(expr: ir.Expr) -> float | None:
+    """The value of a constant."""
+    while isinstance(expr, ir.Cast):
+        expr = expr.operand
+    match expr:
+        case ir.Const(bool() | int() | float() as value):
+            return float(value)
+        case ir.Unary("-", operand):
+            found = number_of(operand)
+            return None if found is None else -found
+        case _:
+            return None

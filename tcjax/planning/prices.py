@@ -1,0 +1,283 @@
+"""What a plan is expected to cost: the seconds that choices stand on.
+
+A price is a sum over the kernels that XLA makes of a computation, each with the time of its arithmetic or of its
+memory, whichever is longer, by the constants of a `Machine`. Prices are meant for comparing plans of one computation;
+``python -m bench.prices`` says how far they are from times.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import prod
+from types import MappingProxyType
+
+from .. import ir
+from ..ir import Monoid, Reducer
+from ..symbolic import IndexVar
+from .assembly import Overlay
+from .bill import LEAST_ROW, Bill, Kernel, is_view
+from .machine import CPU, Machine
+from .meter import Meter, fuses
+from .nodes import (
+    Apply,
+    CallBuiltin,
+    Fill,
+    Fold,
+    Iota,
+    Lookup,
+    LoopNest,
+    Node,
+    Online,
+    Read,
+    Step,
+    Unroll,
+    operands,
+)
+from .scope import restarts
+from .stages import Call, CallForeign, Compute, Plan, Store, Unstored
+from .tiled import Begin, Loop, Round, Tiled, TiledStep
+
+# Scatters of an extremum's position, a logarithm of a sum of exponentials, a mean and a product are several.
+SCATTERS = {Reducer.MEAN: 2, Reducer.ARGMIN: 4, Reducer.ARGMAX: 4, Reducer.LOGSUMEXP: 3}
+
+
+Shapes = Mapping[str, tuple[int, ...]]
+NO_SHAPES: Shapes = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Price:
+    """Predicted `seconds`, `bytes` that are moved (transposes included), the peak of `temporary` bytes, and `flops`.
+
+    Prices compare by their seconds.
+    """
+
+    seconds: float
+    bytes: int
+    temporary: int
+    flops: int
+
+    def __add__(self, other: "Price") -> "Price":
+        """Both, one after the other."""
+        return Price(
+            self.seconds + other.seconds,
+            self.bytes + other.bytes,
+            max(self.temporary, other.temporary),
+            self.flops + other.flops,
+        )
+
+    def __mul__(self, times: int) -> "Price":
+        """The same so many times."""
+        return Price(self.seconds * times, self.bytes * times, self.temporary, self.flops * times)
+
+
+NOTHING = Price(0.0, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What other statements make of one: its values are a part of an array (`joined`), are not stored (`inside`).
+
+    Of the tensors that are `fused`, none is stored.
+    """
+
+    joined: bool = False
+    inside: bool = False
+    fused: frozenset[str] = frozenset()
+
+
+ALONE = Around()
+
+
+def price_of(node: Node, extents: Mapping[IndexVar, int], machine: Machine = CPU, shapes: Shapes = NO_SHAPES) -> Price:
+    """The price of a computation whose result is stored; `extents` are those of its indices.
+
+    `shapes` are those of tensors that are looked up: without them they are small.
+    """
+    bill = Bill(machine, Meter(extents), shapes)
+    if is_view(node):
+        kernel = Kernel(node.axes)
+        bill.fuse(node, kernel)
+        bill.close(kernel, bill.meter.size(node), bill.meter.points(node))
+    else:
+        bill.stored(node)
+    return _price(bill, node)
+
+
+def price(stage: Compute, machine: Machine = CPU, shapes: Shapes = NO_SHAPES, around: "Around | None" = None) -> Price:
+    """The price of one statement, with what it takes to store its values; `around` is what others make of them."""
+    if stage.rounds is not None:
+        step = price(stage.rounds.step, machine, shapes)
+        total = step * stage.rounds.count + Price(stage.rounds.count * machine.trip, 0, 0, 0)
+        return total if stage.rounds.rest is None else total + price(stage.rounds.rest, machine, shapes)
+    extents = {index: max(0, hi - lo) for index, (lo, hi) in stage.box.items() if index not in stage.loops}
+    around = around or ALONE
+    bill = Bill(machine, Meter(extents), shapes, around.fused)
+    if is_scatter(stage.store):
+        _scatter(stage, bill)
+    else:
+        _dense(stage, bill, around)
+    return _price(bill, stage.value)
+
+
+def plan_price(plan: Plan, machine: Machine = CPU) -> Price:
+    """The price of a call: all of its statements, one after the other."""
+    return Price(machine.launch, 0, 0, 0) + _statements(plan, machine)
+
+
+def _statements(plan: Plan, machine: Machine) -> Price:
+    total = NOTHING
+    shapes = plan.bound.shapes
+    surroundings = _surroundings(plan) if plan.scheduled is None else {}
+    for number, stage in enumerate(plan.stages if plan.scheduled is None else plan.scheduled):
+        match stage:
+            case Compute():
+                total += price(stage, machine, shapes, surroundings.get(number))
+            case Tiled(steps=steps):
+                total += _steps(steps, machine, shapes)
+            case Call(plan=inner):
+                total += _statements(inner, machine)
+            case CallForeign() | Unstored():
+                continue
+    return total
+
+
+def _surroundings(plan: Plan) -> dict[int, Around]:
+    """What XLA makes of neighbours: parts that are joined, and values that are computed where they are read."""
+    joined = {first + n: False for first, assembly in plan.assemblies.items() for n in range(assembly.stages)}
+    # The base of an overlay is no array of its own.
+    joined |= {first: isinstance(assembly.whole, Overlay) for first, assembly in plan.assemblies.items()}
+    stages = plan.stages
+    made = Counter(stage.target for stage in stages if isinstance(stage, Compute))
+    readers: dict[str, list[int]] = {}
+    for number, stage in enumerate(stages):
+        names = _reads(stage) if isinstance(stage, Compute) else set(getattr(stage, "arguments", ()))
+        for name in names:
+            readers.setdefault(name, []).append(number)
+    fused: dict[int, str] = {}
+    for number, stage in enumerate(stages):
+        if not isinstance(stage, Compute) or stage.target in plan.returns or made[stage.target] > 1:
+            continue
+        users = [stages[user] for user in readers.get(stage.target, [])]
+        if len(users) == 1 and _is_elementwise(stage) and isinstance(users[0], Compute) and _fuses_with(users[0]):
+            fused[number] = stage.target
+    gone = frozenset(fused.values())
+    return {n: Around(n in joined, n in fused or joined.get(n, False), gone) for n in range(len(stages))}
+
+
+def _reads(stage: Compute) -> set[str]:
+    return {name for node in (stage.value, stage.store.mask) if node is not None for name in _tensors(node)}
+
+
+def _tensors(node: Node) -> set[str]:
+    found: set[str] = set()
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        match current:
+            case Read(tensor=tensor):
+                found.add(tensor)
+            case LoopNest(nest=nest):
+                found.update(operand.name for operand in nest.operands)
+            case Online(whole=whole):
+                found.update(operand.name for operand in whole.group.operands)
+            case _:
+                pass
+        pending.extend(operands(current))
+    return found
+
+
+def _is_elementwise(stage: Compute) -> bool:
+    """Whether a statement is one fused loop over its target."""
+    return not is_scatter(stage.store) and stage.rounds is None and _is_fused(stage.value)
+
+
+def _is_fused(node: Node) -> bool:
+    return isinstance(node, (Apply, CallBuiltin, Read, Fill, Iota, Step, Unroll)) and all(
+        _is_fused(operand) for operand in operands(node)
+    )
+
+
+def _fuses_with(stage: Compute) -> bool:
+    """Whether what a statement reads can be computed in the loop that reads it."""
+    value = stage.value
+    if isinstance(value, Fold) and fuses(value):
+        value = value.operand
+    return not is_scatter(stage.store) and stage.rounds is None and _is_fused(value)
+
+
+def _steps(steps: Iterable[TiledStep], machine: Machine, shapes: Shapes) -> Price:
+    total = NOTHING
+    for step in steps:
+        match step:
+            case Loop(extent=extent, body=body):
+                total += (_steps(body, machine, shapes) + Price(machine.trip, 0, 0, 0)) * extent
+            case Begin(compute=compute) | (Compute() as compute):
+                total += price(compute, machine, shapes)
+            case Round():
+                continue
+    return total
+
+
+def _price(bill: Bill, node: Node) -> Price:
+    temporary = bill.looped if _loops(node) else bill.meter.temporaries(node, root=True)
+    return Price(bill.seconds, bill.bytes, temporary, bill.flops)
+
+
+def _loops(node: Node) -> bool:
+    return isinstance(node, (LoopNest, Online)) or any(map(_loops, operands(node)))
+
+
+def is_scatter(store: Store) -> bool:
+    """Whether data, or an axis in several dimensions, decide where values go."""
+    axes = [axis for d in store.dimensions if not isinstance(d, Lookup) for axis, _, _ in d.factors]
+    return any(isinstance(d, Lookup) for d in store.dimensions) or len(set(axes)) < len(axes)
+
+
+def _dense(stage: Compute, bill: Bill, around: Around) -> None:
+    """Values in a box of the target: written by the kernel that computes them, unless that is an operation alone."""
+    store, value, meter = stage.store, stage.value, bill.meter
+    width = ir.types.width(stage.dtype)
+    target = prod(stage.shape)
+    axes = tuple(axis for d in store.dimensions if not isinstance(d, Lookup) for axis, _, _ in d.factors)
+    written = prod(meter.extents.get(axis, 1) for axis in dict.fromkeys(axes))
+    going_on = store.keeps and store.combine is not None and not store.restart and not restarts(store.combine)
+    is_plain = stage.dtype == value.dtype and written == target and store.mask is None and not going_on
+    kernel = Kernel(axes)
+    before = bill.seconds
+    bill.fuse(value, kernel)
+    alone = bill.seconds > before and not kernel.called and len(kernel.read) == 1 and set(kernel.read) == {id(value)}
+    if alone and is_plain and bill.long(value.axes) == bill.long(axes):
+        return
+    if store.mask is not None:
+        bill.fuse(store.mask, kernel)
+    if going_on:
+        kernel.read[stage.target] = written * width
+    # A new array has zeros around it; of one that is there, XLA writes the part in its place.
+    count = written if store.keeps or around.joined else max(written, target)
+    bill.close(kernel, 0 if around.inside else count * width, count)
+
+
+def _scatter(stage: Compute, bill: Bill) -> None:
+    """Values at places that data decides: what is computed is stored first, and each point or row goes on its own."""
+    store, value, machine, meter = stage.store, stage.value, bill.machine, bill.meter
+    width = ir.types.width(stage.accumulate)
+    parts = [value, *(part for part in (store.mask, store.weight) if part is not None)]
+    places = [d.positions for d in store.dimensions if isinstance(d, Lookup)]
+    for part in (*parts, *places):
+        bill.stored(part)
+    own = [axis for d in store.dimensions if not isinstance(d, Lookup) for axis, _, _ in d.factors]
+    axes = dict.fromkeys((*own, *(axis for part in (*parts, *places) for axis in part.axes)))
+    points = prod(meter.extents.get(axis, 1) for axis in axes)
+    row = prod(stage.shape[number] for number in store.rows(stage.shape, value.axes))
+    times = 1 if isinstance(store.combine, Monoid) or store.combine is None else SCATTERS.get(store.combine, 1)
+    target = prod(stage.shape) * width
+    if row >= LEAST_ROW:
+        each = points // row * machine.scatter_row + points * width * machine.scatter_byte
+    else:
+        far = target > machine.near
+        each = points * (machine.scatter_far if far else machine.scatter) * (1 + len(places)) / 2
+    if isinstance(store.combine, Monoid) or store.combine is Reducer.PRODUCT:
+        each += points * max(1, points.bit_length()) * machine.sort
+    bill.flops += points
+    bill.moved(2 * target + points * width, times * each, points)

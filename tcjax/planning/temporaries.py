@@ -1,0 +1,155 @@
+"""Which named temporaries are stored: one that costs less where it is read than in memory is put there."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Final
+
+from .. import ir, ranges, transforms
+from ..transforms import Step
+from .preferences import Preferences
+from .prices import Price, price
+from .stages import Compute
+
+# Of fewer elements than this nothing is said: their price is that of a few operations.
+FEW_ELEMENTS: Final = 1 << 14
+# A reduction stays one of its own unless what reads it becomes so much cheaper.
+WORTH: Final = 0.9
+# Longer programs keep what they name: each costs the planning of its readers.
+MOST_STEPS: Final = 64
+
+PlanStep = Callable[[int, Step], Compute]
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The statements that are computed, by number, and for each of the others those that read it in place."""
+
+    steps: Mapping[int, Step]
+    readers: Mapping[int, tuple[int, ...]]
+
+
+def settle(bound: ranges.Bound, preferences: Preferences, plan: PlanStep) -> Settled:
+    """The program with temporaries in the place of their names, where `plan` says that this is cheaper.
+
+    What somebody chose a form for stays as it is.
+    """
+    program = _Program(bound, frozenset(preferences.forms), plan)
+    return Settled(program.steps, {}) if preferences.stored else program.settled()
+
+
+class _Program:
+    """The statements while names go."""
+
+    def __init__(self, bound: ranges.Bound, fixed: frozenset[str], plan: PlanStep) -> None:
+        self.bound = bound
+        self.fixed = fixed
+        self.plan = plan
+        self.statements: Sequence[ir.Statement] = bound.function.statements
+        steps = dict(_steps(bound))
+        others = {n: statement for n, statement in enumerate(self.statements) if n not in steps}
+        returned = [tensor.name for tensor in bound.function.returns]
+        self.steps = transforms.fix_extrema(steps, others, returned, bound.shapes, bound.origins)
+        self.gone: dict[int, tuple[int, ...]] = {}
+        self.prices: dict[tuple[int, int], tuple[Step, Price]] = {}
+        self.returned = {tensor.name for tensor in bound.function.returns}
+        self.given = {tensor.name for tensor in (*bound.function.parameters, *bound.function.initial)}
+
+    def settled(self) -> Settled:
+        """What is left when no name goes any more: one that goes may make another one worth its while."""
+        before = -1
+        while before < len(self.gone) and len(self.steps) <= MOST_STEPS:
+            before = len(self.gone)
+            for number in sorted(self.steps):
+                readers = self.readers(number)
+                found = self.without(number, readers) if readers else None
+                if found is not None and self.is_better(number, found):
+                    self.steps |= found
+                    del self.steps[number]
+                    self.gone[number] = readers
+        return Settled(self.steps, self.gone)
+
+    def readers(self, number: int) -> tuple[int, ...]:
+        """The statements that read what this one writes; none where it has to be stored."""
+        name = self.target(number)
+        if name in self.fixed or name in self.given:
+            return ()
+        found: list[int] = []
+        for later in range(number + 1, len(self.statements)):
+            if later in self.gone:
+                continue
+            goes_on = False
+            if name in self.targets(later):
+                goes_on = later not in self.steps or self.needs_before(later)
+            if goes_on or name in transforms.reads(self.current(later)):
+                found.append(later)
+            if name in self.targets(later):
+                break
+        else:
+            if name in self.returned:
+                return ()
+        own = all(later in self.steps and self.target(later) not in self.fixed for later in found)
+        return tuple(found) if own else ()
+
+    def without(self, number: int, readers: tuple[int, ...]) -> dict[int, Step] | None:
+        """The readers with the value of the statement in the place of its name; None where that cannot be."""
+        step, name = self.steps[number], self.target(number)
+        shapes, origins = self.bound.shapes, self.bound.origins
+        known = transforms.named(step, shapes[name], origins[name], self.is_new(number))
+        if known is None:
+            return None
+        read = {access.tensor.name for access in ir.accesses(known.value)}
+        written = {name for later in range(number + 1, readers[-1]) for name in self.targets(later)}
+        if read & written or name in read or any(self.target(reader) in read for reader in readers):
+            return None
+        found: dict[int, Step] = {}
+        for reader in readers:
+            inner = transforms.inlined(self.steps[reader], name, known, shapes, origins, is_new=self.is_new(reader))
+            if inner is None:
+                return None
+            found[reader] = inner
+        return found
+
+    def is_better(self, number: int, found: Mapping[int, Step]) -> bool:
+        name = self.target(number)
+        if prod(self.bound.shapes[name]) < FEW_ELEMENTS:
+            return False
+        before = self.price(number, self.steps[number])
+        for reader in found:
+            before = before + self.price(reader, self.steps[reader])
+        after = sum(self.price(reader, step).seconds for reader, step in found.items())
+        value = self.steps[number].statement
+        reduces = isinstance(value, ir.Accumulate) or any(isinstance(one, ir.Reduce) for one in ir.walk(value.value))
+        return after <= (WORTH if reduces else 1) * before.seconds
+
+    def price(self, number: int, step: Step) -> Price:
+        known = self.prices.get((number, id(step)))
+        if known is None:
+            known = self.prices[number, id(step)] = step, price(self.plan(number, step))
+        return known[1]
+
+    def current(self, number: int) -> ir.Statement:
+        return self.steps[number].statement if number in self.steps else self.statements[number]
+
+    def target(self, number: int) -> str:
+        return self.steps[number].statement.target.name
+
+    def targets(self, number: int) -> tuple[str, ...]:
+        return tuple(tensor.name for tensor in ir.targets(self.statements[number]))
+
+    def is_new(self, number: int) -> bool:
+        """Whether nothing was written to the target of a statement before."""
+        name = self.target(number)
+        return name not in self.given and not any(name in self.targets(earlier) for earlier in range(number))
+
+    def needs_before(self, number: int) -> bool:
+        name = self.target(number)
+        step = self.steps[number]
+        return transforms.needs_before(step, self.bound.shapes[name], self.bound.origins[name], is_new=False)
+
+
+def _steps(bound: ranges.Bound) -> Iterator[tuple[int, Step]]:
+    for number, statement in enumerate(bound.function.statements):
+        if isinstance(statement, (ir.Define, ir.Accumulate)):
+            plain = transforms.specialize(transforms.guard_ranges(statement), bound.sizes)
+            yield number, Step(replace(plain, domain=replace(plain.domain, exists=())), bound.boxes[number])

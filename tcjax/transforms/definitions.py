@@ -1,0 +1,106 @@
+"""One statement in two ways: the value of each element, or an accumulation of the points that count."""
+
+from dataclasses import replace
+
+from .. import ir
+from ..ir import Reducer, types
+from ..ranges import Box
+
+Formula = ir.Define | ir.Accumulate
+
+
+def as_define(statement: Formula, is_new: bool) -> ir.Define:
+    """The statement with its reduction, and what it goes on from, in its value; given ranges are guards.
+
+    Its target `is_new` where nothing was written to it before.
+    """
+    if isinstance(statement, ir.Define):
+        if statement.domain.guard is None or not is_new:
+            return statement
+        value = ir.Select(statement.domain.guard, statement.value, constant(0, statement.target.dtype), "")
+        return replace(statement, value=replace(value, dtype=statement.value.dtype), domain=ir.Domain())
+    reducer, value = statement.reducer, statement.value
+    assert isinstance(reducer, Reducer)
+    guard = statement.domain.guard
+    dtype = "int32" if reducer in (Reducer.ARGMIN, Reducer.ARGMAX) else value.dtype
+    if statement.reduction:
+        value = ir.Reduce(reducer, statement.reduction, (), guard, value, None, statement.accumulate, dtype)
+    elif guard is not None:
+        nothing = neutral(reducer, dtype)
+        assert nothing is not None, f"{reducer.value} of at most one point"
+        value = ir.Select(guard, value, nothing, dtype)
+    if value.dtype != statement.target.dtype:
+        value = ir.Cast(value, statement.target.dtype)
+    if not statement.restart and not is_new and reducer in ir.JOINS:
+        before = ir.Access(statement.target, statement.indices)
+        value = ir.Binary(ir.JOINS[reducer], before, value, value.dtype)
+    return ir.Define(statement.target, statement.indices, value, span=statement.span)
+
+
+def as_accumulation(statement: Formula) -> ir.Accumulate | None:
+    """An accumulation whose points are those that count: ``O(b) = sum[n](b == I(n) ? X(n) : 0)`` is one too."""
+    found: ir.Accumulate | None = None
+    match statement:
+        case ir.Accumulate():
+            found = statement
+        case ir.Define(value=ir.Reduce(reducer, indices, _, guard, body, None, accumulate, dtype) as value):
+            if statement.domain.guard is not None or dtype != statement.target.dtype or value.fixed:
+                return None
+            domain = replace(statement.domain, guard=guard)
+            found = ir.Accumulate(
+                *(statement.target, statement.indices, reducer, True, indices, body, accumulate, domain),
+                span=statement.span,
+            )
+            if any(index in value.indices for subscript in statement.indices for index in subscript.variables):
+                return None
+        case _:
+            return None
+    while (parts := _guarded(found)) is not None:
+        condition, body = parts
+        guard = ir.conjunction((*ir.conjuncts(found.domain.guard), condition))
+        found = replace(found, value=body, domain=replace(found.domain, guard=guard))
+    return found
+
+
+def _guarded(statement: ir.Accumulate) -> tuple[ir.Expr, ir.Expr] | None:
+    """What is reduced, and where; None where everything is."""
+    nothing = neutral(statement.reducer, statement.value.dtype)
+    match statement.value:
+        case ir.Select(condition, body, other) if other == nothing:
+            return condition, body
+        case ir.Select(condition, other, body) if other == nothing and nothing is not None:
+            return ir.negated(condition), body
+        case _:
+            return None
+
+
+def covers(statement: Formula, box: Box, shape: tuple[int, ...], origin: tuple[int, ...]) -> bool:
+    """Whether the left side names every element once."""
+    places = [(subscript.base, (subscript - subscript.base).bare) for subscript in statement.indices]
+    if len({index for _, index in places}) < len(places):
+        return False
+    for (base, index), extent, first in zip(places, shape, origin, strict=True):
+        if index is None or base.constant is None:
+            return False
+        if (box[index][0] + base.constant, box[index][1] + base.constant) != (first, first + extent):
+            return False
+    return True
+
+
+def neutral(reducer: Reducer | ir.Monoid, dtype: str) -> ir.Const | None:
+    """What a reduction gives over no points, where that is a number."""
+    match reducer:
+        case Reducer.SUM | Reducer.ANY:
+            return constant(0, dtype)
+        case Reducer.PRODUCT | Reducer.ALL:
+            return constant(1, dtype)
+        case Reducer.MIN | Reducer.MAX | Reducer.LOGSUMEXP if types.is_float(dtype):
+            return ir.Const(float("inf") if reducer is Reducer.MIN else -float("inf"), dtype)
+        case _:
+            return None
+
+
+def constant(value: int, dtype: str) -> ir.Const:
+    """A number of a type."""
+    kind = bool if dtype == "bool" else int if types.is_integral(dtype) else float if types.is_float(dtype) else complex
+    return ir.Const(kind(value), dtype)

@@ -1,0 +1,210 @@
+"""A named temporary is a name: what it stands for, in the place of the reads of it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from .. import ir
+from ..ranges import Box
+from ..symbolic import Affine, IndexVar
+from .definitions import Formula, as_accumulation, as_define, covers, neutral
+from .substitution import substitute_expr
+
+Shape = tuple[int, ...]
+Shapes = Mapping[str, Shape]
+
+# An expression of more nodes than this is not put in the place of a name.
+MOST_NODES = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A statement with numbers for sizes and guards for given ranges, and the range of each of its indices.
+
+    What is `fixed` passes no derivative: nothing that is returned changes with it.
+    """
+
+    statement: Formula
+    box: Box
+    fixed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a tensor holds: `value` at the element that has the subscripts `axes`, whose ranges are all its extents."""
+
+    axes: tuple[Affine, ...]
+    value: ir.Expr
+    box: Box
+    places: tuple[tuple[int, int], ...]
+
+    @property
+    def is_elementwise(self) -> bool:
+        return not any(isinstance(node, ir.Reduce) for node in ir.walk(self.value))
+
+
+def named(step: Step, shape: Shape, origin: Shape, is_new: bool) -> Named | None:
+    """What the step leaves in its target; None where that is no expression, or not of every element."""
+    whole = _whole(step, shape, origin, is_new)
+    if whole is None or sum(1 for _ in ir.walk(whole.value)) > MOST_NODES:
+        return None
+    if step.fixed:
+        if not isinstance(whole.value, ir.Reduce):
+            return None
+        whole = replace(whole, value=replace(whole.value, fixed=True))
+    places = tuple((first, first + extent) for first, extent in zip(origin, shape, strict=True))
+    return Named(whole.indices, whole.value, step.box, places)
+
+
+def _whole(step: Step, shape: Shape, origin: Shape, is_new: bool) -> ir.Define | None:
+    """The step as the value of every element of its target, with what was there before in it."""
+    statement = step.statement
+    if not covers(statement, step.box, shape, origin):
+        return None
+    if isinstance(statement, ir.Accumulate):
+        reducer, guard = statement.reducer, statement.domain.guard
+        if not isinstance(reducer, ir.Reducer) or reducer in ir.RANKED:
+            return None
+        if not (statement.restart or is_new) and not (
+            reducer in ir.JOINS and statement.accumulate == statement.target.dtype
+        ):
+            return None
+        if not statement.reduction and (
+            reducer in ir.PLACES or (guard is not None and neutral(reducer, statement.value.dtype) is None)
+        ):
+            return None
+    whole = as_define(statement, is_new)
+    if whole.domain.guard is not None:
+        before = ir.Access(statement.target, statement.indices)
+        value = ir.Select(whole.domain.guard, whole.value, before, whole.value.dtype)
+        whole = replace(whole, value=value, domain=ir.Domain())
+    return whole if whole.value.dtype == statement.target.dtype else None
+
+
+def inlined(step: Step, name: str, known: Named, shapes: Shapes, origins: Shapes, *, is_new: bool) -> Step | None:
+    """The step without a read of the tensor; None where there is none.
+
+    A read by data that the tensor would clamp has to stay. `is_new`: nothing was written to the step's own target
+    before.
+    """
+    target = step.statement.target.name
+    statement = step.statement
+    if target == name and needs_before(step, shapes[name], origins[name], is_new=False):
+        if _begins(statement, known, step, shapes[name], origins[name]):
+            assert isinstance(statement, ir.Accumulate)
+            statement = replace(statement, restart=True)
+        else:
+            whole = _whole(step, shapes[name], origins[name], is_new=False)
+            if whole is None:
+                return None
+            statement = whole
+    inliner = _Inliner(name, known, step.box, shapes, origins)
+    try:
+        statement = inliner.statement(statement)
+    except _Clamps:
+        return None
+    if sum(1 for _ in ir.walk(statement.value)) > MOST_NODES:
+        return None
+    return replace(step, statement=as_accumulation(statement) or statement, box=inliner.box)
+
+
+def needs_before(step: Step, shape: Shape, origin: Shape, *, is_new: bool) -> bool:
+    """Whether something of what the target held before stays in it."""
+    statement = step.statement
+    if is_new:
+        return False
+    if isinstance(statement, ir.Accumulate):
+        restarts = statement.restart
+    else:
+        restarts = statement.domain.guard is None
+    return not restarts or not covers(statement, step.box, shape, origin)
+
+
+def _begins(statement: Formula, known: Named, step: Step, shape: Shape, origin: Shape) -> bool:
+    """Whether an accumulation goes on from what it would begin with, in every place."""
+    if not isinstance(statement, ir.Accumulate) or statement.restart:
+        return False
+    if not isinstance(statement.reducer, ir.Reducer) or known.value != neutral(statement.reducer, known.value.dtype):
+        return False
+    kept = [n for n, subscript in enumerate(statement.indices) if not subscript.is_data]
+    plain = replace(statement, indices=tuple(statement.indices[n] for n in kept))
+    return covers(plain, step.box, tuple(shape[n] for n in kept), tuple(origin[n] for n in kept))
+
+
+class _Clamps(Exception):
+    """A subscript that its tensor would clamp."""
+
+
+class _Inliner:
+    """One statement while reads become what they stand for; `box` grows by the indices that this binds."""
+
+    def __init__(self, name: str, known: Named, box: Box, shapes: Shapes, origins: Shapes) -> None:
+        self.name = name
+        self.known = known
+        self.box = dict(box)
+        self.shapes = shapes
+        self.origins = origins
+
+    def statement(self, statement: Formula) -> Formula:
+        guard = statement.domain.guard
+        domain = replace(statement.domain, guard=None if guard is None else self.expr(guard))
+        indices = tuple(self.affine(subscript) for subscript in statement.indices)
+        return replace(statement, indices=indices, value=self.expr(statement.value), domain=domain)
+
+    def affine(self, affine: Affine) -> Affine:
+        return affine.rewrite(lambda atom: ir.Data(self.expr(atom.expr)) if isinstance(atom, ir.Data) else atom)
+
+    def expr(self, expr: ir.Expr) -> ir.Expr:
+        expr = ir.rebuild(expr, self.expr)
+        if not isinstance(expr, ir.Access) or expr.tensor.name != self.name:
+            return expr
+        values: dict[IndexVar, Affine] = {}
+        for axis, subscript, (lo, hi) in zip(self.known.axes, expr.indices, self.known.places, strict=True):
+            index = (axis - axis.base).bare
+            assert index is not None
+            if subscript.is_data and not self.clamps_alike(index, (lo, hi)):
+                raise _Clamps
+            values[index] = subscript - axis.base
+        return substitute_expr(self.renamed(self.known.value), values)
+
+    def renamed(self, expr: ir.Expr) -> ir.Expr:
+        """The expression with names of their own for the indices that it binds."""
+        match expr:
+            case ir.Reduce(indices=indices):
+                names = {index: self.fresh(index) for index in indices}
+                values = {old: Affine.of(new) for old, new in names.items()}
+                parts = ir.rebuild(expr, lambda part: substitute_expr(self.renamed(part), values))
+                assert isinstance(parts, ir.Reduce)
+                return replace(parts, indices=tuple(names.values()))
+            case _:
+                return ir.rebuild(expr, self.renamed)
+
+    def fresh(self, index: IndexVar) -> IndexVar:
+        tag = index.tag
+        while (found := IndexVar(index.name, tag)) in self.box or found in self.known.box:
+            tag += 1
+        self.box[found] = self.known.box[index]
+        return found
+
+    def clamps_alike(self, index: IndexVar, ends: tuple[int, int]) -> bool:
+        """Whether the index only reads tensors that clamp data as this one does."""
+        for node in ir.walk(self.known.value):
+            if isinstance(node, ir.Index) and node.variable == index:
+                return False
+            if isinstance(node, ir.Access):
+                name = node.tensor.name
+                for subscript, extent, first in zip(node.indices, self.shapes[name], self.origins[name], strict=True):
+                    whole = subscript.bare == index and ends == (first, first + extent)
+                    if index in subscript.variables and not whole:
+                        return False
+        return True
+
+
+def reads(statement: ir.Statement) -> Iterable[str]:
+    """The tensors that a statement reads, by name; what it goes on from is not among them."""
+    match statement:
+        case ir.Define() | ir.Accumulate():
+            parts = [statement.value, *([] if statement.domain.guard is None else [statement.domain.guard])]
+            parts += [atom.expr for subscript in statement.indices for atom in ir.data_atoms(subscript)]
+            return (access.tensor.name for part in parts for access in ir.accesses(part))
+        case ir.Invoke() | ir.ApplyForeign():
+            return (tensor.name for tensor in statement.arguments)
