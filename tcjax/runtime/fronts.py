@@ -123,13 +123,12 @@ class Elaborated(ABC, Generic[Signature]):
 
 def notation(text: str, options: Options) -> "type[Front]":
     """The notation that a text is in: said by the option, else shown by the text."""
+    is_sac = options.dialect == "sac"
     # Only who may write SaC needs it: `import tcjax` stays light.
     if options.dialect is None and not text.lstrip().startswith("def "):
         from ..syntax import sac
 
         is_sac = sac.is_sac(text)
-    else:
-        is_sac = options.dialect == "sac"
     if is_sac:
         from .comprehensions import Comprehensions
 

@@ -18,12 +18,12 @@ from .options import Options
 
 
 def read(text: str, name: str, first_line: int, options: Options) -> Front:
-    """The program that a text is for, parsed, and typed where it declares its types; errors call the text `name`."""
+    """The program that a text is for: parsed by its notation's reader; errors call the text `name`."""
     return notation(text, options).read(text, name, first_line, options)
 
 
 def elaborate(front: Front, call: Call) -> ir.Function:
-    """Typed index notation: every name is resolved, every access is a tensor and affine subscripts."""
+    """Typed index notation, by the notation's elaboration: every access is a tensor and affine subscripts."""
     return front.function(call)
 
 

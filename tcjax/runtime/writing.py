@@ -15,11 +15,10 @@ def written(front: Front, dialect: str, function: ir.Function | None) -> str:
     from .. import translation
     from ..syntax import embedded, sac
 
-    own = "sac" if not isinstance(front, Definition) else None
-    if dialect == own:
+    if dialect == ("tc" if isinstance(front, Definition) else "sac"):
         return front.text()
-    if isinstance(front, Definition) and dialect not in ("sac", "latex"):
-        return front.text() if dialect == "tc" else "\n".join(map(embedded.write, front.definitions))
+    if isinstance(front, Definition) and dialect == "python":
+        return "\n".join(map(embedded.write, front.definitions))
     if function is None:
         function = front.likely
     if function is None:

@@ -1,16 +1,18 @@
 """`tune`: measures the ways to run one kernel on this device, keeps the fastest, and remembers it."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import jax
 import numpy as np
 from jax.core import Tracer
 
-from ... import lowering, planning, ranges
+from ... import planning, ranges
 from ...diagnostics import Code, CompileError, CompileWarning, phrases
+from .. import pipeline
 from ..arguments import Arguments
 from ..compiler import Compiler
 from ..fronts import Call, Front
@@ -50,7 +52,7 @@ def tune(
         build, title = _Gradients(compiler, call, arguments), f"gradient of {compiler.front.name}"
         found = _searched(build, title, "gradient as planned", start, share, progress)
         if found is None:
-            slopes, stopped = (None, None), stopped or "interrupted"
+            stopped = stopped or "interrupted"
         else:
             choice, slopes = found.best.choice, (_finite(found.planned.best), _finite(found.best.best))
             trials, stopped = [*trials, *found.trials], stopped or found.stopped
@@ -64,17 +66,8 @@ def tune(
     }
     # An interrupted search that measured nothing has nothing to say.
     saved = remember(key, choice, about) if key is not None and planned.samples else None
-    return Tuning(
-        name,
-        device,
-        _finite(planned.best),
-        _finite(best.best),
-        choice,
-        tuple(trials),
-        stopped,
-        saved,
-        *slopes,
-    )
+    times = _finite(planned.best), _finite(best.best)
+    return Tuning(name, device, *times, choice, tuple(trials), stopped, saved, *slopes)
 
 
 def _earlier(compiler: Compiler, call: Call, bound: ranges.Bound) -> Choice:
@@ -202,12 +195,7 @@ class _Builder:
 
     def _function(self, plan: planning.Plan) -> tuple[Callable[..., tuple[jax.Array, ...]], tuple[Any, ...]]:
         """What is measured, and its arguments."""
-        foreign = self._compiler.front.options.fns
-
-        def run(arrays: Mapping[str, jax.Array], initial: Mapping[str, jax.Array]) -> tuple[jax.Array, ...]:
-            return lowering.lower(plan, arrays, initial, foreign)
-
-        return run, (self._arrays, self._initial)
+        return partial(pipeline.lower, self._compiler.front, plan), (self._arrays, self._initial)
 
 
 class _Gradients(_Builder):
