@@ -8,8 +8,8 @@ import click
 
 from ..runtime import Kernel
 from ..runtime.comprehensions import Comprehensions
+from ..runtime.definitions import Definition, calls_in
 from ..runtime.entry import kernel_of, library
-from ..runtime.fronts import Definition, calls_in
 from ..runtime.options import check_options
 from .failures import Failure
 from .python_files import Found, constants_of, find, read_function

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ..diagnostics import Code, CompileError
-from ..runtime.fronts import Definition
+from ..runtime.definitions import Definition
 from ..runtime.kernel import Kernel
 from ..syntax import ast
 

@@ -9,8 +9,8 @@ from ..diagnostics import CompileWarning
 from ..syntax import tc
 from ..transforms.derivatives import adjoint_program
 from ..translation.names import called
-from .depth import within_depth
-from .fronts import Definition, Front
+from .definitions import Definition
+from .fronts import Front
 
 
 class Adjoint(Definition):
@@ -26,7 +26,7 @@ def adjoint_of(front: Front, function: ir.Function, wrt: Iterable[str] | None) -
     `function` is what the front's program is. Raises `CompileError`: TC0308 for a name that is no float parameter,
     TC0309 for what has no derivative, TC0109 for what index notation cannot say.
     """
-    with within_depth(front.name, front.span):
+    with front.within_depth():
         found = adjoint_program(function, wrt)
         text = tc.write(translation.to_tc(found))
     options = front.options

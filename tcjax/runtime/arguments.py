@@ -13,7 +13,8 @@ from jax.core import Tracer
 from .. import elaboration, ir
 from ..diagnostics import Code, CompileError, Span, phrases
 from ..syntax import tc
-from .fronts import Definition, Front
+from .definitions import Definition
+from .fronts import Front
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,14 +44,8 @@ def arrange(front: Front, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Arg
         elif name in sizes:
             numbers[name] = _size(name, value, front.span)
         else:
-            error = _count(front, f"`{front.name}` has no argument `{name}`", names, (*initial, *sizes))
-            if isinstance(front, Definition) and name in _declared_sizes(front):
-                help = f"{error.help}; the size `{name}` is that of the arrays"
-                raise CompileError(error.diagnosis, error.message, error.span, help=help)
-            if isinstance(front, Definition) and _is_index(name, front):
-                help = f"{error.help}; `{name}` is an index in the text: write a number there, or mention it in a type"
-                raise CompileError(error.diagnosis, error.message, error.span, help=help)
-            raise error
+            what = f"`{front.name}` has no argument `{name}`"
+            raise _count(front, what, names, (*initial, *sizes), hint=_mistaken_for(name, front))
     if len(args) > len(names):
         raise _count(
             front, f"`{front.name}` takes {_inputs(len(names))} but got {len(args)}", names, (*initial, *sizes)
@@ -60,24 +55,25 @@ def arrange(front: Front, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Arg
         front.check_given(arrays)
         listed = ", ".join(f"`{name}`" for name in missing)
         got = f"takes {_inputs(len(names))} but got {len(arrays)}"
-        error = _count(front, f"`{front.name}` {got}: {listed} missing", names)
-        first = next(parameter for parameter in front.parameters if parameter.name == missing[0])
-        error = CompileError(error.diagnosis, error.message, first.span, help=error.help)
+        first = next(parameter for parameter in parameters if parameter.name == missing[0])
+        error = _count(front, f"`{front.name}` {got}: {listed} missing", names, span=first.span)
         if isinstance(front, Definition):
             raise elaboration.function_as_input(front.definition, error.help) or error
         raise error
     return Arguments({name: arrays[name] for name in names}, starts, numbers)
 
 
-def _declared_sizes(front: Definition) -> set[object]:
+def _mistaken_for(name: str, front: Front) -> str:
+    """What else the text has this name for: a size, or what is no tensor, probably a size that no type mentions."""
+    if not isinstance(front, Definition):
+        return ""
     types = [parameter.type for parameter in front.definition.parameters or ()]
-    return {dimension for type in types if type is not None for dimension in type.dimensions}
-
-
-def _is_index(name: str, front: Definition) -> bool:
-    """Whether the text has this name for what is no tensor: probably a size that no type mentions."""
+    if any(name in type.dimensions for type in types if type is not None):
+        return f"; the size `{name}` is that of the arrays"
     written = {getattr(statement, "target", None) for statement in front.definition.body}
-    return name not in written and re.search(rf"\b{re.escape(name)}\b", tc.write(front.definition)) is not None
+    if name not in written and re.search(rf"\b{re.escape(name)}\b", tc.write(front.definition)) is not None:
+        return f"; `{name}` is an index in the text: write a number there, or mention it in a type"
+    return ""
 
 
 def _inputs(count: int) -> str:
@@ -104,11 +100,13 @@ def _size(name: str, value: object, span: Span) -> int:
     return int(value)
 
 
-def _count(front: Front, message: str, names: Sequence[str], more: Sequence[str] = ()) -> CompileError:
+def _count(
+    front: Front, message: str, names: Sequence[str], more: Sequence[str] = (), span: Span | None = None, hint: str = ""
+) -> CompileError:
     call = f"call it as {front.name}({', '.join(names)})"
     if more:
         call += f"; it also takes {', '.join(f'{name}=...' for name in more)}"
-    return CompileError(Code.WRONG_ARGUMENT_COUNT, message, front.span, help=call)
+    return CompileError(Code.WRONG_ARGUMENT_COUNT, message, span or front.span, help=f"{call}{hint}")
 
 
 def as_array(value: Any, name: str, expected: str | None, span: Span) -> Any:

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from .. import ir, ranges
 from ..diagnostics import Code, CompileError
-from ..symbolic import Facts
 from .fronts import Front
 
 
@@ -22,11 +21,6 @@ def checked_assumptions(front: Front) -> None:
 def assumptions_of(front: Front, function: ir.Function) -> tuple[ranges.Assumption, ...]:
     """The assumptions over the sizes of the typed program."""
     return ranges.settled(front.options.assume, function) if front.options.assume else ()
-
-
-def facts_of(front: Front, function: ir.Function) -> Facts:
-    """What is known of the sizes of the typed program."""
-    return ranges.assumed(assumptions_of(front, function))
 
 
 def shared_out(fronts: Sequence[Front]) -> list[Front]:

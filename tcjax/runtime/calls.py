@@ -1,6 +1,6 @@
 """Calls of a program: which array is which argument, and one jitted function for everything that is static."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -8,11 +8,13 @@ import jax
 import numpy as np
 
 from ..diagnostics import Code, CompileError
+from ..elaboration import ValueNeeded
 from .arguments import Arguments, arrange, as_array, is_plain
 from .compiler import Compiler
+from .definitions import Definition
 from .fronts import Call, Front, Value
 from .recent import MOST_SIGNATURES, Recent
-from .values import ValueNeeded, value_of
+from .values import value_of
 
 _Variant = tuple[tuple[str, ...], tuple[tuple[str, int], ...], tuple[Value, ...]]
 
@@ -65,26 +67,12 @@ class Calls:
 
             def run(*arrays: jax.Array) -> Any:
                 self._count_trace()
-                # Only who calls a kernel needs the lowerings: `import tcjax` stays light.
-                from .. import lowering
-
                 by_name, begin = self._named(initial, arrays)
-                given, starts = tuple(by_name.values()), tuple(begin.values())
-                fns, sharding = self._front.options.fns, self._front.options.sharding
-                if sharding is None and any(map(_is_symbolic, (*given, *starts))):
+                if self._front.options.sharding is None and any(map(_is_symbolic, arrays)):
                     results = self._symbolic(by_name, begin, dict(sizes))
-                    return results[0] if len(results) == 1 else results
-                call = call_of(given, begin, sizes, values)
-                if sharding is None:
-                    plan = self._compiler.plan(call)
-                    with self._compiler.within_depth():
-                        results = lowering.lower(plan, by_name, begin, fns)
                 else:
-                    from ..lowering.sharding import lower_sharded
-
-                    shards = self._compiler.sharded(call)
-                    with self._compiler.within_depth():
-                        results = lower_sharded(shards, sharding.mesh, by_name, begin, fns)
+                    call = call_of(tuple(by_name.values()), begin, sizes, values)
+                    results = self._compiler.results(call, by_name, begin)
                 return results[0] if len(results) == 1 else results
 
             run.__name__ = self._front.name
@@ -120,36 +108,24 @@ class Calls:
     ) -> tuple[jax.Array, ...]:
         """The results for arrays whose sizes are symbols: without a plan, which is for numbers."""
         from ..lowering.symbolic import lower_symbolic
-        from .fronts import Definition
 
         if not isinstance(self._front, Definition):
             # A SaC program is elaborated for shapes: this says so.
             call_of(tuple(arrays.values()), initial, ())
-        ranks = Call(
-            tuple((0,) * array.ndim for array in arrays.values()),
-            tuple(str(jax.dtypes.canonicalize_dtype(array.dtype)) for array in arrays.values()),
-        )
-        with self._compiler.within_depth():
-            return lower_symbolic(self._front.function(ranks), arrays, initial, sizes, self._front.options.fns)
+        with self._front.within_depth():
+            function = self._front.function(_ranks_of(arrays.values()))
+            return lower_symbolic(function, arrays, initial, sizes, self._front.options.fns)
 
     def _arguments(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Arguments:
         arguments = arrange(self._front, args, kwargs)
-        parameters = {p.name: p for p in self._front.parameters}
-        arrays = {
-            name: as_array(value, name, parameters[name].declared, parameters[name].span)
-            for name, value in arguments.arrays.items()
-        }
+        arrays, _ = self._named((), tuple(arguments.arrays.values()))
         starts = self._starts(arguments.initial, arrays) if arguments.initial else {}
         return Arguments(arrays, starts, arguments.sizes)
 
     def _starts(self, initial: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, Any]:
         """The initial values as arrays of their outputs' types."""
         # Types of outputs do not depend on sizes.
-        shapes = [
-            jax.ShapeDtypeStruct(tuple(n if isinstance(n, int) else 0 for n in a.shape), a.dtype)
-            for a in arrays.values()
-        ]
-        function = self._front.function(call_of(tuple(shapes), {}, ()))
+        function = self._front.function(_ranks_of(arrays.values()))
         dtypes = {tensor.name: tensor.dtype for tensor in function.initial}
         return {name: as_array(value, name, dtypes.get(name), self._front.span) for name, value in initial.items()}
 
@@ -194,13 +170,18 @@ def call_of(
     sizes: tuple[tuple[str, int], ...],
     values: tuple[Value, ...] = (),
 ) -> Call:
-    return Call(
-        tuple(_known_shape(array) for array in arrays),
-        tuple(str(jax.dtypes.canonicalize_dtype(array.dtype)) for array in arrays),
-        tuple((name, _known_shape(array)) for name, array in initial.items()),
-        sizes,
-        values,
-    )
+    shapes = tuple(_known_shape(array) for array in arrays)
+    begin = tuple((name, _known_shape(array)) for name, array in initial.items())
+    return Call(shapes, _types_of(arrays), begin, sizes, values)
+
+
+def _ranks_of(arrays: Collection[Any]) -> Call:
+    """A call as far as types and ranks go."""
+    return Call(tuple((0,) * array.ndim for array in arrays), _types_of(arrays))
+
+
+def _types_of(arrays: Collection[Any]) -> tuple[str, ...]:
+    return tuple(str(jax.dtypes.canonicalize_dtype(array.dtype)) for array in arrays)
 
 
 def _is_symbolic(array: Any) -> bool:

@@ -1,22 +1,21 @@
-"""From a program to bound plans, each stage done once: per definition, per types, per shapes."""
+"""What the pipeline gives for the calls of one program, kept; planned as options, schedules and `tuning` say."""
 
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from .. import ir, planning, ranges
-from ..diagnostics import CompileError
-from .assumptions import assumptions_of
-from .depth import within_depth
+import jax
+
+from .. import planning, ranges
+from . import pipeline
 from .determinism import check_deterministic
-from .fronts import Call, Front, Shape
+from .fronts import Call, Front
 from .recent import Recent
 from .tuning import remembered
 
 if TYPE_CHECKING:
-    from ..planning.schedule import Schedule
     from ..planning.sharding import ShardedPlan
-    from ..transforms.hazards import Hazard
+    from .inspecting import Inspection
     from .tuning.choices import Choice
 
 
@@ -29,108 +28,76 @@ class Compiler:
     _bounds: Recent[Call, ranges.Bound] = field(default_factory=Recent)
     _plans: Recent[Call, planning.Plan] = field(default_factory=Recent)
     _sharded: "Recent[Call, ShardedPlan]" = field(default_factory=Recent)
-    _inspections: "Recent[Call, tuple[planning.Plan, tuple[Hazard, ...]]]" = field(default_factory=Recent)
-
-    def within_depth(self) -> AbstractContextManager[None]:
-        """Turns a stack that is too short for the program into a `CompileError` (TC0103)."""
-        return within_depth(self.front.name, self.front.span)
+    _inspections: "Recent[Call, Inspection]" = field(default_factory=Recent)
 
     def bound(self, call: Call) -> ranges.Bound:
         """All ranges and sizes as numbers."""
-        bound = self._bounds.get(call)
-        if bound is None:
-            with self.within_depth():
-                function = self.front.function(call)
-            shapes = {p.name: shape for p, shape in zip(self.front.parameters, call.shapes, strict=True)}
-            sizes, initial = dict(call.sizes), dict(call.initial)
-            try:
-                with self.within_depth():
-                    assumptions = assumptions_of(self.front, function)
-                    bound = ranges.bind(function, shapes, sizes, initial, self._foreign_shapes, assumptions)
-            except CompileError as error:
-                raise self.front.explained(error) from None
-            for warning in bound.warnings:
-                self.front.warn(self.front.explained(warning))
-            bound = self._bounds.keep(call, bound)
-        return bound
+        return self._bounds.of(call, lambda: pipeline.bind(self.front, pipeline.elaborate(self.front, call), call))
 
     def plan(self, call: Call) -> planning.Plan:
         """How every statement is computed."""
-        plan = self._plans.get(call)
-        if plan is None:
-            choice = self.choices.get(call)
-            options = self.front.options
-            if options.deterministic:
-                check_deterministic(self.front)
-            elif choice is None and options.schedule is None:
-                choice = remembered(self.front, call, self.bound(call), self.planned)
-            plan = self._plans.keep(call, self.planned(call, choice))
-        return plan
-
-    def sharded(self, call: Call) -> "ShardedPlan":
-        """How one device of the mesh computes its part of every statement."""
-        from ..planning.sharding import shard
-
-        sharded = self._sharded.get(call)
-        if sharded is None:
-            bound, options = self.bound(call), self.front.options
-            assert options.sharding is not None, "a kernel for a mesh asks"
-            preferences = planning.Preferences(backend=planning.Backend(options.backend, options.memory))
-            with self.within_depth():
-                found = shard(bound, dict(options.sharding.axes), options.sharding.sizes, preferences)
-            sharded = self._sharded.keep(call, found)
-        return sharded
-
-    def inspection(self, call: Call) -> "tuple[planning.Plan, tuple[Hazard, ...]]":
-        """How to look for what the data of a call do wrong, and what that may be."""
-        from ..transforms.hazards import inspect
-
-        inspection = self._inspections.get(call)
-        if inspection is None:
-            with self.within_depth():
-                found = inspect(self.bound(call), nan=self.front.options.checked == "nan")
-                inspection = planning.make_plan(found.bound), found.hazards
-            inspection = self._inspections.keep(call, inspection)
-        return inspection
+        return self._plans.of(call, lambda: self.planned(call, self._choice(call)))
 
     def planned(self, call: Call, choice: "Choice | None") -> planning.Plan:
         """How every statement is computed with such a choice; None and an empty one leave all to the planner.
 
         Raises `CompileError` for a choice whose tiles are illegal.
         """
-        bound = self.bound(call)
-        with self.within_depth():
-            options = self.front.options
-            schedule, forms, gradient = options.schedule, {}, ()
+        bound, options = self.bound(call), self.front.options
+        schedule, preferences = options.schedule, options.preferences
+        with self.front.within_depth():
             if choice is not None:
                 # Only who tunes imports what it needs.
-                from .tuning.choices import scheduled
+                from .tuning.choices import preferring, scheduled
 
+                preferences = preferring(choice, preferences)
                 schedule = scheduled(choice, bound.function) or schedule
-                forms, gradient = dict(choice.forms), choice.gradient
-            backend = planning.Backend(options.backend, options.memory, forms=gradient)
-            preferences = planning.Preferences(forms, backend, stored=schedule is not None)
-            return self._checked(_tiled(planning.make_plan(bound, preferences), schedule))
+            preferences = replace(preferences, stored=schedule is not None)
+            plan = pipeline.plan(self.front, bound, preferences)
+            if schedule is not None:
+                # Only who writes a schedule imports what it needs.
+                from ..planning.schedule import nest
+                from ..planning.tiling import tile
 
-    def _checked(self, plan: planning.Plan) -> planning.Plan:
-        """The plan, if it keeps to the limit of memory that a user set."""
-        limit = self.front.options.memory
-        if limit is not None:
-            planning.check_memory(plan, limit)
-        return plan
+                plan = tile(plan, nest(schedule, bound))
+            if options.memory is not None:
+                planning.check_memory(plan, options.memory)
+            return plan
 
-    def _foreign_shapes(
-        self, name: str, tensors: tuple[ir.Tensor, ...], shapes: tuple[Shape, ...]
-    ) -> tuple[Shape, ...]:
-        arguments = [(shape, tensor.dtype) for shape, tensor in zip(shapes, tensors, strict=True)]
-        return self.front.foreign[name].shapes(arguments)
+    def _choice(self, call: Call) -> "Choice | None":
+        """What was chosen for a call: for this kernel, or by an earlier search for its program."""
+        options, choice = self.front.options, self.choices.get(call)
+        if options.deterministic:
+            check_deterministic(self.front)
+        elif choice is None and options.schedule is None:
+            return remembered(self.front, call, self.bound(call), self.planned)
+        return choice
 
+    def results(
+        self, call: Call, arrays: Mapping[str, jax.Array], initial: Mapping[str, jax.Array]
+    ) -> tuple[jax.Array, ...]:
+        """What a call gives, in operations of JAX, on the devices of a mesh if there is one."""
+        front, sharding = self.front, self.front.options.sharding
+        if sharding is None:
+            return pipeline.lower(front, self.plan(call), arrays, initial)
+        from ..lowering.sharding import lower_sharded
 
-def _tiled(plan: planning.Plan, schedule: "Schedule | None") -> planning.Plan:
-    if schedule is None:
-        return plan
-    # Only who writes a schedule imports what it needs.
-    from ..planning.schedule import nest
-    from ..planning.tiling import tile
+        plan = self.sharded(call)
+        with front.within_depth():
+            return lower_sharded(plan, sharding.mesh, arrays, initial, front.options.fns)
 
-    return tile(plan, nest(schedule, plan.bound))
+    def sharded(self, call: Call) -> "ShardedPlan":
+        """How one device of the mesh computes its part of every statement."""
+        from ..planning.sharding import shard
+
+        sharding, preferences = self.front.options.sharding, self.front.options.preferences
+        assert sharding is not None, "a kernel for a mesh asks"
+        axes = dict(sharding.axes)
+        with self.front.within_depth():
+            return self._sharded.of(call, lambda: shard(self.bound(call), axes, sharding.sizes, preferences))
+
+    def inspection(self, call: Call) -> "Inspection":
+        """How to look for what the data of a call do wrong, and what that may be."""
+        from .inspecting import inspection
+
+        return self._inspections.of(call, lambda: inspection(self.front, self.bound(call)))

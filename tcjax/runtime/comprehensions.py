@@ -1,7 +1,7 @@
 """A SaC program behind a kernel; only who writes one imports what it needs."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -9,33 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import ir
-from ..diagnostics import CompileError, Span, warn
+from ..diagnostics import Code, CompileError, Span, warn
 from ..elaboration import ValueNeeded
 from ..elaboration import sac as elaboration
-from ..syntax import sac
+from ..syntax import ast, sac
 from ..syntax.sac import tree
 from .depth import within_depth
-from .fronts import Call, Caller, Parameter, Said, Shape
+from .fronts import Call, Elaborated, Parameter, Said, Shape
 from .options import Options
 from .recent import Recent
 
 # Extents begin here when nothing but the text is known: what holds for both is a formula of the sizes.
 _PROBES = (11, 23)
-
-
-def read(text: str, name: str, first_line: int, options: Options) -> "Comprehensions":
-    """What a text is for. Raises `CompileError` for a mistake that no argument mends."""
-    program = _program(text, name, first_line, options)
-    return Comprehensions(program, _entry(program, options), options)
-
-
-def read_all(text: str, name: str, options: Options) -> "Iterator[Comprehensions]":
-    """Every function of a text, and its expression."""
-    program = _program(text, name, 1, options)
-    for function in program.functions:
-        yield Comprehensions(program, _entry(program, options, function.name), options)
-    if program.result is not None:
-        yield Comprehensions(program, _entry(program, options), options)
 
 
 def _program(text: str, name: str, first_line: int, options: Options) -> tree.Program:
@@ -52,15 +37,30 @@ def _entry(program: tree.Program, options: Options, name: str | None = None) -> 
 
 
 @dataclass(eq=False)
-class Comprehensions(Caller):
+class Comprehensions(Elaborated[Call]):
     """A SaC program: elaborated for the types, the shapes, and the values that decide shapes."""
 
-    reserved: ClassVar[frozenset[str]] = Caller.reserved | {"int", "float", "double", "bool"}
+    reserved: ClassVar[frozenset[str]] = Elaborated.reserved | {"int", "float", "double", "bool"}
 
     program: tree.Program
     entry: elaboration.Entry
     options: Options
     _functions: Recent[Call, ir.Function] = field(default_factory=Recent)
+
+    @staticmethod
+    def read(text: str, name: str, first_line: int, options: Options) -> "Comprehensions":
+        """What a text is for. Raises `CompileError` for a mistake that no argument mends."""
+        program = _program(text, name, first_line, options)
+        return Comprehensions(program, _entry(program, options), options)
+
+    @staticmethod
+    def read_all(text: str, name: str, options: Options) -> "Iterator[Comprehensions]":
+        """Every function of a text, and its expression."""
+        program = _program(text, name, 1, options)
+        for function in program.functions:
+            yield Comprehensions(program, _entry(program, options, function.name), options)
+        if program.result is not None:
+            yield Comprehensions(program, _entry(program, options), options)
 
     @property
     def name(self) -> str:
@@ -85,28 +85,26 @@ class Comprehensions(Caller):
     def text(self) -> str:
         return sac.write(self.program).rstrip("\n")
 
-    def function(self, call: Call) -> ir.Function:
-        function = self._functions.get(call)
-        if function is None:
-            arguments = {
-                parameter.name: elaboration.Argument(dtype, shape)
-                for parameter, dtype, shape in zip(self.parameters, call.dtypes, call.shapes, strict=True)
-            }
-            known = {name: _elements(dtype, shape, data) for name, dtype, shape, data in call.values}
-            with within_depth(self.name, self.span):
-                function = elaboration.elaborate(
-                    self.program,
-                    self.entry,
-                    arguments,
-                    known,
-                    self.foreign,
-                    self.options.accumulate,
-                    strict=self.options.strict,
-                    report=self.warn,
-                )
-            self.warn_about_64_bits(function)
-            function = self._functions.keep(call, function)
-        return function
+    def signature(self, call: Call) -> Call:
+        """Shapes and values decide what the program is."""
+        return call
+
+    def elaborated(self, signature: Call) -> ir.Function:
+        arguments = {
+            parameter.name: elaboration.Argument(dtype, shape)
+            for parameter, dtype, shape in zip(self.parameters, signature.dtypes, signature.shapes, strict=True)
+        }
+        known = {name: _elements(dtype, shape, data) for name, dtype, shape, data in signature.values}
+        return elaboration.elaborate(
+            self.program,
+            self.entry,
+            arguments,
+            known,
+            self.foreign,
+            self.options.accumulate,
+            strict=self.options.strict,
+            report=self.warn,
+        )
 
     @cached_property
     def likely(self) -> ir.Function | None:
@@ -121,7 +119,7 @@ class Comprehensions(Caller):
 
     def _for(self, arguments: Mapping[str, elaboration.Argument]) -> ir.Function | None:
         try:
-            with within_depth(self.name, self.span):
+            with self.within_depth():
                 return elaboration.elaborate(self.program, self.entry, arguments, {}, self.foreign)
         except (CompileError, ValueNeeded):
             return None
@@ -164,10 +162,18 @@ class Comprehensions(Caller):
                 help = f"pass it, `{self.entry.name}({', '.join(self.entry.names)})`, or {error.help}"
                 raise CompileError(error.diagnosis, error.message, error.span, help=help) from None
 
-    def with_parameters(self, names: tuple[str, ...], name: str) -> "Comprehensions":
-        """The same program under another name, its parameters in another order."""
-        by_name = dict(zip(self.entry.names, self.entry.parameters, strict=True))
-        entry = replace(self.entry, name=name, parameters=tuple(by_name[n] for n in names))
+    def behind(self, name: str, parameters: tuple[str, ...], others: Sequence[ast.Definition]) -> "Comprehensions":
+        """The same program for a Python function of that name and parameters; SaC calls no definitions."""
+        own = self.entry.names
+        if own != parameters and (self.entry.function is not None or set(own) != set(parameters)):
+            raise CompileError(
+                Code.WRONG_ARGUMENT_COUNT,
+                f"the function takes ({', '.join(parameters)}) but its text takes ({', '.join(own)})",
+                self.span,
+                help=f"write def {name}({', '.join(own)})",
+            )
+        by_name = dict(zip(own, self.entry.parameters, strict=True))
+        entry = replace(self.entry, name=name, parameters=tuple(by_name[n] for n in parameters))
         return Comprehensions(self.program, entry, self.options)
 
 

@@ -12,7 +12,6 @@ from ..interpreter import Step, show_value
 from ..markup import block, code, details, title
 from ..markup.elements import Element as Markup
 from ..ranges import Bound
-from ..symbolic import IndexVar
 
 if TYPE_CHECKING:
     from .questions import Questions
@@ -61,7 +60,7 @@ class Place:
         bound, arrays, initial = kernel._operands(args, kwargs)
         output = self._output(bound)
         place = self._place(bound, output)
-        with kernel._compiler.within_depth():
+        with kernel._front.within_depth():
             return Element(interpreter.trace(bound, arrays, initial, kernel._front.options.fns, output, place))
 
     def _output(self, bound: Bound) -> str:
@@ -102,8 +101,7 @@ class Place:
         for subscripts, sizes in sides:
             names = {str(index) for affine in subscripts for index in affine.variables}
             if names == set(self.indices) and not any(affine.is_data for affine in subscripts):
-                point = {IndexVar(name): value for name, value in self.indices.items()}
-                return tuple(int(_value(affine, point, sizes)) for affine in subscripts)
+                return tuple(int(a.evaluate(lambda atom: self.indices[str(atom)], sizes)) for a in subscripts)
         known = sorted({str(i) for subscripts, _ in sides for affine in subscripts for i in affine.variables})
         unknown = [name for name in self.indices if name not in known]
         missing = [name for name in known if name not in self.indices]
@@ -143,11 +141,6 @@ def _left_sides(bound: Bound, output: str) -> Iterator[tuple[tuple[Any, ...], An
                 yield from _left_sides(bound.calls[number], result)
             case _:
                 continue
-
-
-def _value(affine: Any, point: dict[IndexVar, int], sizes: Any) -> int:
-    by_name = {str(index): value for index, value in point.items()}
-    return affine.evaluate(lambda atom: by_name[str(atom)], sizes)
 
 
 def _example(bound: Bound, output: str) -> str:
@@ -214,6 +207,3 @@ def _plain(step: Step) -> dict[str, Any]:
     if step.parts:
         found["parts"] = [_plain(part) for part in step.parts]
     return found
-
-
-__all__ = ["Element", "Place", "place_of"]

@@ -6,12 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from .. import elaboration, files
-from ..diagnostics import Code, CompileError, Span, phrases, warn
-from ..syntax import ast, tc
+from .. import files
+from ..diagnostics import Code, CompileError, phrases, warn
+from ..syntax import ast
+from . import pipeline
 from .assumptions import shared_out
+from .definitions import Definition
 from .foreign import means_builtin
-from .fronts import Definition, Front, calls_in
+from .fronts import Front, notation
 from .kernel import Kernel
 from .options import KernelOptions, Options, check_options
 
@@ -42,7 +44,7 @@ def kernel(source: str | Callable[..., Any] | None = None, /, **options: Unpack[
                 f"{source!r} is the name of a file, not a program",
                 help=f"read a file with `tcjax.load({source.strip()!r})`, which gives its definitions by name",
             )
-        return _from_text(source, checked)
+        return Kernel(pipeline.read(source, "<text>", 1, checked))
     return _from_function(source, checked)
 
 
@@ -60,32 +62,10 @@ def load(source: str | Path, /, **options: Unpack[KernelOptions]) -> "Library":
 
 def library(text: str, name: str, options: Options) -> "Library":
     """All definitions of a text that errors call `name`."""
-    if _is_sac(text, options):
-        from .comprehensions import read_all
-
-        fronts: dict[str, Front] = {}
-        for front in read_all(text, name, options):
-            fronts.setdefault(front.name, front)
-    else:
-        program = _program(text, name, 1, options)
-        firsts = {definition.name: definition for definition in reversed(program.definitions)}
-        fronts = {
-            definition.name: Definition(program, definition, options)
-            for definition in program.definitions
-            if firsts[definition.name] is definition
-        }
+    fronts: dict[str, Front] = {}
+    for front in notation(text, options).read_all(text, name, options):
+        fronts.setdefault(front.name, front)
     return Library({front.name: Kernel(front) for front in shared_out(list(fronts.values()))})
-
-
-def _is_sac(text: str, options: Options) -> bool:
-    """Whether a text is in SaC's notation: said by the option, else shown by the text."""
-    if options.dialect is not None:
-        return options.dialect == "sac"
-    if text.lstrip().startswith("def "):
-        return False
-    from ..syntax import sac
-
-    return sac.is_sac(text)
 
 
 # Bytes: what is longer is no program.
@@ -145,46 +125,6 @@ class Library:
         return f"<tcjax.Library {', '.join(self._kernels)}>"
 
 
-def _from_text(text: str, options: Options) -> Kernel:
-    return Kernel(_front(text, "<text>", 1, options))
-
-
-def _front(text: str, name: str, first_line: int, options: Options) -> Front:
-    """What a text is for."""
-    if _is_sac(text, options):
-        # Only who writes SaC needs it: `import tcjax` stays light.
-        from .comprehensions import read
-
-        return read(text, name, first_line, options)
-    program = _program(text, name, first_line, options)
-    return Definition(program, _entry(program), options)
-
-
-def _program(text: str, name: str, first_line: int, options: Options) -> ast.Program:
-    """The definitions of a TC text."""
-    program = tc.read(text, name, first_line)
-    for warning in elaboration.repeated_definitions(program):
-        warn(warning, strict=options.strict)
-    return program
-
-
-def _entry(program: ast.Program) -> ast.Definition:
-    """The one definition that no other calls."""
-    definitions = {definition.name: definition for definition in reversed(program.definitions)}
-    called = {name for definition in definitions.values() for name in calls_in(definition)}
-    entries = [definition for name, definition in definitions.items() if name not in called]
-    if len(entries) == 1:
-        return entries[0]
-    if len(definitions) == 1:
-        return next(iter(definitions.values()))
-    raise CompileError(
-        Code.UNKNOWN_DEFINITION,
-        f"the text has {len(definitions)} definitions, and a kernel is one of them",
-        program.definitions[-1].span,
-        help=f'write tcjax.load(text)["{next(iter(definitions))}"]',
-    )
-
-
 def _from_function(function: Any, options: Options) -> Kernel:
     # Only who decorates needs the Python notation: `import tcjax` stays light.
     from ..syntax import embedded
@@ -207,16 +147,8 @@ def kernel_of(reading: "embedded.Reading", name: str, options: Options) -> Kerne
     options = replace(options, fns=fns)
     if reading.definition is None:
         assert reading.text is not None
-        front = _front(reading.text, reading.source.name, reading.source.first_line, options)
-        if not isinstance(front, Definition):
-            own = front.entry.names
-            if front.entry.function is None and set(own) == set(reading.parameters):
-                return Kernel(front.with_parameters(reading.parameters, name))
-            _check_parameters(own, reading.parameters, name, front.span)
-            return Kernel(front.with_parameters(own, name))
-        program = front.program
-        definition = _with_parameters(_entry(program), reading.parameters, name)
-        return Kernel(Definition(ast.Program((definition, *program.definitions, *others)), definition, options))
+        front = pipeline.read(reading.text, reading.source.name, reading.source.first_line, options)
+        return Kernel(front.behind(name, reading.parameters, others))
     return Kernel(Definition(ast.Program((reading.definition, *others)), reading.definition, options))
 
 
@@ -232,36 +164,3 @@ def _definitions(kernel: Kernel, name: str) -> list[ast.Definition]:
         )
     own = replace(front.definition, name=name)
     return [own, *(d for d in front.program.definitions if d.name != front.definition.name)]
-
-
-def _check_parameters(own: tuple[str, ...], names: tuple[str, ...], name: str, span: Span) -> None:
-    if own != names:
-        raise CompileError(
-            Code.WRONG_ARGUMENT_COUNT,
-            f"the function takes ({', '.join(names)}) but its text takes ({', '.join(own)})",
-            span,
-            help=f"write def {name}({', '.join(own)})",
-        )
-
-
-def _with_parameters(definition: ast.Definition, names: tuple[str, ...], name: str) -> ast.Definition:
-    resolved = elaboration.completed(definition)
-    own = [parameter.name for parameter in resolved.parameters or ()]
-    if definition.parameters is not None:
-        if tuple(own) != names:
-            raise CompileError(
-                Code.WRONG_ARGUMENT_COUNT,
-                f"the function takes ({', '.join(names)}) but its text takes ({', '.join(own)})",
-                definition.span,
-                help="give both the same names in the same order",
-            )
-        return definition
-    if set(own) != set(names):
-        raise elaboration.function_as_input(resolved, f"write def {name}({', '.join(own)})") or CompileError(
-            Code.WRONG_ARGUMENT_COUNT,
-            f"the function takes ({', '.join(names)}) but its text reads ({', '.join(own)})",
-            definition.span,
-            help=f"write def {name}({', '.join(own)})",
-        )
-    by_name = {parameter.name: parameter for parameter in resolved.parameters or ()}
-    return replace(resolved, name=name, parameters=tuple(by_name[n] for n in names))

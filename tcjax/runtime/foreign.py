@@ -94,6 +94,3 @@ def wrap(fns: Mapping[str, Callable[..., Any]], reserved: Collection[str]) -> di
                 help=f"give it another name, such as `my_{name}`",
             )
     return {name: PythonFunction(name, function) for name, function in fns.items()}
-
-
-__all__ = ["PythonFunction", "wrap"]

@@ -1,26 +1,31 @@
-"""What stands behind a kernel: a definition of index notation, or a SaC program."""
+"""What stands behind a kernel: a definition of index notation, or a SaC program; and what both have in common."""
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, assert_never, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar, cast
 
 import jax
 
 from .. import elaboration, ir
 from ..diagnostics import Code, CompileError, CompileWarning, Span, warn
-from ..syntax import ast, tc
+from .depth import within_depth
 from .foreign import PythonFunction, wrap
 from .options import Options
 from .recent import Recent
 
 if TYPE_CHECKING:
     from .comprehensions import Comprehensions
+    from .definitions import Definition
+
+Front: TypeAlias = "Definition | Comprehensions"
 
 Shape = tuple[int, ...]
-Signature = tuple[tuple[str, int], ...]
 Value = tuple[str, str, Shape, bytes]
 Said = TypeVar("Said", CompileError, CompileWarning)
+Signature = TypeVar("Signature")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,32 +51,50 @@ class Parameter:
     span: Span
 
 
-def calls_in(definition: ast.Definition) -> Iterator[str]:
-    """The names of the functions that a definition calls on whole tensors; a tensor of its own hides a function."""
-    tensors = {parameter.name for parameter in definition.parameters or ()}
-    for statement in definition.body:
-        match statement:
-            case ast.CallAssign(targets, function):
-                yield function
-                tensors |= set(targets)
-            case ast.Assign(target=target, indices=None | (), reducer=None, value=ast.Apply(function=function)):
-                if function not in tensors:
-                    yield function
-                tensors.add(target)
-            case ast.Assign(target=target):
-                tensors.add(target)
-            case ast.Declare():
-                continue
-            case _:
-                assert_never(statement)
-
-
-class Caller:
-    """A program that may call Python functions."""
+class Elaborated(ABC, Generic[Signature]):
+    """A program that is typed once for each signature: for all of a call that its types depend on."""
 
     options: Options
+    _functions: Recent[Signature, ir.Function]
     # Names that a program of the notation can call, but never as a function from ``fns``.
     reserved: ClassVar[frozenset[str]] = elaboration.RESERVED
+
+    @abstractmethod
+    def signature(self, call: Call) -> Signature:
+        """What of a call the types depend on."""
+
+    @abstractmethod
+    def elaborated(self, signature: Signature) -> ir.Function:
+        """The typed program, made anew."""
+
+    def function(self, call: Call) -> ir.Function:
+        """The typed program for a call."""
+        return self.typed(self.signature(call))
+
+    def typed(self, signature: Signature) -> ir.Function:
+        """The typed program for a signature. Warns of declared types that JAX computes in 32 bits."""
+        return self._functions.of(signature, lambda: self._typed(signature))
+
+    def _typed(self, signature: Signature) -> ir.Function:
+        with self.within_depth():
+            function = self.elaborated(signature)
+        tensors = (*function.parameters, *function.returns)
+        wide = sorted({tensor.dtype for tensor in tensors if ir.types.narrow(tensor.dtype) != tensor.dtype})
+        if wide and not jax.config.read("jax_enable_x64"):
+            self.warn(
+                CompileWarning(
+                    Code.NARROWED_TYPE,
+                    f"`{function.name}` declares {', '.join(wide)}, but JAX computes in 32 bits: its x64 mode is off",
+                    function.span,
+                    help='switch it on with `jax.config.update("jax_enable_x64", True)`, or declare 32-bit types',
+                )
+            )
+        return function
+
+    def within_depth(self) -> AbstractContextManager[None]:
+        """Turns a stack that is too short for the program into a `CompileError` (TC0103)."""
+        front = cast("Front", self)
+        return within_depth(front.name, front.span)
 
     def warn(self, warning: CompileWarning) -> None:
         """Issues a warning, the same one once. Raises it as a `CompileError` under ``strict=True``."""
@@ -88,19 +111,9 @@ class Caller:
         """The functions from ``fns``, as elaboration sees them."""
         return wrap(self.options.fns, self.reserved)
 
-    def warn_about_64_bits(self, function: ir.Function) -> None:
-        """Warns of declared types that JAX computes in 32 bits."""
-        tensors = (*function.parameters, *function.returns)
-        wide = sorted({tensor.dtype for tensor in tensors if ir.types.narrow(tensor.dtype) != tensor.dtype})
-        if wide and not jax.config.read("jax_enable_x64"):
-            self.warn(
-                CompileWarning(
-                    Code.NARROWED_TYPE,
-                    f"`{function.name}` declares {', '.join(wide)}, but JAX computes in 32 bits: its x64 mode is off",
-                    function.span,
-                    help='switch it on with `jax.config.update("jax_enable_x64", True)`, or declare 32-bit types',
-                )
-            )
+    def foreign_shapes(self, name: str, tensors: tuple[ir.Tensor, ...], shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
+        """The shapes of the results of a function from ``fns``, for tensors of these shapes."""
+        return self.foreign[name].shapes([(shape, t.dtype) for shape, t in zip(shapes, tensors, strict=True)])
 
     def __reduce__(self) -> Any:
         # What is written is kept; what was inferred from it is inferred again.
@@ -108,119 +121,18 @@ class Caller:
         return type(self), tuple(getattr(self, name) for name in written)
 
 
-@dataclass(eq=False)
-class Definition(Caller):
-    """A definition of index notation: typed once for the types and ranks of its arguments."""
+def notation(text: str, options: Options) -> "type[Front]":
+    """The notation that a text is in: said by the option, else shown by the text."""
+    is_sac = options.dialect == "sac"
+    # Only who may write SaC needs it: `import tcjax` stays light.
+    if options.dialect is None and not text.lstrip().startswith("def "):
+        from ..syntax import sac
 
-    reserved: ClassVar[frozenset[str]] = elaboration.RESERVED | {"min", "max", *ir.types.SPELLINGS}
+        is_sac = sac.is_sac(text)
+    if is_sac:
+        from .comprehensions import Comprehensions
 
-    program: ast.Program
-    definition: ast.Definition
-    options: Options
-    _functions: Recent[Signature, ir.Function] = field(default_factory=Recent)
+        return Comprehensions
+    from .definitions import Definition
 
-    def __post_init__(self) -> None:
-        self.definition = elaboration.completed(self.definition, self.options.fns)
-        if self.is_open:
-            elaboration.check(self.definition, self.program, self.foreign)
-        else:
-            self.typed(())
-        if self.options.strict:
-            for warning in elaboration.lint(self.definition, self.options.fns):
-                self.warn(warning)
-
-    @property
-    def name(self) -> str:
-        return self.definition.name
-
-    @property
-    def span(self) -> Span:
-        return self.definition.span
-
-    @cached_property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return tuple(
-            Parameter(p.name, None if p.type is None else p.type.scalar, p.span)
-            for p in self.definition.parameters or ()
-        )
-
-    @cached_property
-    def is_open(self) -> bool:
-        """Whether types are known only at a call."""
-        return elaboration.needs_signature(self.definition, self.program, self.options.fns)
-
-    @cached_property
-    def keywords(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The outputs whose initial value, and the sizes whose value, a call may pass by keyword."""
-        if self.likely is None:
-            return (), ()
-        initial, sizes = self.likely.initial, self.likely.free_sizes
-        return tuple(tensor.name for tensor in initial), tuple(size.name for size in sizes)
-
-    @cached_property
-    def definitions(self) -> tuple[ast.Definition, ...]:
-        """Those that this definition calls, each behind what it calls itself, and then this one."""
-        known = {definition.name: definition for definition in reversed(self.program.definitions)}
-        found: list[ast.Definition] = []
-        seen = {self.definition.name}
-
-        def visit(definition: ast.Definition) -> None:
-            for name in calls_in(definition):
-                if name in known and name not in seen:
-                    seen.add(name)
-                    visit(known[name])
-            found.append(definition)
-
-        visit(self.definition)
-        return tuple(found)
-
-    def text(self) -> str:
-        return "\n\n".join(map(tc.write, self.definitions))
-
-    def check_given(self, names: Collection[str]) -> None:
-        """Whoever writes a definition, or index notation, names its parameters: a count says what is missing."""
-
-    def function(self, call: Call) -> ir.Function:
-        return self.typed(tuple((dtype, len(shape)) for dtype, shape in zip(call.dtypes, call.shapes, strict=True)))
-
-    def explained(self, error: Said) -> Said:
-        """What range inference found: it speaks of index notation."""
-        return error
-
-    def typed(self, signature: Signature) -> ir.Function:
-        """The typed program; `signature` has type and rank of every parameter, or is empty when all are declared."""
-        key = signature if self.is_open else ()
-        function = self._functions.get(key)
-        if function is None:
-            known = {
-                parameter.name: elaboration.Argument(dtype, rank)
-                for parameter, (dtype, rank) in zip(self.parameters, key, strict=bool(key))
-            }
-            function = elaboration.elaborate(
-                self.definition, self.program, known, self.foreign, self.options.accumulate, self.warn
-            )
-            self.warn_about_64_bits(function)
-            function = self._functions.keep(key, function)
-        return function
-
-    @cached_property
-    def likely(self) -> ir.Function | None:
-        # Names, such as those of sizes that only an annotation mentions, do not depend on types.
-        if not self.is_open:
-            return self.typed(())
-        guessed = elaboration.guess(self.definition, self.foreign)
-        if guessed is None:
-            return None
-        try:
-            return elaboration.elaborate(
-                self.definition, self.program, guessed, self.foreign, self.options.accumulate, _unheard
-            )
-        except CompileError:
-            return None
-
-
-Front: TypeAlias = "Definition | Comprehensions"
-
-
-def _unheard(warning: CompileWarning) -> None:
-    """Takes the warnings of a guess: the call itself will warn."""
+    return Definition

@@ -9,12 +9,23 @@ import numpy as np
 from jax.core import Tracer
 from jax.experimental import checkify
 
+from .. import planning, ranges
 from ..diagnostics import DataError
-from ..transforms.hazards import NOWHERE, Hazard
-from .fronts import Value
+from ..transforms.hazards import NOWHERE, Hazard, inspect
+from . import pipeline
+from .fronts import Front, Value
 
 if TYPE_CHECKING:
     from .calls import Calls
+
+Inspection = tuple[planning.Plan, tuple[Hazard, ...]]
+
+
+def inspection(front: Front, bound: ranges.Bound) -> Inspection:
+    """How to look for what the data of a call do wrong, and what that may be."""
+    with front.within_depth():
+        found = inspect(bound, nan=front.options.checked == "nan")
+    return pipeline.plan(front, found.bound, planning.Preferences()), found.hazards
 
 
 def inspected(
@@ -29,16 +40,13 @@ def inspected(
     With arrays it raises `DataError`. Inside of a transformation it calls `checkify.check`, which is for
     `checkify.checkify` around all to report.
     """
-    from .. import lowering
     from .calls import call_of
 
     @jax.jit
     def look(*arrays: jax.Array) -> jax.Array:
         by_name, begin = kernel._named(initial, arrays)
         plan, _ = kernel._compiler.inspection(call_of(tuple(by_name.values()), begin, sizes, values))
-        with kernel._compiler.within_depth():
-            found = lowering.lower(plan, by_name, begin, kernel._front.options.fns)
-        return jnp.stack(found)
+        return jnp.stack(pipeline.lower(kernel._front, plan, by_name, begin))
 
     def run(*arrays: Any) -> Any:
         by_name, begin = kernel._named(initial, arrays)

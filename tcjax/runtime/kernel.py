@@ -123,8 +123,7 @@ class Kernel(Questions):
         """
         from .adjoints import adjoint_of
 
-        function = self.ir(*args, **kwargs) if args or kwargs or not self._arity else self._likely()
-        return Kernel(adjoint_of(self._front, function, wrt))
+        return Kernel(adjoint_of(self._front, self.ir(*args, **kwargs), wrt))
 
     def export(self, /, *specs: Any, platforms: Sequence[str] | None = None, **kwargs: Any) -> "jax.export.Exported":
         """The kernel as `jax.export` serialises it: ``k.export("float32[N, M]", platforms=("cpu", "cuda"))``.
@@ -148,8 +147,8 @@ class Kernel(Questions):
         arrange(self._front, given, {**named, **sizes})
 
         # Nobody is there to be told of what the data of an exported program do.
-        plain = Kernel(replace(self._front, options=replace(self._front.options, checked=False)))
-        kernel = plain if self._front.options.checked else self
+        plain = replace(self._front.options, checked=False)
+        kernel = Kernel(replace(self._front, options=plain)) if self._front.options.checked else self
 
         def run(*arrays: jax.Array, **others: jax.Array) -> Any:
             return kernel(*arrays, **others, **sizes)

@@ -77,11 +77,8 @@ def read_lists(lists: Sequence[Any], result: Any, shapes: Sequence[tuple[int, ..
             "labels that cannot be put in order", help="use integers, or texts, and `...` for an ellipsis"
         ) from None
     terms = [tuple(_DOTS if label is ... else _symbol(numbers[label]) for label in labels) for labels in given]
-    nowhere = Span()
-    ends = tuple(terms), None
-    if result is not None:
-        ends = tuple(terms[:-1]), terms[-1]
-    return _complete(_Terms(*ends, (nowhere,) * (len(lists) + 1)), shapes)
+    operands, own = (terms, None) if result is None else (terms[:-1], terms[-1])
+    return _complete(_Terms(tuple(operands), own, (Span(),) * (len(lists) + 1)), shapes)
 
 
 def _symbol(number: int) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from .. import ir
+from .. import ir, planning
 from ..diagnostics import Code, CompileError, phrases
 from ..ranges import Assumption, read_assumption
 from .sharding import Sharding, check_sharding
@@ -35,6 +35,11 @@ class Options:
     checked: bool | str = False
     deterministic: bool = False
 
+    @property
+    def preferences(self) -> planning.Preferences:
+        """What the planner is told before anything is known of a call."""
+        return planning.Preferences(backend=planning.Backend(self.backend, self.memory))
+
 
 class KernelOptions(TypedDict, total=False):
     """The keywords of `tcjax.kernel` and `tcjax.load`."""
@@ -63,8 +68,7 @@ def check_options(given: KernelOptions) -> Options:
                 help=f"the options are {', '.join(KernelOptions.__annotations__)}",
             )
     dialect, fns, accumulate = options.get("dialect"), options.get("fns"), options.get("accumulate")
-    limit = options.get("memory_limit")
-    backend, strict = options.get("backend", "auto"), options.get("strict", False)
+    limit, backend, audit = options.get("memory_limit"), options.get("backend", "auto"), options.get("checked", False)
     if dialect is not None and dialect not in DIALECTS:
         raise _bad("dialect", dialect, f"one of {_listed(DIALECTS)}, or leave it out: the text shows its notation")
     if fns is not None and not (
@@ -75,15 +79,16 @@ def check_options(given: KernelOptions) -> Options:
         raise _bad("accumulate", accumulate, 'a scalar type, such as accumulate="float32"')
     if backend not in BACKENDS:
         raise _bad("backend", backend, f"one of {_listed(BACKENDS)}")
-    strict = check_flag("strict", strict)
+    strict = check_flag("strict", options.get("strict", False))
     deterministic = check_flag("deterministic", options.get("deterministic", False))
-    audit = options.get("checked", False)
     if not isinstance(audit, bool) and audit != "nan":
         raise _bad("checked", audit, 'True, False, or "nan", which looks for NaN in results too')
-    kind = None if accumulate is None else ir.types.SPELLINGS[str(accumulate)]
-    checked = Options(dict(fns or {}), kind, str(backend), strict, dialect)  # type: ignore[call-overload]
-    checked = replace(
-        checked,
+    checked = Options(
+        dict(fns or {}),
+        None if accumulate is None else ir.types.SPELLINGS[str(accumulate)],
+        str(backend),
+        strict,
+        dialect,
         assume=_assumptions(options.get("assume")),
         memory=None if limit is None else bytes_of(limit),
         checked=audit,

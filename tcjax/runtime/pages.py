@@ -2,10 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from .. import planning, ranges
+from .. import planning
 from ..diagnostics import CompileError
-from .assumptions import facts_of
-from .depth import within_depth
+from . import pipeline
 from .fronts import Front
 from .writing import written
 
@@ -20,8 +19,7 @@ def kernel_page(front: Front) -> str:
     function = front.likely
     if function is not None:
         try:
-            found = ranges.infer_ranges(function, facts_of(front, function))
-            return show_kernel(front.name, front.text(), found)
+            return show_kernel(front.name, front.text(), pipeline.infer(front, function))
         except (CompileError, RecursionError):
             # Showing a kernel raises nothing: a call will say what is wrong.
             pass
@@ -42,7 +40,7 @@ def kernel_picture(front: Front, plan: planning.Plan) -> "Picture":
 
     schedule = front.options.schedule
     if schedule is None:
-        with within_depth(front.name, front.span):
+        with front.within_depth():
             return draw(plan)
     from ..planning.schedule.pictures import draw as draw_tiles
 

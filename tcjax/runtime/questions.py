@@ -1,8 +1,8 @@
 """What a kernel tells of itself: values point by point, ranges, plans, reasons, and its program in other notations."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,9 +10,9 @@ import numpy as np
 from .. import ir, planning, ranges
 from ..diagnostics import Code, CompileError, phrases
 from ..ranges import Bound
-from ..symbolic import Interval
+from ..symbolic import IndexVar, Interval
+from . import pipeline
 from .arguments import Arguments
-from .assumptions import facts_of
 from .calls import Calls
 from .explain import Explanation
 from .fronts import Call
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from ..display import Picture
     from ..planning.schedule import Schedule
     from .elements import Place
+
+T = TypeVar("T")
+Found = list[dict[str, Any]]
 
 
 class Questions(Calls):
@@ -39,7 +42,7 @@ class Questions(Calls):
         from .. import interpreter
 
         bound, arrays, initial = self._operands(args, kwargs)
-        with self._compiler.within_depth():
+        with self._front.within_depth():
             results = interpreter.interpret(bound, arrays, initial, self._front.options.fns)
         return results[0] if len(results) == 1 else results
 
@@ -76,13 +79,8 @@ class Questions(Calls):
         `Interval`s.
         """
         if not args and not kwargs and self._arity:
-            return self._symbolic_ranges()
-        call, _ = self._call(args, kwargs)
-        return _boxes(self._compiler.bound(call))
-
-    def _symbolic_ranges(self) -> list[dict[str, Interval | None]]:
-        function = self._likely()
-        return _intervals(ranges.infer_ranges(function, facts_of(self._front, function)))
+            return _intervals(pipeline.infer(self._front, self._likely()))
+        return _boxes(self._bound(*args, **kwargs))
 
     def constraints(self) -> tuple[str, ...]:
         """What must hold for the sizes, as texts for ``jax.export.symbolic_shape(..., constraints=...)``.
@@ -110,8 +108,7 @@ class Questions(Calls):
         """The typed program; without arguments, undeclared parameters have likely types."""
         if not args and not kwargs and self._arity:
             return self._likely()
-        call, _ = self._call(args, kwargs)
-        return self._compiler.bound(call).function
+        return self._bound(*args, **kwargs).function
 
     def plan(self, /, *args: Any, **kwargs: Any) -> planning.Plan:
         """Which operation computes each statement for arguments (or `jax.ShapeDtypeStruct`s) of these shapes."""
@@ -200,22 +197,14 @@ class Questions(Calls):
 
 
 def _intervals(found: ranges.SymbolicRanges) -> list[dict[str, Interval | None]]:
-    """The symbolic ranges of every statement, those of called definitions in their place."""
-    listed: list[dict[str, Interval | None]] = []
-    for number, (statement, given) in enumerate(zip(found.function.statements, found.statements, strict=True)):
-        if isinstance(statement, ir.Invoke):
-            listed.extend(_intervals(found.calls[number]))
-        else:
-            listed.append({str(index): interval for index, interval in given.intervals.items()})
-    return listed
+    return _by_name([statement.intervals for statement in found.statements], found.calls, _intervals)
 
 
-def _boxes(bound: ranges.Bound) -> list[dict[str, tuple[int, int]]]:
-    """The ranges of every statement, those of called definitions in their place."""
-    found: list[dict[str, tuple[int, int]]] = []
-    for number, (statement, box) in enumerate(zip(bound.function.statements, bound.boxes, strict=True)):
-        if isinstance(statement, ir.Invoke):
-            found.extend(_boxes(bound.calls[number]))
-        else:
-            found.append({str(index): (lo, hi) for index, (lo, hi) in box.items()})
-    return found
+def _boxes(bound: Bound) -> list[dict[str, tuple[int, int]]]:
+    return _by_name(bound.boxes, bound.calls, _boxes)
+
+
+def _by_name(own: Sequence[Mapping[IndexVar, Any]], calls: Mapping[int, T], inside: Callable[[T], Found]) -> Found:
+    """What is known of the indices of every statement, of those of called definitions in their place."""
+    found = [inside(calls[n]) if n in calls else [{str(i): k for i, k in of.items()}] for n, of in enumerate(own)]
+    return [of for part in found for of in part]

@@ -2,6 +2,7 @@
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
 # A kernel keeps what it knows of so many signatures: shapes, types, sizes and static values of a call.
@@ -41,3 +42,8 @@ class Recent(Generic[K, V]):
             while len(self._values) > self._most:
                 self._values.popitem(last=False)
             return kept
+
+    def of(self, key: K, make: Callable[[], V]) -> V:
+        """The value of a key; what `make` gives where none is kept. Threads that ask at once all get the same value."""
+        value = self.get(key)
+        return self.keep(key, make()) if value is None else value

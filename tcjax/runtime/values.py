@@ -7,10 +7,7 @@ import numpy as np
 from jax.core import Tracer
 
 from ..diagnostics import Code, CompileError, Span
-from ..elaboration import ValueNeeded
 from .fronts import Value
-
-__all__ = ["ValueNeeded", "value_of"]
 
 
 def value_of(name: str, array: Any, span: Span) -> Value:

@@ -3,8 +3,8 @@
 from .. import ir
 from ..diagnostics import Code, CompileError
 from ..syntax import tc
-from .depth import within_depth
-from .fronts import Definition, Front
+from .definitions import Definition
+from .fronts import Front
 
 
 def written(front: Front, dialect: str, function: ir.Function | None) -> str:
@@ -15,11 +15,10 @@ def written(front: Front, dialect: str, function: ir.Function | None) -> str:
     from .. import translation
     from ..syntax import embedded, sac
 
-    own = "sac" if not isinstance(front, Definition) else None
-    if dialect == own:
+    if dialect == ("tc" if isinstance(front, Definition) else "sac"):
         return front.text()
-    if isinstance(front, Definition) and dialect not in ("sac", "latex"):
-        return front.text() if dialect == "tc" else "\n".join(map(embedded.write, front.definitions))
+    if isinstance(front, Definition) and dialect == "python":
+        return "\n".join(map(embedded.write, front.definitions))
     if function is None:
         function = front.likely
     if function is None:
@@ -32,7 +31,7 @@ def written(front: Front, dialect: str, function: ir.Function | None) -> str:
     if dialect == "latex":
         from .. import typesetting
 
-        with within_depth(front.name, front.span):
+        with front.within_depth():
             return typesetting.latex(typesetting.typeset(function))
     if dialect == "sac":
         return sac.write(translation.to_sac(function)).rstrip("\n")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tcjax
-from tcjax import planning
+from tcjax import lowering, planning
 from tcjax.lowering.buffers import nests_of
 from tcjax.planning.forms import Form
 from tcjax.planning.nests import Nest
@@ -194,12 +194,12 @@ class TestKernel:
 
     def test_a_way_that_computes_something_else_is_never_chosen(self, monkeypatch: pytest.MonkeyPatch) -> None:
         timed(lambda c: 1.0 if c.choice.tiles else 2.0, monkeypatch)
-        lower = tuning.lowering.lower
+        lower = lowering.lower
 
         def wrong(plan: Any, *rest: Any) -> tuple[jax.Array, ...]:
             return tuple(result * (1.001 if plan.scheduled else 1) for result in lower(plan, *rest))
 
-        monkeypatch.setattr(tuning.lowering, "lower", wrong)
+        monkeypatch.setattr(lowering, "lower", wrong)
 
         tuned = tcjax.kernel(BLUR).tune(picture())
 

@@ -13,7 +13,8 @@ from ...diagnostics import CompileError
 from ...ranges import Bound
 from ...symbolic import Size, SizeVar
 from ...syntax.sac import tree
-from ..fronts import Call, Definition, Front, Parameter
+from ..definitions import Definition
+from ..fronts import Call, Front, Parameter
 from .report import NotFound
 from .samples import Array, Sample, TooMuch, admitted, divides_integers, filled, subscripts
 

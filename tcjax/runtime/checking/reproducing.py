@@ -83,8 +83,7 @@ def literal(array: Array) -> str:
     """The array as Python code."""
     own = array.dtype.kind in "biufc"
     if not array.size:
-        text = f'{"np" if own else "jnp"}.zeros({array.shape}, "{array.dtype}")'
-        return text
+        return f'{"np" if own else "jnp"}.zeros({array.shape}, "{array.dtype}")'
     elements = array.tolist() if own else array.astype(float).tolist()
     return f'{"np" if own else "jnp"}.array({elements!r}, "{array.dtype}")'.replace("nan", "np.nan").replace(
         "inf", "np.inf"

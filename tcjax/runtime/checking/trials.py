@@ -124,7 +124,7 @@ def interpreted(
         return called
 
     fns = {name: taking_numbers(function) for name, function in kernel._front.options.fns.items()}
-    with kernel._compiler.within_depth():
+    with kernel._front.within_depth():
         return interpreter.interpret(bound, arrays, initial, fns)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from ... import ir
+from ... import ir, planning
 from ...diagnostics import phrases
 from ...planning.forms import Form
 from ...symbolic import IndexVar
@@ -67,6 +67,11 @@ def show_form(form: Form | None) -> str:
         return f"the first of blocks of {form.sieve} {form.loop}"
     tile = f", {form.tile[1]} {form.tile[0]} at a time" if form.tile is not None else ""
     return f"{form.rows} {form.loop} side by side, {form.unroll} unrolled{tile}"
+
+
+def preferring(choice: Choice, preferences: planning.Preferences) -> planning.Preferences:
+    """The preferences with the forms of a choice."""
+    return replace(preferences, forms=dict(choice.forms), backend=replace(preferences.backend, forms=choice.gradient))
 
 
 def scheduled(choice: Choice, function: ir.Function) -> "Schedule | None":

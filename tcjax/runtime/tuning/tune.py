@@ -1,17 +1,18 @@
 """`tune`: measures the ways to run one kernel on this device, keeps the fastest, and remembers it."""
 
-import math
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import jax
 import numpy as np
 from jax.core import Tracer
 
-from ... import lowering, planning, ranges
+from ... import planning, ranges
 from ...diagnostics import Code, CompileError, CompileWarning, phrases
+from .. import pipeline
 from ..arguments import Arguments
 from ..compiler import Compiler
 from ..fronts import Call, Front
@@ -20,8 +21,8 @@ from .candidates import candidates_of, gradient_candidates_of
 from .choices import Choice
 from .memory import remembered
 from .progress import progress_bar
-from .report import Trial, Tuning
-from .search import Unusable, search
+from .report import Tuning
+from .search import Candidate, Outcome, Unusable, search
 from .store import device_kind, key_of, remember
 from .timing import Contender, Watch, wall_timer
 
@@ -37,28 +38,25 @@ def tune(
 ) -> Tuning:
     """What is fastest for these arguments, checked against what the planner decides by itself."""
     bound = compiler.bound(call)
-    build = _Builder(compiler, call, arguments)
     # Of a search for both, the derivative has as much time as the result.
-    watch = Watch(seconds / 2 if gradient else seconds)
+    share = seconds / 2 if gradient else seconds
     name, device = bound.function.name, device_kind() or "no device"
-    try:
-        planned = build.first("as planned", Choice())
-    except KeyboardInterrupt:
+    outcome = _searched(_Builder(compiler, call, arguments), name, "as planned", Choice(), share, progress)
+    if outcome is None:
         return Tuning(name, device, None, None, Choice(), (), "interrupted")
-    statements = candidates_of(compiler.planned(call, Choice()))
-    bar = progress_bar(name, sum(map(len, statements)), progress)
-    try:
-        outcome = search(planned, statements, build, wall_timer, watch, bar)
-    finally:
-        bar.close()
-    key = key_of(compiler.front, call, bound)
-    best, trials, stopped = outcome.best, list(outcome.trials), outcome.stopped
-    choice = replace(best.choice, gradient=_earlier(compiler, call, bound).gradient)
-    slope: _Slope | None = None
+    planned, best, trials, stopped = outcome.planned, outcome.best, outcome.trials, outcome.stopped
+    earlier = _earlier(compiler, call, bound).gradient
+    choice, start = replace(best.choice, gradient=earlier), replace(best.choice, gradient=())
+    slopes: tuple[float | None, ...] = ()
     if gradient and stopped != "interrupted":
-        slope = _gradient(compiler, call, arguments, choice, Watch(seconds / 2), progress)
-        choice = slope.choice
-        trials, stopped = [*trials, *slope.trials], stopped or slope.stopped
+        build, title = _Gradients(compiler, call, arguments), f"gradient of {compiler.front.name}"
+        found = _searched(build, title, "gradient as planned", start, share, progress)
+        if found is None:
+            stopped = stopped or "interrupted"
+        else:
+            choice, slopes = found.best.choice, (_finite(found.planned.best), _finite(found.best.best))
+            trials, stopped = [*trials, *found.trials], stopped or found.stopped
+    key = key_of(compiler.front, call, bound)
     about = {
         "kernel": name,
         "choice": str(choice),
@@ -68,17 +66,8 @@ def tune(
     }
     # An interrupted search that measured nothing has nothing to say.
     saved = remember(key, choice, about) if key is not None and planned.samples else None
-    return Tuning(
-        name,
-        device,
-        _finite(planned.best),
-        _finite(best.best),
-        choice,
-        tuple(trials),
-        stopped,
-        saved,
-        *((None, None) if slope is None else (_finite(slope.planned), _finite(slope.best))),
-    )
+    times = _finite(planned.best), _finite(best.best)
+    return Tuning(name, device, *times, choice, tuple(trials), stopped, saved, *slopes)
 
 
 def _earlier(compiler: Compiler, call: Call, bound: ranges.Bound) -> Choice:
@@ -89,60 +78,41 @@ def _earlier(compiler: Compiler, call: Call, bound: ranges.Bound) -> Choice:
         return compiler.choices.get(call) or remembered(compiler.front, call, bound, compiler.planned) or Choice()
 
 
-@dataclass(frozen=True, slots=True)
-class _Slope:
-    """What a search for the derivative found, in seconds a call."""
-
-    choice: Choice
-    planned: float
-    best: float
-    trials: tuple[Trial, ...]
-    stopped: str
-
-
-def _gradient(
-    compiler: Compiler, call: Call, arguments: Arguments, choice: Choice, watch: Watch, progress: bool
-) -> _Slope:
-    """The fastest forms of the nests of reverse mode, each in turn; the result is computed as `choice` says."""
-    start = replace(choice, gradient=())
-    build = _Gradients(compiler, call, arguments)
+def _searched(
+    build: "_Builder", name: str, label: str, start: Choice, seconds: float, progress: bool
+) -> Outcome | None:
+    """What is fastest, one statement after the other; None where Ctrl-C comes before anything is measured."""
+    watch = Watch(seconds)
     try:
-        planned = build.first("gradient as planned", start)
+        planned = build.first(label, start)
     except KeyboardInterrupt:
-        return _Slope(choice, math.inf, math.inf, (), "interrupted")
-    statements = gradient_candidates_of(compiler.planned(call, start), compiler.front.options.fns)
-    bar = progress_bar(f"gradient of {compiler.front.name}", sum(map(len, statements)), progress)
+        return None
+    statements = build.candidates(start)
+    bar = progress_bar(name, sum(map(len, statements)), progress)
     try:
-        outcome = search(planned, statements, build, wall_timer, watch, bar)
+        return search(planned, statements, build, wall_timer, watch, bar)
     finally:
         bar.close()
-    best = outcome.best
-    return _Slope(best.choice, planned.best, best.best, tuple(outcome.trials), outcome.stopped)
 
 
 def check_tunable(front: Front, arguments: Arguments, seconds: object) -> None:
     """Raises `CompileError` for a kernel with a schedule, a time that is none, and arguments that cannot be run."""
-    if front.options.schedule is not None:
-        raise CompileError(
-            Code.BAD_OPTION,
-            f"`{front.name}` has a schedule, and tuning would choose another",
-            front.span,
-            help="tune `k.with_schedule(None)`",
-        )
-    if front.options.sharding is not None:
-        raise CompileError(
-            Code.BAD_OPTION,
-            f"`{front.name}` runs on the devices of a mesh, and tuning measures one device",
-            front.span,
-            help="tune the kernel for the shapes of one device's blocks, before `sharded`",
-        )
-    if front.options.deterministic:
-        raise CompileError(
-            Code.BAD_OPTION,
-            f"`{front.name}` is to be deterministic, and the form that tuning finds is another one from run to run",
-            front.span,
-            help="choose the tiles by a schedule, or leave `deterministic` out",
-        )
+    options = front.options
+    for given, what, help in (
+        (options.schedule, "has a schedule, and tuning would choose another", "tune `k.with_schedule(None)`"),
+        (
+            options.sharding,
+            "runs on the devices of a mesh, and tuning measures one device",
+            "tune the kernel for the shapes of one device's blocks, before `sharded`",
+        ),
+        (
+            options.deterministic or None,
+            "is to be deterministic, and the form that tuning finds is another one from run to run",
+            "choose the tiles by a schedule, or leave `deterministic` out",
+        ),
+    ):
+        if given is not None:
+            raise CompileError(Code.BAD_OPTION, f"`{front.name}` {what}", front.span, help=help)
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds <= _LONGEST:
         raise CompileError(
             Code.BAD_OPTION,
@@ -187,6 +157,10 @@ class _Builder:
         self._initial = {name: jax.numpy.asarray(array) for name, array in arguments.initial.items()}
         self._expected: list[np.ndarray] = []
 
+    def candidates(self, choice: Choice) -> list[list[Candidate]]:
+        """For each statement what else there is."""
+        return candidates_of(self._compiler.planned(self._call, choice))
+
     def first(self, name: str, choice: Choice) -> Contender:
         """What the others are compared with."""
         run, _ = self._compiled(choice)
@@ -215,22 +189,20 @@ class _Builder:
 
     def _compiled(self, choice: Choice) -> tuple[Callable[[], Any], Any]:
         run, given = self._function(self._compiler.planned(self._call, choice))
-        with self._compiler.within_depth():
+        with self._compiler.front.within_depth():
             compiled = jax.jit(run).lower(*given).compile()
         return lambda: compiled(*given), compiled.memory_analysis()
 
     def _function(self, plan: planning.Plan) -> tuple[Callable[..., tuple[jax.Array, ...]], tuple[Any, ...]]:
         """What is measured, and its arguments."""
-        foreign = self._compiler.front.options.fns
-
-        def run(arrays: Mapping[str, jax.Array], initial: Mapping[str, jax.Array]) -> tuple[jax.Array, ...]:
-            return lowering.lower(plan, arrays, initial, foreign)
-
-        return run, (self._arrays, self._initial)
+        return partial(pipeline.lower, self._compiler.front, plan), (self._arrays, self._initial)
 
 
 class _Gradients(_Builder):
     """Compiles the derivative of choices: from cotangents of the float results to those of the float parameters."""
+
+    def candidates(self, choice: Choice) -> list[list[Candidate]]:
+        return gradient_candidates_of(self._compiler.planned(self._call, choice), self._compiler.front.options.fns)
 
     def _function(self, plan: planning.Plan) -> tuple[Callable[..., tuple[jax.Array, ...]], tuple[Any, ...]]:
         pulled = cotangents(plan, self._compiler.front.options.fns)

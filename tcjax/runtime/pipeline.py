@@ -1,0 +1,64 @@
+"""How a text becomes a JAX function: the steps in order, each made of what the one before it gave.
+
+    text ──read──▶ Front ──elaborate──▶ ir.Function ──bind──▶ Bound ──plan──▶ Plan ──lower──▶ arrays
+                                             └──infer──▶ SymbolicRanges
+
+`compiler` keeps what each step gives for a call; `calls` puts `jax.jit` around the last one.
+"""
+
+from collections.abc import Mapping
+
+import jax
+
+from .. import ir, planning, ranges
+from ..diagnostics import CompileError
+from .assumptions import assumptions_of
+from .fronts import Call, Front, notation
+from .options import Options
+
+
+def read(text: str, name: str, first_line: int, options: Options) -> Front:
+    """The program that a text is for: parsed by its notation's reader; errors call the text `name`."""
+    return notation(text, options).read(text, name, first_line, options)
+
+
+def elaborate(front: Front, call: Call) -> ir.Function:
+    """Typed index notation, by the notation's elaboration: every access is a tensor and affine subscripts."""
+    return front.function(call)
+
+
+def infer(front: Front, function: ir.Function) -> ranges.SymbolicRanges:
+    """The range of every index as formulas of the sizes: what is known before any call."""
+    return ranges.infer_ranges(function, ranges.assumed(assumptions_of(front, function)))
+
+
+def bind(front: Front, function: ir.Function, call: Call) -> ranges.Bound:
+    """Every range, size and shape of a call as numbers, every access proved to stay inside its array."""
+    shapes = {p.name: shape for p, shape in zip(front.parameters, call.shapes, strict=True)}
+    sizes, initial = dict(call.sizes), dict(call.initial)
+    try:
+        with front.within_depth():
+            assumptions = assumptions_of(front, function)
+            bound = ranges.bind(function, shapes, sizes, initial, front.foreign_shapes, assumptions)
+    except CompileError as error:
+        raise front.explained(error) from None
+    for warning in bound.warnings:
+        front.warn(front.explained(warning))
+    return bound
+
+
+def plan(front: Front, bound: ranges.Bound, preferences: planning.Preferences) -> planning.Plan:
+    """The operation that computes each statement, and why: data that can be printed."""
+    with front.within_depth():
+        return planning.make_plan(bound, preferences)
+
+
+def lower(
+    front: Front, plan: planning.Plan, arrays: Mapping[str, jax.Array], initial: Mapping[str, jax.Array]
+) -> tuple[jax.Array, ...]:
+    """The results of a plan for arguments and initial values by name, in operations of JAX."""
+    # Only who calls a kernel needs the lowerings: `import tcjax` stays light.
+    from .. import lowering
+
+    with front.within_depth():
+        return lowering.lower(plan, arrays, initial, front.options.fns)
