@@ -31,6 +31,7 @@ from .nodes import (
     Strip,
     Unroll,
     Window,
+    holds_data,
     operands,
 )
 from .rates import call_time, operator_time, power_time, slower
@@ -178,7 +179,9 @@ class Bill:
                 self.fuse(dimension.positions, kernel, times)
             row = prod(d.count for d in behind_lookups(node))
             table = prod(self.shapes.get(node.tensor, ())) * ir.types.width(node.dtype)
-            each = machine.gather if table <= machine.near else machine.gather_far
+            # Places that are computed lie near each other; those that data gives, anywhere.
+            is_far = table > machine.near and any(holds_data(dimension.positions) for dimension in looked_up)
+            each = machine.gather_far if is_far else machine.gather
             if row >= LEAST_ROW:
                 rows, lines = max(1, points // row), -(-row * ir.types.width(node.dtype) // LINE)
                 kernel.seconds += rows * (machine.gather_row + lines * (each - machine.gather))

@@ -218,6 +218,8 @@ def _is_elementwise(stage: Compute) -> bool:
 
 
 def _is_fused(node: Node) -> bool:
+    if isinstance(node, LoopNest):
+        return node.form.whole and all(map(_is_fused, operands(node)))
     return isinstance(node, (Apply, CallBuiltin, Read, Fill, Iota, Step, Unroll)) and all(
         _is_fused(operand) for operand in operands(node)
     )

@@ -60,7 +60,7 @@ def test_prices_are_compared_with_times(tmp_path: Path, capsys: pytest.CaptureFi
 
     assert "within 2x of the time" in first
     assert any("tmm/" in line for line in capsys.readouterr().out.splitlines())
-    assert {one.problem for one in prices.read_times(file).values()} == {""}
+    assert {one.problem for one in prices.read_times([file]).values()} == {""}
 
 
 def test_the_order_of_spellings_that_differ_is_counted() -> None:
@@ -69,4 +69,5 @@ def test_the_order_of_spellings_that_differ_is_counted() -> None:
     said = prices.summary(found)
 
     assert "2 of 3 prices within 2x" in said
+    assert "price / time is 0.36" in said
     assert "1 of 3 pairs of spellings" in said
