@@ -145,20 +145,22 @@ def summary(found: Iterable[Priced]) -> str:
     right = total = 0
     for one, other in combinations(known, 2):
         if one.computation == other.computation and max(one.time, other.time) > APART * min(one.time, other.time):
-            # Sizes of a family are no spellings of one computation.
-            if "/" in one.case or "/" in other.case:
+            # Sizes of a family are no spellings of one computation, and equal prices those of one plan.
+            if "/" in one.case or "/" in other.case or math.isclose(one.price, other.price, rel_tol=1e-6):
                 continue
             total += 1
             right += (one.price < other.price) == (one.time < other.time)
     mean = math.exp(sum(math.log(one.ratio) for one in known) / len(known))
+    # Other work on the machine makes all times longer.
+    level = sum(1 / NEAR <= one.ratio / mean <= NEAR for one in known)
     lines = [
         f"{near} of {len(known)} prices within {NEAR:g}x of the time ({near / len(known):.0%}); the geometric mean of "
-        f"price / time is {mean:.2f}"
+        f"price / time is {mean:.2f}, and {level / len(known):.0%} are within {NEAR:g}x of it"
     ]
     if total:
         lines.append(
-            f"{right} of {total} pairs of spellings whose times differ by more than {APART}x in the right order "
-            f"({right / total:.0%})"
+            f"{right} of {total} pairs of spellings with different plans whose times differ by more than {APART}x in "
+            f"the right order ({right / total:.0%})"
         )
     return "\n".join(lines)
 

@@ -22,6 +22,8 @@ from .softmax import Blocks, Softmax, parts
 
 # A loop over fewer points runs on one core.
 SPREAD: Final = 1 << 17
+# So many tiles tell how much of a loop a guard leaves.
+TILES: Final = 8
 # The values of the blocks that a sieve leaves, and their order, take this many times as long as the first values alone.
 SIEVED: Final = 3
 # Operations of a block of scores beside the scores and their exponentials: maxima, differences, masks, sums.
@@ -44,7 +46,7 @@ def nest_work(nest: Nest, form: Form, machine: Machine) -> Work:
     extents = {index: max(0, hi - lo) for index, (lo, hi) in nest.ranges.items()}
     space = (*nest.axes, *reduce.indices)
     points = prod(extents[index] for index in dict.fromkeys(space))
-    part = visited(nest, form) / points if points else 0.0
+    part = visited(nest, form, TILES) / points if points else 0.0
     counter = _Counter(extents, machine, frozenset(space), frozenset(nest.axes), _minor(nest, form))
     ranked = reduce.rank is not None and not form.sieve
     passes = 1 + ranks(nest) if ranked else 1
@@ -62,7 +64,7 @@ def nest_work(nest: Nest, form: Form, machine: Machine) -> Work:
         seconds = points * machine.multiply_add * slow + counter.factors
         seconds += 0 if reduce.guard is None else points * machine.element
     extremum = reduce.reducer in (Reducer.MIN, Reducer.MAX) and ir.types.is_float(reduce.accumulate)
-    combined = 1 + (2 if reduce.reducer in ir.PLACES or extremum else 0) + (RANKED if ranked else 0)
+    combined = 1 + (6 if reduce.reducer in ir.PLACES else 2 if extremum else 0) + (RANKED if ranked else 0)
     if reduce.reducer is Reducer.LOGSUMEXP:
         seconds += points * machine.call * slow
     if not products:
@@ -121,7 +123,7 @@ def pass_work(group: Softmax | Bundle, blocks: Blocks, machine: Machine) -> Work
         seconds += points * columns * machine.multiply_add * slow
         flops = points * (counter.operations + 2 * columns)
     tile = Form(blocks.loop, blocks.width, 1, tile=blocks.tile[0] if blocks.tile else None)
-    part = visited(first, tile) / max(1, visited_whole(first)) if first.reduce.guard is not None else 1.0
+    part = visited(first, tile, TILES) / max(1, visited_whole(first)) if first.reduce.guard is not None else 1.0
     tiles = prod(-(-extents[axis] // size) for axis, size in blocks.tile)
     trips = tiles * -(-extents[blocks.loop] // max(1, blocks.width)) * part
     block = prod(min(extents[index], dict(blocks.tile).get(index, extents[index])) for index in rows)

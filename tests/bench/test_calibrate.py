@@ -70,4 +70,4 @@ def test_the_order_of_spellings_that_differ_is_counted() -> None:
 
     assert "2 of 3 prices within 2x" in said
     assert "price / time is 0.36" in said
-    assert "1 of 3 pairs of spellings" in said
+    assert "1 of 3 pairs of spellings with different plans" in said
