@@ -1,7 +1,8 @@
 """What operations cost on a kind of device: the one table that prices stand on.
 
-The row for the CPU is what ``python -m bench.calibrate`` printed on two cores of an AMD EPYC with JAX 0.12. Times are
-those of the whole device: work that XLA divides between cores is timed on all of them.
+The row for the CPU has the medians of eleven runs of ``python -m bench.calibrate`` on two cores of an AMD EPYC with JAX
+0.12; some were fitted to the times of whole plans (docs/benchmarks.md). Times are those of the whole device: work that
+XLA divides between cores is timed on all of them.
 """
 
 from dataclasses import dataclass
