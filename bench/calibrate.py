@@ -264,7 +264,7 @@ PROBES: Final = (
     Probe("aligned", _of(lambda a, v: a.T * v, (1024, 1024), (1024,)), over="across"),
     Probe("element", _of(_sums(32), (MIB,)), 64 * MIB),
     Probe("division", _of(_quotients, (MIB,)), 16 * MIB),
-    Probe("short", _of(lambda a, v: a + v, (MIB // 8, 16), (16,)), 6 * MIB),
+    Probe("short", _of(lambda a, v: a + v, (MIB // 8, 16), (16,)), 4 * MIB),
     Probe("call", _of(jnp.exp, (MIB,)), MIB),
     Probe("slow_call", _of(jnp.sin, (MIB,)), MIB),
     Probe("wide", _of(_sums(32), _typed((MIB,), "float64")), over="sums", wide=True),
@@ -300,12 +300,12 @@ PROBES: Final = (
     Probe("scatter_row", _of(_scattered(4096, 4), lambda: _places(1 << 18, 4096), (1 << 18, 4)), 1 << 18),
     Probe(
         "scatter_byte",
-        _of(_scattered(4096, 256), lambda: _places(1 << 13, 4096), (1 << 13, 256)),
+        _of(_scattered(128, 256), lambda: _places(1 << 13, 128), (1 << 13, 256)),
         8 * MIB,
         lambda f: (1 << 13) * f["scatter_row"],
     ),
     Probe("trip", _of(_trips, (4096,), (16, 16)), 1000),
-    Probe("accumulate", _of(_accumulated, (4096,), (4096,)), 16 * MIB, lambda f: 16 * MIB * 4 * f["element"]),
+    Probe("accumulate", _of(_accumulated, (4096,), (4096,)), 16 * MIB, lambda f: 16 * MIB * 2 * f["element"]),
 )
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import statistics
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Measures, and prints the table and the shares."""
     options = parse(arguments)
     keep_pages()
-    times = {} if options.times is None else read_times(options.times)
+    times = read_times(options.times)
     print(f"{device_name()}, jax {jax.__version__}", file=sys.stderr)
     found: list[Priced] = []
     for computation, case, kernel, arrays in _kernels(options.names, options.sizes):
@@ -76,15 +77,24 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=0.3, help="time for each plan (0.3)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every price and time to FILE")
     parser.add_argument(
-        "--times", type=Path, metavar="FILE", help="take the times from such a file; only prices are new"
+        "--times",
+        type=Path,
+        metavar="FILE",
+        nargs="+",
+        default=[],
+        help="take the times from such files, the median where several have one; only prices are new",
     )
     return parser.parse_args(arguments)
 
 
-def read_times(path: Path) -> dict[tuple[str, str], Priced]:
-    """What an earlier run measured."""
-    kept = (Priced(**one) for one in json.loads(path.read_text(encoding="utf-8")))
-    return {(one.computation, one.case): one for one in kept}
+def read_times(paths: Iterable[Path]) -> dict[tuple[str, str], Priced]:
+    """What earlier runs measured: of several, the median."""
+    found: dict[tuple[str, str], list[Priced]] = {}
+    for path in paths:
+        for kept in json.loads(path.read_text(encoding="utf-8")):
+            one = Priced(**kept)
+            found.setdefault((one.computation, one.case), []).append(one)
+    return {key: replace(runs[0], time=statistics.median(run.time for run in runs)) for key, runs in found.items()}
 
 
 def _kernels(names: Sequence[str], sizes: str) -> Iterator[tuple[str, str, str | object, Arrays]]:
@@ -135,16 +145,22 @@ def summary(found: Iterable[Priced]) -> str:
     right = total = 0
     for one, other in combinations(known, 2):
         if one.computation == other.computation and max(one.time, other.time) > APART * min(one.time, other.time):
-            # Sizes of a family are no spellings of one computation.
-            if "/" in one.case or "/" in other.case:
+            # Sizes of a family are no spellings of one computation, and equal prices those of one plan.
+            if "/" in one.case or "/" in other.case or math.isclose(one.price, other.price, rel_tol=1e-6):
                 continue
             total += 1
             right += (one.price < other.price) == (one.time < other.time)
-    lines = [f"{near} of {len(known)} prices within {NEAR:g}x of the time ({near / len(known):.0%})"]
+    mean = math.exp(sum(math.log(one.ratio) for one in known) / len(known))
+    # Other work on the machine makes all times longer.
+    level = sum(1 / NEAR <= one.ratio / mean <= NEAR for one in known)
+    lines = [
+        f"{near} of {len(known)} prices within {NEAR:g}x of the time ({near / len(known):.0%}); the geometric mean of "
+        f"price / time is {mean:.2f}, and {level / len(known):.0%} are within {NEAR:g}x of it"
+    ]
     if total:
         lines.append(
-            f"{right} of {total} pairs of spellings whose times differ by more than {APART}x in the right order "
-            f"({right / total:.0%})"
+            f"{right} of {total} pairs of spellings with different plans whose times differ by more than {APART}x in "
+            f"the right order ({right / total:.0%})"
         )
     return "\n".join(lines)
 

@@ -31,6 +31,7 @@ from .nodes import (
     Strip,
     Unroll,
     Window,
+    holds_data,
     operands,
 )
 from .rates import call_time, operator_time, power_time, slower
@@ -38,6 +39,8 @@ from .views import extends, is_reshape
 
 # Rows of fewer elements are gathered one by one.
 LEAST_ROW = 4
+# Bytes that come from memory together.
+LINE = 64
 # Operations of a read that may lie beyond its tensor: two comparisons and a select.
 PADDED = 3
 # Operations of an extremum of floats by selects, which look for NaN as well.
@@ -58,7 +61,7 @@ MONOID = 4
 class Kernel:
     """One fused loop in the making: its `axes`, its arithmetic so far, and the bytes of each array that it reads.
 
-    `steps` are its operations and loads at one point.
+    `steps` are the terms at one point that are written out.
     `across` are the points of whole arrays that it would walk across, and what each of them takes; `along` says that
     it reads a whole array along its minor axis: then XLA transposes the others by blocks. `uneven`: that of some array
     it reads a part, or reads it again and again.
@@ -66,7 +69,7 @@ class Kernel:
 
     axes: Axes
     seconds: float = 0.0
-    steps: int = 0
+    steps: int = 1
     across: list[tuple[int, float]] = field(default_factory=list)
     along: bool = False
     uneven: bool = False
@@ -78,13 +81,15 @@ class Kernel:
 class Bill:
     """What is spent so far, and which nodes are computed: one that several others use is so once.
 
-    `shapes` are those of tensors that are looked up; tensors that are `fused` are computed where they are read.
+    `shapes` are those of tensors that are looked up; tensors that are `fused` are computed where they are read, and
+    `turned` says that what reads the result walks through it in another order.
     """
 
     machine: Machine
     meter: Meter
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     fused: frozenset[str] = frozenset()
+    turned: bool = False
     seconds: float = 0.0
     bytes: int = 0
     flops: int = 0
@@ -139,7 +144,6 @@ class Bill:
                 if operator == "**":
                     each = power_time(constant(arguments[1]), self.machine)
                 kernel.seconds += points * each
-                kernel.steps += times
                 self.flops += points if operator not in ("cast", "stop") else 0
                 # ``x * x`` has one `x`.
                 for argument in arguments[1:] if arguments[:1] == arguments[1:] else arguments:
@@ -158,7 +162,7 @@ class Bill:
             case Unroll(box=box, body=body, reducer=reducer):
                 steps = prod(hi - lo for _, lo, hi in box)
                 self.fuse(body, kernel, times * steps)
-                kernel.steps += times * (steps - 1)
+                kernel.steps += times * steps
                 kernel.seconds += points * max(0, steps - 1) * self.combined(reducer, node.dtype)
                 self.flops += points * max(0, steps - 1)
             case _:
@@ -175,9 +179,12 @@ class Bill:
                 self.fuse(dimension.positions, kernel, times)
             row = prod(d.count for d in behind_lookups(node))
             table = prod(self.shapes.get(node.tensor, ())) * ir.types.width(node.dtype)
-            each = machine.gather if table <= machine.near else machine.gather_far
+            # Places that are computed lie near each other; those that data gives, anywhere.
+            is_far = table > machine.near and any(holds_data(dimension.positions) for dimension in looked_up)
+            each = machine.gather_far if is_far else machine.gather
             if row >= LEAST_ROW:
-                kernel.seconds += max(1, points // row) * (machine.gather_row + each - machine.gather)
+                rows, lines = max(1, points // row), -(-row * ir.types.width(node.dtype) // LINE)
+                kernel.seconds += rows * (machine.gather_row + lines * (each - machine.gather))
                 kernel.seconds += points * machine.element
             else:
                 kernel.seconds += points * each
@@ -201,8 +208,11 @@ class Bill:
         points = meter.points(node) * times
         whole = len(self.long(node.axes)) >= len(self.long(kernel.axes))
         kernel.uneven = kernel.uneven or (not whole and bool(node.axes))
-        kernel.steps += times
         each = self.across(order, kernel.axes, ir.types.width(node.dtype))
+        if self.turned and whole and len(node.axes) > 1:
+            each = 0.0 if each else machine.strided
+        if isinstance(node, Read) and node.tensor in self.fused:
+            each = 0.0
         if each:
             kernel.across.append((points, each))
         else:
@@ -282,7 +292,8 @@ class Bill:
                 # What only one operand has is summed before.
                 self.moved(meter.size(operand), meter.points(operand) * machine.fold_major, meter.points(operand))
             if not self.is_matrix(order, batch, free, summed):
-                self.transposed(operand, order, (*batch, *free, *summed))
+                inner = (*free, *summed) if order[-1] in summed else (*summed, *free)
+                self.transposed(operand, order, (*batch, *inner))
             elif isinstance(operand, Read) and any(d.start.constant != 0 for d in strips(operand)):
                 # A part of a tensor is copied first.
                 self.moved(2 * meter.size(operand), 0.0, meter.points(operand))
@@ -306,7 +317,7 @@ class Bill:
         size = meter.size(node)
         self.moved(meter.size(a) + meter.size(b) + size, seconds, work)
         if self.long((*batch, *left, *right)) != self.long(node.axes):
-            self.transposed(node, (*batch, *left, *right), node.axes)
+            self.transposed(node, (*batch, *left, *right), node.axes, machine.aligned)
 
     def long(self, axes: Axes) -> Axes:
         return tuple(axis for axis in axes if self.meter.extents.get(axis, 1) > 1)
@@ -322,10 +333,11 @@ class Bill:
         inner = tuple(axis for axis in order if axis in summed)
         return changes.lstrip("b") in ("fs", "sf", "f", "s", "") and inner == summed
 
-    def transposed(self, node: Node, order: Axes, axes: Axes) -> None:
-        """A copy of an array that lies in this order with its axes in another one."""
+    def transposed(self, node: Node, order: Axes, axes: Axes, slow: float = 1.0) -> None:
+        """A copy of an array that lies in this order with its axes in another one, by so `slow` a loop at least."""
         points = self.meter.points(node)
-        each = self.across(order, axes, ir.types.width(node.dtype)) or self.machine.transposed
+        each = self.across(order, axes, ir.types.width(node.dtype))
+        each = max(each, slow * self.machine.strided) if each else self.machine.transposed
         self.moved(2 * self.meter.size(node), points * each, points)
 
     def sliding(self, windows: Iterable[Window]) -> None:
@@ -344,8 +356,8 @@ class Bill:
         groups, channels, features = (self.count(axes) for axes in (node.groups, node.channels, node.features))
         taps = channels * self.count(tuple(window.kernel for window in node.windows))
         work = meter.points(node) * taps
-        # A grouped convolution divides its work by what one group has.
-        whole = max(channels, features) if groups > 1 and not node.split else channels * features
+        # Whether the groups are one convolution or many.
+        whole = max(channels, features) if groups > 1 else channels * features
         rate = (machine.convolve + machine.channel / max(1, whole)) * slower(node.dtype, machine)
         self.flops += 2 * work
         size = meter.size(node.image) + meter.size(node.kernel) + meter.size(node)

@@ -61,13 +61,13 @@ def parts(nest: Nest, form: Form, memory: int | None) -> tuple[IndexVar | None, 
     return axis, tuple((part, within(own, part, room)) for part, own in zip(found, forms, strict=True))
 
 
-def spans(nest: Nest, form: Form) -> tuple[tuple[int, int], ...]:
-    """For each tile of a form the values of the loop index for which the guard may hold."""
+def spans(nest: Nest, form: Form, every: int = 1) -> tuple[tuple[int, int], ...]:
+    """For each tile of a form, or one of `every` so many, the values of the loop index for which the guard may hold."""
     assert form.tile is not None
     axis, size = form.tile
     lo, hi = nest.ranges[axis]
     conditions = _conditions(nest)
-    starts = [min(first, hi - size) for first in range(lo, hi, size)]
+    starts = [min(first, hi - size) for first in range(lo, hi, size * every)]
     tiles = [_narrowed(nest, form.loop, conditions, {axis: (first, first + size)}) for first in starts]
     return tuple(tile.ranges[form.loop] for tile in tiles)
 
@@ -78,13 +78,14 @@ def points(nest: Nest) -> int:
     return prod(nest.shape) * prod(max(0, ranges[index][1] - ranges[index][0]) for index in nest.reduce.indices)
 
 
-def visited(nest: Nest, form: Form) -> int:
-    """How many points a nest visits in this form: those that its guard leaves."""
+def visited(nest: Nest, form: Form, most: int | None = None) -> int:
+    """How many points a nest visits in this form: those that its guard leaves; about, by at `most` so many tiles."""
     if nest.reduce.guard is None:
         return points(nest)
     if form.tile is None:
         return sum(map(points, pieces(nest, form)[1]))
-    ends = spans(nest, form)
+    tiles = -(-(nest.ranges[form.tile[0]][1] - nest.ranges[form.tile[0]][0]) // form.tile[1])
+    ends = spans(nest, form, 1 if most is None else -(-tiles // most))
     lo, hi = nest.ranges[form.loop]
     return points(nest) * sum(end - first for first, end in ends) // max(1, len(ends) * (hi - lo))
 

@@ -22,6 +22,10 @@ from .softmax import Blocks, Softmax, parts
 
 # A loop over fewer points runs on one core.
 SPREAD: Final = 1 << 17
+# So many tiles tell how much of a loop a guard leaves.
+TILES: Final = 8
+# The values of the blocks that a sieve leaves, and their order, take this many times as long as the first values alone.
+SIEVED: Final = 3
 # Operations of a block of scores beside the scores and their exponentials: maxima, differences, masks, sums.
 SCORE_OPERATIONS: Final = 6
 
@@ -42,21 +46,25 @@ def nest_work(nest: Nest, form: Form, machine: Machine) -> Work:
     extents = {index: max(0, hi - lo) for index, (lo, hi) in nest.ranges.items()}
     space = (*nest.axes, *reduce.indices)
     points = prod(extents[index] for index in dict.fromkeys(space))
-    part = visited(nest, form) / points if points else 0.0
-    counter = _Counter(extents, machine, frozenset(space), frozenset(nest.axes))
+    part = visited(nest, form, TILES) / points if points else 0.0
+    counter = _Counter(extents, machine, frozenset(space), frozenset(nest.axes), _minor(nest, form))
     ranked = reduce.rank is not None and not form.sieve
     passes = 1 + ranks(nest) if ranked else 1
     products = form.inside and reduce.reducer is Reducer.SUM
     seconds = counter.seconds(reduce.body, points)
     if reduce.guard is not None:
-        seconds += counter.seconds(reduce.guard, points)
+        # What the guard leaves out is replaced.
+        seconds += counter.seconds(reduce.guard, points) + points * machine.element
+        if len(reduce.indices) > 1:
+            # The other indices of the loop reduce a block that is stored.
+            seconds += points * machine.fold_slow
     slow = slower(reduce.accumulate, machine)
     if products and not counter.multiplied:
         # The factors of a product are computed on their own axes.
         seconds = points * machine.multiply_add * slow + counter.factors
         seconds += 0 if reduce.guard is None else points * machine.element
     extremum = reduce.reducer in (Reducer.MIN, Reducer.MAX) and ir.types.is_float(reduce.accumulate)
-    combined = 1 + (2 if reduce.reducer in ir.PLACES or extremum else 0) + (RANKED if ranked else 0)
+    combined = 1 + (6 if reduce.reducer in ir.PLACES else 2 if extremum else 0) + (RANKED if ranked else 0)
     if reduce.reducer is Reducer.LOGSUMEXP:
         seconds += points * machine.call * slow
     if not products:
@@ -65,8 +73,10 @@ def nest_work(nest: Nest, form: Form, machine: Machine) -> Work:
     lanes = max(1, prod(nest.shape)) if form.tile is None else max(1, prod(nest.shape) // max(1, extents[form.tile[0]]))
     tiles = 1 if form.tile is None else -(-extents[form.tile[0]] // form.tile[1])
     trips = 0.0 if form.whole else passes * part * tiles * (extents[form.loop] / max(1, form.rows * form.unroll))
-    if not form.whole and points < SPREAD:
+    if not form.whole and part * points < SPREAD * tiles:
         seconds *= 2
+    if form.sieve:
+        seconds *= SIEVED
     width = ir.types.width(reduce.accumulate)
     state = prod(nest.shape) if form.tile is None else lanes * form.tile[1]
     states = 2 if reduce.reducer in ir.PLACES or reduce.rank is not None else 1
@@ -90,7 +100,7 @@ def pass_work(group: Softmax | Bundle, blocks: Blocks, machine: Machine) -> Work
     rows = group.rows if isinstance(group, Softmax) else first.axes
     space = dict.fromkeys((*rows, *inside))
     points = prod(extents[index] for index in space)
-    counter = _Counter(extents, machine, frozenset(space), frozenset(rows))
+    counter = _Counter(extents, machine, frozenset(space), frozenset(rows), None)
     width = ir.types.width(first.reduce.accumulate)
     slow = slower(first.reduce.accumulate, machine)
     if isinstance(group, Softmax):
@@ -113,7 +123,7 @@ def pass_work(group: Softmax | Bundle, blocks: Blocks, machine: Machine) -> Work
         seconds += points * columns * machine.multiply_add * slow
         flops = points * (counter.operations + 2 * columns)
     tile = Form(blocks.loop, blocks.width, 1, tile=blocks.tile[0] if blocks.tile else None)
-    part = visited(first, tile) / max(1, visited_whole(first)) if first.reduce.guard is not None else 1.0
+    part = visited(first, tile, TILES) / max(1, visited_whole(first)) if first.reduce.guard is not None else 1.0
     tiles = prod(-(-extents[axis] // size) for axis, size in blocks.tile)
     trips = tiles * -(-extents[blocks.loop] // max(1, blocks.width)) * part
     block = prod(min(extents[index], dict(blocks.tile).get(index, extents[index])) for index in rows)
@@ -124,6 +134,14 @@ def pass_work(group: Softmax | Bundle, blocks: Blocks, machine: Machine) -> Work
     seconds += 4 * points * width * machine.cached_byte
     seconds = seconds * part + 4 * trips * machine.trip + (given + results) * machine.cached_byte
     return Work(seconds, int(flops * part), given + results, room + 2 * results)
+
+
+def _minor(nest: Nest, form: Form) -> IndexVar | None:
+    """The axis that is vectorised."""
+    if form.whole:
+        return nest.axes[-1] if nest.axes else None
+    extents = dict(zip(nest.axes, nest.shape, strict=True))
+    return max(nest.axes, key=lambda axis: extents[axis], default=None)
 
 
 def visited_whole(nest: Nest) -> int:
@@ -143,6 +161,7 @@ class _Counter:
     machine: Machine
     space: frozenset[IndexVar]
     axes: frozenset[IndexVar]
+    minor: IndexVar | None
     operations: int = 0
     factors: float = 0.0
     multiplied: bool = False
@@ -155,8 +174,8 @@ class _Counter:
             case ir.Const() | ir.Extent() | ir.Index():
                 return 0.0
             case ir.Access(indices=indices):
-                if any(index.is_data for index in indices[:-1]) and not indices[-1].is_data:
-                    # Rows, in order.
+                rows = any(index.is_data for index in indices[:-1]) and not indices[-1].is_data
+                if rows and self.minor in indices[-1].variables:
                     row = max(1, prod(self.extents.get(index, 1) for index in indices[-1].variables & self.space))
                     return points // row * machine.gather_row + points * machine.element
                 if any(index.is_data for index in indices):

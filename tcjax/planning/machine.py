@@ -1,7 +1,8 @@
 """What operations cost on a kind of device: the one table that prices stand on.
 
-The row for the CPU is what ``python -m bench.calibrate`` printed on two cores of an AMD EPYC with JAX 0.12. Times are
-those of the whole device: work that XLA divides between cores is timed on all of them.
+The row for the CPU has the medians of eleven runs of ``python -m bench.calibrate`` on two cores of an AMD EPYC with JAX
+0.12; some were fitted to the times of whole plans (docs/benchmarks.md). Times are those of the whole device: work that
+XLA divides between cores is timed on all of them.
 """
 
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ class Machine:
     # Element by element.
     element: float  # of an operation in a fused loop
     division: float  # of a division
-    short: float  # of an operation or a load in a loop over few values, which is not vectorised
+    short: float  # of a value, and of each of its terms, in a loop over few values, which is not vectorised
     call: float  # of exp, log, tanh and what XLA makes of them
     slow_call: float  # of sin, pow and all other functions
     wide: float  # how many times longer 64 bits take
@@ -77,53 +78,53 @@ class Machine:
 
 CPU: Final = Machine(
     kind="cpu",
-    launch=7e-06,
-    dispatch=7e-07,
-    fork=1e-05,
+    launch=7.1e-06,
+    dispatch=6.1e-07,
+    fork=2e-06,
     divided=1 << 15,
     cache=16 << 20,
     near=1 << 20,
-    cached_byte=2.5e-11,
-    memory_byte=6e-11,
-    transposed=4e-10,
-    strided=1.2e-09,
-    aligned=3.0,
+    cached_byte=2.7e-11,
+    memory_byte=7.9e-11,
+    transposed=1.8e-10,
+    strided=1.1e-09,
+    aligned=4.0,
     alignment=1 << 11,
-    element=1.2e-11,
-    division=6e-11,
-    short=8e-11,
-    call=3.5e-10,
-    slow_call=6e-09,
-    wide=2.0,
-    bytewise=0.3,
-    half=12.0,
-    multiply_add=2.2e-11,
-    small_product=4.5e-11,
-    thin=5e-10,
+    element=1.9e-11,
+    division=1.3e-10,
+    short=1.6e-10,
+    call=4.4e-10,
+    slow_call=7.3e-09,
+    wide=1.8,
+    bytewise=0.5,
+    half=17.0,
+    multiply_add=2.5e-11,
+    small_product=6.5e-11,
+    thin=8.4e-10,
     narrow=4,
-    vector=1e-09,
-    matrix=1e-07,
-    integer_product=1.0,
-    half_product=1.0,
-    convolve=2.8e-11,
+    vector=9.3e-10,
+    matrix=3.5e-08,
+    integer_product=1.4,
+    half_product=0.6,
+    convolve=2.6e-11,
     channel=2.5e-09,
-    fold_minor=5e-11,
-    fold_major=5e-11,
-    fold_row=3.5e-09,
-    fold_slow=4e-10,
-    fold_batch=5e-09,
-    window=3e-11,
-    position=4e-09,
-    sort=1.1e-08,
-    gather=1e-09,
-    gather_far=5e-09,
-    gather_row=3e-09,
-    scatter=1e-09,
-    scatter_far=4e-09,
-    scatter_row=4e-09,
+    fold_minor=1.1e-10,
+    fold_major=1.1e-10,
+    fold_row=3.8e-09,
+    fold_slow=7.2e-10,
+    fold_batch=4.2e-09,
+    window=7.7e-11,
+    position=4.6e-09,
+    sort=1.5e-08,
+    gather=8e-10,
+    gather_far=1.3e-08,
+    gather_row=2.1e-09,
+    scatter=1.1e-09,
+    scatter_far=1.1e-08,
+    scatter_row=1.4e-09,
     scatter_byte=3e-11,
-    trip=8e-07,
-    accumulate=4.5e-11,
+    trip=7.3e-07,
+    accumulate=1.5e-11,
 )
 # Not measured: from NVIDIA's data sheet of the A100 (19.5 TFLOP/s in float32, 1.6 TB/s, 40 MB of cache) and its usual
 # time to start a kernel, at half of these rates; what no data sheet has is a guess by the number of bytes moved.

@@ -9,7 +9,7 @@ from .. import ir
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar, Size
 from .branches import counted
-from .domains import pieces, points, spans
+from .domains import pieces, points, visited
 from .forms import Form, candidates, choose, in_tiles, within
 from .nests import Nest, Operand
 from .nodes import Apply, CallBuiltin, Convolve, LoopNest, Node, Pool, Unroll, holds_data, operands
@@ -185,15 +185,13 @@ def _why(nest: Nest, form: Form) -> str:
     whole = points(nest)
     if form.tile is not None and nest.reduce.guard is not None:
         axis, size = form.tile
-        ends = spans(nest, form)
-        lo, hi = nest.ranges[form.loop]
-        visited = whole * sum(end - first for first, end in ends) // max(1, len(ends) * (hi - lo))
+        left = visited(nest, form)
         cut = f" in tiles of {size} values of `{axis}`"
     else:
         axis, parts = pieces(nest, form)
-        visited = sum(map(points, parts))
+        left = sum(map(points, parts))
         cut = f" in {len(parts)} parts of `{axis}`" if axis is not None else ""
-    less = f", of which the guard leaves {100 * visited // max(1, whole)} %{cut}" if visited < whole else ""
+    less = f", of which the guard leaves {100 * left // max(1, whole)} %{cut}" if left < whole else ""
     return f"{whole} points that are never stored{less}: `{form.loop}` runs in blocks of {form.rows}"
 
 

@@ -74,17 +74,17 @@ class _Planner:
         whole = self.compute(step, step.box, defined, shapes, origins)
         # No program names a tensor so.
         name = f"{target}~"
-        parts = None
-        if not self.preferences.stored and target not in self.preferences.forms:
-            parts = transforms.apart(step, name, shapes[target], origins[target], is_new=not defined)
-        if parts is not None:
-            first, second = parts
+        if self.preferences.stored or target in self.preferences.forms:
+            return replace(whole, decided=(*solved, *whole.decided))
+        found = [(whole, shapes)]
+        for first, second in transforms.apart(step, name, shapes, origins, is_new=not defined):
             wide = {**shapes, name: tuple(size.constant or 0 for size in first.statement.target.shape)}
-            lows = {**origins, name: _lows(first, second, name)}
+            lows = {**origins, name: _lows(second, name)}
             before = self.compute(first, first.box, False, wide, lows)
-            after = replace(self.compute(second, second.box, defined, wide, lows), before=(before,))
-            whole = min(whole, after, key=lambda stage: price(stage, shapes=wide))
-        return replace(whole, decided=(*solved, *whole.decided)) if solved else whole
+            after = self.compute(second, second.box, defined, wide, lows)
+            found.append((replace(after, before=(before,)), wide))
+        whole, _ = min(found, key=lambda one: price(one[0], shapes=one[1]))
+        return replace(whole, decided=(*solved, *whole.decided))
 
     def solved(self, step: Step) -> tuple[Step, tuple[str, ...]]:
         name = step.statement.target.name
@@ -102,7 +102,7 @@ class _Planner:
         return replace(found, value=stopped, decided=(*found.decided, why))
 
 
-def _lows(first: Step, second: Step, name: str) -> tuple[int, ...]:
+def _lows(second: Step, name: str) -> tuple[int, ...]:
     """The first element of what is computed before: where the second step reads it."""
     read = next(access for access in ir.accesses(second.statement.value) if access.tensor.name == name)
     return tuple(second.box[subscript.bare][0] if subscript.bare else 0 for subscript in read.indices)

@@ -15,7 +15,7 @@ from .. import ir
 from ..ir import Monoid, Reducer
 from ..symbolic import IndexVar
 from .assembly import Overlay
-from .bill import LEAST_ROW, Bill, Kernel, is_view
+from .bill import LEAST_ROW, Bill, Kernel, is_view, lies
 from .machine import CPU, Machine
 from .meter import Meter, fuses
 from .nodes import (
@@ -78,12 +78,14 @@ NOTHING = Price(0.0, 0, 0, 0)
 class Around:
     """What other statements make of one: its values are a part of an array (`joined`), are not stored (`inside`).
 
-    Of the tensors that are `fused`, none is stored.
+    Those that are inside of another loop may be `turned`: it walks through them in another order. Of the tensors that
+    are `fused`, none is stored.
     """
 
     joined: bool = False
     inside: bool = False
     fused: frozenset[str] = frozenset()
+    turned: bool = False
 
 
 ALONE = Around()
@@ -120,7 +122,7 @@ def _alone(stage: Compute, machine: Machine, shapes: Shapes, around: "Around | N
         return total if stage.rounds.rest is None else total + price(stage.rounds.rest, machine, shapes)
     extents = {index: max(0, hi - lo) for index, (lo, hi) in stage.box.items() if index not in stage.loops}
     around = around or ALONE
-    bill = Bill(machine, Meter(extents), shapes, around.fused)
+    bill = Bill(machine, Meter(extents), shapes, around.fused, around.turned)
     if is_scatter(stage.store):
         _scatter(stage, bill)
     else:
@@ -163,14 +165,37 @@ def _surroundings(plan: Plan) -> dict[int, Around]:
         for name in names:
             readers.setdefault(name, []).append(number)
     fused: dict[int, str] = {}
+    turned: set[int] = set()
     for number, stage in enumerate(stages):
         if not isinstance(stage, Compute) or stage.target in plan.returns or made[stage.target] > 1:
             continue
         users = [stages[user] for user in readers.get(stage.target, [])]
         if len(users) == 1 and _is_elementwise(stage) and isinstance(users[0], Compute) and _fuses_with(users[0]):
             fused[number] = stage.target
+            if _is_turned(users[0], stage.target):
+                turned.add(number)
     gone = frozenset(fused.values())
-    return {n: Around(n in joined, n in fused or joined.get(n, False), gone) for n in range(len(stages))}
+    return {n: Around(n in joined, n in fused or joined.get(n, False), gone, n in turned) for n in range(len(stages))}
+
+
+def _is_turned(stage: Compute, tensor: str) -> bool:
+    """Whether a statement walks along another axis of a tensor than the minor one."""
+    pending = [stage.value]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, Read) and current.tensor == tensor:
+            order = lies(current)
+            own = [axis for axis in _axes(stage) if axis in order]
+            return bool(own) and own[-1] != order[-1]
+        pending.extend(operands(current))
+    return False
+
+
+def _axes(stage: Compute) -> tuple[IndexVar, ...]:
+    """The axes of the loop that computes a statement."""
+    if isinstance(stage.value, Fold):
+        return stage.value.operand.axes
+    return tuple(axis for d in stage.store.dimensions if not isinstance(d, Lookup) for axis, _, _ in d.factors)
 
 
 def _reads(stage: Compute) -> set[str]:
@@ -202,6 +227,8 @@ def _is_elementwise(stage: Compute) -> bool:
 
 
 def _is_fused(node: Node) -> bool:
+    if isinstance(node, LoopNest):
+        return node.form.whole and all(map(_is_fused, operands(node)))
     return isinstance(node, (Apply, CallBuiltin, Read, Fill, Iota, Step, Unroll)) and all(
         _is_fused(operand) for operand in operands(node)
     )

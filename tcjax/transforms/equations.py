@@ -20,15 +20,19 @@ _MEETING = frozenset([*ir.JOINS, Reducer.MEAN, Reducer.LOGSUMEXP])
 def solve(
     statement: Formula, box: Box, shape: tuple[int, ...], origin: tuple[int | Affine, ...]
 ) -> tuple[Formula, tuple[str, ...]]:
-    """The statement with the data in the place of each left index that they decide, and what was found, in words.
+    """The statement with the data in the place of each index that they decide, and what was found, in words.
 
-    Such an index has all values of its dimension, which has the given extent and first element. Given ranges must have
-    become guards before.
+    Such an index of the left side has all values of its dimension, which has the given extent and first element. Given
+    ranges must have become guards before.
     """
     found = as_accumulation(statement)
     if found is None or found.reducer not in _MEETING:
         return statement, ()
     solved, notes = found, list[str]()
+    for index in found.reduction:
+        before, solved = solved, _chosen(solved, index, box)
+        if solved is not before:
+            notes.append(f"data decide `{index}`: it has one value for each point")
     for place, (subscript, extent, first) in enumerate(zip(found.indices, shape, origin, strict=True)):
         index = subscript.bare
         others = (*solved.indices[:place], *solved.indices[place + 1 :])
@@ -39,6 +43,27 @@ def solve(
             if solved is not before:
                 notes.append(f"`{index}` is `{solved.indices[place]}`: every value goes to its place")
     return (solved, tuple(notes)) if notes else (statement, ())
+
+
+def _chosen(statement: ir.Accumulate, index: IndexVar, box: Box) -> ir.Accumulate:
+    """The statement without a reduction index, if its guard says which data it is at the other indices."""
+    parts = ir.conjuncts(statement.domain.guard)
+    for part in parts:
+        value = _equal(part, index)
+        if (
+            value is None
+            or not value.is_data
+            or any(index in ir.free_indices(atom.expr) for atom in ir.data_atoms(value))
+        ):
+            continue
+        low, high = (ir.Const(end, "int32") for end in box[index])
+        chosen = ir.integer(value)
+        inside = (ir.Binary("<=", low, chosen, "bool"), ir.Binary("<", chosen, high, "bool"))
+        others = (other for other in parts if other is not part)
+        guard = ir.conjunction((*others, *inside))
+        rest = tuple(other for other in statement.reduction if other != index)
+        return substitute(replace(statement, domain=replace(statement.domain, guard=guard)), {index: value}, rest)
+    return statement
 
 
 def _solved(statement: ir.Accumulate, index: IndexVar) -> ir.Accumulate:

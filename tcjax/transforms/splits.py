@@ -6,18 +6,22 @@ from dataclasses import replace
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar, Size
+from .definitions import Formula, constant
 from .equations import solve
 from .factors import divisor_of, multiply, summands
-from .inlining import Shape, Step
+from .inlining import Shape, Shapes, Step
 
 
-def apart(step: Step, name: str, shape: Shape, origin: Shape, *, is_new: bool) -> tuple[Step, Step] | None:
-    """A step that fills a new tensor `name`, and the given step with that in the place of what it computes.
+def apart(step: Step, name: str, shapes: Shapes, origins: Shapes, *, is_new: bool) -> Iterator[tuple[Step, Step]]:
+    """The ways to compute a step in two: one that fills a new tensor `name`, and the rest, which reads it.
 
-    `shape` and `origin` are those of the target, which has no content before where it `is_new`. None where the
-    statement is one already.
+    The target has no content before where it `is_new`.
     """
-    return _unscaled(step, name, shape, origin, is_new) or _placed(step, name)
+    target = step.statement.target.name
+    unscaled = _unscaled(step, name, shapes[target], origins[target], is_new)
+    for found in (unscaled, _placed(step, name), _for_all(step, name, shapes, is_new)):
+        if found is not None:
+            yield found
 
 
 def _unscaled(step: Step, name: str, shape: Shape, origin: Shape, is_new: bool) -> tuple[Step, Step] | None:
@@ -84,6 +88,47 @@ def _placed(step: Step, name: str) -> tuple[Step, Step] | None:
             rest = replace(statement, value=_replaced(statement.value, reduce, read))
             return replace(step, statement=found), replace(step, statement=rest)
     return None
+
+
+def _for_all(step: Step, name: str, shapes: Shapes, is_new: bool) -> tuple[Step, Step] | None:
+    """``O(t,d) +=! h(t,n) * w(I(t),n,d)`` for every matrix of ``w``, of which one is picked for each ``t``.
+
+    What is not picked has no derivative: what is infinite there must not meet it.
+    """
+    statement = step.statement
+    if not isinstance(statement, ir.Accumulate) or statement.reducer is not Reducer.SUM or not statement.reduction:
+        return None
+    if statement.domain.guard is not None or any(s.bare is None for s in statement.indices):
+        return None
+    reads = [access for access in ir.accesses(statement.value) if any(s.is_data for s in access.indices)]
+    if len(reads) != 1 or sum(s.is_data for s in reads[0].indices) != 1:
+        return None
+    (read,) = reads
+    place = next(n for n, subscript in enumerate(read.indices) if subscript.is_data)
+    picked, extent = read.indices[place], shapes[read.tensor.name][place]
+    if picked.variables & {*statement.reduction} or not picked.variables:
+        return None
+    every = IndexVar(f"{name}.e")
+    whole = replace(read, indices=(*read.indices[:place], Affine.of(every), *read.indices[place + 1 :]))
+    body = _replaced(statement.value, read, whole)
+    axes = tuple(sorted(ir.free_indices(body) - {*statement.reduction}, key=str))
+    box = {**step.box, every: (0, extent)}
+    low, high = ir.Const(0, "int32"), ir.Const(extent - 1, "int32")
+    clamped = ir.Binary("max", low, ir.Binary("min", ir.integer(picked), high, "int32"), "int32")
+    total = ir.Reduce(
+        Reducer.SUM, statement.reduction, (), None, body, None, statement.accumulate, statement.accumulate
+    )
+    here = ir.Binary("==", clamped, ir.Index(every), "bool")
+    value = ir.Select(here, total, constant(0, statement.accumulate), statement.accumulate)
+    tensor = ir.Tensor(name, statement.accumulate, tuple(Size.of(box[axis][1] - box[axis][0]) for axis in axes))
+    first = ir.Define(tensor, tuple(map(Affine.of, axes)), value, span=statement.span)
+    pick = ir.Access(tensor, tuple(picked if axis == every else Affine.of(axis) for axis in axes))
+    if statement.restart or is_new:
+        second: Formula = ir.Define(statement.target, statement.indices, _cast(pick, statement.target.dtype))
+        second = replace(second, span=statement.span)
+    else:
+        second = replace(statement, reduction=(), value=pick)
+    return replace(step, statement=first, box=box), replace(step, statement=second)
 
 
 def _outermost(expr: ir.Expr) -> Iterator[ir.Reduce]:
