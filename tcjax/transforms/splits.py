@@ -75,7 +75,7 @@ def _placed(step: Step, name: str) -> tuple[Step, Step] | None:
     """``O(b) = sum[n where I(n) == b](X(n)) / N`` with the sum as a statement, where every value goes to its place."""
     statement = step.statement
     for reduce in dict.fromkeys(_outermost(statement.value)):
-        axes = tuple(sorted(ir.free_indices(reduce), key=str))
+        axes = _in_order(ir.free_indices(reduce), statement)
         if reduce.fixed or reduce.rank is not None or isinstance(reduce.reducer, ir.Monoid):
             continue
         origin = tuple(step.box[axis][0] for axis in axes)
@@ -98,7 +98,10 @@ def _for_all(step: Step, name: str, shapes: Shapes, is_new: bool) -> tuple[Step,
     statement = step.statement
     if not isinstance(statement, ir.Accumulate) or statement.reducer is not Reducer.SUM or not statement.reduction:
         return None
-    if statement.domain.guard is not None or any(s.bare is None for s in statement.indices):
+    guard = statement.domain.guard
+    if guard is not None and ir.free_indices(guard) & {*statement.reduction}:
+        return None
+    if any(subscript.bare is None for subscript in statement.indices):
         return None
     reads = [access for access in ir.accesses(statement.value) if any(s.is_data for s in access.indices)]
     if len(reads) != 1 or sum(s.is_data for s in reads[0].indices) != 1:
@@ -111,7 +114,9 @@ def _for_all(step: Step, name: str, shapes: Shapes, is_new: bool) -> tuple[Step,
     every = IndexVar(f"{name}.e")
     whole = replace(read, indices=(*read.indices[:place], Affine.of(every), *read.indices[place + 1 :]))
     body = _replaced(statement.value, read, whole)
-    axes = tuple(sorted(ir.free_indices(body) - {*statement.reduction}, key=str))
+    own = _in_order(ir.free_indices(body) - {*statement.reduction, every}, statement)
+    behind = 1 + max(own.index(index) for index in picked.variables) if picked.variables <= {*own} else 0
+    axes = (*own[:behind], every, *own[behind:])
     box = {**step.box, every: (0, extent)}
     low, high = ir.Const(0, "int32"), ir.Const(extent - 1, "int32")
     clamped = ir.Binary("max", low, ir.Binary("min", ir.integer(picked), high, "int32"), "int32")
@@ -124,11 +129,19 @@ def _for_all(step: Step, name: str, shapes: Shapes, is_new: bool) -> tuple[Step,
     first = ir.Define(tensor, tuple(map(Affine.of, axes)), value, span=statement.span)
     pick = ir.Access(tensor, tuple(picked if axis == every else Affine.of(axis) for axis in axes))
     if statement.restart or is_new:
-        second: Formula = ir.Define(statement.target, statement.indices, _cast(pick, statement.target.dtype))
-        second = replace(second, span=statement.span)
+        value = _cast(pick, statement.target.dtype)
+        if guard is not None:
+            value = ir.Select(guard, value, constant(0, value.dtype), value.dtype)
+        second: Formula = ir.Define(statement.target, statement.indices, value, span=statement.span)
     else:
         second = replace(statement, reduction=(), value=pick)
     return replace(step, statement=first, box=box), replace(step, statement=second)
+
+
+def _in_order(indices: frozenset[IndexVar], statement: Formula) -> tuple[IndexVar, ...]:
+    """The indices as they lie in the target."""
+    left = [index for subscript in statement.indices for index in sorted(subscript.variables, key=str)]
+    return tuple(sorted(indices, key=lambda index: (left.index(index) if index in left else len(left), str(index))))
 
 
 def _outermost(expr: ir.Expr) -> Iterator[ir.Reduce]:
