@@ -10,7 +10,20 @@ import numpy as np
 from jax import lax
 
 from ..ir import Monoid, Reducer
-from ..planning.nodes import Axes, Contract, Fold, LoopNest, Node, OrderStatistic, Pool, Position, Unroll, Window
+from ..planning.nodes import (
+    Axes,
+    Contract,
+    Fold,
+    LoopNest,
+    Node,
+    OrderStatistic,
+    Pool,
+    Position,
+    Read,
+    Unroll,
+    Window,
+    operands,
+)
 from ..symbolic import IndexVar
 from . import registered
 from .context import Context, Lower, align, numeric, transpose
@@ -70,6 +83,22 @@ def combine(reducer: Reducer | Monoid) -> Callable[[jax.Array, jax.Array], jax.A
 
 
 def lower_fold(node: Fold, context: Context, lower: Lower) -> jax.Array:
+    if not node.anew:
+        return _folded(node, context, lower)
+
+    @jax.checkpoint
+    def run(arrays: dict[str, jax.Array]) -> jax.Array:
+        return _folded(node, Context(arrays, context.foreign, context.steps), lower)
+
+    return run({name: context.arrays[name] for name in sorted(_tensors(node.operand))})
+
+
+def _tensors(node: Node) -> set[str]:
+    own = {node.tensor} if isinstance(node, Read) else set[str]()
+    return own.union(*map(_tensors, operands(node)))
+
+
+def _folded(node: Fold, context: Context, lower: Lower) -> jax.Array:
     operand = lower(node.operand, context)
     dimensions = tuple(node.operand.axes.index(axis) for axis in node.indices)
     match node.reducer:

@@ -9,7 +9,7 @@ from ..symbolic import IndexVar
 from ..transforms.factors import depends, multiply
 from .branches import is_risky
 from .nesting import nested
-from .nodes import Fold, Node, Unroll
+from .nodes import Apply, Fill, Fold, Iota, Node, Read, Strip, Unroll, holds_data, operands
 from .reads import as_stored
 from .scope import Scope, fill, identity, masked_by
 from .values import plan_value
@@ -18,6 +18,8 @@ from .windows import as_pool, gathered_indices, window_indices
 # Beyond about this many terms an unrolled sum compiles for seconds and runs slower (measured in bench/).
 UNROLL_TERMS = 144
 UNROLL_GATHERS = 100
+# What a derivative needs of an operand of so many bytes is computed anew: to store it takes longer.
+STORED = 1 << 20
 # A reduction over at most SHORT points of at least LARGE elements is one fused loop over the elements.
 SHORT = 16
 LARGE = 4096
@@ -100,7 +102,28 @@ def fold(reducer: Reducer, indices: tuple[IndexVar, ...], operand: Node, scope: 
         return operand
     if scope.nests is not None:
         operand = as_stored(operand)
-    return Fold(reducer, operand, present, dtype=operand.dtype, axes=remaining(operand, present))
+    size = scope.points(operand.axes) * ir.types.width(operand.dtype)
+    anew = scope.nests is not None and size >= STORED and _is_curved(operand)
+    return Fold(reducer, operand, present, anew, dtype=operand.dtype, axes=remaining(operand, present))
+
+
+def _is_curved(node: Node) -> bool:
+    """Whether a value is computed from slices by arithmetic whose derivative needs more than these."""
+    match node:
+        case Apply(operator=operator, arguments=arguments):
+            data = sum(map(holds_data, arguments))
+            curved = operator in ("/", "**", "min", "max") or (operator == "*" and data > 1)
+            return all(map(_is_arithmetic, arguments)) and (curved or any(map(_is_curved, arguments)))
+        case _:
+            return False
+
+
+def _is_arithmetic(node: Node) -> bool:
+    if isinstance(node, (Fill, Iota)):
+        return True
+    if isinstance(node, Read):
+        return all(isinstance(dimension, Strip) for dimension in node.dimensions)
+    return isinstance(node, Apply) and all(map(_is_arithmetic, operands(node)))
 
 
 def unroll(reducer: Reducer, steps: tuple[IndexVar, ...], body: Node, scope: Scope, why: str) -> Unroll:

@@ -227,10 +227,16 @@ class _Counter:
             return here * count * machine.multiply_add * slow
         before = self.operations
         inner = self.seconds(body, here * count)
+        if expr.guard is not None:
+            # What the guard leaves out is replaced, and the block is stored before it is reduced.
+            inner += self.seconds(expr.guard, here * count) + here * count * machine.fold_slow
         self.operations = before + count * (self.operations - before + 1)
         # Written out, a term is one more operation; else the reduction stores what it is given.
         rate = machine.element if is_short(expr, spans) else machine.fold_slow
-        return inner + here * count * rate * slow
+        total = inner + here * count * rate * slow
+        if here < points:
+            self.factors += total
+        return total
 
 
 def number_of(expr: ir.Expr) -> float | None:

@@ -161,11 +161,12 @@ class Convolve(Computation):
 
 @dataclass(frozen=True, slots=True)
 class Fold(Computation):
-    """A reduction of the operand over `indices`."""
+    """A reduction of the operand over `indices`. A derivative computes what it needs of the operand `anew`."""
 
     reducer: Reducer
     operand: "Node"
     indices: Axes
+    anew: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,23 +68,27 @@ class _Planner:
         return known[1]
 
     def cheaper(self, step: Step, defined: bool) -> Compute:
-        """The statement as one, or with a part of it before, whichever costs less."""
+        """The statement in the form that costs least: with sums in sums as one, with a part of it computed before."""
         target, shapes, origins = step.statement.target.name, self.bound.shapes, self.bound.origins
-        step, solved = self.solved(step)
-        whole = self.compute(step, step.box, defined, shapes, origins)
-        # No program names a tensor so.
-        name = f"{target}~"
-        if self.preferences.stored or target in self.preferences.forms:
-            return replace(whole, decided=(*solved, *whole.decided))
-        found = [(whole, shapes)]
-        for first, second in transforms.apart(step, name, shapes, origins, is_new=not defined):
-            wide = {**shapes, name: tuple(size.constant or 0 for size in first.statement.target.shape)}
-            lows = {**origins, name: _lows(second, name)}
-            before = self.compute(first, first.box, False, wide, lows)
-            after = self.compute(second, second.box, defined, wide, lows)
-            found.append((replace(after, before=(before,)), wide))
-        whole, _ = min(found, key=lambda one: price(one[0], shapes=one[1]))
-        return replace(whole, decided=(*solved, *whole.decided))
+        chosen = self.preferences.stored or target in self.preferences.forms
+        flat = None if chosen else transforms.flattened(step.statement)
+        found: list[tuple[Compute, transforms.Shapes]] = []
+        for form in (step, *([] if flat is None else [replace(step, statement=flat)])):
+            own, solved = self.solved(form)
+            whole = self.compute(own, own.box, defined, shapes, origins)
+            found.append((replace(whole, decided=(*solved, *whole.decided)), shapes))
+            # No program names a tensor so.
+            name = f"{target}~"
+            for first, second in () if chosen else transforms.apart(own, name, shapes, origins, is_new=not defined):
+                wide = {**shapes, name: tuple(size.constant or 0 for size in first.statement.target.shape)}
+                lows = {**origins, name: _lows(second, name)}
+                before = self.compute(first, first.box, False, wide, lows)
+                after = self.compute(second, second.box, defined, wide, lows)
+                after = replace(after, before=(before,), decided=(*solved, *after.decided))
+                found.append((after, wide))
+        if len(found) == 1:
+            return found[0][0]
+        return min(found, key=lambda one: price(one[0], shapes=one[1]))[0]
 
     def solved(self, step: Step) -> tuple[Step, tuple[str, ...]]:
         name = step.statement.target.name

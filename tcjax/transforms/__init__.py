@@ -4,6 +4,7 @@ from .canonical import canonical
 from .decisions import decide
 from .definitions import as_accumulation
 from .equations import solve
+from .flattening import flattened
 from .guards import guard_ranges
 from .inlining import Named, Shapes, Step, inlined, named, needs_before, reads
 from .shifts import fix_extrema
@@ -25,6 +26,7 @@ __all__ = [
     "curves",
     "decide",
     "fix_extrema",
+    "flattened",
     "guard_ranges",
     "inlined",
     "named",

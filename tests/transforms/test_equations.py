@@ -82,3 +82,20 @@ def test_the_derivative_gathers(text: str) -> None:
     inside = (first <= I) & (I < B)
     rows = way[np.clip(I, first, B - 1) - (first if value.shape[0] < B else 0)]
     np.testing.assert_array_equal(back(jnp.asarray(way))[0], np.where(inside[:, None], rows, 0))
+
+
+ONE_LEFT = (
+    "O(n,d) +=! X(n,d) * X(m,d) where m == J(n)",
+    "O(n) +=! X(m,d) where J(n) - m == 1",
+    "O(n,d) = sum[m](m == J(n) ? X(m,d) : 0)",
+    "O(n,d) max=! X(m,d) where m == J(n), m in 2:15",
+    "O(d) +=! X(n,d) * X(m,d) where m == J(n)",
+    "O(n,d) mean=! X(m,d) where m == J(n) && X(m,0) > 0",
+)
+
+
+@pytest.mark.parametrize("text", ONE_LEFT)
+def test_data_that_decide_a_reduction_index_leave_one_point(text: str) -> None:
+    kernel = kernel_of(text)
+    assert "data decide `m`" in str(kernel.explain(X, I, J))
+    np.testing.assert_allclose(kernel(X, I, J), kernel.interpret(X, I, J), rtol=2e-5, atol=2e-5)
