@@ -76,10 +76,18 @@ def _inline(statement: ir.Define | ir.Accumulate) -> Iterable[ir.Reduce]:
 def _named(reduce: ir.Reduce, axes: tuple[IndexVar, ...], box: Mapping[IndexVar, tuple[int, int]]) -> ir.Expr:
     """The reduction over common names, so that equal ones are equal wherever they stand."""
     names = {index: Affine.of(IndexVar(f"a.{place}")) for place, index in enumerate(axes)}
-    bound = {index: IndexVar(f"b.{place}.{box[index]}") for place, index in enumerate(reduce.indices)}
-    body = substitute_expr(reduce, names | {index: Affine.of(new) for index, new in bound.items()})
-    assert isinstance(body, ir.Reduce)
-    return replace(body, indices=tuple(bound.values()), fixed=False)
+    return substitute_expr(_bound_alike(reduce, box, 0), names)
+
+
+def _bound_alike(expr: ir.Expr, box: Mapping[IndexVar, tuple[int, int]], depth: int) -> ir.Expr:
+    """The expression with common names for the indices that it binds; `depth` of them are bound around it."""
+    if not isinstance(expr, ir.Reduce):
+        return ir.rebuild(expr, lambda part: _bound_alike(part, box, depth))
+    names = {index: IndexVar(f"b.{depth + place}.{box[index]}") for place, index in enumerate(expr.indices)}
+    inner = ir.rebuild(expr, lambda part: _bound_alike(part, box, depth + len(names)))
+    found = substitute_expr(inner, {index: Affine.of(new) for index, new in names.items()})
+    assert isinstance(found, ir.Reduce)
+    return replace(found, indices=tuple(names.values()), fixed=False)
 
 
 def _axes(reduce: ir.Reduce) -> tuple[IndexVar, ...]:
@@ -128,6 +136,7 @@ class _Tracker:
         self.shapes = shapes
         self.origins = origins
         self.changing: dict[str, _Shift | None] = {}
+        self.ends: dict[int, tuple[int, int]] = {}
         self.inside = False
         self.used = False
 
@@ -189,6 +198,7 @@ class _Tracker:
                 if known is None:
                     return None
                 self.used = True
+                self.clamps_alike(tensor.name, indices, known)
                 values = {IndexVar(f"a.{place}"): index for place, index in enumerate(indices)}
                 return replace(known, at=tuple(substitute_affine(at, values) for at in known.at))
             case ir.Cast(operand) | ir.Unary("-", operand):
@@ -217,6 +227,18 @@ class _Tracker:
                 self.same(ir.children(expr), step)
                 return None
 
+    def clamps_alike(self, name: str, indices: tuple[Affine, ...], known: _Shift) -> None:
+        """Raises `_Unknown` where data reads the tensor at an element that another tensor would clamp to another one."""
+        for place, index in enumerate(indices):
+            axis = IndexVar(f"a.{place}")
+            first = self.origins[name][place]
+            ends = first, first + self.shapes[name][place]
+            for number, at in enumerate(known.at):
+                if not index.is_data or axis not in at.variables:
+                    continue
+                if at.bare != axis or self.ends.setdefault(number, ends) != ends:
+                    raise _Unknown
+
     def unchanged(self, found: _Shift | None) -> None:
         if found is not None:
             raise _Unknown
@@ -232,8 +254,8 @@ class _Tracker:
         if left is not None and right is not None and left.at != right.at:
             raise _Unknown
         weights = [0.0 if one is None else one.weight for one in (left, right)]
-        total = weights[0] + weights[1] if operator == "+" else weights[0] - weights[1]
-        return None if math.isclose(total, 0.0, abs_tol=1e-9) else _Shift(False, total, at)
+        total = _total(weights[0], weights[1] if operator == "+" else -weights[1])
+        return _Shift(False, total, at) if total else None
 
     def product(
         self, operator: str, left: tuple[ir.Expr, _Shift | None], right: tuple[ir.Expr, _Shift | None]
@@ -244,9 +266,9 @@ class _Tracker:
         if all(found.times for found in changes):
             if len({found.at for found in changes}) > 1:
                 raise _Unknown
-            sign = 1 if operator == "*" else -1
-            total = sum(0.0 if f is None else by * f.weight for (_, f), by in ((left, 1), (right, sign)))
-            return None if math.isclose(total, 0.0, abs_tol=1e-9) else _Shift(True, total, changes[0].at)
+            weights = [0.0 if found is None else found.weight for _, found in (left, right)]
+            total = _total(weights[0], weights[1] if operator == "*" else -weights[1])
+            return _Shift(True, total, changes[0].at) if total else None
         for (_, found), (other, fixed) in ((left, right), (right, left)):
             number = _number(other)
             if found is not None and fixed is None and number and (operator == "*" or found is left[1]):
@@ -289,6 +311,11 @@ class _Tracker:
                 return None
             case _:
                 raise _Unknown
+
+
+def _total(left: float, right: float) -> float:
+    """The sum; zero where only rounding is left of it."""
+    return 0.0 if math.isclose(left, -right, rel_tol=1e-9) else left + right
 
 
 def _number(expr: ir.Expr) -> float | None:
