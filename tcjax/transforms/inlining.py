@@ -112,10 +112,7 @@ def needs_before(step: Step, shape: Shape, origin: Shape, *, is_new: bool) -> bo
     statement = step.statement
     if is_new:
         return False
-    if isinstance(statement, ir.Accumulate):
-        restarts = statement.restart
-    else:
-        restarts = statement.domain.guard is None
+    restarts = statement.restart if isinstance(statement, ir.Accumulate) else statement.domain.guard is None
     return not restarts or not covers(statement, step.box, shape, origin)
 
 

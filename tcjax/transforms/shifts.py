@@ -228,7 +228,7 @@ class _Tracker:
                 return None
 
     def clamps_alike(self, name: str, indices: tuple[Affine, ...], known: _Shift) -> None:
-        """Raises `_Unknown` where data reads the tensor at an element that another tensor would clamp to another one."""
+        """Raises `_Unknown` where data reads the tensor at an element that another one would clamp differently."""
         for place, index in enumerate(indices):
             axis = IndexVar(f"a.{place}")
             first = self.origins[name][place]
