@@ -13,7 +13,7 @@ from typing import Final
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
-from .definitions import covers
+from .definitions import as_define, covers
 from .inlining import Shapes, Step, reads
 from .substitution import substitute_affine, substitute_expr
 
@@ -107,14 +107,15 @@ def _cancels(
     tracker: "_Tracker", steps: Mapping[int, Step], others: Mapping[int, ir.Statement], returned: Iterable[str]
 ) -> bool:
     """Whether nothing that is returned changes with the extremum."""
+    written: set[str] = set()
     try:
         for number in sorted([*steps, *others]):
-            if number < tracker.number:
-                continue
-            if number in steps:
-                tracker.step(number, steps[number])
-            elif any(tracker.changing.get(name) for name in reads(others[number])):
+            statement = steps[number].statement if number in steps else others[number]
+            if number in steps and number >= tracker.number:
+                tracker.step(number, steps[number], steps[number].statement.target.name not in written)
+            elif any(tracker.changing.get(name) for name in reads(statement)):
                 return False
+            written.update(target.name for target in ir.targets(statement))
     except _Unknown:
         return False
     return tracker.used and not any(tracker.changing.get(name) for name in returned)
@@ -140,8 +141,8 @@ class _Tracker:
         self.inside = False
         self.used = False
 
-    def step(self, number: int, step: Step) -> None:
-        """Takes up what a statement writes."""
+    def step(self, number: int, step: Step, is_new: bool) -> None:
+        """Takes up what a statement writes, to a tensor that may be new."""
         statement = step.statement
         name = statement.target.name
         whole = covers(statement, step.box, self.shapes[name], self.origins[name])
@@ -152,6 +153,8 @@ class _Tracker:
             axes = tuple(Affine.of(IndexVar(f"a.{place}")) for place in range(len(statement.indices)))
             self.changing[name] = _Shift(False, 1.0, axes)
             return
+        if isinstance(statement, ir.Define):
+            statement = as_define(statement, is_new)
         guard = statement.domain.guard
         parts = [*([] if guard is None else [guard])]
         parts += [atom.expr for subscript in statement.indices for atom in ir.data_atoms(subscript)]
