@@ -100,7 +100,7 @@ PROGRAMS = {
     ),
     "eight bits": (
         "def f(int8(M,N) A) -> (O) { T(i) = A(i,0)\n T(i) *= A(i,j)\n T(i) += A(i,j)\n O(i) = T(i)*2 }",
-        "TTT",
+        "",
     ),
     "complex numbers": (
         "def f(complex64(M,N) A) -> (O) { S(i) *=! A(i,j) where j > i\n T(i) = S(i) where i > 1\n O(i) = T(i)*1i }",
@@ -276,6 +276,15 @@ def test_longer_programs_store_what_has_a_name() -> None:
     kernel = tcjax.kernel(f"def f(float(N) A) -> (O) {{ T0(i) = A(i)\n {names}\n O(i) = T3(i) }}")
 
     assert unstored(kernel, np.ones(100, np.float32)) == []
+
+
+def test_what_would_need_more_than_a_limit_of_memory_is_stored(by_price: None) -> None:
+    body = "T(i,k) = exp(A(i,k))\n U(k,j) = exp(B(k,j))\n O(i,j) +=! T(i,k)*U(k,j)"
+    text = f"def f(float(M,K) A, float(K,N) B) -> (O) {{ {body} }}"
+    A = jax.ShapeDtypeStruct((256, 256), np.float32)
+
+    assert unstored(tcjax.kernel(text, memory_limit="1MiB"), A, A) == ["T", "U"]
+    assert unstored(tcjax.kernel(text, memory_limit="300KiB"), A, A) == ["T"]
 
 
 def test_few_elements_stay_where_the_price_decides(monkeypatch: pytest.MonkeyPatch, by_price: None) -> None:
