@@ -66,6 +66,7 @@ SAMPLED = {
     "tests/nn/test_layers.py": 6,
     "tests/planning/test_renaming.py": 3,
     "tests/planning/test_subscripts.py": 4,
+    "tests/planning/test_temporaries.py": 2,
     "tests/runtime/test_adjoint.py": 4,
     "tests/runtime/test_check.py": 3,
     "tests/runtime/test_check_everywhere.py": 10,
@@ -92,6 +93,7 @@ SAMPLED = {
     "tests/syntax/sac/test_any_text.py": 3,
     "tests/syntax/tc/test_limits.py": 3,
     "tests/transforms/derivatives": 4,
+    "tests/transforms/test_shifts.py": 3,
     "tests/translation": 4,
 }
 

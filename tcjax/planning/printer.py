@@ -59,7 +59,8 @@ def show_plan(plan: Plan) -> str:
                 lines += [f"    {line}" for line in show_plan(inner).splitlines()]
                 repeats.write(*targets)
             case Unstored(target, dtype, shape, readers):
-                lines.append(f"  {target}: {dtype}{list(shape)} is not stored: {', '.join(readers)} computes it")
+                verb = "computes" if len(readers) == 1 else "compute"
+                lines.append(f"  {target}: {dtype}{list(shape)} is not stored: {', '.join(readers)} {verb} it")
             case CallForeign(targets, function, arguments, _):
                 lines.append(f"  {', '.join(targets)} = python {function}({', '.join(arguments)})")
                 repeats.write(*targets)

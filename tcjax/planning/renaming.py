@@ -58,7 +58,7 @@ class Renaming:
         named = tuple(inner.index(index) for index in indices)
         rank = None if expr.rank is None else inner.expr(expr.rank)
         guard = None if expr.guard is None else inner.expr(expr.guard)
-        return ir.Reduce(expr.reducer, named, (), guard, inner.expr(expr.body), rank, expr.accumulate, expr.dtype)
+        return replace(expr, indices=named, ranges=(), guard=guard, body=inner.expr(expr.body), rank=rank)
 
     def bound(self, depth: int, lo: int, hi: int) -> IndexVar:
         index = IndexVar(f"d.{depth}.{lo}.{hi}")

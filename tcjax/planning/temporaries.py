@@ -7,6 +7,7 @@ from typing import Final
 
 from .. import ir, ranges, transforms
 from ..transforms import Step
+from .cost import cost_of
 from .preferences import Preferences
 from .prices import Price, price
 from .stages import Compute
@@ -34,17 +35,18 @@ def settle(bound: ranges.Bound, preferences: Preferences, plan: PlanStep) -> Set
 
     What somebody chose a form for stays as it is.
     """
-    program = _Program(bound, frozenset(preferences.forms), plan)
+    program = _Program(bound, frozenset(preferences.forms), plan, preferences.backend.memory)
     return Settled(program.steps, {}) if preferences.stored else program.settled()
 
 
 class _Program:
     """The statements while names go."""
 
-    def __init__(self, bound: ranges.Bound, fixed: frozenset[str], plan: PlanStep) -> None:
+    def __init__(self, bound: ranges.Bound, fixed: frozenset[str], plan: PlanStep, memory: int | None) -> None:
         self.bound = bound
         self.fixed = fixed
         self.plan = plan
+        self.memory = memory
         self.statements: Sequence[ir.Statement] = bound.function.statements
         steps = dict(_steps(bound))
         others = {n: statement for n, statement in enumerate(self.statements) if n not in steps}
@@ -112,6 +114,8 @@ class _Program:
 
     def is_better(self, number: int, found: Mapping[int, Step]) -> bool:
         name = self.target(number)
+        if self.memory is not None and any(self.needs(reader, step) > self.memory for reader, step in found.items()):
+            return False
         if prod(self.bound.shapes[name]) < FEW_ELEMENTS:
             return False
         before = self.price(number, self.steps[number])
@@ -127,6 +131,10 @@ class _Program:
         if known is None:
             known = self.prices[number, id(step)] = step, price(self.plan(number, step), shapes=self.bound.shapes)
         return known[1]
+
+    def needs(self, number: int, step: Step) -> int:
+        """What a limit of memory counts, in bytes."""
+        return cost_of(self.plan(number, step)).temporary
 
     def current(self, number: int) -> ir.Statement:
         return self.steps[number].statement if number in self.steps else self.statements[number]

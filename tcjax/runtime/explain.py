@@ -175,13 +175,18 @@ def _unstored(stage: planning.Unstored, bound: ranges.Bound, number: int) -> dic
     return {
         **_written(stage, bound, number),
         "operation": "in place",
-        "reason": f"never stored: `{'`, `'.join(stage.readers)}` computes it where it reads it, which costs less",
+        "reason": f"never stored: {_computed_by(stage.readers)}, which costs less",
         "facts": [],
         "loops": [],
         "flops": 0,
         "bytes": 0,
         "temporary_bytes": 0,
     }
+
+
+def _computed_by(readers: tuple[str, ...]) -> str:
+    names = ", ".join(f"`{reader}`" for reader in readers)
+    return f"{names} computes it where it reads it" if len(readers) == 1 else f"{names} compute it where they read it"
 
 
 def _compute(stage: planning.Compute, bound: ranges.Bound, number: int) -> dict[str, Any]:

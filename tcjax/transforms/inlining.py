@@ -12,8 +12,9 @@ from .substitution import substitute_expr
 Shape = tuple[int, ...]
 Shapes = Mapping[str, Shape]
 
-# An expression of more nodes than this is not put in the place of a name.
+# A statement of more nodes than this, or of more in each other, does not come of putting values in the place of names.
 MOST_NODES = 400
+MOST_DEPTH = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Named:
 def named(step: Step, shape: Shape, origin: Shape, is_new: bool) -> Named | None:
     """What the step leaves in its target; None where that is no expression, or not of every element."""
     whole = _whole(step, shape, origin, is_new)
-    if whole is None or sum(1 for _ in ir.walk(whole.value)) > MOST_NODES:
+    if whole is None or _is_large(whole):
         return None
     if step.fixed:
         if not isinstance(whole.value, ir.Reduce):
@@ -102,9 +103,22 @@ def inlined(step: Step, name: str, known: Named, shapes: Shapes, origins: Shapes
         statement = inliner.statement(statement)
     except _Clamps:
         return None
-    if sum(1 for _ in ir.walk(statement.value)) > MOST_NODES:
+    if _is_large(statement):
         return None
     return replace(step, statement=as_accumulation(statement) or statement, box=inliner.box)
+
+
+def _is_large(statement: Formula) -> bool:
+    """Whether the expressions of a statement have too many nodes, or too many in each other."""
+    nodes = 0
+    pending = [(part, 1) for part in _parts(statement)]
+    while pending:
+        expr, depth = pending.pop()
+        nodes += 1
+        if nodes > MOST_NODES or depth > MOST_DEPTH:
+            return True
+        pending.extend((child, depth + 1) for child in ir.children(expr))
+    return False
 
 
 def needs_before(step: Step, shape: Shape, origin: Shape, *, is_new: bool) -> bool:
@@ -200,8 +214,13 @@ def reads(statement: ir.Statement) -> Iterable[str]:
     """The tensors that a statement reads, by name; what it goes on from is not among them."""
     match statement:
         case ir.Define() | ir.Accumulate():
-            parts = [statement.value, *([] if statement.domain.guard is None else [statement.domain.guard])]
-            parts += [atom.expr for subscript in statement.indices for atom in ir.data_atoms(subscript)]
-            return (access.tensor.name for part in parts for access in ir.accesses(part))
+            return (access.tensor.name for part in _parts(statement) for access in ir.accesses(part))
         case ir.Invoke() | ir.ApplyForeign():
             return (tensor.name for tensor in statement.arguments)
+
+
+def _parts(statement: Formula) -> list[ir.Expr]:
+    """The expressions of a statement: its value, its guard, and what decides where values go."""
+    guard = [] if statement.domain.guard is None else [statement.domain.guard]
+    places = [atom.expr for subscript in statement.indices for atom in ir.data_atoms(subscript)]
+    return [statement.value, *guard, *places]

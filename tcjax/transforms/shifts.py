@@ -13,7 +13,7 @@ from typing import Final
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
-from .definitions import covers
+from .definitions import as_define, covers
 from .inlining import Shapes, Step, reads
 from .substitution import substitute_affine, substitute_expr
 
@@ -76,10 +76,18 @@ def _inline(statement: ir.Define | ir.Accumulate) -> Iterable[ir.Reduce]:
 def _named(reduce: ir.Reduce, axes: tuple[IndexVar, ...], box: Mapping[IndexVar, tuple[int, int]]) -> ir.Expr:
     """The reduction over common names, so that equal ones are equal wherever they stand."""
     names = {index: Affine.of(IndexVar(f"a.{place}")) for place, index in enumerate(axes)}
-    bound = {index: IndexVar(f"b.{place}.{box[index]}") for place, index in enumerate(reduce.indices)}
-    body = substitute_expr(reduce, names | {index: Affine.of(new) for index, new in bound.items()})
-    assert isinstance(body, ir.Reduce)
-    return replace(body, indices=tuple(bound.values()), fixed=False)
+    return substitute_expr(_bound_alike(reduce, box, 0), names)
+
+
+def _bound_alike(expr: ir.Expr, box: Mapping[IndexVar, tuple[int, int]], depth: int) -> ir.Expr:
+    """The expression with common names for the indices that it binds; `depth` of them are bound around it."""
+    if not isinstance(expr, ir.Reduce):
+        return ir.rebuild(expr, lambda part: _bound_alike(part, box, depth))
+    names = {index: IndexVar(f"b.{depth + place}.{box[index]}") for place, index in enumerate(expr.indices)}
+    inner = ir.rebuild(expr, lambda part: _bound_alike(part, box, depth + len(names)))
+    found = substitute_expr(inner, {index: Affine.of(new) for index, new in names.items()})
+    assert isinstance(found, ir.Reduce)
+    return replace(found, indices=tuple(names.values()), fixed=False)
 
 
 def _axes(reduce: ir.Reduce) -> tuple[IndexVar, ...]:
@@ -99,14 +107,15 @@ def _cancels(
     tracker: "_Tracker", steps: Mapping[int, Step], others: Mapping[int, ir.Statement], returned: Iterable[str]
 ) -> bool:
     """Whether nothing that is returned changes with the extremum."""
+    written: set[str] = set()
     try:
         for number in sorted([*steps, *others]):
-            if number < tracker.number:
-                continue
-            if number in steps:
-                tracker.step(number, steps[number])
-            elif any(tracker.changing.get(name) for name in reads(others[number])):
+            statement = steps[number].statement if number in steps else others[number]
+            if number in steps and number >= tracker.number:
+                tracker.step(number, steps[number], steps[number].statement.target.name not in written)
+            elif any(tracker.changing.get(name) for name in reads(statement)):
                 return False
+            written.update(target.name for target in ir.targets(statement))
     except _Unknown:
         return False
     return tracker.used and not any(tracker.changing.get(name) for name in returned)
@@ -128,11 +137,12 @@ class _Tracker:
         self.shapes = shapes
         self.origins = origins
         self.changing: dict[str, _Shift | None] = {}
+        self.ends: dict[int, tuple[int, int]] = {}
         self.inside = False
         self.used = False
 
-    def step(self, number: int, step: Step) -> None:
-        """Takes up what a statement writes."""
+    def step(self, number: int, step: Step, is_new: bool) -> None:
+        """Takes up what a statement writes, to a tensor that may be new."""
         statement = step.statement
         name = statement.target.name
         whole = covers(statement, step.box, self.shapes[name], self.origins[name])
@@ -143,6 +153,8 @@ class _Tracker:
             axes = tuple(Affine.of(IndexVar(f"a.{place}")) for place in range(len(statement.indices)))
             self.changing[name] = _Shift(False, 1.0, axes)
             return
+        if isinstance(statement, ir.Define):
+            statement = as_define(statement, is_new)
         guard = statement.domain.guard
         parts = [*([] if guard is None else [guard])]
         parts += [atom.expr for subscript in statement.indices for atom in ir.data_atoms(subscript)]
@@ -189,6 +201,7 @@ class _Tracker:
                 if known is None:
                     return None
                 self.used = True
+                self.clamps_alike(tensor.name, indices, known)
                 values = {IndexVar(f"a.{place}"): index for place, index in enumerate(indices)}
                 return replace(known, at=tuple(substitute_affine(at, values) for at in known.at))
             case ir.Cast(operand) | ir.Unary("-", operand):
@@ -217,6 +230,18 @@ class _Tracker:
                 self.same(ir.children(expr), step)
                 return None
 
+    def clamps_alike(self, name: str, indices: tuple[Affine, ...], known: _Shift) -> None:
+        """Raises `_Unknown` where data reads the tensor at an element that another one would clamp differently."""
+        for place, index in enumerate(indices):
+            axis = IndexVar(f"a.{place}")
+            first = self.origins[name][place]
+            ends = first, first + self.shapes[name][place]
+            for number, at in enumerate(known.at):
+                if not index.is_data or axis not in at.variables:
+                    continue
+                if at.bare != axis or self.ends.setdefault(number, ends) != ends:
+                    raise _Unknown
+
     def unchanged(self, found: _Shift | None) -> None:
         if found is not None:
             raise _Unknown
@@ -232,8 +257,8 @@ class _Tracker:
         if left is not None and right is not None and left.at != right.at:
             raise _Unknown
         weights = [0.0 if one is None else one.weight for one in (left, right)]
-        total = weights[0] + weights[1] if operator == "+" else weights[0] - weights[1]
-        return None if math.isclose(total, 0.0, abs_tol=1e-9) else _Shift(False, total, at)
+        total = _total(weights[0], weights[1] if operator == "+" else -weights[1])
+        return _Shift(False, total, at) if total else None
 
     def product(
         self, operator: str, left: tuple[ir.Expr, _Shift | None], right: tuple[ir.Expr, _Shift | None]
@@ -244,9 +269,9 @@ class _Tracker:
         if all(found.times for found in changes):
             if len({found.at for found in changes}) > 1:
                 raise _Unknown
-            sign = 1 if operator == "*" else -1
-            total = sum(0.0 if f is None else by * f.weight for (_, f), by in ((left, 1), (right, sign)))
-            return None if math.isclose(total, 0.0, abs_tol=1e-9) else _Shift(True, total, changes[0].at)
+            weights = [0.0 if found is None else found.weight for _, found in (left, right)]
+            total = _total(weights[0], weights[1] if operator == "*" else -weights[1])
+            return _Shift(True, total, changes[0].at) if total else None
         for (_, found), (other, fixed) in ((left, right), (right, left)):
             number = _number(other)
             if found is not None and fixed is None and number and (operator == "*" or found is left[1]):
@@ -289,6 +314,11 @@ class _Tracker:
                 return None
             case _:
                 raise _Unknown
+
+
+def _total(left: float, right: float) -> float:
+    """The sum; zero where only rounding is left of it."""
+    return 0.0 if math.isclose(left, -right, rel_tol=1e-9) else left + right
 
 
 def _number(expr: ir.Expr) -> float | None:

@@ -10,7 +10,9 @@ import pytest
 from tcjax import ir
 from tcjax.lowering.nests import nest_p
 from tcjax.lowering.passes import pass_p
-from tcjax.planning.nests import Nest
+from tcjax.planning.nests import Nest, Operand
+from tcjax.planning.renaming import Renaming
+from tcjax.symbolic import Affine, IndexVar
 from tests.agreement.formulas import FORMULAS, Formula
 from tests.agreement.nesting import nesting
 
@@ -52,3 +54,16 @@ def test_a_second_gradient_binds_no_index_twice(formula: Formula) -> None:
     assert nests
     for nest in nests:
         assert not bound_twice(nest.reduce, frozenset(nest.axes)), ir.show_expr(nest.reduce)
+
+
+def test_what_is_fixed_stays_fixed() -> None:
+    k = IndexVar("k")
+    x = ir.Tensor("x", "float32", ())
+    body = ir.Access(x, (Affine.of(k),))
+    fixed = ir.Reduce(ir.Reducer.MAX, (k,), (), None, body, None, "float32", "float32", fixed=True)
+
+    found = Renaming({}, {"x": Operand("y", "float32", (7,), (0,))}, {k: (0, 7)}).expr(fixed)
+
+    assert isinstance(found, ir.Reduce)
+    assert found.indices != fixed.indices
+    assert found.fixed

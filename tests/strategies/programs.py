@@ -84,10 +84,23 @@ def programs(draw: st.DrawFn, flavour: Flavour | None = None) -> Case:
     return writer.case()
 
 
+@st.composite
+def chains(draw: st.DrawFn, flavour: Flavour | None = None) -> Case:
+    """Programs of two to four statements whose tensors are temporaries, but for the last and for those of a type."""
+    writer = Statements(draw, flavour or draw(st.sampled_from(FLAVOURS)), chained=True)
+    for _ in range(draw(st.sampled_from((2, 2, 3, 4)))):
+        if draw(st.sampled_from((False, False, False, True))):
+            writer.parts()
+        else:
+            writer.statement()
+    return writer.case()
+
+
 @dataclass
 class Statements(Expressions):
-    """Writes statements, each as its formula and its clauses."""
+    """Writes statements, each as its formula and its clauses; `chained`, most read what others write."""
 
+    chained: bool = False
     written: list[tuple[str, list[str], list[str]]] = field(default_factory=list)
     outputs: dict[str, Variable] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
@@ -257,6 +270,12 @@ class Statements(Expressions):
 
     # ------------------------------------------------------------ formulas
 
+    def read(self, kind: str) -> str:
+        named = [name for name, v in self.outputs.items() if v.kind == kind and name != self.written_now]
+        if self.chained and named and self.chance(70):
+            return self.read_of(self.outputs[self.pick(*named)])
+        return super().read(kind)
+
     def operators(self) -> list[str]:
         if self.flavour.special:
             return ["=", "min=", "max=", "min=!", "max=!", "argmin=!", "argmax=!", "argmin=", "any=!", "all=!"]
@@ -409,7 +428,10 @@ class Statements(Expressions):
         for number, (formula, clauses, others) in enumerate(self.written):
             kept = [clause for clause in clauses if (number, clause) not in dropped] + others
             body.append(f"  {formula}" + (f" where {', '.join(kept)}" if kept else ""))
-        returns = [self.annotations.get(name, name) for name in self.outputs]
+        kept = list(self.outputs)[-1:] if self.chained else list(self.outputs)
+        returns = [
+            self.annotations.get(name, name) for name in self.outputs if name in kept or name in self.annotations
+        ]
         parameters = ", ".join(map(str, self.parameters))
         head = f"def f({parameters}) -> ({', '.join(returns)}) {{\n"
         return "".join(CALLEES[name] for name in sorted(self.called)) + head + "\n".join(body) + "\n}\n"
