@@ -1,7 +1,7 @@
 """Typed index notation: no ranges, no arrays."""
 
 from . import builtins, types
-from .conditions import affine_of, condition_of, conjunction, conjuncts, negated
+from .conditions import affine_of, condition_of, conjunction, conjuncts, negated, number_of
 from .expressions import (
     JOINS,
     PLACES,
@@ -70,6 +70,7 @@ __all__ = [
     "free_indices",
     "integer",
     "negated",
+    "number_of",
     "rebuild",
     "show",
     "show_expr",

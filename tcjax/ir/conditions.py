@@ -87,3 +87,17 @@ def affine_of(expr: Expr) -> Affine:
             case _:
                 pass
     return Affine.of(Data(expr))
+
+
+def number_of(expr: Expr) -> float | None:
+    """The value of a real constant."""
+    match expr:
+        case Const(bool() | int() | float() as value):
+            return float(value)
+        case Unary("-", operand):
+            inner = number_of(operand)
+            return None if inner is None else -inner
+        case Cast(operand):
+            return number_of(operand)
+        case _:
+            return None

@@ -190,7 +190,7 @@ class _Counter:
                 return self._reduced(expr, body, indices, points)
             case ir.Binary("**", base, exponent) | ir.Call("pow", (base, exponent)):
                 self.operations += 1
-                own = points * power_time(number_of(exponent), machine) * slower(expr.dtype, machine)
+                own = points * power_time(ir.number_of(exponent), machine) * slower(expr.dtype, machine)
                 return own + self.seconds(base, points) + self.seconds(exponent, points)
             case ir.Call() | ir.Foreign():
                 free = ir.free_indices(expr) & self.space
@@ -237,17 +237,3 @@ class _Counter:
         if here < points:
             self.factors += total
         return total
-
-
-def number_of(expr: ir.Expr) -> float | None:
-    """The value of a constant."""
-    while isinstance(expr, ir.Cast):
-        expr = expr.operand
-    match expr:
-        case ir.Const(bool() | int() | float() as value):
-            return float(value)
-        case ir.Unary("-", operand):
-            found = number_of(operand)
-            return None if found is None else -found
-        case _:
-            return None

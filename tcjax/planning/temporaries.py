@@ -160,5 +160,6 @@ def _steps(bound: ranges.Bound) -> Iterator[tuple[int, Step]]:
     for number, statement in enumerate(bound.function.statements):
         if isinstance(statement, (ir.Define, ir.Accumulate)):
             plain = transforms.specialize(transforms.guard_ranges(statement), bound.sizes)
-            plain = replace(plain, domain=replace(plain.domain, exists=()))
+            value = transforms.without_powers(plain.value)
+            plain = replace(plain, value=value, domain=replace(plain.domain, exists=()))
             yield number, Step(transforms.as_accumulation(plain) or plain, bound.boxes[number])

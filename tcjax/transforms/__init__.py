@@ -7,6 +7,7 @@ from .equations import solve
 from .flattening import flattened
 from .guards import guard_ranges
 from .inlining import Named, Shapes, Step, inlined, named, needs_before, reads
+from .powers import without_powers
 from .shifts import fix_extrema
 from .specialize import specialize, specialize_expr
 from .split import split_floors
@@ -40,4 +41,5 @@ __all__ = [
     "substitute_affine",
     "substitute_expr",
     "turn",
+    "without_powers",
 ]

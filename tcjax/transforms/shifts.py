@@ -273,7 +273,7 @@ class _Tracker:
             total = _total(weights[0], weights[1] if operator == "*" else -weights[1])
             return _Shift(True, total, changes[0].at) if total else None
         for (_, found), (other, fixed) in ((left, right), (right, left)):
-            number = _number(other)
+            number = ir.number_of(other)
             if found is not None and fixed is None and number and (operator == "*" or found is left[1]):
                 return replace(found, weight=found.weight * number if operator == "*" else found.weight / number)
         raise _Unknown
@@ -284,7 +284,7 @@ class _Tracker:
         if not changes:
             return None
         for part, found in parts:
-            if found is None and _number(part) in ((0.0,) if changes[0].times else (math.inf, -math.inf)):
+            if found is None and ir.number_of(part) in ((0.0,) if changes[0].times else (math.inf, -math.inf)):
                 continue
             if found != changes[0]:
                 raise _Unknown
@@ -319,17 +319,3 @@ class _Tracker:
 def _total(left: float, right: float) -> float:
     """The sum; zero where only rounding is left of it."""
     return 0.0 if math.isclose(left, -right, rel_tol=1e-9) else left + right
-
-
-def _number(expr: ir.Expr) -> float | None:
-    """The value of a constant."""
-    match expr:
-        case ir.Const(bool() | int() | float() as value):
-            return float(value)
-        case ir.Unary("-", operand):
-            inner = _number(operand)
-            return None if inner is None else -inner
-        case ir.Cast(operand):
-            return _number(operand)
-        case _:
-            return None

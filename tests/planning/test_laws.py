@@ -387,17 +387,10 @@ LAWS = {
 
 # Laws that fail, with the price of the dearest spelling over that of the cheapest one, and why.
 FAILS = {
-    "a sum distributes over terms": "1.3: a sum of terms is reduced as a whole, not as products of matrices",
     "a cast goes out of an extremum": "7.2: an extremum runs in 16 bits where its operand has them",
     "a statement splits by parts": "1.4: parts are put together, a ternary is one pass",
     "a ternary is an extremum": "3.6: a ternary of an operand and a number is priced as a mask",
-    "conditions obey De Morgan": "1.1: the negation of a disjunction stays one",
-    "a difference has a name": "72: a power with an exponent of 2 stays a power",
-    "patches have a name": "1.1: a convolution costs more than patches that are stored, and stays where it is written",
     "scores have a name": "1.1: a repeated exponential has no name, and is computed twice",
-    "a result is transposed by name": "1.1: a reduction in the place of its name must be cheaper by a tenth",
-    "a power is a product": "58: a power with an exponent of 2 stays a power",
-    "a power is a root or a quotient": "44: powers with exponents of 0.5 and -1 stay powers",
     "a softmax has names": "1.4: a repeated exponential has no name, and is computed twice",
     "a variance has names": "25: a power with an exponent of 2 stays a power",
 }

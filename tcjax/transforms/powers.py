@@ -1,0 +1,23 @@
+"""Powers with small whole exponents as products: ``pow(x, 2)`` and ``x * x`` are one."""
+
+from .. import ir
+
+# A base of more nodes than this is not written twice.
+MOST_NODES = 40
+
+
+def without_powers(expr: ir.Expr) -> ir.Expr:
+    """The expression with squares, cubes and reciprocals of floats as products and quotients."""
+    expr = ir.rebuild(expr, without_powers)
+    match expr:
+        case ir.Binary("**", base, exponent) | ir.Call("pow", (base, exponent)) if ir.types.is_float(expr.dtype):
+            number = ir.number_of(exponent)
+        case _:
+            return expr
+    if number == -1:
+        return ir.Binary("/", ir.Const(1.0, expr.dtype), base, expr.dtype, span=expr.span)
+    nodes = list(ir.walk(base))
+    if number not in (2, 3) or len(nodes) > MOST_NODES or any(isinstance(node, ir.Reduce) for node in nodes):
+        return expr
+    square = ir.Binary("*", base, base, expr.dtype, span=expr.span)
+    return square if number == 2 else ir.Binary("*", square, base, expr.dtype, span=expr.span)
