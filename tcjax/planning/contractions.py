@@ -7,8 +7,9 @@ from .. import ir
 from ..symbolic import IndexVar
 from ..transforms.factors import ProductSum, masked
 from .branches import projected
+from .choice import cheapest
 from .nodes import Axes, Contract, Fold, Node
-from .paths import pairings
+from .paths import Pairing, pairings
 from .reads import as_stored
 from .scope import Scope, fill
 from .values import plan_value
@@ -19,6 +20,9 @@ def as_contraction(products: ProductSum, scope: Scope) -> Node | None:
     indices, factors, mask, accumulate = products.indices, products.factors, products.mask, products.accumulate
     if len(factors) < 2 or not indices or accumulate == "bool":
         return None
+    if len(factors) > 2:
+        # The largest first, however the product was written.
+        factors = tuple(sorted(factors, key=lambda f: (-scope.points(ir.free_indices(f)), ir.show_expr(f))))
     masks: list[list[ir.Expr]] = [[] for _ in factors]
     if mask is not None:
         masks = _spread_out(mask, factors, scope.unrolled)
@@ -34,17 +38,25 @@ def as_contraction(products: ProductSum, scope: Scope) -> Node | None:
     operands = [_Operand(_operand(f, accumulate, scope), frozenset(own)) for f, own in zip(factors, masks, strict=True)]
     kept = scope.sorted(whole - frozenset(indices))
     result = frozenset(() if products.around is None else ir.conjuncts(products.around))
-    for pairing in pairings([operand.node.axes for operand in operands], kept, scope):
-        pair = operands[pairing.first], operands[pairing.second]
-        operands = [one for number, one in enumerate(operands) if number not in (pairing.first, pairing.second)]
-        axes = pairing.kept if operands else kept
-        found = pair[0].masks | pair[1].masks
-        # Where no point of the others counts nothing uses the product.
-        others = result.union(*(operand.masks for operand in operands)) - found
-        counts = projected(others, axes, scope)
-        node = _multiplied(*pair, counts, axes, accumulate, scope, _reason(factors, indices))
-        operands.append(_Operand(node, projected(found, axes, scope) if operands else frozenset()))
-    return operands[0].node
+
+    def multiplied(order: Sequence[Pairing]) -> Node:
+        left = list(operands)
+        for pairing in order:
+            pair = left[pairing.first], left[pairing.second]
+            left = [one for number, one in enumerate(left) if number not in (pairing.first, pairing.second)]
+            axes = pairing.kept if left else kept
+            found = pair[0].masks | pair[1].masks
+            # Where no point of the others counts nothing uses the product.
+            others = result.union(*(operand.masks for operand in left)) - found
+            counts = projected(others, axes, scope)
+            node = _multiplied(*pair, counts, axes, accumulate, scope, _reason(factors, indices))
+            left.append(_Operand(node, projected(found, axes, scope) if left else frozenset()))
+        return left[0].node
+
+    orders = pairings([operand.node.axes for operand in operands], kept, scope)
+    if len(orders) == 1:
+        return multiplied(orders[0])
+    return cheapest(map(multiplied, orders), scope)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,9 @@ from .scope import Scope
 
 # All orders of so many operands are tried; of more, opt_einsum's greedy order is taken.
 MOST_OPERANDS = 5
+# So many orders are compared by their prices, if they have at most so many times the multiplications of the best.
+MOST_ORDERS = 4
+MORE_WORK = 1.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +28,13 @@ class Pairing:
     kept: Axes
 
 
-def pairings(operands: list[Axes], result: Axes, scope: Scope) -> list[Pairing]:
-    """The cheapest order: fewest multiplications, then least memory for what lies between, then fewest transposes."""
+def pairings(operands: list[Axes], result: Axes, scope: Scope) -> list[list[Pairing]]:
+    """The cheapest orders: those with fewest multiplications, or little more, sorted by what lies between and moves."""
     if len(operands) > MOST_OPERANDS:
-        return _greedy(operands, result, scope)
-    best: tuple[tuple[int, int, int], list[Pairing]] | None = None
-    for order, cost in _orders(operands, frozenset(result), scope):
-        if best is None or cost < best[0]:
-            best = cost, order
-    assert best is not None
-    return best[1]
+        return [_greedy(operands, result, scope)]
+    found = sorted(_orders(operands, frozenset(result), scope), key=lambda order: order[1])
+    least = found[0][1][0]
+    return [order for order, (work, _, _) in found if work <= MORE_WORK * least][:MOST_ORDERS]
 
 
 def _orders(

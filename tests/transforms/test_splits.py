@@ -63,7 +63,10 @@ def test_what_costs_less_in_two_is_two(name: str) -> None:
     result, text, number = SPLIT[name]
     if name != "a scale of what goes on":
         assert stage_of(result, text, number).before
-    kernel, few = kernel_of(result, text), {key: array[:20] if len(array) == N else array for key, array in ARRAYS.items()}
+    kernel, few = (
+        kernel_of(result, text),
+        {key: array[:20] if len(array) == N else array for key, array in ARRAYS.items()},
+    )
     np.testing.assert_allclose(kernel(**ARRAYS), reference(name), rtol=2e-4, atol=2e-4)
     np.testing.assert_allclose(kernel(**few), kernel.interpret(**few), rtol=2e-5, atol=2e-5)
 
