@@ -312,6 +312,8 @@ def test_what_has_no_derivative_is_refused() -> None:
         tcjax.kernel("def f(float(N) x) -> (y) { y = g(x) }", fns={"g": jnp.cumsum}).adjoint()
     with pytest.raises(CompileError, match=r"`y` goes on by `logsumexp`.*TC0309"):
         tcjax.kernel("def f(float(N) x) -> (y) { y(i) = x(i)  y(2*i) logsumexp= x(i) }").adjoint()
+    with pytest.raises(CompileError, match=r"`y` goes on by `logsumexp`.*TC0309"):
+        tcjax.kernel("def f(float(N) x, float(N) z) -> (y) { y(i) = z(i)  y(i) logsumexp= x(i) }").adjoint()
     # Of what does not move with `wrt`, none is needed.
     tcjax.kernel("def f(float(N) x, float(N) z) -> (y) { y(i) = lgamma(x(i)) * z(i) }").adjoint(wrt="z")
 

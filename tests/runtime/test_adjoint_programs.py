@@ -1,6 +1,7 @@
 """Adjoints of random programs against JAX."""
 
 import warnings
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +22,7 @@ pytestmark = pytest.mark.usefixtures("quickly_compiled")
 @settings(max_examples=examples(8), phases=phases())
 @given(programs(Flavour()))
 def test_the_adjoint_of_a_program_is_what_jax_says(case: Case) -> None:
+    case = _without_ties(case)
     try:
         outputs = case.kernel(**case.arguments)
     except CompileError:
@@ -58,3 +60,14 @@ def test_the_adjoint_of_a_program_is_what_jax_says(case: Case) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert tcjax.kernel(str(adjoint)).ir() == adjoint.ir()
+
+
+def _without_ties(case: Case) -> Case:
+    """The case with floats that are all different: which of several equal extrema has the derivative, plans decide."""
+    rng = np.random.default_rng(1)
+    moved = {
+        name: array + rng.uniform(-1e-2, 1e-2, array.shape).astype(array.dtype)
+        for name, array in case.arguments.items()
+        if np.issubdtype(array.dtype, np.floating)
+    }
+    return replace(case, arguments={**case.arguments, **moved})

@@ -129,9 +129,7 @@ class _Versions:
             return False
         if isinstance(statement, ir.Define) and statement.domain.guard is not None:
             return False
-        if isinstance(statement, ir.Accumulate) and not statement.restart and statement.reducer in ir.JOINS:
-            return False
-        if isinstance(statement, ir.Accumulate) and not statement.restart and statement.domain.guard is not None:
+        if isinstance(statement, ir.Accumulate) and not statement.restart and not _replaces(statement):
             return False
         return all(index is not None and intervals[index] == p for index, p in zip(bare, place, strict=True))
 
