@@ -11,6 +11,7 @@ from .nodes import Apply, Fill, Iota, Node, Read, Strip, holds_data, operands
 from .online import fuse
 from .preferences import DEFAULT, Preferences
 from .prices import price
+from .printer import name_of
 from .sharing import share
 from .stages import Call, CallForeign, Compute, Plan, Stage, Unstored
 from .temporaries import settle
@@ -25,10 +26,13 @@ def make_plan(bound: ranges.Bound, preferences: Preferences = DEFAULT) -> Plan:
     stages: list[Stage] = []
     for number, statement in enumerate(function.statements):
         match statement:
-            case ir.Define(target) | ir.Accumulate(target) if number in settled.readers:
-                reading = (ir.targets(function.statements[reader]) for reader in settled.readers[number])
+            case ir.Define(target) | ir.Accumulate(target) if number in settled.gone:
+                gone = settled.gone[number]
+                reading = (ir.targets(function.statements[reader]) for reader in gone.readers)
                 readers = tuple(dict.fromkeys(tensor.name for tensors in reading for tensor in tensors))
-                stages.append(Unstored(target.name, target.dtype, bound.shapes[target.name], readers, statement))
+                shape = bound.shapes[target.name]
+                prices = gone.seconds, gone.stored
+                stages.append(Unstored(target.name, target.dtype, shape, readers, *prices, statement))
                 continue
             case ir.Define(target) | ir.Accumulate(target):
                 stages.append(planner.plan(number, settled.steps[number], target.name in defined))
@@ -88,7 +92,9 @@ class _Planner:
                 found.append((after, wide))
         if len(found) == 1:
             return found[0][0]
-        return min(found, key=lambda one: price(one[0], shapes=one[1]))[0]
+        prices = [price(stage, shapes=shapes).seconds for stage, shapes in found]
+        first, second, *_ = sorted(range(len(found)), key=lambda number: prices[number])
+        return replace(found[first][0], runner_up=(_operations(found[second][0]), prices[second]))
 
     def solved(self, step: Step) -> tuple[Step, tuple[str, ...]]:
         name = step.statement.target.name
@@ -104,6 +110,12 @@ class _Planner:
         stopped = Apply("stop", (found.value,), dtype=found.value.dtype, axes=found.value.axes)
         why = f"`{found.target}` cancels in every result: no derivative passes it"
         return replace(found, value=stopped, decided=(*found.decided, why))
+
+
+def _operations(stage: Compute) -> str:
+    """What a statement does, in a few words."""
+    own = name_of(stage.value)
+    return own if not stage.before else f"{', '.join(name_of(part.value) for part in stage.before)}, then {own}"
 
 
 def _lows(second: Step, name: str) -> tuple[int, ...]:

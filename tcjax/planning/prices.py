@@ -66,6 +66,11 @@ class Price:
             self.flops + other.flops,
         )
 
+    def limit(self, machine: Machine = CPU) -> str:
+        """What takes most of the time: ``memory`` or ``compute``."""
+        rate = machine.cached_byte if self.bytes <= machine.cache else machine.memory_byte
+        return "memory" if 2 * self.bytes * rate >= self.seconds else "compute"
+
     def __mul__(self, times: int) -> "Price":
         """The same so many times."""
         return Price(self.seconds * times, self.bytes * times, self.temporary, self.flops * times)

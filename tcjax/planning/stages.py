@@ -82,6 +82,7 @@ class Compute:
 
     `accumulate` is the type in which it is combined; `decided` says which conditions went, and why. With `rounds` it
     is not computed as a whole, but in these. What is computed `before` has targets that only this statement reads.
+    `runner_up` is the cheapest of the other plans that there were: its operation and its price in seconds.
     """
 
     target: str
@@ -96,6 +97,7 @@ class Compute:
     decided: tuple[str, ...] = field(default=(), compare=False)
     rounds: Rounds | None = field(default=None, compare=False)
     before: "tuple[Compute, ...]" = ()
+    runner_up: tuple[str, float] | None = field(default=None, compare=False)
 
     @property
     def piece(self) -> tuple[int, ...]:
@@ -131,12 +133,17 @@ class CallForeign:
 
 @dataclass(frozen=True, slots=True)
 class Unstored:
-    """A statement that others compute where they read it: `readers` are their targets."""
+    """A statement that others compute where they read it: `readers` are their targets.
+
+    `seconds` is the price of these as they are, `stored` that of all with what the statement writes in memory.
+    """
 
     target: str
     dtype: str
     shape: tuple[int, ...]
     readers: tuple[str, ...]
+    seconds: float = field(compare=False)
+    stored: float = field(compare=False)
     statement: ir.Define | ir.Accumulate = field(compare=False)
 
 

@@ -8,14 +8,17 @@ from typing import Final
 from .. import ir, ranges, transforms
 from ..transforms import Step
 from .cost import cost_of
+from .nodes import Contract, Convolve, Node, operands
 from .preferences import Preferences
 from .prices import Price, price
 from .stages import Compute
 
 # Of fewer elements than this nothing is said: their price is that of a few operations.
 FEW_ELEMENTS: Final = 1 << 14
-# A reduction stays one of its own unless what reads it becomes so much cheaper.
+# A reduction stays one of its own unless what reads it becomes so much cheaper; a product of matrices, which a
+# derivative would compute again, even more so.
 WORTH: Final = 0.9
+WORTH_PRODUCT: Final = 0.7
 # Longer programs keep what they name: each costs the planning of its readers.
 MOST_STEPS: Final = 64
 
@@ -24,10 +27,19 @@ PlanStep = Callable[[int, Step], Compute]
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The statements that are computed, by number, and for each of the others those that read it in place."""
+    """The statements that are computed, by number, and for each of the others how it is not stored."""
 
     steps: Mapping[int, Step]
-    readers: Mapping[int, tuple[int, ...]]
+    gone: Mapping[int, "Gone"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """The statements that compute a value where they read it, their price so in seconds, and with the value stored."""
+
+    readers: tuple[int, ...]
+    seconds: float
+    stored: float
 
 
 def settle(bound: ranges.Bound, preferences: Preferences, plan: PlanStep) -> Settled:
@@ -52,7 +64,7 @@ class _Program:
         others = {n: statement for n, statement in enumerate(self.statements) if n not in steps}
         returned = [tensor.name for tensor in bound.function.returns]
         self.steps = transforms.fix_extrema(steps, others, returned, bound.shapes, bound.origins)
-        self.gone: dict[int, tuple[int, ...]] = {}
+        self.gone: dict[int, Gone] = {}
         self.prices: dict[tuple[int, int], tuple[Step, Price]] = {}
         self.returned = {tensor.name for tensor in bound.function.returns}
         self.given = {tensor.name for tensor in (*bound.function.parameters, *bound.function.initial)}
@@ -65,10 +77,11 @@ class _Program:
             for number in sorted(self.steps):
                 readers = self.readers(number)
                 found = self.without(number, readers) if readers else None
-                if found is not None and self.is_better(number, found):
+                gone = None if found is None else self.better(number, found)
+                if found is not None and gone is not None:
                     self.steps |= found
                     del self.steps[number]
-                    self.gone[number] = readers
+                    self.gone[number] = gone
         return Settled(self.steps, self.gone)
 
     def readers(self, number: int) -> tuple[int, ...]:
@@ -112,19 +125,25 @@ class _Program:
             found[reader] = inner
         return found
 
-    def is_better(self, number: int, found: Mapping[int, Step]) -> bool:
+    def better(self, number: int, found: Mapping[int, Step]) -> Gone | None:
+        """What it saves to compute the statement where it is read; None where it saves nothing."""
         name = self.target(number)
         if self.memory is not None and any(self.needs(reader, step) > self.memory for reader, step in found.items()):
-            return False
+            return None
         if prod(self.bound.shapes[name]) < FEW_ELEMENTS:
-            return False
-        before = self.price(number, self.steps[number])
-        for reader in found:
-            before = before + self.price(reader, self.steps[reader])
+            return None
+        before = self.price(number, self.steps[number]).seconds
+        before += sum(self.price(reader, self.steps[reader]).seconds for reader in found)
         after = sum(self.price(reader, step).seconds for reader, step in found.items())
-        value = self.steps[number].statement
-        reduces = isinstance(value, ir.Accumulate) or any(isinstance(one, ir.Reduce) for one in ir.walk(value.value))
-        return after <= (WORTH if reduces else 1) * before.seconds
+        return Gone(tuple(found), after, before) if after <= self.worth(number) * before else None
+
+    def worth(self, number: int) -> float:
+        statement = self.steps[number].statement
+        if not isinstance(statement, ir.Accumulate) and not any(
+            isinstance(node, ir.Reduce) for node in ir.walk(statement.value)
+        ):
+            return 1.0
+        return WORTH_PRODUCT if _multiplies(self.plan(number, self.steps[number]).value) else WORTH
 
     def price(self, number: int, step: Step) -> Price:
         known = self.prices.get((number, id(step)))
@@ -154,6 +173,11 @@ class _Program:
         name = self.target(number)
         step = self.steps[number]
         return transforms.needs_before(step, self.bound.shapes[name], self.bound.origins[name], is_new=False)
+
+
+def _multiplies(node: Node) -> bool:
+    """Whether a product of matrices, or a convolution, is in it."""
+    return isinstance(node, (Contract, Convolve)) or any(map(_multiplies, operands(node)))
 
 
 def _steps(bound: ranges.Bound) -> Iterator[tuple[int, Step]]:

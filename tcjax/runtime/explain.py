@@ -52,7 +52,9 @@ class Explanation:
         `temporary_bytes` that XLA is expected to need beside arguments and results, and `gradient_temporary_bytes` for
         reverse mode by all float parameters - None, and `no_gradient` why, where there is none. A statement's `growth`
         says with which power of each size its operations grow, `{"N": 2}` if they are quadratic in N, `stored_growth`
-        the same of the bytes of what it writes, and `hints` what to change where a better form is known. Its `loops`
+        the same of the bytes of what it writes, and `hints` what to change where a better form is known. `seconds` is
+        its price on a CPU, `bound_by` says what most of that is spent on (``memory``, ``compute``), and `runner_up` is
+        the next best plan's `operation` and `seconds`, where two were compared as a whole (else None). Its `loops`
         say for each of its loop nests which index runs (`loop`), how many values are side by side (`rows`) and
         unrolled (`unroll`), the tile of an axis if there is one (`tile`: axis and extent), whether a block is combined
         `inside`, in how many `parts` a guard cuts it, and the bytes that it needs (`temporary_bytes`).
@@ -176,6 +178,9 @@ def _unstored(stage: planning.Unstored, bound: ranges.Bound, number: int) -> dic
         **_written(stage, bound, number),
         "operation": "in place",
         "reason": f"never stored: {_computed_by(stage.readers)}, which costs less",
+        "seconds": stage.seconds,
+        "bound_by": "",
+        "runner_up": {"operation": "stored", "seconds": stage.stored},
         "facts": [],
         "loops": [],
         "flops": 0,
@@ -190,11 +195,15 @@ def _computed_by(readers: tuple[str, ...]) -> str:
 
 
 def _compute(stage: planning.Compute, bound: ranges.Bound, number: int) -> dict[str, Any]:
-    cost = planning.cost_of(stage)
+    cost, price = planning.cost_of(stage), planning.price(stage, shapes=bound.shapes)
+    other = None if stage.runner_up is None else dict(zip(("operation", "seconds"), stage.runner_up, strict=True))
     return {
         **_written(stage, bound, number),
         "operation": planning.name_of(stage.value),
         "reason": planning.reason_of(stage.value),
+        "seconds": price.seconds,
+        "bound_by": price.limit(),
+        "runner_up": other,
         "facts": list(planning.facts_of(stage)),
         "loops": [_loops(node) for node in _nests(stage.value)],
         "flops": cost.flops,
@@ -243,7 +252,7 @@ def _tile(
     described = _compute(stage, bound, number)
     count = prod(loop.extent for loop in loops)
     steps = [{"loop": str(loop.index), "extent": loop.extent} for loop in loops]
-    described |= {name: count * described[name] for name in ("flops", "bytes")}
+    described |= {name: count * described[name] for name in ("flops", "bytes", "seconds")}
     described["result"] = f"{stage.dtype}{list(bound.shapes[stage.target])}"
     return {**described, "tiles": {"loops": steps, "shape": list(stage.piece)}}
 
@@ -276,6 +285,8 @@ def _statement_lines(statement: dict[str, Any]) -> list[str]:
         f"  estimate   {_count(statement['flops'])} operations, {_bytes(statement['bytes'])} moved, "
         f"{_bytes(statement['temporary_bytes'])} temporary"
     )
+    if statement["seconds"]:
+        lines.append(f"  time       {_price(statement)}")
     lines += [f"  loops      {_run(loops)}" for loops in statement.get("loops", ())]
     if statement.get("gradient_temporary_bytes"):
         lines.append(f"  gradient   {_bytes(statement['gradient_temporary_bytes'])} temporary (estimate)")
@@ -284,6 +295,21 @@ def _statement_lines(statement: dict[str, Any]) -> list[str]:
     lines += [f"  grows      {'; '.join(grown)}"] if grown else []
     lines += [f"  hint       {hint}" for hint in statement.get("hints", ())]
     return [*lines, ""]
+
+
+def _price(statement: dict[str, Any]) -> str:
+    """The price of a statement, what it is spent on, and the next best plan's."""
+    limit = f", bounded by {statement['bound_by']}" if statement["bound_by"] else " where it is read"
+    other = statement["runner_up"]
+    runner = f"; {other['operation']}: {_time(other['seconds'])}" if other else ""
+    return f"{_time(statement['seconds'])}{limit}{runner} (estimates for a CPU)"
+
+
+def _time(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-6:.3g} us"
 
 
 def _run(loops: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""One statement as two: scales outside of scatters, sums into places inside of expressions, a product for every matrix."""
+"""One statement as two: scales outside of scatters, sums into places in expressions, a product for every matrix."""
 
 import jax
 import jax.numpy as jnp
