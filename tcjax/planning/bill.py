@@ -230,7 +230,7 @@ class Bill:
         """
         order = self.long(order)
         walked = [axis for axis in axes if axis in order]
-        if not walked or walked[-1] == order[-1]:
+        if not walked or walked[-1] == order[-1] or order[-1] not in walked:
             return 0.0
         if self.count(tuple(walked[walked.index(order[-1]) + 1 :])) <= FEW_ROWS:
             return self.machine.strided / SKIPPING
@@ -291,7 +291,8 @@ class Bill:
             if any(axis not in (*batch, *summed, *free) for axis in own):
                 # What only one operand has is summed before.
                 self.moved(meter.size(operand), meter.points(operand) * machine.fold_major, meter.points(operand))
-            if not self.is_matrix(order, batch, free, summed):
+                order = tuple(axis for axis in order if axis in (*batch, *summed, *free))
+            if order and not self.is_matrix(order, batch, free, summed):
                 inner = (*free, *summed) if order[-1] in summed else (*summed, *free)
                 self.transposed(operand, order, (*batch, *inner))
             elif isinstance(operand, Read) and any(d.start.constant != 0 for d in strips(operand)):

@@ -170,7 +170,8 @@ def _lanes(nest: Nest, loop: IndexVar) -> Form:
     operations = _operations(nest) * others
     unroll = min(most, max(1, MOST_OPERATIONS // operations), max(1, extent // rows))
     if unroll == 1 and operations <= MOST_OPERATIONS:
-        unroll = min(2, extent // rows)
+        # A part that the guard leaves empty has no trips.
+        unroll = max(1, min(2, extent // rows))
     # Powers of two divide most extents: blocks before the first trip are compiled for themselves.
     return Form(loop, rows, 1 << (unroll.bit_length() - 1))
 

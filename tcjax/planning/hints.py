@@ -5,28 +5,12 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import prod
 from typing import Final
 
 from .. import ir, transforms
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
 from .growth import Growth, in_words, spaces
-from .memory import allowance
-from .nodes import (
-    Apply,
-    CallBuiltin,
-    Fill,
-    Fold,
-    Iota,
-    LoopNest,
-    Node,
-    Read,
-    Step,
-    Strip,
-    Unroll,
-    operands,
-)
 from .stages import Compute, Plan
 
 Hint = Callable[[Plan, int, Growth], str]
@@ -193,76 +177,6 @@ def _is_vector(expr: ir.Expr, index: IndexVar) -> bool:
             return False
 
 
-def _only_reduced(plan: Plan, number: int, growth: Growth) -> str:
-    """A large tensor each of whose elements is read once, by a reduction."""
-    stage = plan.stages[number]
-    assert isinstance(stage, Compute), "only comprehensions are computed"
-    statements = plan.bound.function.statements
-    name = stage.target
-    size = prod(stage.shape) * ir.types.width(stage.dtype)
-    kept = {*plan.parameters, *plan.returns, *plan.initial}
-    moved = sum(prod(plan.bound.shapes[t.name]) * ir.types.width(t.dtype) for t in _outside(plan))
-    whole = stage.statement.domain.guard is None and all(index.bare is not None for index in stage.statement.indices)
-    if plan.scheduled is not None or name in kept or size <= allowance(moved) or not (whole and _is_plain(stage.value)):
-        return ""
-    written = [n for n, statement in enumerate(statements) if name in (t.name for t in ir.targets(statement))]
-    readers = [n for n, statement in enumerate(statements) for tensor in _read(statement) if tensor == name]
-    if len(written) != 1 or len(readers) != 1:
-        return ""
-    reader = plan.stages[readers[0]]
-    if not isinstance(reader, Compute) or not _is_reduction(reader.value):
-        return ""
-    for reduction in _reductions(plan, readers[0]):
-        for access in ir.accesses(reduction.body):
-            read = {index.bare for index in access.indices}
-            points = ir.free_indices(reduction.body).union(reduction.indices)
-            if access.tensor.name == name and len(read) == len(access.indices) and read == points:
-                return (
-                    f"`{name}` has {size >> 20} MiB and `{reader.target}` reads each element once, in a reduction: "
-                    f"written there in place of `{name}`, neither the kernel nor its gradient stores it"
-                )
-    return ""
-
-
-def _outside(plan: Plan) -> tuple[ir.Tensor, ...]:
-    function = plan.bound.function
-    return (*function.parameters, *function.returns)
-
-
-def _read(statement: ir.Statement) -> Iterator[str]:
-    match statement:
-        case ir.Define(value=value, domain=domain) | ir.Accumulate(value=value, domain=domain):
-            parts = [part for part in (value, domain.guard, *domain.exists) if part is not None]
-            parts += [data.expr for index in statement.indices for data in ir.data_atoms(index)]
-            yield from (access.tensor.name for part in parts for access in ir.accesses(part))
-        case ir.Invoke(arguments=arguments) | ir.ApplyForeign(arguments=arguments):
-            yield from (argument.name for argument in arguments)
-
-
-def _is_plain(node: Node) -> bool:
-    """Whether a loop can compute it anew: no product of matrices, nothing that is sorted, looked up or called."""
-    match node:
-        case Read(dimensions=dimensions, views=views):
-            return not views and all(isinstance(dimension, Strip) for dimension in dimensions)
-        case CallBuiltin(foreign=foreign) if foreign:
-            return False
-        case Fill() | Iota() | Step() | Apply() | CallBuiltin() | Fold() | Unroll() | LoopNest():
-            return all(map(_is_plain, operands(node)))
-        case _:
-            return False
-
-
-def _is_reduction(node: Node) -> bool:
-    """Whether it is a reduction of single elements, and what is computed of that."""
-    match node:
-        case Fold() | LoopNest():
-            return True
-        case Apply() | CallBuiltin():
-            return any(map(_is_reduction, operands(node)))
-        case _:
-            return False
-
-
-HINTS: Final[tuple[Hint, ...]] = (_prefix, _rank, _only_reduced)
+HINTS: Final[tuple[Hint, ...]] = (_prefix, _rank)
 
 __all__ = ["HINTS", "hints_of"]

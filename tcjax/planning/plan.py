@@ -12,6 +12,7 @@ from .online import fuse
 from .preferences import DEFAULT, Preferences
 from .prices import price
 from .printer import name_of
+from .reductions import fixed
 from .sharing import share
 from .stages import Call, CallForeign, Compute, Plan, Stage, Unstored
 from .temporaries import settle
@@ -107,9 +108,8 @@ class _Planner:
         found = plan_formula(step.statement, box, shapes, origins, defined=defined, preferences=self.preferences)
         if not step.fixed:
             return found
-        stopped = Apply("stop", (found.value,), dtype=found.value.dtype, axes=found.value.axes)
         why = f"`{found.target}` cancels in every result: no derivative passes it"
-        return replace(found, value=stopped, decided=(*found.decided, why))
+        return replace(found, value=fixed(found.value), decided=(*found.decided, why))
 
 
 def _operations(stage: Compute) -> str:

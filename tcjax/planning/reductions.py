@@ -9,7 +9,7 @@ from ..transforms.factors import masked
 from .folds import fold, plan_fold, remaining
 from .monoids import plan_monoid
 from .nesting import nested
-from .nodes import CallBuiltin, Node, OrderStatistic, Position
+from .nodes import Apply, CallBuiltin, LoopNest, Node, OrderStatistic, Position
 from .scope import Scope, fill, identity
 from .sums import plan_sum
 from .values import plan_value
@@ -27,8 +27,21 @@ def plan_reduce(reduce: ir.Reduce, scope: Scope) -> Node:
     if reduce.reducer is Reducer.LOGSUMEXP or reduce.reducer in ir.PLACES | ir.RANKED:
         # Folds have become nests where they are planned; of a sum each product is one of its own.
         node = nested(node, replace(reduce, dtype=node.dtype), scope)
-    node = scope.cast(node, reduce.dtype)
-    return scope.apply("stop", (node,), node.dtype) if reduce.fixed else node
+    if reduce.fixed:
+        node = fixed(node)
+    return scope.cast(node, reduce.dtype)
+
+
+def fixed(node: Node) -> Node:
+    """The values without a derivative; a pass that takes up a nest keeps that."""
+    match node:
+        case LoopNest(nest=nest):
+            node = replace(node, nest=replace(nest, reduce=replace(nest.reduce, fixed=True)))
+        case Apply("cast", (operand,)):
+            return replace(node, arguments=(fixed(operand),))
+        case _:
+            pass
+    return Apply("stop", (node,), dtype=node.dtype, axes=node.axes)
 
 
 def _plan(reduce: ir.Reduce, indices: tuple[IndexVar, ...], scope: Scope) -> Node:

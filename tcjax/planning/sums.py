@@ -53,7 +53,9 @@ def plan_sum(
         return parts if len(terms) == 1 else cheapest((parts, _added(indices, terms, accumulate, scope)), scope)
     whole = plan_fold(Reducer.SUM, indices, body, guard, accumulate, scope)
     if not _worth_splitting(products, frozenset(indices), scope):
-        return whole if scope.unrolled else cheapest((whole, parts), scope)
+        # A difference keeps its digits.
+        together = scope.unrolled or any(product.negative for product in products)
+        return whole if together else cheapest((whole, parts), scope)
     # Several nests would each compute anew what the products share; one keeps the digits of differences too.
     if isinstance(whole, LoopNest) and _is_heavy(products, frozenset(indices), scope):
         return parts if is_absurd(whole.nest, parts, scope) else whole

@@ -8,15 +8,15 @@ from typing import Final
 from .. import ir, ranges, transforms
 from ..transforms import Step
 from .cost import cost_of
-from .nodes import Contract, Convolve, Node, operands
+from .nodes import Contract, Convolve, LoopNest, Node, operands
 from .preferences import Preferences
 from .prices import Price, price
 from .stages import Compute
 
 # Of fewer elements than this nothing is said: their price is that of a few operations.
 FEW_ELEMENTS: Final = 1 << 14
-# A reduction stays one of its own unless what reads it becomes so much cheaper; a product of matrices, which a
-# derivative would compute again, even more so.
+# A reduction stays one of its own unless what reads it becomes so much cheaper; a product of matrices even more so
+# where it becomes part of a loop nest, whose derivative computes it again.
 WORTH: Final = 0.9
 WORTH_PRODUCT: Final = 0.7
 # Longer programs keep what they name: each costs the planning of its readers.
@@ -135,15 +135,19 @@ class _Program:
         before = self.price(number, self.steps[number]).seconds
         before += sum(self.price(reader, self.steps[reader]).seconds for reader in found)
         after = sum(self.price(reader, step).seconds for reader, step in found.items())
-        return Gone(tuple(found), after, before) if after <= self.worth(number) * before else None
+        return Gone(tuple(found), after, before) if after <= self.worth(number, found) * before else None
 
-    def worth(self, number: int) -> float:
+    def worth(self, number: int, found: Mapping[int, Step]) -> float:
+        """What the price of computing a statement where it is read may be, for a price of 1 with it stored."""
         statement = self.steps[number].statement
         if not isinstance(statement, ir.Accumulate) and not any(
             isinstance(node, ir.Reduce) for node in ir.walk(statement.value)
         ):
             return 1.0
-        return WORTH_PRODUCT if _multiplies(self.plan(number, self.steps[number]).value) else WORTH
+        if not _has(self.plan(number, self.steps[number]).value, (Contract, Convolve)):
+            return WORTH
+        nests = any(_has(self.plan(reader, step).value, (LoopNest,)) for reader, step in found.items())
+        return WORTH_PRODUCT if nests else WORTH
 
     def price(self, number: int, step: Step) -> Price:
         known = self.prices.get((number, id(step)))
@@ -175,9 +179,8 @@ class _Program:
         return transforms.needs_before(step, self.bound.shapes[name], self.bound.origins[name], is_new=False)
 
 
-def _multiplies(node: Node) -> bool:
-    """Whether a product of matrices, or a convolution, is in it."""
-    return isinstance(node, (Contract, Convolve)) or any(map(_multiplies, operands(node)))
+def _has(node: Node, kinds: tuple[type[Node], ...]) -> bool:
+    return isinstance(node, kinds) or any(_has(operand, kinds) for operand in operands(node))
 
 
 def _steps(bound: ranges.Bound) -> Iterator[tuple[int, Step]]:

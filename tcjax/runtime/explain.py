@@ -124,7 +124,8 @@ def _describe(plan: planning.Plan, gradient: Gradient, path: str) -> dict[str, A
                 described = _describe(inner, gradient, f"{path}{scope_of(stage, number)}/")
                 statements += [{**inside, "inside": inner.name} for inside in described["statements"]]
             case planning.Unstored():
-                statements.append({**_unstored(stage, plan.bound, number), **slope(number)})
+                nothing = {"growth": {}, "stored_growth": {}, "hints": []}
+                statements.append({**_unstored(stage, plan.bound, number), **nothing, **slope(number)})
             case planning.CallForeign(targets, function, _, results, frame):
                 shapes = ", ".join(f"{dtype}{list(shape)}" for dtype, shape in results)
                 statements.append(

@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import tcjax
@@ -62,3 +63,15 @@ def test_a_short_axis_that_slides_along_a_loop_is_one_value_after_the_other() ->
     assert found.form.tile is not None
     assert found.form.tile[1] == 1
     assert str(found.form.tile[0]) == "i"
+
+
+def test_a_part_of_a_derivative_that_the_guard_leaves_empty_has_a_form() -> None:
+    body = "O(l,i) min=! (x(l) - x(l)*2) + (y(i,j,k) - y(i,j,k)*2) where i <= l"
+    kernel = tcjax.kernel(f"def f(float(L) x, float(I,J,K) y) -> (O) {{ {body} }}")
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=16).astype(np.float32), rng.normal(size=(200, 200, 7)).astype(np.float32)
+
+    gradient = jax.grad(lambda x, y: jnp.sum(kernel(x, y)[:, 0]), (0, 1))(x, y)
+
+    np.testing.assert_allclose(gradient[0], np.full(16, -1.0), rtol=1e-6)
+    np.testing.assert_allclose(gradient[1], np.where(y == y[0].max(), -16.0, 0.0), rtol=1e-6)

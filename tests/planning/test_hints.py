@@ -113,51 +113,6 @@ def test_other_counts_are_no_searches(body: str) -> None:
     assert not hints(f"def f(float(N) x, float(M) y) -> (O) {{ {body} }}", floats(N), floats(N))
 
 
-STORED = {
-    "a kernel matrix": (f"K(i,j) = exp(-{DISTANCES})  p(i) +=! K(i,j)", f"p(i) +=! exp(-{DISTANCES})"),
-    "neighbours": (f"K(i,j) = {DISTANCES}  p(i) min=! K(i,j)", f"p(i) min=! {DISTANCES}"),
-    "neighbours of the others": (f"K(i,j) = {DISTANCES}  p(j) min=! K(i,j)", f"p(j) min=! {DISTANCES}"),
-}
-
-
-@pytest.mark.parametrize("name", STORED)
-def test_what_is_stored_only_to_be_reduced_needs_not_be(name: str) -> None:
-    def program(body: str) -> str:
-        return f"def f(float(N,D) x, float(M,D) y) -> (p) {{ {body} }}"
-
-    stored, inside = map(program, STORED[name])
-    large = floats(4096, 3), floats(4096, 3)
-
-    (hint,) = hints(stored, *large)
-
-    assert hint.startswith("`K` has 64 MiB and `p` reads each element once") and "in place of `K`" in hint
-    assert not hints(inside, *large)
-    before, after = (
-        tcjax.kernel(text).explain(*large, compiled=True).to_dict()["compiled"]["vjp"]["temporary_bytes"]
-        for text in (stored, inside)
-    )
-    assert after < 16 << 20 <= before
-    x, y = np.random.default_rng(0).standard_normal((2, 9, 3)).astype(np.float32)
-    np.testing.assert_allclose(tcjax.kernel(stored)(x, y), tcjax.kernel(inside)(x, y), rtol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("returned", "body", "extent"),
-    [
-        ("p", f"K(i,j) = exp(-{DISTANCES})  p(i) +=! K(i,j)", 512),
-        ("p, K", f"K(i,j) = exp(-{DISTANCES})  p(i) +=! K(i,j)", 4096),
-        ("p, q", f"K(i,j) = exp(-{DISTANCES})  p(i) +=! K(i,j)  q(j) +=! K(i,j)", 4096),
-        ("p", "K(i,j) +=! x(i,d) * y(j,d)  p(i) max=! K(i,j)", 4096),
-        ("p", f"K(i,j) = exp(-{DISTANCES})  p(i) +=! K(i,j) / K(i,i)", 4096),
-    ],
-    ids=["small", "returned", "read twice", "a product of matrices", "read in two ways"],
-)
-def test_other_tensors_are_stored_for_a_reason(returned: str, body: str, extent: int) -> None:
-    text = f"def f(float(N,D) x, float(M,D) y) -> ({returned}) {{ {body} }}"
-
-    assert not hints(text, floats(extent, 3), floats(extent, 3))
-
-
 def test_hints_and_growth_are_printed() -> None:
     explained = tcjax.kernel("def f(float(N) x) -> (O) { O(i) +=! x(j) where j <= i, i in 0:N }").explain(floats(N))
 

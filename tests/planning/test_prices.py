@@ -303,3 +303,22 @@ def test_every_constant_is_used() -> None:
 def test_an_unknown_device_is_priced_as_a_cpu() -> None:
     assert machine_of("abacus") is CPU
     assert machine_of("cuda") is GPU
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "O(y,x) +=! A(i,j,c) * B(y,i) * D(x,j)",
+        "O(y) +=! A(i,j,c) * B(y,i) * D(x,j)",
+        "O +=! A(i,j,c) * B(y,i) * D(x,j)",
+        "O(c) +=! A(i,j,c) * B(y,i) * D(x,j) * D(x,i)",
+        "O(i,x) +=! A(i,j,c) * D(x,j) * A(i,k,c)",
+    ],
+)
+def test_a_product_with_an_index_of_one_factor_has_a_price(body: str) -> None:
+    kernel = tcjax.kernel(f"def f(float(I,J,C) A, float(Y,I) B, float(X,J) D) -> (O) {{ {body} }}")
+    shapes = ((30, 30, 3), (50, 30), (60, 30))
+
+    plan = kernel.plan(*(jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes))
+
+    assert 0 < planning.plan_price(plan).seconds < 1

@@ -31,7 +31,9 @@ def every_name_goes() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(temporaries, "FEW_ELEMENTS", 0)
         patch.setattr(temporaries, "WORTH", 1e9)
-        patch.setattr(temporaries._Program, "is_better", lambda self, number, found: True)
+        patch.setattr(
+            temporaries._Program, "better", lambda self, number, found: temporaries.Gone(tuple(found), 1.0, 1.0)
+        )
         yield
 
 
@@ -39,10 +41,10 @@ def every_name_goes() -> Iterator[None]:
 def by_price(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names go where the price says so."""
     monkeypatch.setattr(temporaries, "WORTH", 0.9)
-    monkeypatch.setattr(temporaries._Program, "is_better", BY_PRICE)
+    monkeypatch.setattr(temporaries._Program, "better", BY_PRICE)
 
 
-BY_PRICE = temporaries._Program.is_better
+BY_PRICE = temporaries._Program.better
 
 
 def unstored(kernel: tcjax.Kernel, *arguments: Any, **initial: Any) -> list[str]:

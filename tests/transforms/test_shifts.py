@@ -3,12 +3,14 @@
 import warnings
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import tcjax
 from tcjax.diagnostics import CompileWarning
 from tests.agreement import comparing
+from tests.agreement.passing import passing
 from tests.strategies.programs import Case
 
 from .stepping import steps
@@ -201,3 +203,23 @@ def test_no_derivative_runs_through_an_extremum_that_cancels() -> None:
 
     assert "select_n" not in traced
     assert " eq " not in traced
+
+
+def test_a_pass_keeps_that_an_extremum_passes_no_derivative() -> None:
+    scores = "sum[d](q(i,d) * k(j,d))"
+    others = ("sum[d](q(i,d) * k(a,d))", "sum[d](q(i,d) * k(b,d))", "sum[d](q(i,d) * k(c,d))")
+    weights = f"exp({scores} - max[a]({others[0]})) / sum[b](exp({others[1]} - max[c]({others[2]})))"
+    kernel = tcjax.kernel(
+        f"def f(float(N,D) q, float(M,D) k, float(M,E) v) -> (O) {{ w(i,j) = {weights}  O(i,e) +=! w(i,j) * v(j,e) }}"
+    )
+    rng = np.random.default_rng(0)
+    q, k, v = (jnp.asarray(rng.normal(size=shape), jnp.float32) for shape in ((7, 3), (8, 3), (8, 2)))
+    direction = jnp.asarray(rng.normal(size=(7, 2)), jnp.float32)
+
+    with passing():
+        assert "online softmax" in str(kernel.plan(q, k, v))
+        found = jax.grad(lambda *given: jnp.sum(kernel(*given) * direction), (0, 1, 2))(q, k, v)
+
+    expected = jax.grad(lambda q, k, v: jnp.sum((jax.nn.softmax(q @ k.T) @ v) * direction), (0, 1, 2))(q, k, v)
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=2e-4, atol=2e-5)
