@@ -29,7 +29,11 @@ from .report import device_name
 
 SAMPLES: Final = 25
 SAMPLE_SECONDS: Final = 3e-4  # A sample repeats a short call until it lasts this long.
-SIZES: Final = ("divided", "cache", "near", "alignment", "narrow")  # They are not measured.
+# They are not measured.
+SIZES: Final = (
+    *("divided", "cache", "near", "alignment", "narrow"),
+    *("unrolled", "unrolled_lookups", "wide_window", "streams"),
+)
 MIB: Final = 1 << 20
 
 Found = Mapping[str, float]

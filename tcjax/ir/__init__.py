@@ -27,7 +27,7 @@ from .integers import integer
 from .monoids import Monoid, Number
 from .printer import show, show_expr
 from .statements import Accumulate, ApplyForeign, Define, Domain, Function, Invoke, Statement, targets
-from .traversal import accesses, children, data_atoms, free_indices, rebuild, walk
+from .traversal import accesses, children, data_atoms, free_indices, has_reduction, rebuild, walk
 from .verifier import verify
 
 __all__ = [
@@ -68,6 +68,7 @@ __all__ = [
     "conjuncts",
     "data_atoms",
     "free_indices",
+    "has_reduction",
     "integer",
     "negated",
     "number_of",

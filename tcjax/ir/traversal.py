@@ -109,6 +109,11 @@ def accesses(expr: Expr) -> Iterator[Access]:
     return (node for node in walk(expr) if isinstance(node, Access))
 
 
+def has_reduction(expr: Expr) -> bool:
+    """Whether an inline reduction is in the expression."""
+    return any(isinstance(node, Reduce) for node in walk(expr))
+
+
 def free_indices(expr: Expr) -> frozenset[IndexVar]:
     """The index variables that the value depends on and no inline reduction binds."""
     match expr:

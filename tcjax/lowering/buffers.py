@@ -16,10 +16,11 @@ from ..planning.nests import Nest
 from .finite import live_sum_p
 from .nests import nest_p
 from .passes import pass_p
+from .provisos import either_p
 
 # Of these XLA makes no loop over elements: their results are stored, and so are their operands.
 _PRODUCTS: Final = frozenset(["dot_general", "ragged_dot_general", "conv_general_dilated", live_sum_p.name])
-_APART: Final = _PRODUCTS | {"sort", "while", "scan", "cond", "custom_call"}
+_APART: Final = _PRODUCTS | {"sort", "while", "scan", "cond", either_p.name, "custom_call"}
 # Loops that end in what they store; operands are fused into them.
 _REDUCED: Final = frozenset(
     ["reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or", "reduce"]
@@ -239,7 +240,7 @@ def _needed(equation: Any) -> tuple[int, int]:
             return _bytes(_carried(equation, step)), buffers(step).peak
         case "while":
             return _bytes(equation.outvars), max(buffers(inside).peak for inside in functions_of(equation))
-        case "cond":
+        case "cond" | either_p.name:
             return 0, max(buffers(branch).peak for branch in functions_of(equation))
         case "sort":
             return 0, 2 * _bytes(equation.invars)

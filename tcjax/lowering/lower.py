@@ -38,6 +38,7 @@ from .elementwise import convert, lower_apply, lower_call, lower_fill, lower_iot
 from .folding import lower_monoid_fold
 from .nests import lower_nest
 from .passes import lower_online
+from .provisos import lower_proviso
 from .reads import lower_read
 from .reductions import (
     lower_contract,
@@ -106,8 +107,7 @@ def _run(
                     old = known.get(target) if stage.store.keeps else None
                     fused = _is_one_loop(stage.value)
                     here = _behind(known, before) if fused and before is not None else known
-                    here = _and_before(stage, here, foreign)
-                    known[target] = lower_stage(stage, old, Context(here, foreign, shared=shared), lower_node)
+                    known[target] = lower_compute(stage, old, Context(here, foreign, shared=shared))
                     before = known[target] if fused else before
                 case planning.Tiled(target=target):
                     known[target] = lower_tiled(stage, known, foreign, lower_node)
@@ -127,12 +127,22 @@ def _run(
     return tuple(known[name] for name in plan.returns)
 
 
+def lower_compute(stage: planning.Compute, old: jax.Array | None, context: Context) -> jax.Array:
+    """The target after a statement, with what is computed before; `old` is its content before."""
+    if stage.proviso is not None:
+        return lower_proviso(stage, old, context, lower_compute)
+    known = _and_before(stage, dict(context.arrays), context.foreign)
+    return lower_stage(stage, old, Context(known, context.foreign, shared=context.shared), lower_node)
+
+
 def _and_before(stage: planning.Compute, arrays: dict[str, jax.Array], foreign: Foreign) -> dict[str, jax.Array]:
     """The arrays, and those that a statement needs computed before."""
+    if not stage.before:
+        return arrays
     known = dict(arrays)
     for part in stage.before:
         known[part.target] = lower_stage(part, None, Context(known, foreign), lower_node)
-    return known if stage.before else arrays
+    return known
 
 
 def _named(stage: planning.ScheduledStage, number: int) -> AbstractContextManager[object]:

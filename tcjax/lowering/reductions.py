@@ -2,7 +2,7 @@
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -19,10 +19,9 @@ from ..planning.nodes import (
     OrderStatistic,
     Pool,
     Position,
-    Read,
     Unroll,
     Window,
-    operands,
+    tensors_read,
 )
 from ..symbolic import IndexVar
 from . import registered
@@ -30,7 +29,7 @@ from .context import Context, Lower, align, numeric, transpose
 from .elementwise import OPERATORS
 from .finite import Factor, product_of_live
 from .placing import is_placed
-from .varying import steady
+from .varying import equally_varying, steady
 
 # The name of a dimension that is no index of the program.
 _LAST = IndexVar("")
@@ -83,6 +82,10 @@ def combine(reducer: Reducer | Monoid) -> Callable[[jax.Array, jax.Array], jax.A
 
 
 def lower_fold(node: Fold, context: Context, lower: Lower) -> jax.Array:
+    if isinstance(node.derivative, LoopNest):
+        return _as_nest(node.derivative, node.axes, context, lower)
+    if node.shifts:
+        return _shifted_sums(node, context, lower)
     if not node.anew:
         return _folded(node, context, lower)
 
@@ -90,12 +93,7 @@ def lower_fold(node: Fold, context: Context, lower: Lower) -> jax.Array:
     def run(arrays: dict[str, jax.Array]) -> jax.Array:
         return _folded(node, Context(arrays, context.foreign, context.steps), lower)
 
-    return run({name: context.arrays[name] for name in sorted(_tensors(node.operand))})
-
-
-def _tensors(node: Node) -> set[str]:
-    own = {node.tensor} if isinstance(node, Read) else set[str]()
-    return own.union(*map(_tensors, operands(node)))
+    return run({name: context.arrays[name] for name in sorted(tensors_read(node.operand))})
 
 
 def _folded(node: Fold, context: Context, lower: Lower) -> jax.Array:
@@ -118,7 +116,46 @@ def _folded(node: Fold, context: Context, lower: Lower) -> jax.Array:
             raise AssertionError(node.reducer)
 
 
+def _as_nest(nest: LoopNest, axes: Axes, context: Context, lower: Lower) -> jax.Array:
+    """What a nest computes that runs the same operations as a node with these axes: it has its own derivative."""
+    return transpose(lower(nest, context), nest.axes, axes)
+
+
+def _shifted_sums(node: Fold, context: Context, lower: Lower) -> jax.Array:
+    """The sum for each shift, from one loop over the operands of all of them."""
+    extents = tuple(hi - lo for _, lo, hi in node.shifts)
+    steps = itertools.product(*(range(lo, hi) for _, lo, hi in node.shifts))
+    names = [index for index, _, _ in node.shifts]
+    terms = [lower(node.operand, context.at(dict(zip(names, step, strict=True)))) for step in steps]
+    summed = [n for n, axis in enumerate(node.operand.axes) if axis in node.indices]
+    # Along one axis, then the sums of these: one sum of all terms, one after the other, would lose digits.
+    first, rest = summed[-1], tuple(summed[:-1])
+    stacked = jnp.sum(jnp.stack(_sums(terms, first)), tuple(1 + dimension for dimension in rest))
+    left = tuple(axis for axis in node.operand.axes if axis not in node.indices)
+    return transpose(lax.reshape(stacked, (*extents, *stacked.shape[1:])), (*names, *left), node.axes)
+
+
+def _sums(terms: Sequence[jax.Array], dimension: int) -> list[jax.Array]:
+    """The sum of each array along a dimension, in one loop; a derivative takes them one by one."""
+
+    @jax.custom_jvp
+    def run(*arrays: jax.Array) -> list[jax.Array]:
+        alike = equally_varying([*arrays, *(jnp.zeros((), array.dtype) for array in arrays)])
+        given, zeros = alike[: len(arrays)], alike[len(arrays) :]
+        return lax.reduce(given, zeros, lambda a, b: [x + y for x, y in zip(a, b, strict=True)], (dimension,))
+
+    @run.defjvp
+    def derive(
+        primals: tuple[jax.Array, ...], tangents: tuple[jax.Array, ...]
+    ) -> tuple[list[jax.Array], list[jax.Array]]:
+        return run(*primals), [jnp.sum(tangent, dimension) for tangent in tangents]
+
+    return run(*terms)
+
+
 def lower_pool(node: Pool, context: Context, lower: Lower) -> jax.Array:
+    if isinstance(node.derivative, LoopNest):
+        return _as_nest(node.derivative, node.axes, context, lower)
     result = lower(node.operand, context)
     axes = list(node.operand.axes)
     for slide, extent, native in node.windows:
@@ -193,8 +230,7 @@ def lower_unroll(node: Unroll, context: Context, lower: Lower) -> jax.Array:
         return _unrolled(node, context, lower)
     folded = node.derivative
     if isinstance(folded, LoopNest):
-        # Its primitive runs the same operations, and has its own derivative.
-        return transpose(lower(folded, context), folded.axes, node.axes)
+        return _as_nest(folded, node.axes, context, lower)
     names = sorted(context.arrays)
 
     def here(arrays: tuple[jax.Array, ...]) -> Context:

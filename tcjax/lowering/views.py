@@ -1,17 +1,14 @@
 """Arrays extended, repeated, merged and divided by slices, concatenations, reshapes and transposes: no gather."""
 
 from collections.abc import Iterable
-from typing import Final, assert_never
+from typing import assert_never
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..planning.views import Divide, Merge, Pieces, Repeat, Slide, Tile, View, Zeros
+from ..planning.views import Divide, Merge, Pieces, Repeat, Slide, Tile, View, Zeros, are_blocks
 from ..symbolic.runs import Run
-
-# So many blocks are put into place one by one. Of more, thin ones mostly, concatenations are faster (bench: torus).
-MOST_BLOCKS: Final = 4
 
 
 def viewed(array: jax.Array, views: Iterable[View]) -> jax.Array:
@@ -20,7 +17,7 @@ def viewed(array: jax.Array, views: Iterable[View]) -> jax.Array:
     done = 0
     while done < len(views):
         match views[done : done + 2]:
-            case (Pieces() as first, Pieces() as second) if _are_blocks(first, second):
+            case (Pieces() as first, Pieces() as second) if are_blocks(first, second):
                 array = _put_together(array, first, second)
                 done += 2
             case _:
@@ -29,13 +26,8 @@ def viewed(array: jax.Array, views: Iterable[View]) -> jax.Array:
     return array
 
 
-def _are_blocks(first: Pieces, second: Pieces) -> bool:
-    counts = len(first.runs), len(second.runs)
-    return first.dimension != second.dimension and min(counts) > 1 and counts[0] * counts[1] <= MOST_BLOCKS
-
-
 def _put_together(array: jax.Array, first: Pieces, second: Pieces) -> jax.Array:
-    """Two dimensions in pieces, block by block: concatenations would copy everything twice."""
+    """Two dimensions in pieces, block by block."""
     shape = list(array.shape)
     for pieces in (first, second):
         shape[pieces.dimension] = sum(run.count for run in pieces.runs)

@@ -12,9 +12,9 @@ from .memory import allowance, check_memory
 from .plan import make_plan
 from .preferences import Backend, Preferences
 from .prices import Price, plan_price, price, price_of
-from .printer import facts_of, name_of, reason_of, show_node, show_plan
+from .printer import facts_of, name_of, operations_of, reason_of, show_node, show_plan
 from .sharing import share
-from .stages import Call, CallForeign, Compute, Plan, Stage, Store, Unstored
+from .stages import Call, CallForeign, Compute, Plan, Proviso, Stage, Store, Unstored
 from .tiled import Loop, ScheduledStage, Tiled
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "Plan",
     "Preferences",
     "Price",
+    "Proviso",
     "ScheduledStage",
     "Stage",
     "Store",
@@ -43,6 +44,7 @@ __all__ = [
     "make_plan",
     "name_of",
     "nodes",
+    "operations_of",
     "plan_formula",
     "plan_price",
     "price",

@@ -124,7 +124,7 @@ def _group(stages: Sequence["Stage"], first: int) -> Iterator["Compute"]:
         if stage.target != leader.target or (number == first and stage.store.keeps):
             return
         replaces = stage.store.combine is None or stage.store.restart
-        if not replaces or stage.store.mask is not None or stage.store.weight is not None:
+        if not replaces or stage.store.mask is not None or stage.store.weight is not None or stage.proviso is not None:
             return
         if _box(stage) is None or _reads(stage.value, stage.target):
             return

@@ -47,6 +47,8 @@ PADDED = 3
 EXTREMUM = 3
 # An element that every second element of a row is read for takes this part of one across rows.
 SKIPPING = 12
+# An element of a column of a matrix, of which other columns are read as well, takes this part.
+COLUMN = 2
 # Where a loop walks across so few rows of an array, it walks along them next: they stay in the cache.
 FEW_ROWS = 16
 # A loop is short whose minor axis has more values than XLA writes out, and fewer than it makes vectors of.
@@ -200,7 +202,18 @@ class Bill:
         minor = next((d for d in strips(node) if d.factors and d.factors[-1][0] == order[-1]), None) if order else None
         if minor is not None and abs(minor.stride) > 1:
             kernel.across.append((points, machine.strided / SKIPPING))
+        walked = self.long(kernel.axes)[-1:]
+        if walked and walked[0] in node.axes and self.is_column(node):
+            # Every point of the loop loads its element on its own, in the cache or not.
+            kernel.seconds += self.count(kernel.axes) * times * machine.strided / COLUMN
         self.array(node, order, kernel, times)
+
+    def is_column(self, node: Read) -> bool:
+        """Whether a slice has one element of each row."""
+        if node.views or not node.axes:
+            return False
+        last = node.dimensions[-1]
+        return isinstance(last, Strip) and not last.factors and self.shapes.get(node.tensor, (1,))[-1] > 1
 
     def array(self, node: Node, order: Axes, kernel: Kernel, times: int) -> None:
         """An array whose axes lie in this order, read in a fused loop."""
@@ -250,14 +263,10 @@ class Bill:
     def moved(self, count: int, seconds: float, points: int) -> None:
         """A kernel that moves so many bytes and computes for so long, whichever takes longer."""
         self.bytes += count
-        self.seconds += max(self.traffic(count), seconds) + self.begun(points)
+        self.seconds += max(self.machine.traffic(count), seconds) + self.begun(points)
 
     def begun(self, points: int) -> float:
         return self.machine.dispatch + (self.machine.fork if points >= self.machine.divided else 0.0)
-
-    def traffic(self, count: int) -> float:
-        """The time to move so many bytes."""
-        return count * (self.machine.cached_byte if count <= self.machine.cache else self.machine.memory_byte)
 
     def combined(self, reducer: Reducer, dtype: str) -> float:
         """The time of one more value in a reduction that is written out."""
@@ -286,6 +295,10 @@ class Bill:
         summed = tuple(axis for axis in first if axis in b.axes and axis not in node.axes)
         left = tuple(axis for axis in first if axis not in b.axes and axis in node.axes)
         right = tuple(axis for axis in b.axes if axis not in first and axis in node.axes)
+        groups = left, right
+        # XLA takes the operand whose axes come first in the result for the left one; the sum runs along its minor axis.
+        both = bool(self.long(left) and self.long(right))
+        leading = next((group for axis in self.long(node.axes) for group in groups if axis in group), left)
         for operand, own, free in ((a, first, left), (b, b.axes, right)):
             order = lies(operand) if own == operand.axes else own
             if any(axis not in (*batch, *summed, *free) for axis in own):
@@ -295,6 +308,8 @@ class Bill:
             if order and not self.is_matrix(order, batch, free, summed):
                 inner = (*free, *summed) if order[-1] in summed else (*summed, *free)
                 self.transposed(operand, order, (*batch, *inner))
+            elif free is leading and both and self.long(order)[-1] not in summed:
+                self.moved(2 * meter.size(operand), meter.points(operand) * machine.strided, meter.points(operand))
             elif isinstance(operand, Read) and any(d.start.constant != 0 for d in strips(operand)):
                 # A part of a tensor is copied first.
                 self.moved(2 * meter.size(operand), 0.0, meter.points(operand))
@@ -317,8 +332,9 @@ class Bill:
         self.flops += 2 * work
         size = meter.size(node)
         self.moved(meter.size(a) + meter.size(b) + size, seconds, work)
-        if self.long((*batch, *left, *right)) != self.long(node.axes):
-            self.transposed(node, (*batch, *left, *right), node.axes, machine.aligned)
+        orders = (*batch, *left, *right), (*batch, *right, *left)
+        if self.long(node.axes) not in map(self.long, orders):
+            self.transposed(node, orders[0], node.axes, machine.aligned)
 
     def long(self, axes: Axes) -> Axes:
         return tuple(axis for axis in axes if self.meter.extents.get(axis, 1) > 1)
@@ -367,12 +383,13 @@ class Bill:
 
     def fold(self, node: Fold) -> None:
         machine, meter, operand = self.machine, self.meter, node.operand
-        points, results = meter.points(operand), meter.points(node)
+        times = prod(hi - lo for _, lo, hi in node.shifts)
+        points, results = times * meter.points(operand), meter.points(node)
         axes = self.long(operand.axes)
         minor = bool(axes) and axes[-1] in node.indices
         kernel = Kernel(operand.axes)
-        if fuses(node):
-            self.fuse(operand, kernel)
+        if node.shifts or fuses(node):
+            self.fuse(operand, kernel, times)
             rate = machine.fold_minor if minor else machine.fold_major
         else:
             self.stored(operand)

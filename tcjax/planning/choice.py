@@ -1,15 +1,203 @@
-"""The choice between computations of the same value."""
+"""The choice between computations of the same value: the cheapest one that keeps the memory contract."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from math import prod
+from typing import Final
 
-from .nodes import Node
-from .scope import Scope
+from .. import ir
+from ..symbolic import IndexVar
+from .folds import as_number
+from .nodes import Apply, CallBuiltin, Convolve, Fold, LoopNest, Node, Pool, Unroll, Window, has, holds_data, operands
+from .operations import OPERATIONS, loop
+from .operations.convolution import differentiates_well
+from .operations.reduction import Reduction
+from .operations.unrolled import gathered_indices, window_indices
+from .padding import is_padding
+from .scope import Scope, fill
+
+# Below so many bytes XLA may store the space of a reduction: it does the same operations with less ado.
+SMALL_SPACE: Final = 4 << 20
+# A space so many times as large as arguments and result together is not stored.
+MOST_GROWTH: Final = 2
+# Below so many bytes of slices their derivatives take no time, and JAX's own are traced faster.
+SMALL_TERMS: Final = 1 << 16
+# Prices that differ by less are equal: a part of the lesser one, and so many seconds.
+EQUAL: Final = 0.05
+NOISE: Final = 2e-6
+# Operators whose derivative needs their arguments, products apart.
+_CURVED: Final = ("/", "**")
+
+Operation = Callable[[Reduction, Scope], Iterator[Node]]
 
 
 def cheapest(candidates: Iterable[Node], scope: Scope) -> Node:
     """The computation with the least price; of equal ones the first."""
+    found = list(candidates)
+    if len(found) == 1:
+        return found[0]
     # Prices look into loops, whose blocks are planned as computations of their own.
     from .prices import price_of
 
     extents = {index: scope.extent(index) for index in scope.box}
-    return min(candidates, key=lambda node: price_of(node, extents).seconds)
+    prices = [price_of(node, extents, shapes=scope.shapes).seconds for node in found]
+    most = min(prices) * (1 + EQUAL) + NOISE
+    return next(node for node, seconds in zip(found, prices, strict=True) if seconds <= most)
+
+
+def chosen(reduction: Reduction, scope: Scope, without: Iterable[Operation] = ()) -> Node:
+    """The reduction by the cheapest operation that keeps the memory contract, `without` some.
+
+    Where none keeps it, it is a loop over blocks.
+    """
+    plain = _padded(reduction, scope)
+    if not reduction.indices:
+        return plain.values(scope)
+    found = [node for propose in OPERATIONS if propose not in without for node in propose(plain, scope)]
+    others = [node for node in found if not isinstance(node, Unroll)]
+    found = [_differentiated(node, others, reduction, scope) for node in found]
+    most = _allowed(reduction.expr, reduction.accumulate, scope)
+    kept = [node for node in found if most is None or largest(node, scope) < most]
+    best = cheapest(kept or found, scope)
+    if most is None:
+        return best
+    return _as_loop(best, reduction, most, scope) if kept else loop.propose(reduction.expr, best, most, scope) or best
+
+
+def plan_fold(
+    reducer: ir.Reducer,
+    indices: tuple[IndexVar, ...],
+    body: ir.Expr,
+    guard: ir.Expr | None,
+    accumulate: str,
+    scope: Scope,
+) -> Node:
+    """A reduction of one value a point, which may not depend on all of the indices."""
+    used = ir.free_indices(body) | (ir.free_indices(guard) if guard is not None else frozenset())
+    kept = tuple(index for index in indices if index in used)
+    repeats = scope.points(index for index in indices if index not in used)
+    node = chosen(Reduction(reducer, kept, (body,), guard, accumulate), scope)
+    if repeats == 1 or reducer not in (ir.Reducer.SUM, ir.Reducer.PRODUCT) or accumulate == "bool":
+        return node
+    if reducer is ir.Reducer.SUM:
+        return scope.apply("*", (node, fill(as_number(repeats, accumulate), accumulate)), accumulate)
+    return scope.apply("power", (node, fill(repeats, "int32")), accumulate)
+
+
+def within_contract(plain: Node, reduce: ir.Reduce, scope: Scope) -> Node:
+    """The computation of `reduce`, which is of its type, or a loop over blocks where that would store its space."""
+    most = _allowed(reduce, plain.dtype, scope)
+    if most is None or largest(plain, scope) < most:
+        return plain
+    return loop.propose(reduce, plain, most, scope) or plain
+
+
+def _padded(reduction: Reduction, scope: Scope) -> Reduction:
+    """The sum without a mask that says no more than where its reads are inside of their tensors: zeros lie around."""
+    mask, factors = reduction.mask, reduction.factors
+    if mask is None or reduction.reducer is not ir.Reducer.SUM or (reduction.left_out and len(factors) > 1):
+        # A zero around an array must not meet another factor's infinity.
+        return reduction
+    reads = [factor for factor in factors if isinstance(factor, ir.Access)]
+    return replace(reduction, mask=None) if is_padding(mask, reads, scope) else reduction
+
+
+def _allowed(reduce: ir.Reduce, dtype: str, scope: Scope) -> int | None:
+    """The bytes of an array that are too many for a reduction to store; None where it has no choice."""
+    wishes = scope.nests
+    if wishes is None or scope.unrolled or scope.live is not None:
+        return None
+    axes = scope.sorted(ir.free_indices(reduce))
+    stored = scope.points(axes) * ir.types.width(dtype)
+    stored += sum(prod(o.shape) * ir.types.width(o.dtype) for o in loop.operands_of(reduce, scope))
+    most = max(SMALL_SPACE, MOST_GROWTH * stored + 1)
+    return most if wishes.backend.memory is None else min(most, wishes.backend.memory)
+
+
+def _differentiated(node: Node, others: Sequence[Node], reduction: Reduction, scope: Scope) -> Node:
+    """The computation with one of the others as that of its derivative, where JAX would make an array of each term."""
+    if not isinstance(node, Unroll):
+        return node
+    convolutions = [other for other in others if isinstance(other, Convolve)]
+    if convolutions:
+        return replace(node, derivative=next((c for c in convolutions if differentiates_well(c, scope)), None))
+    looked_up = gathered_indices(reduction.indices, reduction.expr)
+    slides = window_indices(reduction.indices, reduction.expr, scope)
+    if not others or not (looked_up or (len(reduction.factors) > 1 and not slides)):
+        return node
+    return replace(node, derivative=cheapest(others, scope))
+
+
+def _as_loop(node: Node, reduction: Reduction, most: int, scope: Scope) -> Node:
+    """The computation; a sum of slices whose terms JAX's derivative would store, `most` bytes or more, has a loop's."""
+    if not isinstance(node, (Unroll, Pool, Fold)) or node.reducer is not ir.Reducer.SUM:
+        return node
+    if ir.types.is_integral(node.dtype) or not _stores_terms(node, scope, most):
+        return node
+    derivative = loop.of_slices(node, reduction.expr, scope)
+    return node if derivative is None else replace(node, derivative=derivative)
+
+
+def _stores_terms(plain: Unroll | Pool | Fold, scope: Scope, most: int) -> bool:
+    """Whether JAX's derivative stores an array for each term of a sum of slices, and these are large."""
+    match plain:
+        case Fold(shifts=shifts):
+            return bool(shifts)
+        case Pool(windows=windows):
+            terms = sum(extent for _, extent, _ in windows)
+            size = terms * scope.points(plain.axes) * ir.types.width(plain.dtype)
+            return size >= SMALL_TERMS and _gathers_well(windows)
+        case Unroll(box=box, derivative=derivative):
+            if derivative is not None and not has(derivative, Unroll):
+                return False
+            terms = prod(hi - lo for _, lo, hi in box)
+            return terms * scope.points(plain.axes) * ir.types.width(plain.dtype) >= most
+
+
+def _gathers_well(windows: tuple[tuple[Window, int, bool], ...]) -> bool:
+    """Whether what windows pass on is cheaper to gather than to put around with zeros, as JAX does.
+
+    It is where windows lie side by side. Those that overlap need quotients where they have strides, and in a single
+    dimension XLA fuses the zeros.
+    """
+    if any(native for _, _, native in windows):
+        return False
+    if all(window.stride > window.dilation * (extent - 1) for window, extent, _ in windows):
+        return True
+    return len(windows) > 1 and all(window.stride == 1 for window, _, _ in windows)
+
+
+def largest(node: Node, scope: Scope) -> int:
+    """The bytes of the largest array below the node, as if nothing were fused; convolutions and pools store none."""
+    found = 0
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if not (isinstance(current, (Convolve, Pool)) or (isinstance(current, Fold) and current.shifts)):
+            below = operands(current)
+            times = _kept(current)
+            found = max(found, *(times * scope.points(inner.axes) * ir.types.width(inner.dtype) for inner in below), 0)
+            pending.extend(below)
+    return found
+
+
+def _kept(node: Node) -> int:
+    """How many steps of an unrolled reduction have values that its derivative needs: none where they are linear."""
+    if not isinstance(node, Unroll):
+        return 1
+    steps = prod(hi - lo for _, lo, hi in node.box)
+    pending: list[Node] = [node.body]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, CallBuiltin) or (isinstance(current, Apply) and _is_curved(current)):
+            return steps
+        pending.extend(operands(current))
+    # Convolutions and nests store nothing for each step.
+    return steps if node.derivative is not None and not has(node.derivative, Convolve, LoopNest) else 1
+
+
+def _is_curved(node: Apply) -> bool:
+    """Whether a derivative needs the arguments; a condition of indices alone is computed again."""
+    if node.operator == "where":
+        return holds_data(node.arguments[0])
+    return node.operator in _CURVED

@@ -1,19 +1,16 @@
 """What a plan costs: operations, bytes moved, and the largest temporary memory."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import prod
 
 from .. import ir
 from ..symbolic import IndexVar
 from .meter import Meter, nest_bytes
-from .nodes import (
-    LoopNest,
-    Node,
-    operands,
-)
-from .stages import Call, CallForeign, Compute, Plan, Unstored
-from .tiled import Begin, Loop, Round, Tiled, TiledStep
+from .nodes import Apply, CallBuiltin, Contract, LoopNest, Node, operands
+from .prices import is_elementwise, names_read, surroundings
+from .stages import Call, CallForeign, Compute, Plan, Rounds, Unstored
+from .tiled import Begin, Loop, Round, ScheduledStage, Tiled, TiledStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +24,12 @@ class Cost:
 
 
 def cost_of(stage: Compute) -> Cost:
-    """The cost of one statement, with what is computed before."""
-    own = _alone(stage)
+    """The cost of one statement, with what is computed before; of two ways, whichever needs more memory."""
+    if stage.proviso is not None:
+        parts = [cost_of(replace(stage, proviso=None)), *map(cost_of, stage.proviso.tests)]
+        most = max(cost.temporary for cost in (*parts, cost_of(stage.proviso.otherwise)))
+        return Cost(sum(cost.flops for cost in parts), sum(cost.bytes for cost in parts), most)
+    own = _alone(stage) if stage.rounds is None else _in_rounds(stage.rounds)
     before = [cost_of(part) for part in stage.before]
     held = sum(prod(part.shape) * ir.types.width(part.dtype) for part in stage.before)
     return Cost(
@@ -39,40 +40,146 @@ def cost_of(stage: Compute) -> Cost:
 
 
 def _alone(stage: Compute) -> Cost:
-    extents = {index: max(0, hi - lo) for index, (lo, hi) in stage.box.items() if index not in stage.loops}
-    meter = Meter(extents)
+    meter = _meter(stage)
+    extents = meter.extents
     flops = meter.flops(stage.value)
     read = sum(meter.reads(stage.value).values())
     left = frozenset[IndexVar]().union(*(index.variables for index in stage.statement.indices))
     points = prod(extents[index] for index in left if index in extents)
     written = min(prod(stage.shape), points) * ir.types.width(stage.dtype)
-    return Cost(flops, read + written, meter.temporaries(stage.value, root=True))
+    return Cost(flops, read + written, _temporary(stage, meter))
+
+
+def _meter(stage: Compute) -> Meter:
+    return Meter({index: max(0, hi - lo) for index, (lo, hi) in stage.box.items() if index not in stage.loops})
+
+
+def _temporary(stage: Compute, meter: Meter) -> int:
+    """The bytes beside operands and target: values on their way to places that data decide are an array."""
+    if not stage.store.is_scatter:
+        return meter.temporaries(stage.value, root=True)
+    parts = (stage.value, stage.store.mask, stage.store.weight)
+    return sum(meter.stored(part) for part in parts if part is not None and part.axes)
+
+
+def _in_rounds(rounds: Rounds) -> Cost:
+    """The cost of all rounds; the values of one exist at a time."""
+    step = cost_of(rounds.step)
+    last = Cost(0, 0, 0) if rounds.rest is None else cost_of(rounds.rest)
+    flops, moved = (rounds.count * one + rest for one, rest in ((step.flops, last.flops), (step.bytes, last.bytes)))
+    return Cost(flops, moved, max(step.temporary, last.temporary))
 
 
 def plan_cost(plan: Plan) -> Cost:
     """The cost of a whole plan; tensors that are neither passed nor returned are temporaries."""
-    flops = moved = peak = 0
-    held = loops = 0
-    seen: set[str] = set()
-    for stage in plan.stages if plan.scheduled is None else plan.scheduled:
+    flops = moved = peak = loops = 0
+    stages = plan.stages if plan.scheduled is None else plan.scheduled
+    rooms = _Rooms.of(plan, stages)
+    for number, stage in enumerate(stages):
+        own = 0
         match stage:
             case Compute() | Tiled():
                 cost = cost_of(stage) if isinstance(stage, Compute) else tiled_cost(stage)
-                flops += cost.flops
-                moved += cost.bytes
                 # XLA begins loops as early as it can: their accumulators are there at the same time.
                 own = _loops(stage.value) if isinstance(stage, Compute) else 0
-                loops += own
-                peak = max(peak, held + loops + cost.temporary - own)
-                if stage.target not in plan.returns and stage.target not in seen:
-                    seen.add(stage.target)
-                    held += prod(stage.shape) * ir.types.width(stage.dtype)
             case Call(plan=inner):
                 cost = plan_cost(inner)
-                flops, moved, peak = flops + cost.flops, moved + cost.bytes, max(peak, held + cost.temporary)
             case CallForeign() | Unstored():
-                continue
-    return Cost(flops, moved, max(peak, held))
+                cost = Cost(0, 0, 0)
+        loops += own
+        flops, moved = flops + cost.flops, moved + cost.bytes
+        held = rooms.held(number)
+        peak = max(peak, held + loops + max(0, cost.temporary - own - rooms.overwritten(number)))
+    return Cost(flops, moved, peak)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rooms:
+    """The tensors of a plan that are temporaries: from which stage to which each is in memory of its own."""
+
+    stages: tuple[ScheduledStage, ...]
+    sizes: Mapping[str, int]
+    spans: Mapping[str, tuple[int, int]]
+
+    @staticmethod
+    def of(plan: Plan, stages: tuple[ScheduledStage, ...]) -> "_Rooms":
+        around = surroundings(plan) if stages is plan.stages else {}
+        fused = next(iter(around.values())).fused if around else frozenset[str]()
+        sizes: dict[str, int] = {}
+        first: dict[str, int] = {}
+        last: dict[str, int] = {}
+        for number, stage in enumerate(stages):
+            for name in names_read(stage):
+                last[name] = number
+            for name, size in _written(stage).items():
+                sizes[name] = size
+                first.setdefault(name, number)
+                last[name] = number
+        # What is there before a result of that size is written lies in its place.
+        free = {name: first[name] for name in plan.returns if name in first}
+        spans: dict[str, tuple[int, int]] = {}
+        for name in sorted(first.keys() - set(plan.returns) - fused, key=lambda name: (-sizes[name], first[name])):
+            begin, end = first[name], last[name]
+            place = next((n for n, at in free.items() if _lies_in(stages, sizes, name, end, n, at)), None)
+            if place is None:
+                spans[name] = begin, end
+            else:
+                del free[place]
+        return _Rooms(stages, sizes, spans)
+
+    def held(self, number: int) -> int:
+        """The bytes of those that are there while a stage runs, its own target left out where it overwrites another."""
+        there = [name for name, (begin, end) in self.spans.items() if begin <= number <= end]
+        stage = self.stages[number]
+        over = 0
+        if isinstance(stage, Compute) and stage.target in there and is_elementwise(stage):
+            ending = [n for n in names_read(stage) & set(there) if self.spans[n][1] == number and n != stage.target]
+            over = max((self.sizes[n] for n in ending if self.sizes[n] == self.sizes[stage.target]), default=0)
+        return sum(self.sizes[name] for name in there) - over
+
+    def overwritten(self, number: int) -> int:
+        """The bytes of what a stage computes of temporaries that nothing reads any more, in their place."""
+        stage = self.stages[number]
+        if not isinstance(stage, Compute):
+            return 0
+        ending = {self.sizes[n] for n in names_read(stage) if n in self.spans and self.spans[n][1] == number}
+        meter = _meter(stage)
+        found = [meter.size(part) for part in _computed(stage.value)]
+        found += [prod(part.shape) * ir.types.width(part.dtype) for part in stage.before if is_elementwise(part)]
+        return max((size for size in found if size in ending), default=0)
+
+
+def _written(stage: ScheduledStage) -> dict[str, int]:
+    """The bytes of the tensors that a stage writes."""
+    match stage:
+        case Compute() | Tiled():
+            return {stage.target: prod(stage.shape) * ir.types.width(stage.dtype)}
+        case Call(targets, plan, _):
+            shapes, tensors = plan.bound.shapes, plan.bound.function.returns
+            sizes = [prod(shapes[tensor.name]) * ir.types.width(tensor.dtype) for tensor in tensors]
+            return dict(zip(targets, sizes, strict=True))
+        case CallForeign(targets=targets, results=results):
+            sizes = [prod(shape) * ir.types.width(dtype) for dtype, shape in results]
+            return dict(zip(targets, sizes, strict=True))
+        case Unstored():
+            return {}
+
+
+def _lies_in(
+    stages: Sequence[ScheduledStage], sizes: Mapping[str, int], name: str, end: int, result: str, written: int
+) -> bool:
+    """Whether a temporary that is read until the stage `end` is in the memory of a result."""
+    stage = stages[written]
+    in_place = isinstance(stage, Compute) and is_elementwise(stage) and sizes[name] == sizes[result]
+    return sizes[name] <= sizes[result] and (end < written or (end == written and in_place))
+
+
+def _computed(node: Node) -> Iterator[Node]:
+    """What a product reads of element-wise computations, which are arrays."""
+    for operand in operands(node):
+        if isinstance(node, Contract) and isinstance(operand, (Apply, CallBuiltin)):
+            yield operand
+        yield from _computed(operand)
 
 
 def _loops(node: Node) -> int:

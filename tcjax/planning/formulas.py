@@ -9,7 +9,7 @@ from ..diagnostics import Span
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
 from .branches import branch, is_risky
-from .folds import plan_fold
+from .choice import plan_fold
 from .monoids import plan_elements, plan_monoid
 from .nodes import Lookup, Node, Strip
 from .preferences import DEFAULT, Preferences
@@ -80,7 +80,7 @@ def plan_formula(
     def plan(part: ir.Accumulate, within: ranges.Box, around: frozenset[IndexVar]) -> Compute:
         return plan_formula(part, within, shapes, origins, defined=True, loops=around, preferences=whole_only)
 
-    return replace(stage, rounds=in_rounds(stage, given, whole, scope, plan))
+    return replace(stage, rounds=in_rounds(stage, given, whole, scope, preferences.backend.memory, plan))
 
 
 def _without_empty(statement: Formula, box: ranges.Box) -> Formula:

@@ -26,6 +26,7 @@ from .nodes import (
     Step,
     Unroll,
     Window,
+    has,
     operands,
 )
 from .stages import Compute, Plan
@@ -79,7 +80,7 @@ _WORDS = {1: "linear", 2: "quadratic", 3: "cubic"}
 def spaces(stage: Compute) -> Iterator[Space]:
     """The indices for each combination of whose values a part of the computation does something."""
     yield from _spaces(stage.value, frozenset())
-    if _is_shared(stage.value):
+    if has(stage.value, Online):
         yield from _reductions(stage.statement.value)
         if isinstance(stage.statement, ir.Accumulate):
             yield ir.free_indices(stage.statement.value) | frozenset(stage.statement.reduction)
@@ -103,7 +104,10 @@ def _spaces(node: Node, around: Space) -> Iterator[Space]:
             yield from (own | {window.kernel} for window, _, _ in windows)
             yield from _placed(_spaces(operand, around), [window for window, _, _ in windows])
             return
-        case Fold(operand=operand) | Position(operand=operand) | OrderStatistic(operand=operand):
+        case Fold(operand=operand, shifts=shifts):
+            around = around.union(index for index, _, _ in shifts)
+            yield own | around.union(operand.axes)
+        case Position(operand=operand) | OrderStatistic(operand=operand):
             yield own.union(operand.axes)
         case Unroll(box=box):
             around = around.union(index for index, _, _ in box)
@@ -127,10 +131,6 @@ def _reductions(expr: ir.Expr) -> Iterator[Space]:
     for node in ir.walk(expr):
         if isinstance(node, ir.Reduce):
             yield ir.free_indices(node) | frozenset(node.indices)
-
-
-def _is_shared(node: Node) -> bool:
-    return isinstance(node, Online) or any(map(_is_shared, operands(node)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,16 @@ class Machine:
     trip: float  # of a trip of a loop
     accumulate: float  # of a point of such a loop, beside its operations
 
+    # What is written out in one loop.
+    unrolled: int  # terms of a window, at most: of more XLA compiles for seconds
+    unrolled_lookups: int  # of these, where data decides what they read
+    wide_window: int  # a window so wide is reduced natively: of narrower ones slices have the faster derivative
+    streams: int  # terms that lie anywhere, at most: more arrays than that do not share the cache
+
+    def traffic(self, count: int) -> float:
+        """The seconds in which a kernel moves so many bytes."""
+        return count * (self.cached_byte if count <= self.cache else self.memory_byte)
+
 
 CPU: Final = Machine(
     kind="cpu",
@@ -125,6 +135,10 @@ CPU: Final = Machine(
     scatter_byte=3e-11,
     trip=7.3e-07,
     accumulate=1.5e-11,
+    unrolled=144,
+    unrolled_lookups=100,
+    streams=16,
+    wide_window=5,
 )
 # Not measured: from NVIDIA's data sheet of the A100 (19.5 TFLOP/s in float32, 1.6 TB/s, 40 MB of cache) and its usual
 # time to start a kernel, at half of these rates; what no data sheet has is a guess by the number of bytes moved.
@@ -177,6 +191,10 @@ GPU: Final = Machine(
     scatter_byte=3e-12,
     trip=1e-05,
     accumulate=1e-12,
+    unrolled=144,
+    unrolled_lookups=100,
+    streams=16,
+    wide_window=5,
 )
 MACHINES: Final = MappingProxyType({machine.kind: machine for machine in (CPU, GPU)})
 

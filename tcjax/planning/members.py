@@ -71,6 +71,9 @@ class Survey:
     def nests(self, number: int, stage: Stage) -> Iterator[Place]:
         if not isinstance(stage, Compute) or stage.loops or stage.target in self.preferences.forms:
             return
+        if stage.proviso is not None:
+            # What is computed in one of two ways is not there for others.
+            return
         for node in {id(node): node for node in _nests(stage.value)}.values():
             if not node.form.whole and not isinstance(node.nest.reduce.reducer, ir.Monoid):
                 yield Place(number, node)
@@ -140,7 +143,7 @@ class Survey:
         elif name in self.fixed and name not in dict(place.node.views):
             number = self.ready[name]
             stage = self.stages[number]
-            if not isinstance(stage, Compute) or number >= place.stage:
+            if not isinstance(stage, Compute) or stage.proviso is not None or number >= place.stage:
                 return None
             computed, axes = stage.value, _whole(stage)
         else:

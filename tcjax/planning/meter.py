@@ -11,7 +11,7 @@ from .bundle_blocks import ARRAYS, BundlePlan, plan_bundle
 from .bundles import Bundle
 from .domains import parts
 from .forms import Form, choose
-from .nests import Nest
+from .nests import Nest, Operand
 from .nodes import (
     Apply,
     CallBuiltin,
@@ -31,6 +31,7 @@ from .nodes import (
     Position,
     Read,
     Step,
+    Strip,
     Unroll,
     Window,
     operands,
@@ -38,11 +39,13 @@ from .nodes import (
 from .onepass import Block, OnePass, plan_pass
 from .sieves import plan_sieve
 from .softmax import Blocks, Softmax
-from .streams import ROW, Points, plan_alone, plan_stream
-from .views import extends
+from .streams import ROW, Points, Stream, plan_alone, plan_stream
+from .views import are_blocks, extends, growth
 
 # A transcendental function costs about this many multiply-adds.
 BUILTIN_FLOPS = 10
+# So many rows of accumulators are combined in one loop.
+FUSED = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,9 @@ class Meter:
             case Convolve(channels=channels, windows=windows):
                 taps = prod(self.extents[axis] for axis in (*channels, *(w.kernel for w in windows)))
                 return inner + 2 * self.points(node) * taps
-            case Fold(operand=operand) | Position(operand=operand):
+            case Fold(operand=operand, shifts=shifts):
+                return prod(hi - lo for _, lo, hi in shifts) * (inner + self.points(operand))
+            case Position(operand=operand):
                 return inner + self.points(operand)
             case OrderStatistic(operand=operand):
                 points = self.points(operand)
@@ -111,19 +116,18 @@ class Meter:
             case Fill() | Iota() | Step():
                 return 0
             case Read():
-                padded = any(not isinstance(d, Lookup) and (d.low or d.high) for d in node.dimensions)
-                padded = padded or any(map(extends, node.views))
-                return self.size(node) if padded and not root else 0
+                return self._extended(node, root)
             case Apply() | CallBuiltin():
                 return sum(self.temporaries(operand, root=False) for operand in operands(node))
             case Contract(operands=inner):
                 own = 0 if root else self.size(node)
-                return own + sum(self._materialised(operand) for operand in inner)
-            case Convolve(image=image, kernel=kernel, windows=windows):
+                return own + sum(self.stored(operand) for operand in inner)
+            case Convolve(image=image, kernel=kernel, windows=windows, split=split):
                 own = 0 if root else self.size(node)
-                inner = self._materialised(image) + self._materialised(kernel)
-                # XLA transposes image and result into the layout of its convolution.
-                return own + inner + self._image(image, windows) + self.size(node)
+                inner = self.stored(image) + self.stored(kernel)
+                # XLA transposes image and result into the layout of its convolution; where groups are split, operands.
+                other = self.size(kernel) if split else self.size(node)
+                return own + inner + self._image(image, windows) + other
             case Fold(operand=operand):
                 own = 0 if root else self.size(node)
                 inner = self.temporaries(operand, root=False)
@@ -133,9 +137,9 @@ class Meter:
                 first, *rest = (window for window, _, _ in windows)
                 native = any(native for _, _, native in windows[1:])
                 between = self._image(operand, rest, [first]) if native else 0
-                return (0 if root else self.size(node)) + self._materialised(operand) + between
+                return (0 if root else self.size(node)) + self.stored(operand) + between
             case Position(operand=operand):
-                return (0 if root else self.size(node)) + self._materialised(operand)
+                return (0 if root else self.size(node)) + self.stored(operand)
             case OrderStatistic(operand=operand):
                 return 3 * self.size(operand) + (0 if root else self.size(node))
             case Unroll(body=body):
@@ -151,6 +155,32 @@ class Meter:
                 )
             case LoopNest():
                 return self._streamed(node) + (0 if root else self.size(node))
+
+    def _extended(self, node: Read, root: bool) -> int:
+        """The arrays of a tensor with more elements than it has: one for each step, but for the last where it is read.
+
+        Two of them exist at a time.
+        """
+        arrays: list[int] = []
+        strips = [d for d in node.dimensions if isinstance(d, Strip)]
+        size = self.size(node)
+        if len(strips) == len(node.dimensions):
+            # The axes of windows have no extents here.
+            size = prod(strip.count for strip in strips) * ir.types.width(node.dtype)
+        views = list(node.views)
+        if any(not isinstance(d, Lookup) and (d.low or d.high) for d in node.dimensions) and not any(
+            map(extends, views)
+        ):
+            arrays.append(size)
+        while views:
+            view = views.pop()
+            if extends(view):
+                arrays.append(size)
+            if views and are_blocks(views[-1], view):
+                views.pop()
+            size //= growth(view)
+        arrays = arrays[1:] if root else arrays
+        return max((sum(arrays[number : number + 2]) for number in range(len(arrays))), default=0)
 
     def _streamed(self, node: LoopNest) -> int:
         return nest_bytes(node.nest, node.form, node.backend.memory)
@@ -170,9 +200,10 @@ class Meter:
         live = 0 if points.live is None else self.flops(points.live)
         return scores + live + sum(map(self.flops, points.sums))
 
-    def _materialised(self, node: Node) -> int:
-        stored = isinstance(node, Read)
-        return self.temporaries(node, root=False) + (0 if stored or isinstance(node, Fold) else self.size(node))
+    def stored(self, node: Node) -> int:
+        """Bytes of an operand of something that reads arrays only: a tensor is one, what is looked up in it is not."""
+        is_array = isinstance(node, Read) and not any(isinstance(d, Lookup) for d in node.dimensions)
+        return self.temporaries(node, root=False) + (0 if is_array or isinstance(node, Fold) else self.size(node))
 
     def _image(self, node: Node, windows: Iterable[Window], reduced: Iterable[Window] = ()) -> int:
         """The bytes of a sliding read some of whose windows have been `reduced` already."""
@@ -216,7 +247,7 @@ def _bundle_bytes(bundle: Bundle, plan: BundlePlan) -> int:
 
 
 def _softmax_bytes(softmax: Softmax, blocks: Blocks) -> int:
-    """Scores and exponentials of a block, the sums before and after it, and the results on their way."""
+    """A block of scores, its exponentials or what else the sums are computed of, and the sums before and after it."""
     plan = plan_pass(softmax, blocks)
     most = 0
     for points, rows, _ in plan.parts:
@@ -225,11 +256,12 @@ def _softmax_bytes(softmax: Softmax, blocks: Blocks) -> int:
         inner = max(
             meter.temporaries(one, root=True) + (meter.size(one) if ROW in one.axes else 0) for one in points.sums
         )
-        most = max(most, 2 * block + inner)
+        most = max(most, block + max(block, inner))
+    if len(plan.parts) == 1 and plan.parts[0][2] == 1:
+        # What the only block gives is a part of the results.
+        return most
     pairs = zip(softmax.sums, plan.columns, strict=True)
-    sums = sum(prod(plan.shape(columns)) * ir.types.width(nest.reduce.accumulate) for nest, columns in pairs)
-    results = sum(prod(nest.shape) * ir.types.width(nest.reduce.dtype) for nest in softmax.results)
-    return most + 2 * sums + results
+    return most + 2 * sum(prod(plan.shape(columns)) * ir.types.width(nest.reduce.accumulate) for nest, columns in pairs)
 
 
 def nest_bytes(nest: Nest, form: Form, memory: int | None = None) -> int:
@@ -266,16 +298,51 @@ def _loop_room(nest: Nest, form: Form) -> tuple[int, int]:
     stream = plan_stream(nest, form)
     width = ir.types.width(stream.dtype)
     result = prod(stream.shape) * width * stream.states
-    lanes = result * (1 if stream.inside else stream.rows)
-    # A value and its place are one array in the loop and two behind it.
-    meeting = 7 * lanes // 4 if stream.states == 2 and stream.reducer is not Reducer.LOGSUMEXP else lanes // 2
+    rows = 1 if stream.inside else stream.rows
     extents = dict(zip(stream.axes, stream.shape, strict=True))
     blocks = [(points, rows) for points, rows in ((stream.body, stream.rows), (stream.tail, stream.last)) if points]
     inside = max((_block_bytes(nest, points, {**extents, ROW: rows}) for points, rows in blocks), default=0)
     moved = prod(stream.extents) * width if stream.tiles is not None or stream.axes != nest.axes else 0
     if stream.ranks is not None:
         moved += prod(stream.extents) * 2 * width * stream.ranks
-    return lanes + meeting + moved, inside
+    # A single accumulator of the result's type and order is the result.
+    is_result = rows == stream.states == 1 and not moved and stream.dtype == nest.reduce.dtype
+    lanes = 0 if is_result else result * rows + _meeting(stream, result, rows)
+    return lanes + moved + _turned(nest, stream), inside
+
+
+def _turned(nest: Nest, stream: Stream) -> int:
+    """The bytes of operands that lie otherwise while a loop runs, and of the parts that a trip reads at once."""
+    operands = {o.name: o for o in nest.operands}
+    names = {one.tensor for one in stream.layouts if list(one.order) != sorted(one.order)}
+    outside = {*nest.axes, *nest.reduce.indices}
+    for access in ir.accesses(nest.reduce):
+        # XLA puts what inner reductions walk along first.
+        if access.indices and not access.indices[-1].is_data and not access.indices[-1].variables <= outside:
+            names.add(access.tensor.name)
+    cuts = 0
+    for cut in stream.cuts:
+        operand = next((operands[one.tensor] for one in stream.layouts if one.name == cut.tensor), None)
+        if operand is not None and operand.name not in names:
+            rows = stream.rows * stream.unroll
+            cuts += _size(operand) * rows // max(1, stream.blocks * stream.rows)
+    return sum(_size(operands[name]) for name in names) + cuts
+
+
+def _size(operand: Operand) -> int:
+    return prod(operand.shape) * ir.types.width(operand.dtype)
+
+
+def _meeting(stream: Stream, result: int, rows: int) -> int:
+    """What the accumulators of all rows need while they are combined: XLA fuses the last halves, down to `FUSED`."""
+    if stream.states == 1:
+        return result * FUSED if rows > FUSED else 0
+    if stream.reducer is Reducer.LOGSUMEXP:
+        return result * rows // 2
+    # A value and its place are one array in the loop and two behind it.
+    if rows > FUSED:
+        return 7 * result * rows // 4
+    return result * rows // 2 if rows > FUSED // 4 else 0
 
 
 def _block_bytes(nest: Nest, points: Points, extents: Mapping[IndexVar, int]) -> int:

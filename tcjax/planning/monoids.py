@@ -96,7 +96,7 @@ def _is_large(reduce: ir.Reduce, scope: Scope) -> bool:
 
 def _has_inner(reduce: ir.Reduce) -> bool:
     """Whether an element is a reduction itself: of many at a time it is a product of matrices."""
-    return any(isinstance(node, ir.Reduce) for node in ir.walk(reduce.body))
+    return ir.has_reduction(reduce.body)
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,24 +161,32 @@ class Convolve(Computation):
 
 @dataclass(frozen=True, slots=True)
 class Fold(Computation):
-    """A reduction of the operand over `indices`. A derivative computes what it needs of the operand `anew`."""
+    """A reduction of the operand over `indices`. A derivative computes what it needs of the operand `anew`.
+
+    With `shifts`, a small box of indices of the result, the operand is reduced at each of its points, all in one pass.
+    `derivative` is that of an `Unroll`.
+    """
 
     reducer: Reducer
     operand: "Node"
     indices: Axes
     anew: bool = False
+    shifts: tuple[tuple[IndexVar, int, int], ...] = ()
+    derivative: "Node | None" = None
 
 
 @dataclass(frozen=True, slots=True)
 class Pool(Computation):
     """A reduction over windows, one dimension after the other: `operand` has the position axes.
 
-    Each window comes with its extent, and whether it is a `lax.reduce_window` rather than shifted slices.
+    Each window comes with its extent, and whether it is a `lax.reduce_window` rather than shifted slices. `derivative`
+    is that of an `Unroll`.
     """
 
     reducer: Reducer
     operand: "Node"
     windows: tuple[tuple[Window, int, bool], ...]
+    derivative: "Node | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,6 +357,25 @@ def operands(node: Node) -> tuple[Node, ...]:
             return (body,)
 
 
+def has(node: Node, *kinds: type[Computation]) -> bool:
+    """Whether the node or one below it is of one of these kinds."""
+    return isinstance(node, kinds) or any(has(operand, *kinds) for operand in operands(node))
+
+
 def holds_data(node: Node) -> bool:
     """Whether a tensor is read below the node."""
-    return isinstance(node, (Read, LoopNest, Online)) or any(map(holds_data, operands(node)))
+    return has(node, Read, LoopNest, Online)
+
+
+def tensors_read(node: Node) -> set[str]:
+    """The tensors and operands that are read below the node, by name."""
+    match node:
+        case Read(tensor=tensor):
+            found = {tensor}
+        case LoopNest(nest=nest):
+            found = {operand.name for operand in nest.operands}
+        case Online(whole=whole):
+            found = {operand.name for operand in whole.group.operands}
+        case _:
+            found = set[str]()
+    return found.union(*map(tensors_read, operands(node)))

@@ -1,7 +1,7 @@
 """How each statement of a bound function is computed, and why."""
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from .. import ir, ranges, transforms
 from ..transforms import Step
@@ -11,10 +11,11 @@ from .nodes import Apply, Fill, Iota, Node, Read, Strip, holds_data, operands
 from .online import fuse
 from .preferences import DEFAULT, Preferences
 from .prices import price
-from .printer import name_of
+from .printer import operations_of
+from .provisos import WORTH, tensors, tests
 from .reductions import fixed
 from .sharing import share
-from .stages import Call, CallForeign, Compute, Plan, Stage, Unstored
+from .stages import Call, CallForeign, Compute, Plan, Proviso, Stage, Unstored
 from .temporaries import settle
 
 
@@ -74,28 +75,55 @@ class _Planner:
 
     def cheaper(self, step: Step, defined: bool) -> Compute:
         """The statement in the form that costs least: with sums in sums as one, with a part of it computed before."""
-        target, shapes, origins = step.statement.target.name, self.bound.shapes, self.bound.origins
-        chosen = self.preferences.stored or target in self.preferences.forms
-        flat = None if chosen else transforms.flattened(step.statement)
-        found: list[tuple[Compute, transforms.Shapes]] = []
-        for form in (step, *([] if flat is None else [replace(step, statement=flat)])):
-            own, solved = self.solved(form)
-            whole = self.compute(own, own.box, defined, shapes, origins)
-            found.append((replace(whole, decided=(*solved, *whole.decided)), shapes))
-            # No program names a tensor so.
-            name = f"{target}~"
-            for first, second in () if chosen else transforms.apart(own, name, shapes, origins, is_new=not defined):
-                wide = {**shapes, name: tuple(size.constant or 0 for size in first.statement.target.shape)}
-                lows = {**origins, name: _lows(second, name)}
-                before = self.compute(first, first.box, False, wide, lows)
-                after = self.compute(second, second.box, defined, wide, lows)
-                after = replace(after, before=(before,), decided=(*solved, *after.decided))
-                found.append((after, wide))
+        if self.preferences.stored or step.statement.target.name in self.preferences.forms:
+            return self.whole(step, defined).stage
+        flat = transforms.flattened(step.statement)
+        forms = (step, *(() if flat is None else (replace(step, statement=flat),)))
+        found = [way for form in forms for way in self.ways(form, defined)]
+        otherwise = min(found, key=lambda way: way.seconds)
+        found += [way for form in forms for way in self.provided(form, defined, otherwise)]
         if len(found) == 1:
-            return found[0][0]
-        prices = [price(stage, shapes=shapes).seconds for stage, shapes in found]
-        first, second, *_ = sorted(range(len(found)), key=lambda number: prices[number])
-        return replace(found[first][0], runner_up=(_operations(found[second][0]), prices[second]))
+            return found[0].stage
+        first, second, *_ = sorted(found, key=lambda way: way.seconds)
+        return replace(first.stage, runner_up=(operations_of(second.stage), second.seconds))
+
+    def ways(self, step: Step, defined: bool) -> Iterator["_Way"]:
+        """One form of a statement as a whole, and with a part of it computed before."""
+        yield self.whole(step, defined)
+        target, shapes, origins = step.statement.target.name, self.bound.shapes, self.bound.origins
+        # No program names a tensor so.
+        name = f"{target}~"
+        own, solved = self.solved(step)
+        for first, second in transforms.apart(own, name, shapes, origins, is_new=not defined):
+            wide = {**shapes, name: tuple(size.constant or 0 for size in first.statement.target.shape)}
+            lows = {**origins, name: _lows(second, name)}
+            before = self.compute(first, first.box, False, wide, lows)
+            after = self.compute(second, second.box, defined, wide, lows)
+            yield _Way.of(replace(after, before=(before,), decided=(*solved, *after.decided)), wide)
+
+    def whole(self, step: Step, defined: bool) -> "_Way":
+        own, solved = self.solved(step)
+        found = self.compute(own, own.box, defined, self.bound.shapes, self.bound.origins)
+        return _Way.of(replace(found, decided=(*solved, *found.decided)), self.bound.shapes)
+
+    def provided(self, step: Step, defined: bool, otherwise: "_Way") -> Iterator["_Way"]:
+        """A form with guards for factors that may be zero, where that costs much less than `otherwise`."""
+        found = transforms.without_truths(step.statement)
+        if found is None or any(isinstance(node, ir.Foreign) for node in ir.walk(step.statement.value)):
+            # A Python function may use values that JAX traces: no operand of one of two ways.
+            return
+        checks = [self.test(test) for test in tests(step, found.finite)]
+        seconds = sum(check.seconds for check in checks)
+        proviso = Proviso(tuple(check.stage for check in checks), otherwise.stage, tensors(found.finite))
+        for way in self.ways(replace(step, statement=found.statement), defined):
+            if way.seconds + seconds <= WORTH * otherwise.seconds:
+                yield _Way(replace(way.stage, proviso=proviso if checks else None), way.seconds + seconds)
+
+    def test(self, step: Step) -> "_Way":
+        """A statement whose result is one number that no other statement reads."""
+        name = step.statement.target.name
+        shapes, origins = {**self.bound.shapes, name: ()}, {**self.bound.origins, name: ()}
+        return _Way.of(self.compute(step, step.box, False, shapes, origins), shapes)
 
     def solved(self, step: Step) -> tuple[Step, tuple[str, ...]]:
         name = step.statement.target.name
@@ -112,10 +140,16 @@ class _Planner:
         return replace(found, value=fixed(found.value), decided=(*found.decided, why))
 
 
-def _operations(stage: Compute) -> str:
-    """What a statement does, in a few words."""
-    own = name_of(stage.value)
-    return own if not stage.before else f"{', '.join(name_of(part.value) for part in stage.before)}, then {own}"
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A plan of a statement, and its price in seconds."""
+
+    stage: Compute
+    seconds: float
+
+    @staticmethod
+    def of(stage: Compute, shapes: transforms.Shapes) -> "_Way":
+        return _Way(stage, price(stage, shapes=shapes).seconds)
 
 
 def _lows(second: Step, name: str) -> tuple[int, ...]:

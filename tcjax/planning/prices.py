@@ -31,11 +31,13 @@ from .nodes import (
     Read,
     Step,
     Unroll,
+    has,
     operands,
+    tensors_read,
 )
 from .scope import restarts
-from .stages import Call, CallForeign, Compute, Plan, Store, Unstored
-from .tiled import Begin, Loop, Round, Tiled, TiledStep
+from .stages import Call, CallForeign, Compute, Plan, Unstored
+from .tiled import Begin, Loop, Round, ScheduledStage, Tiled, TiledStep
 
 # Scatters of an extremum's position, a logarithm of a sum of exponentials, a mean and a product are several.
 SCATTERS = {Reducer.MEAN: 2, Reducer.ARGMIN: 4, Reducer.ARGMAX: 4, Reducer.LOGSUMEXP: 3}
@@ -68,8 +70,7 @@ class Price:
 
     def limit(self, machine: Machine = CPU) -> str:
         """What takes most of the time: ``memory`` or ``compute``."""
-        rate = machine.cached_byte if self.bytes <= machine.cache else machine.memory_byte
-        return "memory" if 2 * self.bytes * rate >= self.seconds else "compute"
+        return "memory" if 2 * machine.traffic(self.bytes) >= self.seconds else "compute"
 
     def __mul__(self, times: int) -> "Price":
         """The same so many times."""
@@ -114,7 +115,7 @@ def price_of(node: Node, extents: Mapping[IndexVar, int], machine: Machine = CPU
 def price(stage: Compute, machine: Machine = CPU, shapes: Shapes = NO_SHAPES, around: "Around | None" = None) -> Price:
     """The price of one statement, with what it takes to store its values; `around` is what others make of them."""
     total = _alone(stage, machine, shapes, around)
-    for part in stage.before:
+    for part in (*stage.before, *(() if stage.proviso is None else stage.proviso.tests)):
         total += price(part, machine, shapes)
     return total
 
@@ -128,7 +129,7 @@ def _alone(stage: Compute, machine: Machine, shapes: Shapes, around: "Around | N
     extents = {index: max(0, hi - lo) for index, (lo, hi) in stage.box.items() if index not in stage.loops}
     around = around or ALONE
     bill = Bill(machine, Meter(extents), shapes, around.fused, around.turned)
-    if is_scatter(stage.store):
+    if stage.store.is_scatter:
         _scatter(stage, bill)
     else:
         _dense(stage, bill, around)
@@ -143,11 +144,11 @@ def plan_price(plan: Plan, machine: Machine = CPU) -> Price:
 def _statements(plan: Plan, machine: Machine) -> Price:
     total = NOTHING
     shapes = plan.bound.shapes
-    surroundings = _surroundings(plan) if plan.scheduled is None else {}
+    around = surroundings(plan) if plan.scheduled is None else {}
     for number, stage in enumerate(plan.stages if plan.scheduled is None else plan.scheduled):
         match stage:
             case Compute():
-                total += price(stage, machine, shapes, surroundings.get(number))
+                total += price(stage, machine, shapes, around.get(number))
             case Tiled(steps=steps):
                 total += _steps(steps, machine, shapes)
             case Call(plan=inner):
@@ -157,7 +158,7 @@ def _statements(plan: Plan, machine: Machine) -> Price:
     return total
 
 
-def _surroundings(plan: Plan) -> dict[int, Around]:
+def surroundings(plan: Plan) -> dict[int, Around]:
     """What XLA makes of neighbours: parts that are joined, and values that are computed where they are read."""
     joined = {first + n: False for first, assembly in plan.assemblies.items() for n in range(assembly.stages)}
     # The base of an overlay is no array of its own.
@@ -166,8 +167,7 @@ def _surroundings(plan: Plan) -> dict[int, Around]:
     made = Counter(stage.target for stage in stages if isinstance(stage, Compute))
     readers: dict[str, list[int]] = {}
     for number, stage in enumerate(stages):
-        names = _reads(stage) if isinstance(stage, Compute) else set(getattr(stage, "arguments", ()))
-        for name in names:
+        for name in names_read(stage):
             readers.setdefault(name, []).append(number)
     fused: dict[int, str] = {}
     turned: set[int] = set()
@@ -175,7 +175,7 @@ def _surroundings(plan: Plan) -> dict[int, Around]:
         if not isinstance(stage, Compute) or stage.target in plan.returns or made[stage.target] > 1:
             continue
         users = [stages[user] for user in readers.get(stage.target, [])]
-        if len(users) == 1 and _is_elementwise(stage) and isinstance(users[0], Compute) and _fuses_with(users[0]):
+        if len(users) == 1 and is_elementwise(stage) and isinstance(users[0], Compute) and _fuses_with(users[0]):
             fused[number] = stage.target
             if _is_turned(users[0], stage.target):
                 turned.add(number)
@@ -200,35 +200,36 @@ def _axes(stage: Compute) -> tuple[IndexVar, ...]:
     """The axes of the loop that computes a statement."""
     if isinstance(stage.value, Fold):
         return stage.value.operand.axes
-    return tuple(axis for d in stage.store.dimensions if not isinstance(d, Lookup) for axis, _, _ in d.factors)
+    return stage.store.sliced
+
+
+def names_read(stage: ScheduledStage) -> set[str]:
+    """The tensors that a stage reads."""
+    match stage:
+        case Compute():
+            return _reads(stage)
+        case Tiled():
+            return set[str]().union(*(_reads(compute) for compute, _ in stage.computes()))
+        case Call(arguments=arguments) | CallForeign(arguments=arguments):
+            return set(arguments)
+        case Unstored():
+            return set()
 
 
 def _reads(stage: Compute) -> set[str]:
-    own = {name for node in (stage.value, stage.store.mask) if node is not None for name in _tensors(node)}
-    return own.union(*map(_reads, stage.before))
+    own = {name for node in (stage.value, stage.store.mask) if node is not None for name in tensors_read(node)}
+    others = () if stage.proviso is None else (*stage.proviso.tests, stage.proviso.otherwise)
+    return own.union(*map(_reads, (*stage.before, *others)))
 
 
-def _tensors(node: Node) -> set[str]:
-    found: set[str] = set()
-    pending = [node]
-    while pending:
-        current = pending.pop()
-        match current:
-            case Read(tensor=tensor):
-                found.add(tensor)
-            case LoopNest(nest=nest):
-                found.update(operand.name for operand in nest.operands)
-            case Online(whole=whole):
-                found.update(operand.name for operand in whole.group.operands)
-            case _:
-                pass
-        pending.extend(operands(current))
-    return found
-
-
-def _is_elementwise(stage: Compute) -> bool:
+def is_elementwise(stage: Compute) -> bool:
     """Whether a statement is one fused loop over its target."""
-    return not is_scatter(stage.store) and stage.rounds is None and _is_fused(stage.value)
+    return _is_plain(stage) and _is_fused(stage.value)
+
+
+def _is_plain(stage: Compute) -> bool:
+    """Whether a statement is one computation, whose values go to a box of the target."""
+    return not stage.store.is_scatter and stage.rounds is None and stage.proviso is None
 
 
 def _is_fused(node: Node) -> bool:
@@ -244,7 +245,7 @@ def _fuses_with(stage: Compute) -> bool:
     value = stage.value
     if isinstance(value, Fold) and fuses(value):
         value = value.operand
-    return not is_scatter(stage.store) and stage.rounds is None and _is_fused(value)
+    return _is_plain(stage) and _is_fused(value)
 
 
 def _steps(steps: Iterable[TiledStep], machine: Machine, shapes: Shapes) -> Price:
@@ -261,18 +262,8 @@ def _steps(steps: Iterable[TiledStep], machine: Machine, shapes: Shapes) -> Pric
 
 
 def _price(bill: Bill, node: Node) -> Price:
-    temporary = bill.looped if _loops(node) else bill.meter.temporaries(node, root=True)
+    temporary = bill.looped if has(node, LoopNest, Online) else bill.meter.temporaries(node, root=True)
     return Price(bill.seconds, bill.bytes, temporary, bill.flops)
-
-
-def _loops(node: Node) -> bool:
-    return isinstance(node, (LoopNest, Online)) or any(map(_loops, operands(node)))
-
-
-def is_scatter(store: Store) -> bool:
-    """Whether data, or an axis in several dimensions, decide where values go."""
-    axes = [axis for d in store.dimensions if not isinstance(d, Lookup) for axis, _, _ in d.factors]
-    return any(isinstance(d, Lookup) for d in store.dimensions) or len(set(axes)) < len(axes)
 
 
 def _dense(stage: Compute, bill: Bill, around: Around) -> None:
@@ -280,7 +271,7 @@ def _dense(stage: Compute, bill: Bill, around: Around) -> None:
     store, value, meter = stage.store, stage.value, bill.meter
     width = ir.types.width(stage.dtype)
     target = prod(stage.shape)
-    axes = tuple(axis for d in store.dimensions if not isinstance(d, Lookup) for axis, _, _ in d.factors)
+    axes = store.sliced
     written = prod(meter.extents.get(axis, 1) for axis in dict.fromkeys(axes))
     going_on = store.keeps and store.combine is not None and not store.restart and not restarts(store.combine)
     is_plain = stage.dtype == value.dtype and written == target and store.mask is None and not going_on
@@ -307,8 +298,7 @@ def _scatter(stage: Compute, bill: Bill) -> None:
     places = [d.positions for d in store.dimensions if isinstance(d, Lookup)]
     for part in (*parts, *places):
         bill.stored(part)
-    own = [axis for d in store.dimensions if not isinstance(d, Lookup) for axis, _, _ in d.factors]
-    axes = dict.fromkeys((*own, *(axis for part in (*parts, *places) for axis in part.axes)))
+    axes = dict.fromkeys((*store.sliced, *(axis for part in (*parts, *places) for axis in part.axes)))
     points = prod(meter.extents.get(axis, 1) for axis in axes)
     row = prod(stage.shape[number] for number in store.rows(stage.shape, value.axes))
     times = 1 if isinstance(store.combine, Monoid) or store.combine is None else SCATTERS.get(store.combine, 1)

@@ -1,6 +1,7 @@
 """Plans as text."""
 
 from collections.abc import Iterable, Iterator
+from math import prod
 
 from .. import ir
 from ..symbolic import IndexVar
@@ -85,6 +86,8 @@ def _computed_in(step: TiledStep) -> Iterator[Node | str]:
             yield from (part for before in compute.before for part in _computed_in(before))
             yield compute.value
             yield compute.target
+            if compute.proviso is not None:
+                yield from _computed_in(compute.proviso.otherwise)
         case Loop(_, _, body):
             yield from (part for inner in body for part in _computed_in(inner))
         case Round():
@@ -97,7 +100,16 @@ def _show_compute(stage: Compute, repeats: Repeats) -> list[str]:
     before = [f"  {line}" for part in stage.before for line in _show_compute(part, repeats)]
     tree = [f"  {line}" for line in _show_node(stage.value, repeats)]
     repeats.write(stage.target)
-    return [f"{stage.target}: {stage.dtype}{list(stage.shape)}{how}", *before, *tree]
+    where, otherwise = "", list[str]()
+    if stage.proviso is not None:
+        where = f", where {_listed(stage.proviso.named)} finite"
+        otherwise = ["otherwise:", *_show_compute(stage.proviso.otherwise, repeats)[1:]]
+    return [f"{stage.target}: {stage.dtype}{list(stage.shape)}{how}{where}", *before, *tree, *otherwise]
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last} are" if most else f"{last} is"
 
 
 def _show_step(step: TiledStep, repeats: Repeats) -> list[str]:
@@ -151,8 +163,10 @@ def describe(node: Node) -> str:
             return "dot_general"
         case Convolve(windows=windows):
             return f"conv {len(windows)}-D"
-        case Fold(reducer, _, indices):
-            return f"reduce {reducer.value} over {', '.join(map(str, indices))}"
+        case Fold(reducer, _, indices, shifts=shifts):
+            steps = ", ".join(f"{index} in {lo}:{hi}" for index, lo, hi in shifts)
+            every = f" for {steps}, in one pass" if shifts else ""
+            return f"reduce {reducer.value} over {', '.join(map(str, indices))}{every}"
         case Pool(reducer, _, windows):
             ways = [f"{'reduce_window' if native else 'slices'} {extent}" for _, extent, native in windows]
             return f"pool {reducer.value} by {', then '.join(ways)}"
@@ -217,6 +231,12 @@ def _dimension(dimension: Strip | Lookup) -> str:
             return f"{start}+{count}{step}{split}{pads}"
 
 
+def operations_of(stage: Compute) -> str:
+    """What a statement does, in a few words."""
+    own = name_of(stage.value)
+    return own if not stage.before else f"{', '.join(name_of(part.value) for part in stage.before)}, then {own}"
+
+
 def name_of(node: Node) -> str:
     """The one operation that a user would name for this computation."""
     main = _main(node)
@@ -233,8 +253,8 @@ def name_of(node: Node) -> str:
             return "dot_general"
         case Convolve():
             return "conv_general_dilated"
-        case Fold(reducer=reducer):
-            return f"reduce {reducer.value}"
+        case Fold(reducer=reducer, shifts=shifts):
+            return f"{prod(hi - lo for _, lo, hi in shifts)} reductions" if shifts else f"reduce {reducer.value}"
         case Pool(windows=windows):
             return "reduce_window" if any(native for _, _, native in windows) else "shifted slices"
         case Unroll():

@@ -6,9 +6,9 @@ from .. import ir
 from ..ir import Reducer
 from ..symbolic import IndexVar
 from ..transforms.factors import masked
-from .folds import fold, plan_fold, remaining
+from .choice import plan_fold, within_contract
+from .folds import fold, remaining
 from .monoids import plan_monoid
-from .nesting import nested
 from .nodes import Apply, CallBuiltin, LoopNest, Node, OrderStatistic, Position
 from .scope import Scope, fill, identity
 from .sums import plan_sum
@@ -26,7 +26,7 @@ def plan_reduce(reduce: ir.Reduce, scope: Scope) -> Node:
     node = _plan(reduce, indices, scope)
     if reduce.reducer is Reducer.LOGSUMEXP or reduce.reducer in ir.PLACES | ir.RANKED:
         # Folds have become nests where they are planned; of a sum each product is one of its own.
-        node = nested(node, replace(reduce, dtype=node.dtype), scope)
+        node = within_contract(node, replace(reduce, dtype=node.dtype), scope)
     if reduce.fixed:
         node = fixed(node)
     return scope.cast(node, reduce.dtype)

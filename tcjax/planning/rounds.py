@@ -16,15 +16,21 @@ SMALL_VALUES: Final = 8 << 20
 MOST_GROWTH: Final = 2
 # So many values, with a place each, are about 6 MiB.
 ROUND: Final = 1 << 18
+VALUE: Final = 24
 # The number of a round; no program names an index so.
 NUMBER: Final = IndexVar("n.")
 
 Plan = Callable[[ir.Accumulate, ranges.Box, frozenset[IndexVar]], Compute]
 
 
-def in_rounds(stage: Compute, statement: ir.Accumulate, box: ranges.Box, scope: Scope, plan: Plan) -> Rounds | None:
-    """The statement of a stage round by round, each planned by `plan`; None where its values may be stored."""
-    if stage.store.combine not in ir.JOINS or stage.store.weight is not None or not _is_large(stage, scope):
+def in_rounds(
+    stage: Compute, statement: ir.Accumulate, box: ranges.Box, scope: Scope, memory: int | None, plan: Plan
+) -> Rounds | None:
+    """The statement of a stage round by round, each planned by `plan`; None where its values may be stored.
+
+    They may not beyond `memory` bytes.
+    """
+    if stage.store.combine not in ir.JOINS or stage.store.weight is not None or not _is_large(stage, scope, memory):
         return None
     left = frozenset[IndexVar]().union(*(subscript.variables for subscript in statement.indices))
     extents = {index: box[index][1] - box[index][0] for index in left if index in box}
@@ -32,7 +38,8 @@ def in_rounds(stage: Compute, statement: ir.Accumulate, box: ranges.Box, scope: 
     index = max(sorted(extents, key=str), key=lambda index: extents[index], default=None)
     if index is None or extents[index] < 2:
         return None
-    size = max(1, ROUND * extents[index] // prod(extents.values()))
+    most = ROUND if memory is None else min(ROUND, memory // VALUE)
+    size = max(1, most * extents[index] // prod(extents.values()))
     count, rest = divmod(extents[index], size)
     lo, hi = box[index]
     moved = Affine.of(NUMBER).scale(size) + Affine.of(index) + lo
@@ -42,8 +49,8 @@ def in_rounds(stage: Compute, statement: ir.Accumulate, box: ranges.Box, scope: 
     return Rounds(NUMBER, count, _wide(step), None if last is None else _wide(last))
 
 
-def _is_large(stage: Compute, scope: Scope) -> bool:
-    """Whether values are computed that need much more room than what they are computed of."""
+def _is_large(stage: Compute, scope: Scope, memory: int | None) -> bool:
+    """Whether values are computed that need more than `memory`, or much more room than what they are computed of."""
     if not any(isinstance(dimension, Lookup) for dimension in stage.store.dimensions):
         return False
     nodes = _below(stage.value)
@@ -54,7 +61,8 @@ def _is_large(stage: Compute, scope: Scope) -> bool:
     size = scope.points(stage.value.axes)
     width = ir.types.width(stage.value.dtype)
     plain = isinstance(stage.value, Read) and not any(isinstance(d, Lookup) for d in stage.value.dimensions)
-    return not plain and size * width >= SMALL_VALUES and size > MOST_GROWTH * stored
+    is_refused = memory is not None and size * width > memory
+    return not plain and (is_refused or (size * width >= SMALL_VALUES and size > MOST_GROWTH * stored))
 
 
 def _below(node: Node) -> list[Node]:

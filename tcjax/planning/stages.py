@@ -36,6 +36,17 @@ class Store:
     mask: Node | None = None
     weight: Node | None = None
 
+    @property
+    def sliced(self) -> Axes:
+        """The axes of the slices that it writes."""
+        return tuple(axis for d in self.dimensions if isinstance(d, Strip) for axis, _, _ in d.factors)
+
+    @property
+    def is_scatter(self) -> bool:
+        """Whether data, or an axis in several dimensions, decide where values go."""
+        axes = self.sliced
+        return any(isinstance(d, Lookup) for d in self.dimensions) or len(set(axes)) < len(axes)
+
     def rows(self, shape: tuple[int, ...], axes: Axes) -> tuple[int, ...]:
         """The dimensions of a target of this shape that every point of a scatter writes whole, values having `axes`."""
         if isinstance(self.combine, Monoid) or self.combine in _BY_ELEMENT:
@@ -77,12 +88,26 @@ class Rounds:
 
 
 @dataclass(frozen=True, slots=True)
+class Proviso:
+    """What a statement as planned takes for granted: that some values are finite.
+
+    They are where all `tests` are zero, each the sum of zero times such values. Otherwise the statement is computed as
+    in `otherwise`; `named` are the tensors of these values.
+    """
+
+    tests: "tuple[Compute, ...]"
+    otherwise: "Compute"
+    named: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Compute:
     """One statement: a computation and where it goes.
 
     `accumulate` is the type in which it is combined; `decided` says which conditions went, and why. With `rounds` it
     is not computed as a whole, but in these. What is computed `before` has targets that only this statement reads.
-    `runner_up` is the cheapest of the other plans that there were: its operation and its price in seconds.
+    With a `proviso` it is computed so only where some values are finite. `runner_up` is the cheapest of the other plans
+    that there were: its operation and its price in seconds.
     """
 
     target: str
@@ -97,6 +122,7 @@ class Compute:
     decided: tuple[str, ...] = field(default=(), compare=False)
     rounds: Rounds | None = field(default=None, compare=False)
     before: "tuple[Compute, ...]" = ()
+    proviso: Proviso | None = None
     runner_up: tuple[str, float] | None = field(default=None, compare=False)
 
     @property

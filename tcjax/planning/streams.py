@@ -9,9 +9,9 @@ from ..symbolic import Affine, IndexVar, clamp
 from .domains import by_tiles, spans
 from .forms import Form
 from .layouts import Layout, laid_out
-from .nesting import plain_scope
 from .nests import Nest
 from .nodes import Axes, Node
+from .operations.loop import plain_scope
 from .ranks import ranks as ranks_of
 from .reductions import plan_reduce
 from .scope import Scope

@@ -7,29 +7,21 @@ from ..ir import Reducer
 from ..symbolic import IndexVar
 from ..transforms.factors import (
     Product,
-    ProductSum,
     both,
     depends,
     divided_sum,
     divisor_of,
-    masked,
     multiplied_out,
-    multiply,
     summands,
 )
 from .branches import projected
-from .choice import cheapest
-from .contractions import as_contraction, as_products
-from .convolutions import as_convolution, is_padding, slices_derivative
-from .folds import LARGE, as_number, fold, plan_fold, plan_nonrepeating, unroll, unrolled_indices, why_steps
-from .nesting import is_absurd, nested
-from .nodes import Contract, LoopNest, Node
+from .choice import cheapest, chosen, plan_fold
+from .folds import as_number
+from .nodes import LoopNest, Node
+from .operations.loop import is_absurd
+from .operations.reduction import Reduction, is_read
 from .scope import Scope, fill
 from .values import plan_value
-from .windows import gathered_indices
-
-# Results of at most so many elements are products of vectors.
-FEW = 16
 
 
 def plan_sum(
@@ -45,21 +37,27 @@ def plan_sum(
         for summand in summands(body)
         for product in divided_sum(summand, indices, scope.box, scope.unrolled)
     ]
-    parts = _added(indices, products, accumulate, scope)
-    if scope.unrolled and len(products) == 1:
-        return parts
+
+    def parts(of: list[Product] = products) -> Node:
+        return _added(indices, of, accumulate, scope)
+
+    def whole() -> Node:
+        return plan_fold(Reducer.SUM, indices, body, guard, accumulate, scope)
+
     if len(products) == 1:
-        terms = multiplied_out(products[0])
-        return parts if len(terms) == 1 else cheapest((parts, _added(indices, terms, accumulate, scope)), scope)
-    whole = plan_fold(Reducer.SUM, indices, body, guard, accumulate, scope)
+        terms = products if scope.unrolled else multiplied_out(products[0])
+        return parts() if len(terms) == 1 else cheapest((parts(), parts(terms)), scope)
     if not _worth_splitting(products, frozenset(indices), scope):
         # A difference keeps its digits.
         together = scope.unrolled or any(product.negative for product in products)
-        return whole if together else cheapest((whole, parts), scope)
-    # Several nests would each compute anew what the products share; one keeps the digits of differences too.
-    if isinstance(whole, LoopNest) and _is_heavy(products, frozenset(indices), scope):
-        return parts if is_absurd(whole.nest, parts, scope) else whole
-    return parts
+        return whole() if together else cheapest((whole(), parts()), scope)
+    if _is_heavy(products, frozenset(indices), scope):
+        # Several nests would each compute anew what the products share; one keeps the digits of differences too.
+        one = whole()
+        if isinstance(one, LoopNest):
+            several = parts()
+            return several if is_absurd(one.nest, several, scope) else one
+    return parts()
 
 
 def _added(indices: tuple[IndexVar, ...], products: list[Product], accumulate: str, scope: Scope) -> Node:
@@ -118,12 +116,7 @@ def _plan_product(indices: tuple[IndexVar, ...], product: Product, accumulate: s
     if around is not None and not exact:
         axes = scope.sorted(used - scope.unrolled)
         counts = ir.conjunction(sorted(projected(frozenset(ir.conjuncts(around)), axes, scope), key=ir.show_expr))
-    node = _plan_inside(ProductSum(kept, tuple(inside), mask, counts, accumulate, left_out), scope)
-    if kept:
-        body = multiply(inside) if inside else ir.Const(as_number(1, accumulate), accumulate)
-        # In a nest the condition goes inside: its derivative must not meet what is infinite where it is false.
-        guard = both(mask, around)
-        node = nested(node, ir.Reduce(Reducer.SUM, kept, (), guard, body, None, accumulate, accumulate), scope)
+    node = chosen(Reduction(Reducer.SUM, kept, tuple(inside), mask, accumulate, counts, left_out), scope)
     if repeats != 1:
         node = scope.apply("*", (node, fill(as_number(repeats, accumulate), accumulate)), accumulate)
     condition = around
@@ -149,88 +142,9 @@ def _times(
     for factor in factors:
         divisor = divisor_of(factor)
         operator, factor = ("*", factor) if divisor is None else ("/", divisor)
-        inside = scope if where is None or _is_read(factor) else scope.where(*where)
+        inside = scope if where is None or is_read(factor) else scope.where(*where)
         value = scope.cast(plan_value(factor, inside), accumulate)
         if where is not None:
             value = scope.apply("where", (where[0], value, fill(1, accumulate)), accumulate)
         node = scope.apply(operator, (node, value), accumulate)
     return node
-
-
-def _is_read(expr: ir.Expr) -> bool:
-    return isinstance(expr.operand if isinstance(expr, ir.Cast) else expr, ir.Access)
-
-
-def _plan_inside(products: ProductSum, scope: Scope) -> Node:
-    """The sum of a product of factors that all depend on its indices."""
-    indices, factors, mask, accumulate = products.indices, products.factors, products.mask, products.accumulate
-    if not factors:
-        if mask is None:
-            return fill(1 if ir.types.is_integral(accumulate) else 1.0, accumulate)
-        return fold(Reducer.SUM, indices, scope.cast(plan_value(mask, scope), accumulate), scope)
-    if len(factors) == 1:
-        guard = mask if _is_read(factors[0]) else both(mask, products.around)
-        return plan_nonrepeating(Reducer.SUM, indices, factors[0], guard, accumulate, scope)
-    convolution = as_convolution(products, scope)
-    if convolution is not None:
-        return convolution
-    # A zero around an array must not meet another factor's infinity.
-    reads = [factor for factor in factors if isinstance(factor, ir.Access)]
-    if mask is not None and not products.left_out and is_padding(mask, reads, scope):
-        mask, products = None, replace(products, mask=None)
-    steps = unrolled_indices(indices, multiply(factors), mask, scope)
-    if steps:
-        rest = tuple(index for index in indices if index not in steps)
-        product = None if products.around is not None else _window_first(steps, rest, products, scope)
-        if product is not None:
-            return product
-        body = _plan_inside(replace(products, indices=rest), scope.unrolling(steps))
-        unrolled = unroll(Reducer.SUM, steps, scope.cast(body, accumulate), scope, why_steps(steps, factors, scope))
-        if not gathered_indices(steps, multiply(factors), scope):
-            return replace(unrolled, derivative=slices_derivative(products, scope))
-        return replace(unrolled, derivative=_contracted(products, scope))
-    steps = as_products(indices, factors, mask, scope)
-    if steps:
-        value = masked(products.around, multiply(factors), 0)
-        body = scope.cast(plan_value(value, scope.unrolling(steps)), accumulate)
-        why = f"{scope.points(steps)} products each: too few for a matrix multiplication"
-        return unroll(Reducer.SUM, steps, body, scope, why)
-    return _contracted(products, scope)
-
-
-def _window_first(
-    steps: tuple[IndexVar, ...], rest: tuple[IndexVar, ...], products: ProductSum, scope: Scope
-) -> Contract | None:
-    """``sum[h](d(h) * sum[j](x(h + j) * w(j)))``: the window is one fused loop, the rest a product of two vectors."""
-    factors, accumulate = products.factors, products.accumulate
-    moving = [factor for factor in factors if depends(factor, frozenset(steps))]
-    fixed = [factor for factor in factors if not depends(factor, frozenset(steps))]
-    whole = frozenset[IndexVar]().union(*map(ir.free_indices, factors)) - scope.unrolled - frozenset(steps)
-    kept = scope.sorted(whole - frozenset(rest))
-    many = scope.points(rest) >= LARGE and scope.points(kept) <= FEW
-    if (
-        products.mask is not None
-        or not moving
-        or not fixed
-        or not many
-        or gathered_indices(steps, multiply(factors), scope)
-    ):
-        return None
-    inside = scope.unrolling(steps)
-    body = inside.cast(plan_value(multiply(moving), inside), accumulate)
-    window = unroll(Reducer.SUM, steps, body, scope, why_steps(steps, moving, scope))
-    vector = scope.cast(plan_value(multiply(fixed), scope), accumulate)
-    axes = {*window.axes, *vector.axes}
-    if axes != whole or not (set(rest) <= set(window.axes) and set(rest) <= set(vector.axes)):
-        return None
-    why = f"a window of {scope.points(steps)} terms in one fused loop, and its product with another tensor"
-    return Contract((vector, window), dtype=accumulate, axes=kept, why=why)
-
-
-def _contracted(products: ProductSum, scope: Scope) -> Node:
-    """The sum of a product as a contraction, or as an elementwise product that is summed."""
-    contraction = as_contraction(products, scope)
-    if contraction is not None:
-        return contraction
-    value = plan_value(masked(both(products.mask, products.around), multiply(products.factors), 0), scope)
-    return fold(Reducer.SUM, products.indices, scope.cast(value, products.accumulate), scope)

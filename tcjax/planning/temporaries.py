@@ -8,7 +8,7 @@ from typing import Final
 from .. import ir, ranges, transforms
 from ..transforms import Step
 from .cost import cost_of
-from .nodes import Contract, Convolve, LoopNest, Node, operands
+from .nodes import Contract, Convolve, LoopNest, has
 from .preferences import Preferences
 from .prices import Price, price
 from .stages import Compute
@@ -66,6 +66,7 @@ class _Program:
         self.steps = transforms.fix_extrema(steps, others, returned, bound.shapes, bound.origins)
         self.gone: dict[int, Gone] = {}
         self.prices: dict[tuple[int, int], tuple[Step, Price]] = {}
+        self.kept: dict[int, list[Step]] = {}
         self.returned = {tensor.name for tensor in bound.function.returns}
         self.given = {tensor.name for tensor in (*bound.function.parameters, *bound.function.initial)}
 
@@ -76,7 +77,11 @@ class _Program:
             before = len(self.gone)
             for number in sorted(self.steps):
                 readers = self.readers(number)
-                found = self.without(number, readers) if readers else None
+                involved = [self.steps[each] for each in (number, *readers)]
+                if not readers or involved == self.kept.get(number):
+                    continue
+                self.kept[number] = involved
+                found = self.without(number, readers)
                 gone = None if found is None else self.better(number, found)
                 if found is not None and gone is not None:
                     self.steps |= found
@@ -119,7 +124,7 @@ class _Program:
             return None
         found: dict[int, Step] = {}
         for reader in readers:
-            inner = transforms.inlined(self.steps[reader], name, known, shapes, origins, is_new=self.is_new(reader))
+            inner = transforms.inlined(self.steps[reader], name, known, shapes, origins)
             if inner is None:
                 return None
             found[reader] = inner
@@ -140,13 +145,11 @@ class _Program:
     def worth(self, number: int, found: Mapping[int, Step]) -> float:
         """What the price of computing a statement where it is read may be, for a price of 1 with it stored."""
         statement = self.steps[number].statement
-        if not isinstance(statement, ir.Accumulate) and not any(
-            isinstance(node, ir.Reduce) for node in ir.walk(statement.value)
-        ):
+        if not isinstance(statement, ir.Accumulate) and not ir.has_reduction(statement.value):
             return 1.0
-        if not _has(self.plan(number, self.steps[number]).value, (Contract, Convolve)):
+        if not has(self.plan(number, self.steps[number]).value, Contract, Convolve):
             return WORTH
-        nests = any(_has(self.plan(reader, step).value, (LoopNest,)) for reader, step in found.items())
+        nests = any(has(self.plan(reader, step).value, LoopNest) for reader, step in found.items())
         return WORTH_PRODUCT if nests else WORTH
 
     def price(self, number: int, step: Step) -> Price:
@@ -176,11 +179,7 @@ class _Program:
     def needs_before(self, number: int) -> bool:
         name = self.target(number)
         step = self.steps[number]
-        return transforms.needs_before(step, self.bound.shapes[name], self.bound.origins[name], is_new=False)
-
-
-def _has(node: Node, kinds: tuple[type[Node], ...]) -> bool:
-    return isinstance(node, kinds) or any(_has(operand, kinds) for operand in operands(node))
+        return transforms.needs_before(step, self.bound.shapes[name], self.bound.origins[name])
 
 
 def _steps(bound: ranges.Bound) -> Iterator[tuple[int, Step]]:

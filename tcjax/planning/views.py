@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Final, assert_never
 
 from ..symbolic.runs import Run
+
+# So many blocks are put into place one by one. Of more, thin ones mostly, concatenations are faster (bench: torus).
+MOST_BLOCKS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,25 @@ def is_reshape(view: View) -> bool:
 def extends(view: View) -> bool:
     """Whether the view has elements several times, or others between them: it may have to be stored."""
     return isinstance(view, (Repeat, Tile, Slide)) or (isinstance(view, Pieces) and len(view.runs) > 1)
+
+
+def growth(view: View) -> int:
+    """How many times as many elements a view that repeats has."""
+    match view:
+        case Repeat(_, times) | Tile(_, times):
+            return times
+        case Slide(_, rows, _, columns):
+            return min(rows, columns)
+        case _:
+            return 1
+
+
+def are_blocks(first: View, second: View) -> bool:
+    """Whether two views are put into place block by block: concatenations would copy everything twice."""
+    if not isinstance(first, Pieces) or not isinstance(second, Pieces):
+        return False
+    counts = len(first.runs), len(second.runs)
+    return first.dimension != second.dimension and min(counts) > 1 and counts[0] * counts[1] <= MOST_BLOCKS
 
 
 def describe_view(view: View) -> str:

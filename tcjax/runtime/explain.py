@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Any, Final
 
 from .. import planning, ranges
 from ..planning.cost import plan_cost
@@ -89,6 +89,20 @@ class Explanation:
         return show_explanation(self.data, self.plan)
 
 
+# What is told of a statement that computes nothing here.
+_UNCOUNTED: Final[dict[str, Any]] = {
+    "seconds": 0.0,
+    "bound_by": "",
+    "runner_up": None,
+    "flops": 0,
+    "bytes": 0,
+    "temporary_bytes": 0,
+    "growth": {},
+    "stored_growth": {},
+    "hints": [],
+}
+
+
 def _describe(plan: planning.Plan, gradient: Gradient, path: str) -> dict[str, Any]:
     """The data of a plan, which is called at the stage of that path."""
     statements: list[dict[str, Any]] = []
@@ -124,8 +138,7 @@ def _describe(plan: planning.Plan, gradient: Gradient, path: str) -> dict[str, A
                 described = _describe(inner, gradient, f"{path}{scope_of(stage, number)}/")
                 statements += [{**inside, "inside": inner.name} for inside in described["statements"]]
             case planning.Unstored():
-                nothing = {"growth": {}, "stored_growth": {}, "hints": []}
-                statements.append({**_unstored(stage, plan.bound, number), **nothing, **slope(number)})
+                statements.append({**_unstored(stage, plan.bound, number), **slope(number)})
             case planning.CallForeign(targets, function, _, results, frame):
                 shapes = ", ".join(f"{dtype}{list(shape)}" for dtype, shape in results)
                 statements.append(
@@ -136,12 +149,7 @@ def _describe(plan: planning.Plan, gradient: Gradient, path: str) -> dict[str, A
                         "ranges": {},
                         "operation": "python function",
                         "reason": "mapped over the cells" if frame else "called as it is, on whole arrays",
-                        "flops": 0,
-                        "bytes": 0,
-                        "temporary_bytes": 0,
-                        "growth": {},
-                        "stored_growth": {},
-                        "hints": [],
+                        **_UNCOUNTED,
                         **slope(number),
                     }
                 )
@@ -177,16 +185,13 @@ def _unstored(stage: planning.Unstored, bound: ranges.Bound, number: int) -> dic
     """A statement that is computed by those that read it."""
     return {
         **_written(stage, bound, number),
+        **_UNCOUNTED,
         "operation": "in place",
         "reason": f"never stored: {_computed_by(stage.readers)}, which costs less",
         "seconds": stage.seconds,
-        "bound_by": "",
         "runner_up": {"operation": "stored", "seconds": stage.stored},
         "facts": [],
         "loops": [],
-        "flops": 0,
-        "bytes": 0,
-        "temporary_bytes": 0,
     }
 
 
@@ -202,6 +207,7 @@ def _compute(stage: planning.Compute, bound: ranges.Bound, number: int) -> dict[
         **_written(stage, bound, number),
         "operation": planning.name_of(stage.value),
         "reason": planning.reason_of(stage.value),
+        **_proviso(stage),
         "seconds": price.seconds,
         "bound_by": price.limit(),
         "runner_up": other,
@@ -211,6 +217,14 @@ def _compute(stage: planning.Compute, bound: ranges.Bound, number: int) -> dict[
         "bytes": cost.bytes,
         "temporary_bytes": cost.temporary,
     }
+
+
+def _proviso(stage: planning.Compute) -> dict[str, Any]:
+    """What has to be finite for a statement to be computed so, and what is done where it is not."""
+    if stage.proviso is None:
+        return {}
+    otherwise = planning.operations_of(stage.proviso.otherwise)
+    return {"proviso": {"finite": list(stage.proviso.named), "otherwise": otherwise}}
 
 
 def _verdict(plan: planning.Plan, number: int, growth: planning.Growth) -> dict[str, Any]:
@@ -281,6 +295,10 @@ def _statement_lines(statement: dict[str, Any]) -> list[str]:
         lines.append(f"  tiles      none: {statement['whole']}")
     lines.append(f"  operation  {statement['operation']}")
     lines.append(f"  because    {statement['reason']}")
+    if "proviso" in statement:
+        names = [f"`{name}`" for name in statement["proviso"]["finite"]]
+        finite = f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} finite"
+        lines.append(f"  provided   {finite}; otherwise {statement['proviso']['otherwise']}")
     lines += [f"  known      {fact}" for fact in statement.get("facts", ()) if fact != statement["reason"]]
     lines.append(
         f"  estimate   {_count(statement['flops'])} operations, {_bytes(statement['bytes'])} moved, "

@@ -14,6 +14,7 @@ from .split import split_floors
 from .splits import apart
 from .subscripts import Known, curves
 from .substitution import substitute, substitute_affine, substitute_expr
+from .truths import without_truths
 from .turns import turn
 
 __all__ = [
@@ -42,4 +43,5 @@ __all__ = [
     "substitute_expr",
     "turn",
     "without_powers",
+    "without_truths",
 ]

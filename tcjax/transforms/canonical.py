@@ -9,7 +9,7 @@ from .. import ir
 from ..ranges import Bound, Box
 from ..symbolic import Affine, IndexVar, Size
 from ..symbolic.affine import Atom
-from .definitions import as_define, covers, neutral
+from .definitions import as_define, covers, guarded
 from .guards import guard_ranges
 from .specialize import specialize
 
@@ -155,18 +155,16 @@ class _Scope:
                 return ir.rebuild(expr, self.expr)
 
     def reduce(self, expr: ir.Reduce) -> ir.Reduce:
-        nothing = neutral(expr.reducer, expr.body.dtype)
-        guard, body = expr.guard, expr.body
-        while isinstance(body, ir.Select) and body.otherwise == nothing:
-            guard = body.condition if guard is None else ir.Binary("&&", guard, body.condition, "bool")
-            body = body.then
+        conditions, body = ir.conjuncts(expr.guard), expr.body
+        while (parts := guarded(expr.reducer, body)) is not None:
+            condition, body = parts
+            conditions = (*conditions, *ir.conjuncts(condition))
         inner = self.bind(expr.indices)
-        parts = [inner.expr(part) for part in ir.conjuncts(guard)]
         return replace(
             expr,
             indices=tuple([inner.names[index] for index in expr.indices]),
             ranges=inner.ranges(expr.indices),
-            guard=ir.conjunction(parts),
+            guard=ir.conjunction([inner.expr(condition) for condition in conditions]),
             body=inner.expr(body),
             rank=None if expr.rank is None else inner.expr(expr.rank),
         )

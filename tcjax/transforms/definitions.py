@@ -17,8 +17,9 @@ def as_define(statement: Formula, is_new: bool) -> ir.Define:
     if isinstance(statement, ir.Define):
         if statement.domain.guard is None or not is_new:
             return statement
-        value = ir.Select(statement.domain.guard, statement.value, constant(0, statement.target.dtype), "")
-        return replace(statement, value=replace(value, dtype=statement.value.dtype), domain=ir.Domain())
+        nothing = constant(0, statement.target.dtype)
+        value = ir.Select(statement.domain.guard, statement.value, nothing, statement.value.dtype)
+        return replace(statement, value=value, domain=ir.Domain())
     reducer, value = statement.reducer, statement.value
     assert isinstance(reducer, Reducer)
     guard = statement.domain.guard
@@ -55,17 +56,17 @@ def as_accumulation(statement: Formula) -> ir.Accumulate | None:
                 return None
         case _:
             return None
-    while (parts := _guarded(found)) is not None:
+    while (parts := guarded(found.reducer, found.value)) is not None:
         condition, body = parts
         guard = ir.conjunction((*ir.conjuncts(found.domain.guard), condition))
         found = replace(found, value=body, domain=replace(found.domain, guard=guard))
     return found
 
 
-def _guarded(statement: ir.Accumulate) -> tuple[ir.Expr, ir.Expr] | None:
-    """What is reduced, and where; None where everything is."""
-    nothing = neutral(statement.reducer, statement.value.dtype)
-    match statement.value:
+def guarded(reducer: Reducer | ir.Monoid, value: ir.Expr) -> tuple[ir.Expr, ir.Expr] | None:
+    """Where something is reduced, and what; None where every point is."""
+    nothing = neutral(reducer, value.dtype)
+    match value:
         case ir.Select(condition, body, other) if other == nothing:
             return condition, body
         case ir.Select(condition, other, body) if other == nothing and nothing is not None:
@@ -100,7 +101,10 @@ def neutral(reducer: Reducer | ir.Monoid, dtype: str) -> ir.Const | None:
             return None
 
 
-def constant(value: int, dtype: str) -> ir.Const:
+def constant(value: complex, dtype: str) -> ir.Const:
     """A number of a type."""
-    kind = bool if dtype == "bool" else int if types.is_integral(dtype) else float if types.is_float(dtype) else complex
+    if types.is_complex(dtype):
+        return ir.Const(complex(value), dtype)
+    assert isinstance(value, (bool, int, float)), f"{value} is no {dtype}"
+    kind = bool if dtype == "bool" else int if types.is_integral(dtype) else float
     return ir.Const(kind(value), dtype)

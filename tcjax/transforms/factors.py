@@ -22,22 +22,6 @@ class Product:
     left_out: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ProductSum:
-    """``sum[indices](mask ? factors : 0)``, computed in the type `accumulate`.
-
-    With `left_out`, what the factors are where the mask is false does not matter. Where `around` is false the sum does
-    not count: its cotangent is zero, which must not meet what is infinite.
-    """
-
-    indices: tuple[IndexVar, ...]
-    factors: tuple[ir.Expr, ...]
-    mask: ir.Expr | None
-    around: ir.Expr | None
-    accumulate: str
-    left_out: bool
-
-
 def summands(expr: ir.Expr) -> list[Product]:
     """The expression as a sum of products, split at its outermost additions only."""
     pending, products = [(expr, False)], []
@@ -74,6 +58,9 @@ def _product(expr: ir.Expr, negative: bool) -> Product:
             case ir.Unary("-", operand):
                 negative = not negative
                 pending.append((operand, whole))
+            case ir.Select(_, ir.Const(), ir.Const()) if not whole and not ir.types.is_integral(current.dtype):
+                # A number: what is infinite may meet it where it is zero.
+                factors.append(current)
             case ir.Select(condition, then, ir.Const(0)):
                 mask, left_out = both(mask, condition), left_out or whole
                 pending.append((then, whole))

@@ -38,10 +38,6 @@ class Named:
     box: Box
     places: tuple[tuple[int, int], ...]
 
-    @property
-    def is_elementwise(self) -> bool:
-        return not any(isinstance(node, ir.Reduce) for node in ir.walk(self.value))
-
 
 def named(step: Step, shape: Shape, origin: Shape, is_new: bool) -> Named | None:
     """What the step leaves in its target; None where that is no expression, or not of every element."""
@@ -81,15 +77,11 @@ def _whole(step: Step, shape: Shape, origin: Shape, is_new: bool) -> ir.Define |
     return whole if whole.value.dtype == statement.target.dtype else None
 
 
-def inlined(step: Step, name: str, known: Named, shapes: Shapes, origins: Shapes, *, is_new: bool) -> Step | None:
-    """The step without a read of the tensor; None where there is none.
-
-    A read by data that the tensor would clamp has to stay. `is_new`: nothing was written to the step's own target
-    before.
-    """
+def inlined(step: Step, name: str, known: Named, shapes: Shapes, origins: Shapes) -> Step | None:
+    """The step without a read of the tensor; None where one has to stay, as one by data that the tensor would clamp."""
     target = step.statement.target.name
     statement = step.statement
-    if target == name and needs_before(step, shapes[name], origins[name], is_new=False):
+    if target == name and needs_before(step, shapes[name], origins[name]):
         if _begins(statement, known, step, shapes[name], origins[name]):
             assert isinstance(statement, ir.Accumulate)
             statement = replace(statement, restart=True)
@@ -121,11 +113,9 @@ def _is_large(statement: Formula) -> bool:
     return False
 
 
-def needs_before(step: Step, shape: Shape, origin: Shape, *, is_new: bool) -> bool:
-    """Whether something of what the target held before stays in it."""
+def needs_before(step: Step, shape: Shape, origin: Shape) -> bool:
+    """Whether something of what the target held before, if it held something, stays in it."""
     statement = step.statement
-    if is_new:
-        return False
     replaces = statement.restart if isinstance(statement, ir.Accumulate) else statement.domain.guard is None
     return not replaces or not covers(statement, step.box, shape, origin)
 

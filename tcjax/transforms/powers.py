@@ -16,8 +16,7 @@ def without_powers(expr: ir.Expr) -> ir.Expr:
             return expr
     if number == -1:
         return ir.Binary("/", ir.Const(1.0, expr.dtype), base, expr.dtype, span=expr.span)
-    nodes = list(ir.walk(base))
-    if number not in (2, 3) or len(nodes) > MOST_NODES or any(isinstance(node, ir.Reduce) for node in nodes):
+    if number not in (2, 3) or sum(1 for _ in ir.walk(base)) > MOST_NODES or ir.has_reduction(base):
         return expr
     square = ir.Binary("*", base, base, expr.dtype, span=expr.span)
     return square if number == 2 else ir.Binary("*", square, base, expr.dtype, span=expr.span)

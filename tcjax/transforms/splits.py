@@ -6,7 +6,7 @@ from dataclasses import replace
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar, Size
-from .definitions import Formula, constant
+from .definitions import Formula, as_define, constant
 from .equations import solve
 from .factors import divisor_of, multiply, summands
 from .inlining import Shape, Shapes, Step
@@ -49,26 +49,18 @@ def _unscaled(step: Step, name: str, shape: Shape, origin: Shape, is_new: bool) 
     if len(products) > 1 or products[0].mask is not None:
         return None
     (product,) = products
-    scales = [factor for factor in product.factors if ir.free_indices(factor) <= own and not _has_reduction(factor)]
+    scales = [factor for factor in product.factors if ir.free_indices(factor) <= own and not ir.has_reduction(factor)]
     rest = [factor for factor in product.factors if factor not in scales]
     if not rest or not (scales or product.negative) or all(divisor_of(factor) is not None for factor in rest):
         return None
     tensor = ir.Tensor(name, statement.accumulate, tuple(map(Size.of, shape)))
-    value = multiply(rest)
-    value = value if value.dtype == statement.accumulate else ir.Cast(value, statement.accumulate)
-    first_part = replace(statement, target=tensor, restart=True, value=value)
-    scaled = multiply(
-        [ir.Access(tensor, tuple(map(Affine.of, places))), *(_cast(s, statement.accumulate) for s in scales)]
-    )
-    scaled = ir.Unary("-", scaled, scaled.dtype) if product.negative else scaled
+    first = replace(statement, target=tensor, restart=True, value=_cast(multiply(rest), statement.accumulate))
     left = tuple(map(Affine.of, places))
-    if statement.restart or is_new:
-        second: ir.Define | ir.Accumulate = ir.Define(
-            statement.target, left, _cast(scaled, statement.target.dtype), span=statement.span
-        )
-    else:
-        second = replace(statement, indices=left, reduction=(), value=scaled, domain=ir.Domain())
-    return replace(step, statement=first_part), replace(step, statement=second, box={i: box[i] for i in places})
+    scaled = multiply([ir.Access(tensor, left), *(_cast(scale, statement.accumulate) for scale in scales)])
+    scaled = ir.Unary("-", scaled, scaled.dtype) if product.negative else scaled
+    # The guard is that of the points that go to their places.
+    second = _with(replace(statement, indices=left, domain=ir.Domain()), scaled, is_new)
+    return replace(step, statement=first), replace(step, statement=second, box={i: box[i] for i in places})
 
 
 def _placed(step: Step, name: str) -> tuple[Step, Step] | None:
@@ -115,7 +107,10 @@ def _for_all(step: Step, name: str, shapes: Shapes, is_new: bool) -> tuple[Step,
     whole = replace(read, indices=(*read.indices[:place], Affine.of(every), *read.indices[place + 1 :]))
     body = _replaced(statement.value, read, whole)
     own = _in_order(ir.free_indices(body) - {*statement.reduction, every}, statement)
-    behind = 1 + max(own.index(index) for index in picked.variables) if picked.variables <= {*own} else 0
+    if not picked.variables <= {*own}:
+        # ``h(t,n) * w(I(t,r),n,d)``: what is picked for one `r` is not for another.
+        return None
+    behind = 1 + max(own.index(index) for index in picked.variables)
     axes = (*own[:behind], every, *own[behind:])
     box = {**step.box, every: (0, extent)}
     low, high = ir.Const(0, "int32"), ir.Const(extent - 1, "int32")
@@ -128,14 +123,13 @@ def _for_all(step: Step, name: str, shapes: Shapes, is_new: bool) -> tuple[Step,
     tensor = ir.Tensor(name, statement.accumulate, tuple(Size.of(box[axis][1] - box[axis][0]) for axis in axes))
     first = ir.Define(tensor, tuple(map(Affine.of, axes)), value, span=statement.span)
     pick = ir.Access(tensor, tuple(picked if axis == every else Affine.of(axis) for axis in axes))
-    if statement.restart or is_new:
-        value = _cast(pick, statement.target.dtype)
-        if guard is not None:
-            value = ir.Select(guard, value, constant(0, value.dtype), value.dtype)
-        second: Formula = ir.Define(statement.target, statement.indices, value, span=statement.span)
-    else:
-        second = replace(statement, reduction=(), value=pick)
-    return replace(step, statement=first, box=box), replace(step, statement=second)
+    return replace(step, statement=first, box=box), replace(step, statement=_with(statement, pick, is_new))
+
+
+def _with(statement: ir.Accumulate, value: ir.Expr, is_new: bool) -> Formula:
+    """A sum whose points are summed already: `value` at each element."""
+    alone = replace(statement, reduction=(), value=value)
+    return as_define(alone, is_new) if statement.restart or is_new else alone
 
 
 def _in_order(indices: frozenset[IndexVar], statement: Formula) -> tuple[IndexVar, ...]:
@@ -155,10 +149,6 @@ def _outermost(expr: ir.Expr) -> Iterator[ir.Reduce]:
 
 def _replaced(expr: ir.Expr, old: ir.Expr, new: ir.Expr) -> ir.Expr:
     return new if expr == old else ir.rebuild(expr, lambda part: _replaced(part, old, new))
-
-
-def _has_reduction(expr: ir.Expr) -> bool:
-    return any(isinstance(node, ir.Reduce) for node in ir.walk(expr))
 
 
 def _cast(expr: ir.Expr, dtype: str) -> ir.Expr:

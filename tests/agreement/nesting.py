@@ -8,10 +8,10 @@ import pytest
 
 from tcjax import ir
 from tcjax.lowering import nests
-from tcjax.planning import bundle_blocks, domains, forms
-from tcjax.planning import nesting as limits
+from tcjax.planning import bundle_blocks, choice, domains, forms
 from tcjax.planning.forms import Form
 from tcjax.planning.nests import Nest
+from tcjax.planning.operations import loop
 
 
 @contextmanager
@@ -33,9 +33,9 @@ def nesting(rows: int = 3, unroll: int = 1, *, tile: int | None = None, written:
         return replace(form, rows=few, unroll=some, tile=(axes[0], tile) if tile is not None and axes else None)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(limits, "SMALL_SPACE", 0)
-        patch.setattr(limits, "MOST_GROWTH", 0)
-        patch.setattr(limits, "choose", choose)
+        patch.setattr(choice, "SMALL_SPACE", 0)
+        patch.setattr(choice, "MOST_GROWTH", 0)
+        patch.setattr(loop, "choose", choose)
         patch.setattr(nests, "choose", choose)
         patch.setattr(domains, "choose", choose)
         patch.setattr(bundle_blocks, "ELEMENTS", 8 * rows)

@@ -1,15 +1,18 @@
-"""Random sums of products and pools, for which the planner chooses between operations.
+"""Random sums of products and pools, computed by every operation that the planner proposes, not only the cheapest.
 
-Which one is best depends on sizes that random programs do not have, so that the limits are moved.
+Which one is the cheapest depends on sizes that random programs do not have.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from tcjax.planning import contractions, convolutions, folds, paths, windows
+from tcjax.planning import choice, paths, sums
+from tcjax.planning.nodes import Node
+from tcjax.planning.scope import Scope
 from tests.agreement import comparing
 from tests.effort import examples, phases
 from tests.strategies.expressions import Flavour
@@ -18,57 +21,35 @@ from tests.strategies.programs import Case
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
-FEW = examples(20)
-LIMITS: Mapping[str, Mapping[tuple[object, str], int]] = {
-    "as they are": {},
-    "convolutions and pools": {
-        (convolutions, "FEW_TERMS"): 0,
-        (windows, "WIDE_WINDOW"): 2,
-        (windows, "SMALL_GATHER"): 1,
-        (folds, "LARGE"): 1,
-    },
-    "matrix products": {
-        (convolutions, "FEW_TERMS"): 0,
-        (convolutions, "FEW_GROUPS"): 0,
-        (folds, "UNROLL_TERMS"): 1,
-        (contractions, "TINY_SIDE"): 0,
-        (contractions, "TINY_SUM"): 0,
-        (contractions, "MINOR_PRODUCTS"): 0,
-        (contractions, "BATCHED_SUM"): 0,
-        (contractions, "WIDE_BLOCK"): 1,
-        (contractions, "MIDDLE_PRODUCTS"): 0,
-        (paths, "MOST_OPERANDS"): 2,
-    },
-    "short loops": {
-        (windows, "SMALL_GATHER"): 1,
-        (folds, "UNROLL_GATHERS"): 1000,
-        (folds, "SHORT"): 100,
-        (folds, "LARGE"): 1,
-        (contractions, "WIDE_BLOCK"): 2,
-    },
-}
+FEW = examples(60)
+# Which of the proposals is taken, of those that there are.
+TURNS = st.integers(0, 5)
 
 
 @contextmanager
-def moved(limits: Mapping[tuple[object, str], int]) -> Iterator[None]:
-    """The planner with other limits."""
+def taking(turn: int) -> Iterator[None]:
+    """The planner with a proposal in the place of the cheapest one; products of few operands have few paths."""
+
+    def one_of(candidates: Iterable[Node], _: Scope) -> Node:
+        found = list(dict.fromkeys(candidates))
+        return found[turn % len(found)]
+
     with pytest.MonkeyPatch.context() as patch:
-        for (module, name), limit in limits.items():
-            patch.setattr(module, name, limit)
+        for module in (choice, sums):
+            patch.setattr(module, "cheapest", one_of)
+        patch.setattr(paths, "MOST_OPERANDS", 2 + turn)
         yield
 
 
-@pytest.mark.parametrize("limits", LIMITS)
 @settings(max_examples=FEW, phases=phases())
-@given(case=products())
-def test_a_sum_of_products_has_the_interpreters_values(limits: str, case: Case) -> None:
-    with moved(LIMITS[limits]):
+@given(case=products(), turn=TURNS)
+def test_a_sum_of_products_has_the_interpreters_values(case: Case, turn: int) -> None:
+    with taking(turn):
         comparing.values(case)
 
 
-@pytest.mark.parametrize("limits", LIMITS)
 @settings(max_examples=FEW // 2, phases=phases())
-@given(case=products(Flavour(smooth=True)))
-def test_the_gradient_of_a_sum_of_products_is_a_difference_quotient(limits: str, case: Case) -> None:
-    with moved(LIMITS[limits]):
+@given(case=products(Flavour(smooth=True)), turn=TURNS)
+def test_the_gradient_of_a_sum_of_products_is_a_difference_quotient(case: Case, turn: int) -> None:
+    with taking(turn):
         comparing.grads(case)

@@ -78,6 +78,9 @@ NESTS = {
         "D(i,j) = sum[k](int32(popcount(A(i,k) ^ B(j,k))))", ((512, 64), (512, 64)), "int32 int32"
     ),
     "bags of rows": Nest("O(i,d) +=! E(I(i,l), d)", ((1000, 64), (4096, 64)), "float32 int32"),
+    "a mixture of experts": Nest(
+        "O(t,d) +=! h(t,r,n) * w(e(t,r),n,d)", ((512, 2, 256), (8, 256, 256), (512, 2)), "float32 float32 int32"
+    ),
     "bags of distances": Nest(
         "O(i,d) +=! fabs(E(I(i,l), d) - x(i,d))", ((1000, 64), (4096, 64), (4096, 64)), "float32 int32 float32"
     ),

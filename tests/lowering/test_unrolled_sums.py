@@ -34,10 +34,6 @@ def circular(a: np.ndarray, k: np.ndarray) -> np.ndarray:
     return np.sum([np.roll(a, j) * k[j] for j in range(len(k))], axis=0)
 
 
-def middle(x: np.ndarray, w: np.ndarray) -> np.ndarray:
-    return np.einsum("mard,br->mabd", x, w)
-
-
 def padded(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     return windows()(np.pad(image, 2), kernel)
 
@@ -61,10 +57,6 @@ SUMS: dict[str, tuple[str, Reference, tuple[int, ...], tuple[int, ...], str]] = 
     "a circular filter": (
         "def f(float(N) a, float(25) k) -> (O) { O(i) +=! a((i - j) % N) * k(j) where i in 0:N }",
         *(circular, (100_003,), (25,), "float32"),
-    ),
-    "a small matrix in the middle": (
-        "O(m,a,b,d) +=! X(m,a,r,d) * W(b,r)",
-        *(middle, (64, 32, 32, 16), (16, 32), "float32"),
     ),
 }
 

@@ -1,5 +1,6 @@
 """Prices: every plan has one, more work costs more, and of two ways to compute something the faster one is cheaper."""
 
+import inspect
 import math
 import re
 import warnings
@@ -147,16 +148,24 @@ def test_a_matrix_product_is_cheaper_than_a_nest_of_the_same_sum() -> None:
     assert 2 * of(product(read("A", (I, K)), read("B", (J, K)), (I, J))).seconds < price_of(nest, EXTENTS).seconds
 
 
-def test_a_transposed_operand_of_a_product_is_free_where_rows_and_columns_stay_together() -> None:
-    plain = of(product(read("A", (I, K)), read("B", (J, K)), (I, J)))
+def test_the_operand_whose_axes_come_last_in_a_product_may_lie_either_way() -> None:
+    a, plain, turned = read("A", (I, K)), read("B", (J, K)), read("B", (K, J), (J, K))
 
-    assert of(product(read("A", (K, I), (I, K)), read("B", (J, K)), (I, J))) == plain
+    assert of(product(a, turned, (I, J))) == of(product(a, plain, (I, J)))
 
 
-def test_a_transposed_result_of_a_product_costs_a_copy() -> None:
-    a, b = read("A", (I, K)), read("B", (J, K))
+def test_the_operand_whose_axes_come_first_in_a_product_is_copied_unless_the_sum_is_along_its_minor_axis() -> None:
+    plain, turned, b = read("A", (I, K)), read("A", (K, I), (I, K)), read("B", (J, K))
 
-    assert of(product(a, b, (I, J))) < of(product(a, b, (J, I)))
+    assert of(product(plain, b, (I, J))) < of(product(turned, b, (I, J)))
+    assert of(product(turned, b, (J, I))) == of(product(plain, b, (J, I)))
+
+
+def test_a_transposed_result_of_a_product_is_the_product_of_swapped_operands() -> None:
+    a, b, turned = read("A", (I, K)), read("B", (J, K)), read("B", (K, J), (J, K))
+
+    assert of(product(a, b, (J, I))) == of(product(b, a, (J, I))) == of(product(a, b, (I, J)))
+    assert of(product(a, turned, (I, J))) < of(product(a, turned, (J, I))) == of(product(turned, a, (J, I)))
 
 
 def test_columns_that_are_walked_across_cost_more_than_columns_that_are_added_up() -> None:
@@ -293,9 +302,14 @@ def test_every_constant_is_a_positive_number(machine: Machine) -> None:
 
 
 def test_every_constant_is_used() -> None:
-    sources = "".join(path.read_text(encoding="utf-8") for path in Path(planning.__file__).parent.glob("*.py"))
+    sources = "".join(path.read_text(encoding="utf-8") for path in Path(planning.__file__).parent.rglob("*.py"))
+    own = inspect.getsource(Machine.traffic)
 
-    unused = [field.name for field in fields(Machine) if not re.search(rf"machine\.{field.name}\b", sources)]
+    unused = [
+        field.name
+        for field in fields(Machine)
+        if not re.search(rf"(machine|CPU)\.{field.name}\b", sources) and f"self.{field.name}" not in own
+    ]
 
     assert not unused
 

@@ -45,3 +45,18 @@ def test_what_a_number_of_rounds_does_not_divide_is_a_last_round() -> None:
 )
 def test_other_values_are_stored_at_once(text: str, shapes: tuple[tuple[int, ...], ...]) -> None:
     assert stage(text, *shapes).rounds is None
+
+
+def test_values_beyond_a_limit_of_memory_come_in_smaller_rounds() -> None:
+    text = "def f(float(N,D) x, float(N,D) y, int32(N) I) -> (float(100,D) O) { O(I(i),d) +=! x(i,d) * y(i,d) }"
+    rows, places = jax.ShapeDtypeStruct((4096, 64), jnp.float32), jax.ShapeDtypeStruct((4096,), jnp.int32)
+
+    def found(limit: str | None) -> planning.Compute:
+        (only,) = tcjax.kernel(text, memory_limit=limit).plan(rows, rows, places).stages
+        assert isinstance(only, planning.Compute)
+        return only
+
+    assert found(None).rounds is None and found("2MiB").rounds is None
+    tight = found("128KiB")
+    assert tight.rounds is not None
+    assert planning.cost_of(tight).temporary <= 128 << 10 < planning.cost_of(found(None)).temporary

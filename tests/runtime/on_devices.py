@@ -168,6 +168,30 @@ def a_batch_on_devices() -> None:
 
 
 @check
+def zeros_meet_what_is_finite_on_devices() -> None:
+    rows = jnp.sin(jnp.arange(1024.0 * 8)).reshape(1024, 8)
+    places = jnp.arange(1024, dtype=jnp.int32) * 7 % 40
+    kernel = tcjax.kernel("def f(float(N,D) X, int(N) I) -> (float(40,D) O) { O(b,d) +=! float(b == I(n)) * X(n,d) }")
+    mapped = jax.shard_map(
+        lambda X, I: jax.lax.psum(kernel(X, I), "x"), mesh=mesh(), in_specs=(P("x"), P("x")), out_specs=P()
+    )
+
+    def expected(X: jax.Array) -> jax.Array:
+        return jax.ops.segment_sum(X, places, num_segments=40)
+
+    near(jax.jit(mapped)(rows, places), expected(rows))
+    found = jax.jit(jax.grad(lambda X: jnp.sin(mapped(X, places)).sum()))(rows)
+    near(found, jax.grad(lambda X: jnp.sin(expected(X)).sum())(rows))
+    # One device adds up as it stands, the others do not.
+    spoiled = rows.at[3, 2].set(jnp.inf)
+    assert jnp.isnan(jax.jit(mapped)(spoiled, places)).sum() == 39
+    where = explicit()
+    with jax.set_mesh(where):
+        placed = jax.device_put(rows, NamedSharding(where, P(None, "y")))
+        near(jax.jit(kernel)(placed, jax.device_put(places, NamedSharding(where, P()))), expected(rows))
+
+
+@check
 def the_compiler_divides_the_work() -> None:
     for formula in some(LEAST_SUMS, POSITION, KERNEL_SUM, NEAREST, EXPONENTS):
         given = arrays(formula)

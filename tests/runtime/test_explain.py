@@ -37,6 +37,41 @@ def temporary(function: Callable[..., Any], *arguments: Any) -> int:
     return analysis.temp_size_in_bytes
 
 
+# What XLA allocates of these is told within a tenth, or 64 KiB.
+CLOSE: dict[str, tuple[str, str]] = {
+    "rows that data looks up": (
+        "O(t,d) +=! x(t,n) * w(e(t),n,d)",
+        "x 512 64, w 4 64 64, e 512",
+    ),
+    "values that data sends to rows": (
+        "def f(float(N,D) x, float(N,D) y, int32(N) e) -> (float(100,D) O) { O(e(i),d) +=! x(i,d) * y(i,d) }",
+        "x 16384 64, y 16384 64, e 16384",
+    ),
+    "extrema of what data sends": (
+        "def f(float(N,D) x, float(N,D) y, int32(N) e) -> (float(100,D) O) { O(e(i),d) max=! x(i,d) * y(i,d) }",
+        "x 16384 64, y 16384 64, e 16384",
+    ),
+    "values in rounds": (
+        "def f(float(N) x, float(N,D) y, int32(N,L) e) -> (float(1000,D) O) { O(e(i,l),d) +=! fabs(x(i) - y(i,d)) }",
+        "x 4096, y 4096 64, e 4096 32",
+    ),
+    "a lane": ("O(i) min=! fabs(x(i) - y(j))", "x 65536, y 512"),
+    "a few lanes": ("O(i) min=! fabs(x(i) - y(j))", "x 32768, y 512"),
+    "many lanes": ("O(i) +=! exp(-fabs(x(i) - y(j)))", "x 1024, y 4096"),
+    "points in space": (f"O(i) = min[j]({SQUARES})", "x 8192 3, y 8192 3"),
+    "a torus": (
+        "O(i,j) +=! A((i + a) % 1024, (j + b) % 1024) where i in 0:1024, j in 0:1024, a in -1:2, b in -1:2",
+        "A 1024 1024",
+    ),
+    "patches": ("O(p,q) = A(p / 510 + q / 3, p % 510 + q % 3) where p in 0:260100, q in 0:9", "A 512 512"),
+    "a temporary in the place of the result": (
+        "def f(float(N,D) x) -> (O) { m(n) max=! x(n,d)  e(n,d) = exp(x(n,d) - m(n))  s(n) +=! e(n,d)\n"
+        "O(n,d) = e(n,d) / s(n) }",
+        "x 512 1024",
+    ),
+}
+
+
 def near(predicted: int, found: int) -> None:
     """No less than an eighth below, no more than twice as much and 1 MiB above."""
     assert found <= 1.125 * predicted + (64 << 10)
@@ -56,6 +91,24 @@ def test_the_temporaries_of_a_result_are_foretold(name: str) -> None:
     explained = kernel.explain(*arguments).to_dict()
 
     near(explained["temporary_bytes"], temporary(kernel, *arguments))
+
+
+# Of a view that is pieced together along two axes the slices count one array; XLA stores those between as well.
+TOO_FEW = pytest.mark.xfail(reason="what lies between the pieces of two axes is not counted", strict=True)
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=TOO_FEW) if n == "a torus" else n for n in CLOSE])
+def test_the_temporaries_of_a_result_are_told_within_a_tenth(name: str) -> None:
+    text, given = CLOSE[name]
+    kernel = tcjax.kernel(text)
+    arguments = [
+        jax.ShapeDtypeStruct(tuple(map(int, shape)), jnp.int32 if parameter == "e" else jnp.float32)
+        for parameter, *shape in (one.split() for one in given.split(", "))
+    ]
+
+    predicted, found = kernel.explain(*arguments).to_dict()["temporary_bytes"], temporary(kernel, *arguments)
+
+    assert predicted == pytest.approx(found, rel=0.1, abs=64 << 10)
 
 
 @pytest.mark.parametrize("name", [n for n in PROGRAMS if n != "a position"])
@@ -106,6 +159,17 @@ def test_every_statement_tells_how_it_grows_and_what_to_change() -> None:
     assert (called["growth"], called["stored_growth"], called["hints"]) == ({"N": 1}, {"N": 1}, [])
     assert (foreign["growth"], foreign["stored_growth"], foreign["hints"]) == ({}, {}, [])
     assert (prefixes["growth"]["N"], len(prefixes["hints"])) == (1, 1)
+
+
+def test_what_a_python_function_costs_is_not_counted() -> None:
+    kernel = tcjax.kernel("def f(float(N) x) -> (y, z) { y = root(x) z(i) = 2 * y(i) }", fns={"root": jnp.sqrt})
+
+    explained = kernel.explain(jnp.ones(8))
+
+    foreign, computed = explained.to_dict()["statements"]
+    assert (foreign["seconds"], foreign["bound_by"], foreign["runner_up"]) == (0.0, "", None)
+    assert computed["seconds"] > 0
+    assert "python function" in str(explained)
 
 
 def test_a_tiled_statement_grows_as_it_does_without_tiles() -> None:

@@ -31,13 +31,13 @@ class Steps:
         name = self.steps[number].statement.target.name
         return transforms.named(self.steps[number], self.bound.shapes[name], self.bound.origins[name], is_new)
 
-    def inlined(self, *, is_new: bool = True) -> Step | None:
+    def inlined(self) -> Step | None:
         """The second step with what the first one stands for in the place of its target."""
         known = self.named(0)
         assert known is not None
         name = self.steps[0].statement.target.name
         shapes, origins = self.bound.shapes, self.bound.origins
-        return transforms.inlined(self.steps[1], name, known, shapes, origins, is_new=is_new)
+        return transforms.inlined(self.steps[1], name, known, shapes, origins)
 
     def text(self) -> str:
         """The value of the second step, after that."""

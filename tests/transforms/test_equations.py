@@ -44,7 +44,7 @@ SOLVED = (
     "O(b,c) +=! X(n,0) where b == I(n), c == J(n), b in 0:20, c in 0:20",
 )
 # Few places, an order, no points that meet, an index that is also somewhere else on the left, a condition that is
-# more than equalities, values where it does not hold, a zero that counts.
+# more than equalities, values where it does not hold.
 UNSOLVED = (
     "O(b,d) +=! X(n,d) where b == I(n), b in 0:8",
     "O(b,d) argmax=! X(n,d) where b == I(n), b in 0:20",
@@ -52,6 +52,7 @@ UNSOLVED = (
     "O(b,b+d) +=! X(n,d) where b == I(n), b in 0:20",
     "O(b,d) +=! X(n,d) where b == I(n) || b == J(n), b in 0:20",
     "O(b,d) +=! b == I(n) ? X(n,d) : 1 where b in 0:20",
+    # A factor is a guard where the others are finite: of so few points a product is cheaper than to look at them.
     "O(b,d) +=! X(n,d) * (b == I(n) ? 1 : 0) where b in 0:20",
 )
 

@@ -81,7 +81,7 @@ VALUES: dict[str, tuple[str, str, list[Sequence[int]], str]] = {
 @pytest.mark.parametrize(("head", "body", "shapes", "expected"), VALUES.values(), ids=VALUES)
 def test_a_name_is_what_it_stands_for(head: str, body: str, shapes: list[Sequence[int]], expected: str) -> None:
     returns = "O" if "O(" in body else "B"
-    step = steps(head, body, *shapes, returns=returns).inlined(is_new=returns == "O")
+    step = steps(head, body, *shapes, returns=returns).inlined()
 
     assert step is not None
     assert ir.show_expr(step.statement.value) == expected
@@ -183,7 +183,7 @@ def test_a_sum_that_goes_on_from_zero_begins() -> None:
     def scattered(first: str) -> transforms.Step | None:
         head, body = "float(N) A, int32(N) I", f"T(b) = {first} where b in 0:5\n T(I(n)) += A(n)"
         found = steps(head, body, *[(7,), (7,)], returns="T", types=["float32", "int32"])
-        return found.inlined(is_new=False)
+        return found.inlined()
 
     zero = scattered("0.0")
 

@@ -130,3 +130,14 @@ def test_the_gradient_of_two_is_that_of_one() -> None:
     X, c = (ARRAYS[name].astype(np.float64) for name in ("X", "c"))
     np.testing.assert_allclose(by_X, rows / c, rtol=2e-5)
     np.testing.assert_allclose(by_c, -(X * rows).sum(0) / c**2, rtol=2e-4)
+
+
+def test_a_row_that_has_several_matrices_is_multiplied_with_each_of_them() -> None:
+    rng = np.random.default_rng(6)
+    x, w = (rng.normal(size=shape).astype(np.float32) for shape in [(256, 64), (4, 64, 64)])
+    e = rng.integers(0, 4, (256, 2)).astype(np.int32)
+    kernel = tcjax.kernel("O(t,r,d) +=! x(t,n) * w(e(t,r),n,d)")
+
+    found = kernel(x, w, e)
+
+    np.testing.assert_allclose(found, np.einsum("tn,trnd->trd", x.astype(float), w[e]), rtol=1e-4, atol=1e-4)

@@ -4,18 +4,9 @@ from typing import Final
 
 from ... import ir
 from ...ir.builtins import BUILTINS, result_type
+from ..definitions import constant
 
 _NEGATED: Final = {"<": ">=", ">=": "<", "==": "!=", "!=": "=="}
-
-
-def constant(value: complex, dtype: str) -> ir.Const:
-    """A number of a type."""
-    types = ir.types
-    if types.is_complex(dtype):
-        return ir.Const(complex(value), dtype)
-    assert isinstance(value, (bool, int, float)), f"{value} is no {dtype}"
-    kind = bool if dtype == "bool" else int if types.is_integral(dtype) else float
-    return ir.Const(kind(value), dtype)
 
 
 def number(expr: ir.Expr) -> complex | None:

@@ -97,8 +97,7 @@ class Inversion:
             factor = weight.constant
             if isinstance(atom, IndexVar) and atom not in hidden and atom not in taken and factor is not None:
                 found.append((atom, factor))
-        if all(abs(factor) > 1 for _, factor in found) and len(subscript.terms) == 1:
-            # Its places are all different.
+        if len(found) == len(subscript.terms) and names_once(subscript, self.scope.ranges):
             return None
         found = [(index, factor) for index, factor in found if abs(factor) == 1 or index in self.axes]
         return max(found, key=lambda pair: self.rank(*pair)) if found else None
@@ -198,6 +197,23 @@ class Solution:
             return ir.Data(moved(inner.expr, [self])) if isinstance(inner, ir.Data) else inner
 
         return affine.rewrite(atom) if self.index in affine.variables else affine
+
+
+def names_once(subscript: Affine, ranges: Mapping[IndexVar, Interval]) -> bool:
+    """Whether values of indices are the digits of a place, as in ``2*y + k where k in 0:2``: each names another one.
+
+    Not for an index and an offset, of which the index is the place as well as the subscript is.
+    """
+    weights = {atom: weight.constant for atom, weight in subscript.terms if isinstance(atom, IndexVar)}
+    if len(weights) < len(subscript.terms) or (len(weights) == 1 and set(weights.values()) <= {1, -1}):
+        return False
+    reach: int | None = 0
+    for index, weight in sorted(weights.items(), key=lambda pair: abs(pair[1] or 0)):
+        if weight is None or reach is None or abs(weight) <= reach:
+            return False
+        extent = ranges[index].extent.constant
+        reach = None if extent is None else reach + abs(weight) * max(0, extent - 1)
+    return True
 
 
 def gathered(receipts: Iterable[Receipt]) -> list[Receipt]:

@@ -10,6 +10,7 @@ from ... import ir
 from ...symbolic import Affine, IndexVar, Interval
 from .backward import Occurrence
 from .calls import Namer
+from .inversion import names_once
 from .scope import Scope
 from .steps import Place, Step
 
@@ -44,6 +45,8 @@ class Spreading:
         """The same sum over the places of the spread cotangent, if it depends on strided indices by these alone."""
         strides: dict[IndexVar, int] = {}
         for subscript in found.access.indices:
+            if names_once(subscript, self.scope.ranges):
+                continue
             weights = {a: w.constant for a, w in subscript.terms if isinstance(a, IndexVar)}
             for index, weight in weights.items():
                 if index in self.left and weight is not None and weight > 1 and len(subscript.terms) > 1:

@@ -1,66 +1,51 @@
-"""Which reductions become loop nests: those whose space is much larger than what goes in and comes out."""
+"""A loop over blocks of a space that is never stored."""
 
 from collections.abc import Iterable
 from dataclasses import replace
-from math import prod
 from typing import Final
 
-from .. import ir
-from ..ir import Reducer
-from ..symbolic import Affine, IndexVar, Size
-from .branches import counted
-from .domains import pieces, points, visited
-from .forms import Form, candidates, choose, in_tiles, within
-from .nests import Nest, Operand
-from .nodes import Apply, CallBuiltin, Convolve, LoopNest, Node, Pool, Unroll, holds_data, operands
-from .preferences import Backend
-from .scope import POSITIONS, Scope
-from .views import Viewed
+from ... import ir
+from ...ir import Reducer
+from ...symbolic import Affine, IndexVar, Size
+from ..branches import counted
+from ..domains import pieces, points, visited
+from ..forms import Form, candidates, choose, in_tiles, within
+from ..nests import Nest, Operand
+from ..nodes import LoopNest, Node, Unroll
+from ..preferences import Backend
+from ..scope import POSITIONS, Scope
+from ..views import Viewed
 
-# Below so many bytes XLA may store the space of a reduction: it does the same operations with less ado.
-SMALL_SPACE: Final = 4 << 20
-# A space so many times as large as arguments and result together is not stored.
-MOST_GROWTH: Final = 2
 # A nest that visits so many points for each operation of another plan is never taken, whatever that one stores.
 MOST_OPERATIONS: Final = 100
 # Reducers whose state grows with the rank: beyond this many values one sort is better.
 MOST_RANKS: Final = 32
 
-# Operators whose derivative needs their arguments, products apart.
-_CURVED: Final = ("/", "**")
 
+def propose(reduce: ir.Reduce, plain: Node, most: int, scope: Scope) -> LoopNest | None:
+    """A loop over blocks that stores no point of its space, in the place of the computation `plain`.
 
-def nested(plain: Node, reduce: ir.Reduce, scope: Scope) -> Node:
-    """The computation of `reduce`, which is of its type, or a loop nest where that would store its space."""
+    `reduce` is of the type of `plain`, which would store `most` bytes or more. None where there is no such loop, or it
+    is a hundred times the work.
+    """
     wishes = scope.nests
-    if wishes is None or scope.unrolled or scope.live is not None:
-        return plain
-    free = ir.free_indices(reduce)
-    axes = scope.sorted(free)
-    read = _operands(reduce, scope)
-    stored = scope.points(axes) * ir.types.width(plain.dtype) + sum(
-        prod(o.shape) * ir.types.width(o.dtype) for o in read
-    )
-    most = max(SMALL_SPACE, MOST_GROWTH * stored + 1)
-    if wishes.backend.memory is not None:
-        most = min(most, wishes.backend.memory)
-    if largest(plain, scope) < most:
-        return _with_derivative(plain, reduce, scope, most)
+    assert wishes is not None
+    axes = scope.sorted(ir.free_indices(reduce))
     reduce, scope, computed = _hoisted(reduce, scope)
-    read = _operands(reduce, scope)
+    read = operands_of(reduce, scope)
     used = frozenset(i for i in reduce.indices if i in _inside(reduce))
     if not used or len(used) < len(reduce.indices) or not _can_stream(reduce, scope):
-        return plain
+        return None
     nest = _nest(reduce, axes, read, scope)
     if is_absurd(nest, plain, scope):
-        return plain
+        return None
     form = scope.form if scope.form is not None and scope.form.loop in reduce.indices else choose(nest)
     if scope.form is None:
-        form = _sparing(form, plain, nest, wishes.backend)
+        form = _sparing(form, plain, nest, wishes.backend, most)
         if wishes.backend.forms:
             own = _wished(nest, form, wishes.backend)
             if own is None:
-                return plain
+                return None
             form = own
         if wishes.backend.rare:
             form = replace(form, unroll=1)
@@ -70,42 +55,28 @@ def nested(plain: Node, reduce: ir.Reduce, scope: Scope) -> Node:
 
 def is_absurd(nest: Nest, other: Node, scope: Scope) -> bool:
     """Whether the other plan does the same with a small part of the operations."""
-    from .meter import Meter
+    from ..meter import Meter
 
     meter = Meter({index: scope.extent(index) for index in scope.box})
     return points(nest) > MOST_OPERATIONS * max(1, meter.flops(other))
 
 
-def _with_derivative(plain: Node, reduce: ir.Reduce, scope: Scope, most: int) -> Node:
-    """The computation; an unrolled sum whose terms JAX's derivative would store, `most` bytes or more, becomes a nest
-    where it is differentiated.
+def of_slices(plain: Node, reduce: ir.Reduce, scope: Scope) -> LoopNest | None:
+    """The sum of slices `plain` as a loop that runs as the same slices, and is differentiated as a loop.
 
-    The derivative of a slice is the slice with zeros around it, an array of its own for every term.
+    JAX's derivative of a slice is the slice with zeros around it, an array of its own for every term.
     """
-    if not isinstance(plain, Unroll) or plain.reducer is not Reducer.SUM or ir.types.is_integral(plain.dtype):
-        return plain
-    if plain.derivative is not None and not _unrolls(plain.derivative):
-        return plain
-    terms = prod(hi - lo for _, lo, hi in plain.box)
-    if terms * scope.points(plain.axes) * ir.types.width(plain.dtype) < most:
-        return plain
-    read = _operands(reduce, scope)
+    read = operands_of(reduce, scope)
     axes = scope.sorted(ir.free_indices(reduce))
     if set(axes) != set(plain.axes) or any(index not in _inside(reduce) for index in reduce.indices):
-        return plain
+        return None
     nest = _nest(reduce, axes, read, scope)
     assert scope.nests is not None
-    # It runs as the same slices: a kernel of its own would be something else.
+    # A kernel of its own would be something else.
     backend = replace(scope.nests.backend, name="xla")
     form = replace(choose(nest), whole=True)
     why = _why(nest, form)
-    derivative = LoopNest(nest, form, _views(read, scope), (), backend, dtype=plain.dtype, axes=axes, why=why)
-    return replace(plain, derivative=derivative)
-
-
-def _unrolls(node: Node) -> bool:
-    """Whether a sum is unrolled in it."""
-    return isinstance(node, Unroll) or any(map(_unrolls, operands(node)))
+    return LoopNest(nest, form, _views(read, scope), (), backend, dtype=plain.dtype, axes=axes, why=why)
 
 
 def _nest(reduce: ir.Reduce, axes: tuple[IndexVar, ...], read: tuple[Operand, ...], scope: Scope) -> Nest:
@@ -120,7 +91,7 @@ def _views(read: Iterable[Operand], scope: Scope) -> tuple[tuple[str, Viewed], .
 
 def _hoisted(reduce: ir.Reduce, scope: Scope) -> tuple[ir.Reduce, Scope, tuple[tuple[str, Node], ...]]:
     """The reduction with the inline reductions in it that do not change with its indices as tensors, and those."""
-    from .values import plan_value
+    from ..values import plan_value
 
     found: dict[str, tuple[ir.Expr, ir.Access]] = {}
     own = frozenset(reduce.indices)
@@ -164,12 +135,16 @@ def _wished(nest: Nest, usual: Form, backend: Backend) -> Form | None:
     return form if form is None or form in candidates(nest) else usual
 
 
-def _sparing(form: Form, plain: Node, nest: Nest, backend: Backend) -> Form:
-    """The form, changed where it would need too much memory."""
+def _sparing(form: Form, plain: Node, nest: Nest, backend: Backend, most: int) -> Form:
+    """The form, changed where it would need too much memory; one operation stores less than `most` bytes."""
     if isinstance(plain, Unroll):
+        from ..meter import Meter
+
         # One fused loop over the result; but the derivatives that JAX would take of it store what each step has.
         once = _calls_once(nest.reduce.body)
-        form = replace(form, whole=True) if once else in_tiles(form, nest)
+        meter = Meter({index: hi - lo for index, (lo, hi) in nest.ranges.items()})
+        fits = meter.temporaries(plain, root=True) < most
+        form = replace(form, whole=True) if once and fits else in_tiles(form, nest)
     return within(form, nest, backend.memory)
 
 
@@ -210,47 +185,7 @@ def _can_stream(reduce: ir.Reduce, scope: Scope) -> bool:
     return reduce.reducer is not Reducer.MEAN
 
 
-def largest(node: Node, scope: Scope) -> int:
-    """The bytes of the largest array below the node, as if nothing were fused; convolutions and pools store none."""
-    found = 0
-    pending = [node]
-    while pending:
-        current = pending.pop()
-        if not isinstance(current, (Convolve, Pool)):
-            below = operands(current)
-            times = _kept(current)
-            found = max(found, *(times * scope.points(inner.axes) * ir.types.width(inner.dtype) for inner in below), 0)
-            pending.extend(below)
-    return found
-
-
-def _kept(node: Node) -> int:
-    """How many steps of an unrolled reduction have values that its derivative needs: none where they are linear."""
-    if not isinstance(node, Unroll):
-        return 1
-    steps = prod(hi - lo for _, lo, hi in node.box)
-    pending: list[Node] = [node.body]
-    while pending:
-        current = pending.pop()
-        if isinstance(current, CallBuiltin) or (isinstance(current, Apply) and _is_curved(current)):
-            return steps
-        pending.extend(operands(current))
-    return steps if node.derivative is not None and not _stores_nothing(node.derivative) else 1
-
-
-def _is_curved(node: Apply) -> bool:
-    """Whether a derivative needs the arguments; a condition of indices alone is computed again."""
-    if node.operator == "where":
-        return holds_data(node.arguments[0])
-    return node.operator in _CURVED
-
-
-def _stores_nothing(node: Node) -> bool:
-    """Whether a convolution or a nest is in it, which store nothing for each step."""
-    return isinstance(node, (Convolve, LoopNest)) or any(map(_stores_nothing, operands(node)))
-
-
-def _operands(reduce: ir.Reduce, scope: Scope) -> tuple[Operand, ...]:
+def operands_of(reduce: ir.Reduce, scope: Scope) -> tuple[Operand, ...]:
     """The tensors that are read, in order of first appearance."""
     found: dict[str, Operand] = {}
     for access in ir.accesses(reduce):

@@ -1,25 +1,29 @@
 """Sums of products of plain operands, as `dot_general` along the cheapest path."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
-from .. import ir
-from ..symbolic import IndexVar
-from ..transforms.factors import ProductSum, masked
-from .branches import projected
-from .choice import cheapest
-from .nodes import Axes, Contract, Fold, Node
-from .paths import Pairing, pairings
-from .reads import as_stored
-from .scope import Scope, fill
-from .values import plan_value
+from ... import ir
+from ...symbolic import IndexVar
+from ...transforms.factors import masked
+from ..branches import projected
+from ..nodes import Axes, Contract, Fold, Node
+from ..paths import Pairing, pairings
+from ..reads import as_stored
+from ..scope import Scope, fill
+from ..values import plan_value
+from .reduction import Reduction, is_read
+
+# A matrix of so many elements may be repeated.
+SMALL_MATRIX: Final = 64 * 64
 
 
-def as_contraction(products: ProductSum, scope: Scope) -> Node | None:
-    """The product's sum as a contraction, or None where one fused multiply and reduce does as well."""
-    indices, factors, mask, accumulate = products.indices, products.factors, products.mask, products.accumulate
+def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
+    """The product's sum as products of matrices, each along the cheapest path, if no factor has all of its points."""
+    indices, factors, mask, accumulate = reduction.indices, reduction.factors, reduction.mask, reduction.accumulate
     if len(factors) < 2 or not indices or accumulate == "bool":
-        return None
+        return
     if len(factors) > 2:
         # The largest first, however the product was written.
         factors = tuple(sorted(factors, key=lambda f: (-scope.points(ir.free_indices(f)), ir.show_expr(f))))
@@ -28,18 +32,18 @@ def as_contraction(products: ProductSum, scope: Scope) -> Node | None:
         masks = _spread_out(mask, factors, scope.unrolled)
         factors = [masked(ir.conjunction(own), factor, 0) for own, factor in zip(masks, factors, strict=True)]
         if not any(masks):
-            return None
+            return
     spaces = [ir.free_indices(factor) - scope.unrolled for factor in factors]
     whole = frozenset[IndexVar]().union(*spaces)
     if any(space == whole and not _is_stored(f) for space, f in zip(spaces, factors, strict=True)):
-        return None
+        return
     if all(space == whole for space in spaces):
-        return None
+        return
     operands = [_Operand(_operand(f, accumulate, scope), frozenset(own)) for f, own in zip(factors, masks, strict=True)]
     kept = scope.sorted(whole - frozenset(indices))
-    result = frozenset(() if products.around is None else ir.conjuncts(products.around))
+    result = frozenset(() if reduction.around is None else ir.conjuncts(reduction.around))
 
-    def multiplied(order: Sequence[Pairing]) -> Node:
+    def multiplied(order: Sequence[Pairing], spread: bool) -> Node:
         left = list(operands)
         for pairing in order:
             pair = left[pairing.first], left[pairing.second]
@@ -49,14 +53,13 @@ def as_contraction(products: ProductSum, scope: Scope) -> Node | None:
             # Where no point of the others counts nothing uses the product.
             others = result.union(*(operand.masks for operand in left)) - found
             counts = projected(others, axes, scope)
-            node = _multiplied(*pair, counts, axes, accumulate, scope, _reason(factors, indices))
+            node = _multiplied(*pair, counts, axes, accumulate, scope, why, spread)
             left.append(_Operand(node, projected(found, axes, scope) if left else frozenset()))
         return left[0].node
 
-    orders = pairings([operand.node.axes for operand in operands], kept, scope)
-    if len(orders) == 1:
-        return multiplied(orders[0])
-    return cheapest(map(multiplied, orders), scope)
+    why = f"a sum over {', '.join(map(str, indices))} of a product of {len(factors)} operands"
+    for order in pairings([operand.node.axes for operand in operands], kept, scope):
+        yield from dict.fromkeys(multiplied(order, spread) for spread in (False, True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +93,12 @@ def _multiplied(
     accumulate: str,
     scope: Scope,
     why: str,
+    spread: bool,
 ) -> Node:
-    """The product of two operands, summed over the axes that are not `kept`; it counts where the `others` hold."""
+    """The product of two operands, summed over the axes that are not `kept`; it counts where the `others` hold.
+
+    With `spread` a small matrix is repeated for each slab of the other operand, where that is possible.
+    """
     a, b = first.node, second.node
     axes = set(a.axes) | set(b.axes)
     summed = scope.sorted(axes - set(kept))
@@ -110,10 +117,9 @@ def _multiplied(
     live = first.live(second, scope), second.live(first, scope)
     if not ir.types.is_float(accumulate):
         others = frozenset()
-    if live == (None, None):
-        spread = _spread(a, b, kept, accumulate, scope)
-        if spread is not None:
-            return replace(spread, counts=_counts(spread.operands, others, scope))
+    slabs = _slabs(a, b, kept, accumulate, scope) if spread and live == (None, None) else None
+    if slabs is not None:
+        return replace(slabs, counts=_counts(slabs.operands, others, scope))
     if not set(b.axes) & set(kept):
         # A vector goes first: XLA:CPU transposes a matrix that is contracted along its major dimension on the left.
         a, b, live = b, a, (live[1], live[0])
@@ -132,7 +138,7 @@ def _counts(
     return found[0], found[1], _planned(masks, scope)
 
 
-def _spread(a: Node, b: Node, kept: Axes, accumulate: str, scope: Scope) -> Contract | None:
+def _slabs(a: Node, b: Node, kept: Axes, accumulate: str, scope: Scope) -> Contract | None:
     """A small matrix times every slab of a large operand, along an axis in its middle, as a batch of products.
 
     ``Y(m,d,k) +=! W(d,n) * X(m,n,k)``: as one product XLA would transpose X there and Y back; with W repeated for every
@@ -145,82 +151,16 @@ def _spread(a: Node, b: Node, kept: Axes, accumulate: str, scope: Scope) -> Cont
         place = large.axes.index(summed[0])
         before, after = large.axes[:place], large.axes[place + 1 :]
         (free,) = (axis for axis in matrix.axes if axis != summed[0])
-        wide = scope.points(after) >= WIDE_BLOCK and scope.points(before) > 1
-        if wide and scope.points(matrix.axes) <= SMALL_MATRIX and (*before, free, *after) == kept:
+        many = scope.points(before) > 1 and scope.points(after) > 1
+        if many and scope.points(matrix.axes) <= SMALL_MATRIX and (*before, free, *after) == kept:
             why = f"a small matrix times each slab of `{', '.join(map(str, before))}`: nothing is transposed"
             return Contract((matrix, large), before, dtype=accumulate, axes=kept, why=why)
     return None
 
 
-# Products of tiny matrices run faster as one fused loop than as calls of a matrix multiplication (bench/):
-# a shared minor axis and a sum of at most this many products,
-MINOR_PRODUCTS = 32
-# or free sides (one of them, if nothing is shared) of at most this extent and a sum of at most so many,
-TINY_SIDE = 8
-TINY_SUM = 8
-BATCHED_SUM = 16
-# or a small matrix along an axis in the middle of a large operand, in front of a block of less than this many elements.
-WIDE_BLOCK = 128
-SMALL_MATRIX = 64 * 64
-MIDDLE_PRODUCTS = 64
-
-
-def as_products(
-    indices: tuple[IndexVar, ...], factors: Sequence[ir.Expr], mask: ir.Expr | None, scope: Scope
-) -> tuple[IndexVar, ...]:
-    """The indices to unroll where `dot_general` would multiply tiny matrices or move a minor axis; else none.
-
-    ``O(n,a,c,h,w) +=! I(n,a,b,h,w) * J(n,b,c,h,w)`` multiplies tiny matrices, one for each of many (h, w): a loop over
-    b that is elementwise in w reads both operands as they lie.
-    """
-    if len(factors) != 2 or mask is not None or not indices or not all(map(_is_stored, factors)):
-        return ()
-    spaces = [ir.free_indices(factor) - scope.unrolled for factor in factors]
-    reduced = frozenset(indices)
-    batch = (spaces[0] & spaces[1]) - reduced
-    sides = [scope.points(space - batch - reduced) for space in spaces]
-    terms = scope.points(indices)
-    kept = scope.sorted((spaces[0] | spaces[1]) - reduced)
-    if spaces[0] == spaces[1] or not kept or any(reduced - space for space in spaces):
-        return ()
-    if kept[-1] in batch and scope.extent(kept[-1]) > 1:
-        tiny = terms <= MINOR_PRODUCTS
-    elif scope.points(batch) > 1:
-        tiny = terms <= BATCHED_SUM and max(sides) <= TINY_SIDE
-    else:
-        tiny = terms <= TINY_SUM and 1 < min(sides) <= TINY_SIDE
-    return indices if tiny or (len(indices) == 1 and _in_the_middle(indices[0], factors, kept, scope)) else ()
-
-
-def _in_the_middle(index: IndexVar, factors: Sequence[ir.Expr], kept: Axes, scope: Scope) -> bool:
-    """Whether a small matrix is multiplied along a middle axis of a large operand, in front of a narrow block."""
-    orders = [_stored_order(factor) for factor in factors]
-    for matrix, large in (orders, orders[::-1]):
-        if matrix is None or large is None or len(matrix) != 2 or scope.points(matrix) > SMALL_MATRIX:
-            continue
-        place = large.index(index)
-        before, after = large[:place], large[place + 1 :]
-        (free,) = (axis for axis in matrix if axis != index)
-        narrow = 1 < scope.points(after) < WIDE_BLOCK and scope.points(before) > scope.points(after)
-        if narrow and (*before, free, *after) == kept and scope.extent(index) <= MIDDLE_PRODUCTS:
-            return True
-    return False
-
-
-def _stored_order(factor: ir.Expr) -> Axes | None:
-    """The indices of a plain read, one a dimension, as they lie in memory; None for any other expression."""
-    read = factor.operand if isinstance(factor, ir.Cast) else factor
-    if not isinstance(read, ir.Access):
-        return None
-    order = tuple(index for subscript in read.indices for index in subscript.variables)
-    single = all(len(subscript.variables) <= 1 for subscript in read.indices)
-    return order if single and len(set(order)) == len(order) else None
-
-
 def _is_stored(factor: ir.Expr) -> bool:
     """Whether the factor is in memory already, so that contracting it costs no temporary."""
-    read = factor.operand if isinstance(factor, ir.Cast) else factor
-    return isinstance(read, ir.Access) and not any(index.is_data for index in read.indices)
+    return is_read(factor) and not any(index.is_data for access in ir.accesses(factor) for index in access.indices)
 
 
 def _spread_out(mask: ir.Expr, factors: Sequence[ir.Expr], fixed: frozenset[IndexVar]) -> list[list[ir.Expr]]:
@@ -243,7 +183,3 @@ def _operand(factor: ir.Expr, accumulate: str, scope: Scope) -> Node:
             return as_stored(plan_value(read, scope))
         case _:
             return as_stored(plan_value(factor, scope))
-
-
-def _reason(factors: Sequence[ir.Expr], indices: tuple[IndexVar, ...]) -> str:
-    return f"a sum over {', '.join(map(str, indices))} of a product of {len(factors)} operands"

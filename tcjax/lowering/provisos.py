@@ -1,0 +1,199 @@
+"""A statement planned for finite values: computed so where they are, and otherwise as it stands."""
+
+import functools
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.extend
+import jax.numpy as jnp
+from jax import lax
+from jax.extend.core import jaxpr_as_fun
+from jax.interpreters import ad, batching, mlir
+from jax.interpreters import partial_eval as pe
+
+from ..planning import Compute
+from .context import Context
+from .placing import is_placed
+from .varying import equally_varying
+
+LowerStage = Callable[[Compute, jax.Array | None, Context], jax.Array]
+Traced = Callable[..., Any]
+ClosedJaxpr = jax.extend.core.ClosedJaxpr  # pyright: ignore[reportPrivateImportUsage]
+
+# Its operands are those of three functions: whether values are finite, and the result in two ways. The operands in
+# `finite` have to be finite too.
+either_p = jax.extend.core.Primitive("tcjax_either")
+either_p.multiple_results = True
+
+
+def lower_proviso(stage: Compute, old: jax.Array | None, context: Context, lower: LowerStage) -> jax.Array:
+    """The target after a statement with a proviso; `lower` computes a stage without one."""
+    proviso = stage.proviso
+    assert proviso is not None
+    names = sorted(context.arrays)
+    given = [*(context.arrays[name] for name in names), *(() if old is None else (old,))]
+    if any(map(is_placed, given)):
+        # Along explicit axes the two ways could lie differently.
+        return lower(proviso.otherwise, old, context)
+
+    def computed(part: Compute, arrays: Sequence[jax.Array], before: jax.Array | None) -> jax.Array:
+        return lower(part, before, Context(dict(zip(names, arrays, strict=False)), context.foreign))
+
+    def way(part: Compute, *arrays: jax.Array) -> tuple[jax.Array]:
+        found = computed(part, arrays, None if old is None else arrays[-1])
+        return (equally_varying([found, *arrays])[0],)
+
+    def holds(*arrays: jax.Array) -> jax.Array:
+        return functools.reduce(jnp.logical_and, [computed(test, arrays, None) == 0 for test in proviso.tests])
+
+    ways = (functools.partial(way, part) for part in (replace(stage, proviso=None), proviso.otherwise))
+    (found,) = _bind([holds, *ways], equally_varying(given), [False] * len(given))
+    return found
+
+
+def _bind(ways: Sequence[Traced], arrays: Sequence[Any], finite: Sequence[bool]) -> list[Any]:
+    """The primitive for what tells whether values are finite, and two ways; it has the operands that these use."""
+    test, *both = (jax.make_jaxpr(way)(*arrays) for way in ways)
+    used = list(map(operator.or_, *map(_used, both)))
+    tested = [own and _is_inexact(array) for own, array in zip(_used(test), arrays, strict=True)]
+    if not any(map(operator.and_, tested, used)):
+        # A derivative without these values: zero times what else there is.
+        test = jax.make_jaxpr(lambda *_: jnp.array(True))(*arrays)
+    kept = list(map(operator.or_, used, _used(test)))
+    test, first, second = (_over(way, kept) for way in (test, *both))
+    flags = tuple(must and own for must, own, has in zip(finite, used, kept, strict=True) if has)
+    own = [array for array, has in zip(arrays, kept, strict=True) if has]
+    return either_p.bind(*own, test=test, first=first, second=second, finite=flags)
+
+
+def _used(way: ClosedJaxpr) -> list[bool]:
+    return pe.dce_jaxpr(way.jaxpr, [True] * len(way.jaxpr.outvars))[1]
+
+
+def _over(way: ClosedJaxpr, kept: Sequence[bool]) -> ClosedJaxpr:
+    """The function of those operands alone that are kept."""
+    return ClosedJaxpr(pe.dce_jaxpr(way.jaxpr, [True] * len(way.jaxpr.outvars), kept)[0], way.consts)
+
+
+def _is_inexact(array: Any) -> bool:
+    return jnp.issubdtype(array.dtype, jnp.inexact)
+
+
+def _with(arrays: Sequence[Any], places: Sequence[int], values: Iterable[Any]) -> list[Any]:
+    """The arrays with other values in some places."""
+    found = list(arrays)
+    for place, value in zip(places, values, strict=True):
+        found[place] = value
+    return found
+
+
+def _is_moved(tangent: Any) -> bool:
+    return type(tangent) is not ad.Zero and tangent.dtype != jax.dtypes.float0
+
+
+def _run(
+    *arrays: jax.Array, test: ClosedJaxpr, first: ClosedJaxpr, second: ClosedJaxpr, finite: tuple[bool, ...]
+) -> Any:
+    (holds,) = jaxpr_as_fun(test)(*arrays)
+    for array, own in zip(arrays, finite, strict=True):
+        holds = holds & jnp.all(jnp.isfinite(array)) if own else holds
+    return lax.cond(holds, jaxpr_as_fun(first), jaxpr_as_fun(second), *arrays)
+
+
+@either_p.def_abstract_eval
+def _(*avals: Any, first: ClosedJaxpr, **_: Any) -> Any:
+    return first.out_avals
+
+
+either_p.def_impl(_run)
+mlir.register_lowering(either_p, mlir.lower_fun(_run, multiple_results=True))
+
+
+def _jvp(
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    test: ClosedJaxpr,
+    first: ClosedJaxpr,
+    second: ClosedJaxpr,
+    finite: tuple[bool, ...],
+) -> Any:
+    results = either_p.bind(*primals, test=test, first=first, second=second, finite=finite)
+    moved = [n for n, tangent in enumerate(tangents) if _is_moved(tangent)]
+    count = len(primals)
+
+    def change(way: ClosedJaxpr) -> Traced:
+        def changed(*arrays: Any) -> Any:
+            def of(*moving: Any) -> Any:
+                return jaxpr_as_fun(way)(*_with(arrays[:count], moved, moving))
+
+            return jax.jvp(of, [arrays[n] for n in moved], list(arrays[count:]))[1]
+
+        return changed
+
+    ways = [lambda *arrays: jaxpr_as_fun(test)(*arrays[:count])[0], change(first), change(second)]
+    return results, _bind(ways, [*primals, *(tangents[n] for n in moved)], [*finite, *(True for _ in moved)])
+
+
+ad.primitive_jvps[either_p] = _jvp
+
+
+def _transpose(
+    cotangents: Sequence[Any],
+    *arrays: Any,
+    test: ClosedJaxpr,
+    first: ClosedJaxpr,
+    second: ClosedJaxpr,
+    finite: tuple[bool, ...],
+) -> list[Any]:
+    linear = [n for n, array in enumerate(arrays) if ad.is_undefined_primal(array)]
+    kept = [n for n in range(len(arrays)) if n not in linear]
+    shapes = [arrays[n].aval for n in linear]
+
+    def turned(way: ClosedJaxpr) -> Traced:
+        def run(*given: Any) -> Any:
+            known, moved = given[: len(kept)], given[len(kept) :]
+
+            def of(*moving: Any) -> Any:
+                return jaxpr_as_fun(way)(*_with(_with([None] * len(arrays), kept, known), linear, moving))
+
+            return jax.linear_transpose(of, *shapes)(list(moved))
+
+        return run
+
+    def holds(*given: Any) -> Any:
+        # What the values are does not depend on what is linear.
+        nothing = [jnp.zeros(shape.shape, shape.dtype) for shape in shapes]
+        return jaxpr_as_fun(test)(*_with(_with([None] * len(arrays), kept, given[: len(kept)]), linear, nothing))[0]
+
+    moved = [ad.instantiate_zeros(cotangent) for cotangent in cotangents]
+    flags = [*(finite[n] for n in kept), *(True for _ in moved)]
+    found = iter(_bind([holds, turned(first), turned(second)], [*(arrays[n] for n in kept), *moved], flags))
+    return [next(found) if n in linear else None for n in range(len(arrays))]
+
+
+ad.primitive_transposes[either_p] = _transpose
+
+
+def _batch(
+    arrays: Sequence[Any],
+    dimensions: Sequence[int | None],
+    *,
+    test: ClosedJaxpr,
+    first: ClosedJaxpr,
+    second: ClosedJaxpr,
+    finite: tuple[bool, ...],
+) -> Any:
+    # One answer for the whole batch: with one for each element, `cond` would compute both ways.
+    def holds(*given: Any) -> Any:
+        return jnp.all(jax.vmap(jaxpr_as_fun(test), dimensions)(*given)[0])
+
+    ways = [holds, *(jax.vmap(jaxpr_as_fun(way), dimensions) for way in (first, second))]
+    found = _bind(ways, arrays, finite)
+    return found, [0] * len(found)
+
+
+batching.primitive_batchers[either_p] = _batch

@@ -1,0 +1,19 @@
+"""What a reduction can be: an operation a file, none of which knows another.
+
+Each has a function ``propose(reduction, scope)``, which gives the ways in which the operation computes the reduction,
+as nodes: none where it cannot. `planning.choice` takes the one with the least price (`planning.prices`). A loop over
+blocks (`loop`) stores nothing, and is taken where all others would store more than the memory contract lets them.
+"""
+
+from . import contraction, convolution, elementwise, pool, shifts, unrolled
+
+# Of operations with equal prices the first is taken.
+OPERATIONS = (
+    pool.propose,
+    unrolled.propose,
+    shifts.propose,
+    contraction.propose,
+    convolution.propose,
+    elementwise.propose,
+    unrolled.propose_terms,
+)

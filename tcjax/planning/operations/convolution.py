@@ -1,0 +1,124 @@
+"""Sums of products of a sliding read and a plain read, as convolutions."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from ... import ir
+from ...symbolic import Affine, IndexVar
+from ...transforms.factors import both, masked, multiply
+from ..folds import unroll
+from ..nodes import Convolve, Unroll
+from ..padding import is_padding
+from ..reads import as_stored
+from ..scope import Scope
+from ..values import plan_value
+from ..windows import as_sliding, slide
+from .reduction import Reduction
+
+# Up to this many groups may become a convolution each.
+FEW_GROUPS = 32
+# From one channel to one the derivative of so few slices is one fused loop: lax.conv is ten times slower.
+FEW_SUMMANDS = 25
+
+
+def propose(reduction: Reduction, scope: Scope) -> Iterator[Convolve]:
+    """``sum image[.. s*x + d*k ..] * kernel[.. k ..]`` as a convolution, in the ways in which it is one."""
+    for node in _convolutions(reduction, scope):
+        yield node
+        if 1 < scope.points(node.groups) <= FEW_GROUPS:
+            yield replace(node, split=True)
+
+
+def differentiates_well(node: Convolve, scope: Scope) -> bool:
+    """Whether the derivative of a convolution is better than that of a sum of shifted slices.
+
+    JAX would make a padded array of each slice for the image, and a reduction of each for the kernel: thousands of
+    operations that compile for seconds, and run slower than convolutions.
+    """
+    if scope.points(node.groups) > 1 and not node.split:
+        # The derivatives of a grouped convolution by its kernel are a hundred times slower on CPUs.
+        return False
+    alone = scope.points(node.channels) * scope.points(node.features) == 1
+    terms = scope.points((*node.channels, *(window.kernel for window in node.windows)))
+    return not alone or terms > FEW_SUMMANDS
+
+
+def _convolutions(reduction: Reduction, scope: Scope) -> Iterator[Convolve]:
+    """The sum as a convolution, with its kernel, in the ways in which it is one."""
+    factors, mask, around = reduction.factors, reduction.mask, reduction.around
+    if len(factors) != 2 or not ir.types.is_float(reduction.accumulate):
+        return
+    reads = [factor.operand if isinstance(factor, ir.Cast) else factor for factor in factors]
+    for image, kernel in (reads, reads[::-1]):
+        if isinstance(image, ir.Access) and isinstance(kernel, ir.Access) and image.dtype == kernel.dtype:
+            if mask is not None and not is_padding(mask, (image,), scope, slides=True):
+                continue
+            found = _convolution(reduction.indices, image, kernel, reduction.accumulate, scope)
+            guard = both(mask if reduction.left_out else None, around)
+            if found is not None and guard is not None:
+                found = replace(found, exact=_term_by_term(reduction, guard, scope), everywhere=around is None)
+            if found is not None:
+                yield found
+
+
+def _term_by_term(reduction: Reduction, guard: ir.Expr, scope: Scope) -> Unroll:
+    """The sum of the products that the guard lets count."""
+    inside = scope.unrolling(reduction.indices)
+    body = inside.cast(plan_value(masked(guard, multiply(reduction.factors), 0), inside), reduction.accumulate)
+    return unroll(ir.Reducer.SUM, reduction.indices, body, scope, "one term after the other")
+
+
+def _convolution(
+    indices: tuple[IndexVar, ...], image: ir.Access, kernel: ir.Access, accumulate: str, scope: Scope
+) -> Convolve | None:
+    reduced = frozenset(indices)
+    slidings = {
+        dimension: sliding
+        for dimension, subscript in enumerate(image.indices)
+        if (sliding := as_sliding(subscript, reduced, scope)) is not None
+    }
+    if not slidings:
+        return None
+    outputs = {sliding.output for sliding in slidings.values()}
+    taps = {sliding.kernel for sliding in slidings.values()}
+    plain = [s for dimension, s in enumerate(image.indices) if dimension not in slidings]
+    image_axes = _single_axes(plain, scope)
+    kernel_axes = _single_axes(kernel.indices, scope)
+    if image_axes is None or kernel_axes is None or len(outputs) + len(taps) < 2 * len(slidings):
+        return None
+    if not taps <= kernel_axes or (outputs | taps) & image_axes or outputs & kernel_axes:
+        return None
+    shared = image_axes & (kernel_axes - taps)
+    channels, groups = shared & reduced, shared - reduced
+    batch, features = image_axes - shared, kernel_axes - taps - shared
+    if batch & reduced or features & reduced or reduced != taps | channels:
+        return None
+    read, windows, inner = slide(image, slidings, scope)
+    return Convolve(
+        as_stored(read),
+        as_stored(plan_value(kernel, scope)),
+        inner.sorted(batch),
+        inner.sorted(groups),
+        inner.sorted(channels),
+        inner.sorted(features),
+        windows,
+        dtype=accumulate,
+        axes=scope.sorted(batch | groups | features | outputs),
+        why=f"{_listed(taps)} slide{'s' if len(taps) == 1 else ''} along {_listed(outputs)}, "
+        f"with {scope.points(channels)} x {scope.points(features)} channels to multiply at each",
+    )
+
+
+def _listed(indices: Iterable[IndexVar]) -> str:
+    return ", ".join(sorted(map(str, indices)))
+
+
+def _single_axes(subscripts: Iterable[Affine], scope: Scope) -> frozenset[IndexVar] | None:
+    """The indices of subscripts that use one index or none each, all different; None otherwise."""
+    found: list[IndexVar] = []
+    for subscript in subscripts:
+        variables = subscript.variables - scope.unrolled
+        if len(variables) > 1 or not subscript.is_linear:
+            return None
+        found.extend(variables)
+    return frozenset(found) if len(set(found)) == len(found) else None

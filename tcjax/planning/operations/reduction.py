@@ -1,0 +1,58 @@
+"""A reduction as the operations see it."""
+
+from dataclasses import dataclass
+
+from ... import ir
+from ...ir import Reducer
+from ...symbolic import IndexVar
+from ...transforms.factors import both, multiply
+from ..folds import as_number
+from ..nodes import Node
+from ..scope import Scope, masked_by
+from ..values import plan_value
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """``reducer[indices]`` of the product of the factors where the mask holds, computed in the type `accumulate`.
+
+    All factors and the mask depend on its indices; only sums have several factors, or none. With `left_out`, what the
+    factors are where the mask is false does not matter. Where `around` is false the result does not count: its
+    cotangent is zero, which must not meet what is infinite.
+    """
+
+    reducer: Reducer
+    indices: tuple[IndexVar, ...]
+    factors: tuple[ir.Expr, ...]
+    mask: ir.Expr | None
+    accumulate: str
+    around: ir.Expr | None = None
+    left_out: bool = True
+
+    @property
+    def body(self) -> ir.Expr:
+        """The product of the factors."""
+        return multiply(self.factors) if self.factors else ir.Const(as_number(1, self.accumulate), self.accumulate)
+
+    @property
+    def guard(self) -> ir.Expr | None:
+        """Where a point is computed: a read has a derivative that nothing infinite meets."""
+        return self.mask if len(self.factors) == 1 and is_read(self.factors[0]) else both(self.mask, self.around)
+
+    @property
+    def expr(self) -> ir.Reduce:
+        """The reduction as index notation. The condition around it goes inside of a loop, whose derivative skips it."""
+        guard = both(self.mask, self.around)
+        return ir.Reduce(self.reducer, self.indices, (), guard, self.body, None, self.accumulate, self.accumulate)
+
+    def values(self, scope: Scope) -> Node:
+        """What is reduced, at every point."""
+        if not self.factors and self.mask is not None:
+            return scope.cast(plan_value(self.mask, scope), self.accumulate)
+        body = masked_by(self.guard, self.body, self.reducer, self.accumulate)
+        return scope.cast(plan_value(body, scope), self.accumulate)
+
+
+def is_read(expr: ir.Expr) -> bool:
+    """Whether an expression is an element of a tensor, as it is or in another type."""
+    return isinstance(expr.operand if isinstance(expr, ir.Cast) else expr, ir.Access)

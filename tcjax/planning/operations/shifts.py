@@ -1,0 +1,56 @@
+"""Sums at each of a few shifts of one tensor against others, such as the derivative of a window by its weights."""
+
+from collections.abc import Iterator
+from math import prod
+
+from ... import ir
+from ...ir import Reducer
+from ...symbolic import IndexVar
+from ..nodes import Fold, Lookup, Node, Read, operands
+from ..reads import is_window
+from ..scope import Scope
+from .reduction import Reduction
+
+# XLA compiles so many sums in one loop in a fraction of a second.
+MOST_SHIFTS = 64
+# The sum along one axis is one after the other: of more terms it loses digits.
+LONGEST = 1 << 13
+
+
+def propose(reduction: Reduction, scope: Scope) -> Iterator[Fold]:
+    """``S(k) +=! x(i + k) * y(i)`` for the few values of `k`: every sum in the same pass over `i`, if it is such a sum.
+
+    Alone, each of them would read all of its operands again. There are no more points than one tensor has elements: of
+    what is spread along several axes, or slides inside of the sum too, a product of matrices is better.
+    """
+    reduced, factors = frozenset(reduction.indices), reduction.factors
+    is_sum = reduction.reducer is Reducer.SUM and ir.types.is_float(reduction.accumulate)
+    if scope.unrolled or not factors or not is_sum:
+        return
+    body = reduction.body
+    sliding = [
+        subscript.variables
+        for access in ir.accesses(body)
+        for subscript in access.indices
+        if subscript.variables & reduced and is_window(subscript, scope)
+    ]
+    shifts = scope.sorted(frozenset[IndexVar]().union(*sliding) - reduced)
+    if not shifts or scope.points(shifts) > MOST_SHIFTS or max(map(scope.extent, reduced)) > LONGEST:
+        return
+    inside = scope.unrolling(shifts)
+    largest = max(prod(scope.shapes[access.tensor.name]) for access in ir.accesses(body))
+    if scope.points(ir.free_indices(body) - inside.unrolled) > largest:
+        return
+    operand = reduction.values(inside)
+    if _looks_up(operand) or not reduced <= set(operand.axes):
+        return
+    box = tuple((index, *scope.box[index]) for index in shifts)
+    axes = scope.sorted((*shifts, *(axis for axis in operand.axes if axis not in reduced)))
+    why = f"{scope.points(shifts)} sums in one pass over their operands"
+    yield Fold(Reducer.SUM, operand, scope.sorted(reduced), shifts=box, dtype=operand.dtype, axes=axes, why=why)
+
+
+def _looks_up(node: Node) -> bool:
+    if isinstance(node, Read) and any(isinstance(dimension, Lookup) for dimension in node.dimensions):
+        return True
+    return any(map(_looks_up, operands(node)))

@@ -1,0 +1,105 @@
+"""Reductions written out term by term, in one fused loop over the results: shifted slices, rows that data choose."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from ... import ir
+from ...ir import Reducer
+from ...symbolic import IndexVar
+from ...transforms.factors import depends, multiply
+from ..folds import unroll
+from ..machine import CPU
+from ..nodes import Contract, Node
+from ..reads import as_strip, is_window
+from ..scope import Scope
+from ..values import plan_value
+from .reduction import Reduction
+
+Steps = tuple[IndexVar, ...]
+
+
+def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
+    """The terms of its windows, or of the rows that it looks up, one after the other; with windows all terms, too."""
+    expr = reduction.expr
+    windows, rows = window_indices(reduction.indices, expr, scope), gathered_indices(reduction.indices, expr)
+    for steps in dict.fromkeys((windows, rows, reduction.indices if windows else ())):
+        if steps:
+            yield from _written_out(reduction, steps, scope)
+            if steps == windows and steps != reduction.indices and not set(steps) & set(rows):
+                yield from _window_first(reduction, steps, scope)
+
+
+def propose_terms(reduction: Reduction, scope: Scope) -> Iterator[Node]:
+    """All of its terms, one after the other, where it has no windows."""
+    expr, indices = reduction.expr, reduction.indices
+    if indices != gathered_indices(indices, expr) and not window_indices(indices, expr, scope):
+        yield from _written_out(reduction, indices, scope)
+
+
+def _written_out(reduction: Reduction, steps: Steps, scope: Scope) -> Iterator[Node]:
+    from ..choice import chosen
+
+    expr, indices = reduction.expr, reduction.indices
+    if scope.unrolled and any(index.is_data for access in ir.accesses(expr) for index in access.indices):
+        # Gathers that are unrolled inside of other steps become so many that XLA compiles for minutes.
+        return
+    windows, rows = window_indices(indices, expr, scope), gathered_indices(indices, expr)
+    most = CPU.unrolled_lookups if set(rows) & set(steps) else CPU.unrolled if windows else CPU.streams
+    if scope.points(steps) > most:
+        return
+    rest = tuple(index for index in indices if index not in steps)
+    inside = scope.unrolling(steps)
+    body = chosen(replace(reduction, indices=rest), inside, without=(propose, propose_terms))
+    why = _why(steps, windows, rows, scope)
+    yield unroll(reduction.reducer, steps, scope.cast(body, reduction.accumulate), scope, why)
+
+
+def _why(steps: Steps, windows: Steps, rows: Steps, scope: Scope) -> str:
+    count = scope.points(steps)
+    if steps == windows:
+        return f"{count} shifted reads in one fused loop: no array of windows is stored"
+    if steps == rows:
+        return f"{count} row gathers in one fused loop: the gathered rows are not stored"
+    return f"{count} terms each: one fused loop over the elements"
+
+
+def _window_first(reduction: Reduction, steps: Steps, scope: Scope) -> Iterator[Node]:
+    """``sum[h](d(h) * sum[j](x(h + j) * w(j)))``: the window is one fused loop, the rest a product of two vectors."""
+    factors, accumulate, rest = reduction.factors, reduction.accumulate, set(reduction.indices) - set(steps)
+    moving = [factor for factor in factors if depends(factor, frozenset(steps))]
+    fixed = [factor for factor in factors if not depends(factor, frozenset(steps))]
+    if reduction.mask is not None or reduction.around is not None or not moving or not fixed:
+        return
+    whole = frozenset[IndexVar]().union(*map(ir.free_indices, factors)) - scope.unrolled - frozenset(steps)
+    inside = scope.unrolling(steps)
+    body = inside.cast(plan_value(multiply(moving), inside), accumulate)
+    window = unroll(Reducer.SUM, steps, body, scope, f"{scope.points(steps)} shifted reads in one fused loop")
+    vector = scope.cast(plan_value(multiply(fixed), scope), accumulate)
+    if {*window.axes, *vector.axes} == whole and rest <= set(window.axes) and rest <= set(vector.axes):
+        why = f"a window of {scope.points(steps)} terms in one fused loop, and its product with another tensor"
+        yield Contract((vector, window), dtype=accumulate, axes=scope.sorted(whole - rest), why=why)
+
+
+def window_indices(indices: Iterable[IndexVar], expr: ir.Expr, scope: Scope) -> Steps:
+    """The reduction indices that slide along another index in some read, or split a dimension (``2*i + k``)."""
+    reduced = frozenset(indices)
+    found: set[IndexVar] = set()
+    for access in ir.accesses(expr):
+        for subscript, extent in zip(access.indices, scope.shapes[access.tensor.name], strict=True):
+            variables = {v for v in subscript.variables - scope.unrolled if scope.extent(v) > 1}
+            sliding = variables & reduced
+            if not sliding or len(variables) < 2 or not subscript.is_linear:
+                continue
+            if not is_window(subscript, scope) and not as_strip(subscript, extent, scope):
+                continue
+            if sliding == variables:
+                sliding = sliding - {max(sorted(sliding, key=str), key=scope.extent)}
+            found |= sliding
+    return tuple(index for index in indices if index in found)
+
+
+def gathered_indices(indices: Iterable[IndexVar], expr: ir.Expr) -> Steps:
+    """The reduction indices inside of data-dependent subscripts."""
+    inside = [s.variables for access in ir.accesses(expr) for s in access.indices if s.is_data]
+    found = frozenset[IndexVar]().union(*inside)
+    return tuple(index for index in indices if index in found)

@@ -1,0 +1,87 @@
+"""A plan for finite factors: when it is chosen, what it costs, and what is shown of it."""
+
+import jax
+import numpy as np
+import pytest
+
+import tcjax
+from tcjax import planning
+from tcjax.planning import Compute
+
+N, D, B = 4096, 8, 64
+HEAD = f"def f(float(N,D) X, float(N) y, int(N) I, int(N,D) K) -> (float({B},D) O)"
+SHAPES = (
+    jax.ShapeDtypeStruct((N, D), np.float32),
+    jax.ShapeDtypeStruct((N,), np.float32),
+    jax.ShapeDtypeStruct((N,), np.int32),
+    jax.ShapeDtypeStruct((N, D), np.int32),
+)
+ONE_HOT = "O(b,d) +=! float(I(n) == b) * X(n,d)"
+
+
+def stage_of(text: str, head: str = HEAD) -> Compute:
+    stage = tcjax.kernel(f"{head} {{ {text} }}").plan(*SHAPES).stages[-1]
+    assert isinstance(stage, Compute)
+    return stage
+
+
+def test_only_the_factors_that_a_zero_may_meet_are_looked_at() -> None:
+    cases = {
+        ONE_HOT: ("X",),
+        "O(b,d) +=! float(I(n) == b) * X(n,d) * y(n)": ("X", "y"),
+        "O(b,d) +=! (I(n) == b ? X(n,d) : 0.0) * y(n)": ("y",),
+        "O(b,d) +=! (I(n) == b ? X(n,d) : 0.0) * (y(n) > 0.0 ? y(n) : 0.0)": ("X", "y"),
+        "O(b,d) = sum[n](float(I(n) == b) * X(n,d)) / y(0)": ("X",),
+    }
+    for text, named in cases.items():
+        proviso = stage_of(text).proviso
+        assert proviso is not None and {*proviso.named} == {*named}, text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "O(b,d) +=! float(I(n) == b) * 2.0 where d in 0:4",
+        "O(b,d) +=! (I(n) == b ? 1.5 : 0.0) * n where d in 0:4",
+        "O(b,d) +=! (I(n) == b ? X(n,d) : 0.0) * float(K(n,d))",
+    ],
+)
+def test_numbers_are_finite(text: str) -> None:
+    stage = stage_of(text)
+    assert stage.proviso is None and stage.store.open == (0,)
+
+
+def test_an_integer_zero_leaves_out_whatever_it_meets() -> None:
+    stage = stage_of("O(b,d) +=! int(I(n) == b) * K(n,d)", HEAD.replace("float(64,D)", "int(64,D)"))
+    assert stage.proviso is None and stage.store.open == (0,)
+
+
+def test_what_a_condition_does_not_decide_stays_a_factor() -> None:
+    for text in ("O(b,d) +=! X(n,d) * y(n) where b in 0:64", "O(b,d) max=! float(I(n) == b) * X(n,d)"):
+        assert stage_of(text).proviso is None
+
+
+def test_the_price_has_the_tests_and_the_memory_is_that_of_both_ways() -> None:
+    stage = stage_of(ONE_HOT)
+    assert stage.proviso is not None and stage.runner_up is not None
+    plain = stage_of("O(b,d) +=! X(n,d) where I(n) == b")
+    tests = sum(planning.price(test).seconds for test in stage.proviso.tests)
+    assert planning.price(stage).seconds == pytest.approx(planning.price(plain).seconds + tests)
+    assert planning.price(stage).seconds < planning.price(stage.proviso.otherwise).seconds
+    assert planning.cost_of(stage).temporary >= planning.cost_of(stage.proviso.otherwise).temporary
+
+
+def test_both_ways_are_shown() -> None:
+    kernel = tcjax.kernel(f"{HEAD} {{ {ONE_HOT} }}")
+    plan = str(kernel.plan(*SHAPES))
+    assert "O: float32[64, 8], where X is finite" in plan and "otherwise:" in plan
+    explained = str(kernel.explain(*SHAPES))
+    assert "  provided   `X` is finite; otherwise " in explained
+    assert "every value goes to its place" in explained
+
+
+def test_a_python_function_is_called_in_one_way() -> None:
+    text = "O(b,d) +=! float(I(n) == b) * g(X(n,d))"
+    kernel = tcjax.kernel(f"{HEAD} {{ {text} }}", fns={"g": lambda x: 2 * x})
+    (stage,) = kernel.plan(*SHAPES).stages
+    assert isinstance(stage, Compute) and stage.proviso is None
