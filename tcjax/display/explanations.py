@@ -58,9 +58,7 @@ def _formula(statement: ir.Statement, defined: set[str]) -> Element | None:
 
 def _total(data: Described) -> str:
     total = f"{count(data['flops'])} operations, {amount(data['bytes'])} moved, "
-    backwards = data.get("gradient_temporary_bytes")
-    gradient = "" if backwards is None else f", {amount(backwards)} for the gradient"
-    return f"{total}{amount(data['temporary_bytes'])} temporary{gradient} (estimates)"
+    return f"{total}{amount(data['temporary_bytes'])} temporary (estimates)"
 
 
 def _compiled(figures: Described) -> Element:
@@ -90,11 +88,10 @@ def _costs(statements: list[Described]) -> Element:
             amount(described["bytes"]),
             bar(described["bytes"] / most_bytes),
             amount(described["temporary_bytes"]),
-            "-" if described.get("gradient_temporary_bytes") is None else amount(described["gradient_temporary_bytes"]),
         )
         for described in statements
     ]
-    headings = ("writes", "operation", "operations", "", "moved", "", "temporary", "of the gradient")
+    headings = ("writes", "operation", "operations", "", "moved", "", "temporary")
     return table(headings, rows)
 
 

@@ -12,17 +12,16 @@ from ..planning.domains import parts
 from ..planning.growth import in_words
 from ..planning.hints import hints_of
 from ..planning.meter import nest_bytes
-from ..planning.stages import scope_of
 from .depth import within_depth
-from .gradients import Gradient, gradient_of
+from .gradients import no_gradient
 
 
 @dataclass(frozen=True)
 class Explanation:
     """Ranges and what fixed each, operations and why, costs. `str()` is the text, `to_dict()` the data.
 
-    What the derivative needs is found when someone asks for the first time: that takes as long as tracing it. All costs
-    are estimates of the planner, but for those in `compiled`, which are XLA's.
+    Whether there is a derivative is found when someone asks for the first time: that takes as long as tracing it. All
+    costs are estimates of the planner, but for those in `compiled`, which are XLA's.
     """
 
     program: str
@@ -35,24 +34,26 @@ class Explanation:
         return Explanation(program, plan, fns or {})
 
     @cached_property
-    def gradient(self) -> Gradient:
-        """What the planner expects reverse mode by all float parameters to need."""
-        return gradient_of(self.plan, self.fns)
+    def no_gradient(self) -> str:
+        """Why reverse mode by all float parameters cannot be; empty where it can."""
+        return no_gradient(self.plan, self.fns)
 
     @cached_property
     def data(self) -> dict[str, Any]:
         """What `to_dict` gives."""
-        described = {"program": self.program, **_describe(self.plan, self.gradient, "")}
+        described = {"program": self.program, **_describe(self.plan)}
+        if self.no_gradient:
+            described["no_gradient"] = self.no_gradient
         return described if self.compiled is None else {**described, "compiled": self.compiled}
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain dicts, lists, strings and numbers.
 
         Of the whole and of each of `statements`: `flops` scalar operations, `bytes` that are moved at least once,
-        `temporary_bytes` that XLA is expected to need beside arguments and results, and `gradient_temporary_bytes` for
-        reverse mode by all float parameters - None, and `no_gradient` why, where there is none. A statement's `growth`
-        says with which power of each size its operations grow, `{"N": 2}` if they are quadratic in N, `stored_growth`
-        the same of the bytes of what it writes, and `hints` what to change where a better form is known. `seconds` is
+        `temporary_bytes` that XLA is expected to need beside arguments and results. Where there is no derivative by
+        any float parameter, `no_gradient` says why. A statement's `growth` says with which power of each size its
+        operations grow, `{"N": 2}` if they are quadratic in N, `stored_growth` the same of the bytes of what it writes,
+        and `hints` what to change where a better form is known. `seconds` is
         its price on a CPU, `bound_by` says what most of that is spent on (``memory``, ``compute``), and `runner_up` is
         the next best plan's `operation` and `seconds`, where two were compared as a whole (else None). Its `loops`
         say for each of its loop nests which index runs (`loop`), how many values are side by side (`rows`) and
@@ -78,7 +79,10 @@ class Explanation:
             f"total: {_count(total['flops'])} operations, {_bytes(total['bytes'])} moved, "
             f"{_bytes(total['temporary_bytes'])} temporary (estimates)"
         )
-        lines.append(f"gradient: {_gradient(total)}")
+        if "no_gradient" in total:
+            lines.append(f"gradient: none: {total['no_gradient']}")
+        elif "compiled" not in total:
+            lines.append("gradient: explain(..., compiled=True) tells what XLA needs for it")
         return "\n".join([*lines, *_compiled_lines(total.get("compiled"))])
 
     __repr__ = __str__
@@ -103,42 +107,29 @@ _UNCOUNTED: Final[dict[str, Any]] = {
 }
 
 
-def _describe(plan: planning.Plan, gradient: Gradient, path: str) -> dict[str, Any]:
-    """The data of a plan, which is called at the stage of that path."""
+def _describe(plan: planning.Plan) -> dict[str, Any]:
+    """The data of a plan."""
     statements: list[dict[str, Any]] = []
     numbers = {stage.target: number for number, stage in enumerate(plan.stages) if isinstance(stage, planning.Compute)}
 
     with within_depth(plan.name, plan.bound.function.span):
         growth = planning.growth_of(plan)
 
-    def slope(at: int) -> dict[str, Any]:
-        if gradient.peak is None:
-            return {"gradient_temporary_bytes": None}
-        return {"gradient_temporary_bytes": gradient.stages.get(f"{path}{scope_of(plan.stages[at], at)}", 0)}
-
     for number, stage in enumerate(plan.stages if plan.scheduled is None else plan.scheduled):
         match stage:
             case planning.Compute():
                 at = number if plan.scheduled is None else plan.stages.index(stage)
-                statements.append(
-                    {
-                        **_compute(stage, plan.bound, at),
-                        **_verdict(plan, at, growth[at]),
-                        **slope(at),
-                        **_left_whole(plan, at),
-                    }
-                )
+                computed = _compute(stage, plan.bound, at)
+                statements.append({**computed, **_verdict(plan, at, growth[at]), **_left_whole(plan, at)})
             case planning.Tiled(number=at):
                 for compute, loops in stage.computes():
                     own = at if compute.target == stage.target else numbers[compute.target]
-                    statements.append(
-                        {**_tile(compute, loops, plan.bound, own), **_verdict(plan, own, growth[own]), **slope(own)}
-                    )
+                    statements.append({**_tile(compute, loops, plan.bound, own), **_verdict(plan, own, growth[own])})
             case planning.Call(targets, inner, _):
-                described = _describe(inner, gradient, f"{path}{scope_of(stage, number)}/")
+                described = _describe(inner)
                 statements += [{**inside, "inside": inner.name} for inside in described["statements"]]
             case planning.Unstored():
-                statements.append({**_unstored(stage, plan.bound, number), **slope(number)})
+                statements.append(_unstored(stage, plan.bound, number))
             case planning.CallForeign(targets, function, _, results, frame):
                 shapes = ", ".join(f"{dtype}{list(shape)}" for dtype, shape in results)
                 statements.append(
@@ -150,7 +141,6 @@ def _describe(plan: planning.Plan, gradient: Gradient, path: str) -> dict[str, A
                         "operation": "python function",
                         "reason": "mapped over the cells" if frame else "called as it is, on whole arrays",
                         **_UNCOUNTED,
-                        **slope(number),
                     }
                 )
     cost = plan_cost(plan)
@@ -160,8 +150,6 @@ def _describe(plan: planning.Plan, gradient: Gradient, path: str) -> dict[str, A
         "flops": cost.flops,
         "bytes": cost.bytes,
         "temporary_bytes": cost.temporary,
-        "gradient_temporary_bytes": gradient.peak,
-        **({"no_gradient": gradient.reason} if gradient.reason else {}),
     }
 
 
@@ -307,8 +295,6 @@ def _statement_lines(statement: dict[str, Any]) -> list[str]:
     if statement["seconds"]:
         lines.append(f"  time       {_price(statement)}")
     lines += [f"  loops      {_run(loops)}" for loops in statement.get("loops", ())]
-    if statement.get("gradient_temporary_bytes"):
-        lines.append(f"  gradient   {_bytes(statement['gradient_temporary_bytes'])} temporary (estimate)")
     grows = (("operations", "growth"), ("bytes stored", "stored_growth"))
     grown = [f"{what} {in_words(statement[name])}" for what, name in grows if statement.get(name)]
     lines += [f"  grows      {'; '.join(grown)}"] if grown else []
@@ -339,12 +325,6 @@ def _run(loops: dict[str, Any]) -> str:
     tile = f", for {loops['tile'][1]} of `{loops['tile'][0]}` at a time" if loops["tile"] else ""
     cut = f", in {loops['parts']} parts" if loops["parts"] > 1 else ""
     return f"{rows}{trip}{tile}{cut}; {_bytes(loops['temporary_bytes'])}"
-
-
-def _gradient(total: dict[str, Any]) -> str:
-    if total["gradient_temporary_bytes"] is None:
-        return f"none: {total['no_gradient']}"
-    return f"{_bytes(total['gradient_temporary_bytes'])} temporary, by all float parameters (estimate)"
 
 
 def _compiled_lines(compiled: Mapping[str, Any] | None) -> Iterator[str]:

@@ -1,45 +1,30 @@
-"""What the derivative of a plan needs, without computing it."""
+"""Reverse mode of a plan, traced and not computed: whether there is one, and what it runs."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from .. import ir, planning
 from ..diagnostics import CompileError
-from ..planning.stages import scope_of
 from .depth import within_depth
 
 
-@dataclass(frozen=True, slots=True)
-class Gradient:
-    """Bytes that reverse mode by all float parameters needs beside arguments and results: the `peak`, and for each
-    stage by its scope. Without a derivative, `reason` says why."""
-
-    peak: int | None
-    stages: Mapping[str, int] = field(default_factory=dict)
-    reason: str = ""
-
-
-def gradient_of(plan: planning.Plan, fns: Mapping[str, Callable[..., Any]]) -> Gradient:
-    """The derivative of a plan that may call `fns`, traced and not compiled; no output has an initial value."""
+def no_gradient(plan: planning.Plan, fns: Mapping[str, Callable[..., Any]]) -> str:
+    """Why a plan that may call `fns` has no derivative by any float parameter; empty where it has one."""
     reason = without_derivative(plan)
     if reason:
-        return Gradient(None, reason=reason)
-    from ..lowering.buffers import buffers
-
+        return reason
     try:
         with within_depth(plan.name, plan.bound.function.span):
-            traced = traced_cotangents(plan, fns)
+            traced_cotangents(plan, fns)
     except CompileError as error:
-        return Gradient(None, reason=error.message)
+        return error.message
     except Exception:
         # JAX may have no derivative of what the writer gave, and raises what it likes. Anything else is our mistake.
         reason = _underivable(plan, fns)
         if reason is None:
             raise
-        return Gradient(None, reason=reason)
-    found = buffers(traced.jaxpr, frozenset(_scopes(plan)))
-    return Gradient(found.peak, found.stages)
+        return reason
+    return ""
 
 
 def without_derivative(plan: planning.Plan) -> str:
@@ -173,12 +158,4 @@ def _is_smooth(dtype: str) -> bool:
     return ir.types.is_float(dtype) or ir.types.is_complex(dtype)
 
 
-def _scopes(plan: planning.Plan) -> Iterator[str]:
-    for number, stage in enumerate(plan.stages):
-        name = scope_of(stage, number)
-        yield name
-        if isinstance(stage, planning.Call):
-            yield from (f"{name}/{inner}" for inner in _scopes(stage.plan))
-
-
-__all__ = ["Gradient", "cotangents", "gradient_of", "traced_cotangents", "weights", "without_derivative"]
+__all__ = ["cotangents", "no_gradient", "traced_cotangents", "weights", "without_derivative"]

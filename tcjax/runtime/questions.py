@@ -16,7 +16,6 @@ from .arguments import Arguments
 from .calls import Calls
 from .explain import Explanation
 from .fronts import Call
-from .gradients import Gradient
 from .options import NOTATIONS, check_flag
 from .pages import kernel_formula, kernel_page
 from .writing import written
@@ -128,9 +127,9 @@ class Questions(Calls):
         explanation = Explanation.of(self._front.text(), self._compiler.plan(call), self._front.options.fns)
         if not compiled:
             return explanation
-        return replace(explanation, compiled=self._figures(call, arguments, explanation.gradient))
+        return replace(explanation, compiled=self._figures(call, arguments, explanation.no_gradient))
 
-    def _figures(self, call: Call, arguments: Arguments, gradient: Gradient) -> dict[str, Any]:
+    def _figures(self, call: Call, arguments: Arguments, no_vjp: str) -> dict[str, Any]:
         """XLA's figures for a call; those of a kernel with ``checked`` leave out the look at its data."""
         from .compiled import figures
 
@@ -140,7 +139,7 @@ class Questions(Calls):
             kernel._compiler.choices = self._compiler.choices
         run = kernel._jitted(tuple(arguments.initial), call.sizes, call.values)
         given = (*arguments.arrays.values(), *arguments.initial.values())
-        return figures(run, given, len(arguments.arrays), gradient.reason)
+        return figures(run, given, len(arguments.arrays), no_vjp)
 
     def picture(self, /, *args: Any, **kwargs: Any) -> "Picture":
         """What one element of each statement reads, which points take part, and in which tiles: text, SVG, HTML."""

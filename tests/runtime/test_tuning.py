@@ -11,7 +11,7 @@ import pytest
 
 import tcjax
 from tcjax import lowering, planning
-from tcjax.lowering.buffers import nests_of
+from tcjax.lowering.traced import nests_of
 from tcjax.planning.forms import Form
 from tcjax.planning.nests import Nest
 from tcjax.runtime.tuning import candidates

@@ -56,7 +56,7 @@ def _forms(target: str, stages: list[planning.Compute]) -> list[Candidate]:
 
 def gradient_candidates_of(plan: planning.Plan, fns: Mapping[str, Callable[..., Any]]) -> list[list[Candidate]]:
     """Other forms for each loop nest of reverse mode that the plan itself does not have, and none at all."""
-    from ...lowering.buffers import nests_of
+    from ...lowering.traced import nests_of
 
     own = {node.nest for stage in _computes(plan) for node in _nests(stage.value)}
     found: list[list[Candidate]] = []

@@ -1,0 +1,29 @@
+"""The loop nests inside of a traced function."""
+
+from typing import Any
+
+from jax.extend import core
+
+from ..planning.forms import Form
+from ..planning.nests import Nest
+from .nests import nest_p
+
+
+def nests_of(jaxpr: core.Jaxpr) -> dict[Nest, Form]:
+    """The nests that a traced function computes, in order, and the forms that they run in."""
+    found: dict[Nest, Form] = {}
+    for equation in jaxpr.eqns:
+        if equation.primitive is nest_p:
+            found.setdefault(equation.params["nest"], equation.params["form"])
+        for inner in functions_of(equation):
+            found = {**nests_of(inner), **found}
+    return found
+
+
+def functions_of(equation: Any) -> list[core.Jaxpr]:
+    """The traced functions that an operation has as parameters, whatever their names: JAX's releases rename them."""
+    values = [
+        v for value in equation.params.values() for v in (value if isinstance(value, (tuple, list)) else (value,))
+    ]
+    # A function with its constants holds one without; the latter may hold itself.
+    return [inner for value in values if isinstance(inner := getattr(value, "jaxpr", value), core.Jaxpr)]
