@@ -14,7 +14,7 @@ from .operations.convolution import differentiates_well
 from .operations.reduction import Reduction
 from .operations.unrolled import gathered_indices, window_indices
 from .padding import is_padding
-from .scope import Scope, fill
+from .scope import Rival, Scope, fill
 
 # Below so many bytes XLA may store the space of a reduction: it does the same operations with less ado.
 SMALL_SPACE: Final = 4 << 20
@@ -32,7 +32,7 @@ Operation = Callable[[Reduction, Scope], Iterator[Node]]
 
 
 def cheapest(candidates: Iterable[Node], scope: Scope) -> Node:
-    """The computation with the least price; of equal ones the first."""
+    """The computation with the least price; of equal ones the first. The next best one is kept as its rival."""
     found = list(candidates)
     if len(found) == 1:
         return found[0]
@@ -42,7 +42,10 @@ def cheapest(candidates: Iterable[Node], scope: Scope) -> Node:
     extents = {index: scope.extent(index) for index in scope.box}
     prices = [price_of(node, extents, shapes=scope.shapes).seconds for node in found]
     most = min(prices) * (1 + EQUAL) + NOISE
-    return next(node for node, seconds in zip(found, prices, strict=True) if seconds <= most)
+    best = next(number for number, seconds in enumerate(prices) if seconds <= most)
+    second = min((number for number in range(len(found)) if number != best), key=prices.__getitem__)
+    scope.rivals[id(found[best])] = Rival(found[best], found[second], prices[second] - prices[best])
+    return found[best]
 
 
 def chosen(reduction: Reduction, scope: Scope, without: Iterable[Operation] = ()) -> Node:
@@ -61,7 +64,12 @@ def chosen(reduction: Reduction, scope: Scope, without: Iterable[Operation] = ()
     best = cheapest(kept or found, scope)
     if most is None:
         return best
-    return _as_loop(best, reduction, most, scope) if kept else loop.propose(reduction.expr, best, most, scope) or best
+    if not kept:
+        return loop.propose(reduction.expr, best, most, scope) or best
+    node = _as_loop(best, reduction, most, scope)
+    if node is not best and id(best) in scope.rivals:
+        scope.rivals[id(node)] = replace(scope.rivals[id(best)], chosen=node)
+    return node
 
 
 def plan_fold(

@@ -11,12 +11,13 @@ from ..symbolic import Affine, IndexVar
 from .branches import branch, is_risky
 from .choice import plan_fold
 from .monoids import plan_elements, plan_monoid
-from .nodes import Lookup, Node, Strip
+from .nodes import Lookup, Node, Strip, operands
 from .preferences import DEFAULT, Preferences
+from .printer import name_of
 from .reads import as_strip, plan_integer
 from .reductions import plan_reduce
 from .rounds import in_rounds
-from .scope import POSITIONS, RESTARTING, Origins, Scope, fill, identity, masked_by
+from .scope import POSITIONS, RESTARTING, Origins, Rival, Scope, fill, identity, masked_by
 from .stages import Compute, Store
 from .straightening import straighten
 from .values import plan_value
@@ -70,8 +71,9 @@ def plan_formula(
         value, store = _accumulated(statement, store, scope)
         if isinstance(statement.reducer, ir.Monoid):
             accumulate = statement.reducer.components(accumulate)[0]
-    shape = shapes[target.name]
-    stage = Compute(target.name, target.dtype, shape, accumulate, value, store, statement, box, loops, decided)
+    names = target.name, target.dtype, shapes[target.name]
+    runner_up = _runner_up(value, scope)
+    stage = Compute(*names, accumulate, value, store, statement, box, loops, decided, runner_up=runner_up)
     if not isinstance(given, ir.Accumulate) or plain:
         return stage
 
@@ -81,6 +83,20 @@ def plan_formula(
         return plan_formula(part, within, shapes, origins, defined=True, loops=around, preferences=whole_only)
 
     return replace(stage, rounds=in_rounds(stage, given, whole, scope, preferences.backend.memory, plan))
+
+
+def _runner_up(value: Node, scope: Scope) -> tuple[str, float] | None:
+    """The computation that differs from `value` in one choice and costs least more."""
+    rivals: list[Rival] = []
+    pending = [value]
+    while pending and scope.rivals:
+        node = pending.pop()
+        rivals += [scope.rivals[id(node)]] if id(node) in scope.rivals else []
+        pending.extend(operands(node))
+    if not rivals:
+        return None
+    closest = min(rivals, key=lambda rival: rival.seconds)
+    return name_of(closest.node), closest.seconds
 
 
 def _without_empty(statement: Formula, box: ranges.Box) -> Formula:

@@ -85,7 +85,8 @@ class _Planner:
         if len(found) == 1:
             return found[0].stage
         first, second, *_ = sorted(found, key=lambda way: way.seconds)
-        return replace(first.stage, runner_up=(operations_of(second.stage), second.seconds))
+        own, other = first.stage.runner_up, (operations_of(second.stage), second.seconds - first.seconds)
+        return replace(first.stage, runner_up=other if own is None or other[1] < own[1] else own)
 
     def ways(self, step: Step, defined: bool) -> Iterator["_Way"]:
         """One form of a statement as a whole, and with a part of it computed before."""

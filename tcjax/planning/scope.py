@@ -17,13 +17,22 @@ Origins = Mapping[str, tuple[int | Affine, ...]]
 
 
 @dataclass(frozen=True, slots=True)
+class Rival:
+    """The next best computation of what `chosen` computes, and by how many seconds it is dearer."""
+
+    chosen: Node
+    node: Node
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Scope:
     """Ranges of the indices, extents and origins of the tensors, the order of axes, and which indices are unrolled.
 
     With `nests`, reductions whose space is large become loop nests; `form` is how they run if someone chose it.
     `live` is true where an enclosing ternary or guard lets the expression count (None: everywhere), which is where all
     of `counts` hold. `views` are the tensors that are views of others. `facts` hold at every point that is computed,
-    whether it counts or not.
+    whether it counts or not. What was chosen by price has its rival among the `rivals`, by the identity of its node.
     """
 
     box: Box
@@ -37,6 +46,7 @@ class Scope:
     facts: Facts = field(default_factory=Facts)
     nests: Preferences | None = None
     form: Form | None = None
+    rivals: dict[int, Rival] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         if self.facts.ranges is not self.box:

@@ -107,7 +107,7 @@ class Compute:
     `accumulate` is the type in which it is combined; `decided` says which conditions went, and why. With `rounds` it
     is not computed as a whole, but in these. What is computed `before` has targets that only this statement reads.
     With a `proviso` it is computed so only where some values are finite. `runner_up` is the cheapest of the other plans
-    that there were: its operation and its price in seconds.
+    that there were: its operation, and by how many seconds it is dearer.
     """
 
     target: str

@@ -55,7 +55,7 @@ class Explanation:
         operations grow, `{"N": 2}` if they are quadratic in N, `stored_growth` the same of the bytes of what it writes,
         and `hints` what to change where a better form is known. `seconds` is
         its price on a CPU, `bound_by` says what most of that is spent on (``memory``, ``compute``), and `runner_up` is
-        the next best plan's `operation` and `seconds`, where two were compared as a whole (else None). Its `loops`
+        the next best plan's `operation` and `seconds`, where there is one (else None). Its `loops`
         say for each of its loop nests which index runs (`loop`), how many values are side by side (`rows`) and
         unrolled (`unroll`), the tile of an axis if there is one (`tile`: axis and extent), whether a block is combined
         `inside`, in how many `parts` a guard cuts it, and the bytes that it needs (`temporary_bytes`).
@@ -82,7 +82,7 @@ class Explanation:
         if "no_gradient" in total:
             lines.append(f"gradient: none: {total['no_gradient']}")
         elif "compiled" not in total:
-            lines.append("gradient: explain(..., compiled=True) tells what XLA needs for it")
+            lines.append("gradient: compiled=True (or --compiled) tells what it needs")
         return "\n".join([*lines, *_compiled_lines(total.get("compiled"))])
 
     __repr__ = __str__
@@ -190,7 +190,6 @@ def _computed_by(readers: tuple[str, ...]) -> str:
 
 def _compute(stage: planning.Compute, bound: ranges.Bound, number: int) -> dict[str, Any]:
     cost, price = planning.cost_of(stage), planning.price(stage, shapes=bound.shapes)
-    other = None if stage.runner_up is None else dict(zip(("operation", "seconds"), stage.runner_up, strict=True))
     return {
         **_written(stage, bound, number),
         "operation": planning.name_of(stage.value),
@@ -198,13 +197,21 @@ def _compute(stage: planning.Compute, bound: ranges.Bound, number: int) -> dict[
         **_proviso(stage),
         "seconds": price.seconds,
         "bound_by": price.limit(),
-        "runner_up": other,
+        "runner_up": _runner_up(stage, price.seconds),
         "facts": list(planning.facts_of(stage)),
         "loops": [_loops(node) for node in _nests(stage.value)],
         "flops": cost.flops,
         "bytes": cost.bytes,
         "temporary_bytes": cost.temporary,
     }
+
+
+def _runner_up(stage: planning.Compute, seconds: float) -> dict[str, Any] | None:
+    """The next best plan of a statement that costs so many seconds."""
+    if stage.runner_up is None:
+        return None
+    operation, more = stage.runner_up
+    return {"operation": operation, "seconds": seconds + more}
 
 
 def _proviso(stage: planning.Compute) -> dict[str, Any]:
