@@ -17,8 +17,7 @@ from ..transforms.factors import (
 from .branches import projected
 from .choice import cheapest, chosen, plan_fold
 from .folds import as_number
-from .nodes import LoopNest, Node
-from .operations.loop import is_absurd
+from .nodes import Node
 from .operations.reduction import Reduction, is_read
 from .scope import Scope, fill
 from .values import plan_value
@@ -53,10 +52,7 @@ def plan_sum(
         return whole() if together else cheapest((whole(), parts()), scope)
     if _is_heavy(products, frozenset(indices), scope):
         # Several nests would each compute anew what the products share; one keeps the digits of differences too.
-        one = whole()
-        if isinstance(one, LoopNest):
-            several = parts()
-            return several if is_absurd(one.nest, several, scope) else one
+        return cheapest((whole(), parts()), scope)
     return parts()
 
 
