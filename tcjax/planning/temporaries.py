@@ -75,7 +75,11 @@ class _Program:
         before = -1
         while before < len(self.gone) and len(self.steps) <= MOST_STEPS:
             before = len(self.gone)
+            grown: set[int] = set()
             for number in sorted(self.steps):
+                if number in grown:
+                    # A chain becomes one in pairs: what grows step by step would be planned at every length.
+                    continue
                 readers = self.readers(number)
                 involved = [self.steps[each] for each in (number, *readers)]
                 if not readers or involved == self.kept.get(number):
@@ -86,6 +90,7 @@ class _Program:
                 if found is not None and gone is not None:
                     self.steps |= found
                     del self.steps[number]
+                    grown.update(readers)
                     self.gone[number] = gone
         return Settled(self.steps, self.gone)
 
