@@ -7,6 +7,7 @@ import jax
 from jax import lax
 
 from ..planning.nodes import Axes, Node
+from ..planning.repeats import Repeats
 from ..planning.views import View
 from ..symbolic import IndexVar
 from .views import viewed
@@ -18,8 +19,9 @@ class Context:
 
     The steps of unrolled loops are numbers, those of loops at run time are traced. `padded` holds tensors with the
     zeros already around them that any read asks for, and the number of those in front, by dimension. `done` keeps
-    what was computed, by node identity, so that a node that occurs twice is computed once, and `views` the views of
-    tensors. `shared` keeps the results of passes, by their identity, from one statement to the next.
+    what was computed, by the number that `repeats` gives equal nodes: one that occurs twice is computed once, and so is
+    its derivative. `views` keeps the views of tensors, `shared` the results of passes, by their identity, from one
+    statement to the next.
     """
 
     arrays: Mapping[str, jax.Array]
@@ -29,10 +31,13 @@ class Context:
     done: dict[int, jax.Array] = field(default_factory=dict)
     views: dict[tuple[str, tuple[View, ...]], jax.Array] = field(default_factory=dict)
     shared: dict[int, Sequence[jax.Array]] = field(default_factory=dict)
+    repeats: Repeats = field(default_factory=Repeats)
 
     def at(self, steps: Mapping[IndexVar, int | jax.Array]) -> "Context":
         """The same arrays at one step of a loop."""
-        return Context(self.arrays, self.foreign, {**self.steps, **steps}, self.padded, views=self.views)
+        return Context(
+            self.arrays, self.foreign, {**self.steps, **steps}, self.padded, views=self.views, repeats=self.repeats
+        )
 
     def viewed(self, tensor: str, views: tuple[View, ...]) -> jax.Array:
         """A tensor after its views, made once for all steps."""

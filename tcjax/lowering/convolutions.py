@@ -13,10 +13,9 @@ from .reductions import looped
 
 def lower_convolve(node: Convolve, context: Context, lower: Lower) -> jax.Array:
     """The convolution; where what is not finite may meet what does not count, term by term."""
-    image, kernel = lower(node.image, context), lower(node.kernel, context)
-    plain, exact = _convolution(node, image, kernel), node.exact
+    image, kernel, exact = lower(node.image, context), lower(node.kernel, context), node.exact
     if exact is None:
-        return plain
+        return _convolution(node, image, kernel)
     names = sorted(context.arrays)
 
     def one_by_one(*arrays: jax.Array) -> jax.Array:
@@ -25,12 +24,11 @@ def lower_convolve(node: Convolve, context: Context, lower: Lower) -> jax.Array:
 
     arrays = [context.arrays[name] for name in names]
     watched = [kernel] if node.everywhere else [image, kernel]
-    return lax.cond(
-        finite_p.bind(*watched),
-        # Inside: where the other branch runs its zero cotangent must not meet what is infinite.
-        lambda: _convolution(node, image, kernel),
-        lambda: placed_as(plain, one_by_one, arrays),
-    )
+    finite = finite_p.bind(*watched)
+    # Outside of the branches: XLA:CPU convolves fifteen times as slowly in there. Where the other branch runs, the zero
+    # cotangent of this one must not meet what is infinite.
+    plain = _convolution(node, *(jnp.where(finite, array, 0) for array in (image, kernel)))
+    return lax.cond(finite, lambda: plain, lambda: placed_as(plain, one_by_one, arrays))
 
 
 def _convolution(node: Convolve, image: jax.Array, kernel: jax.Array) -> jax.Array:

@@ -166,9 +166,10 @@ def _behind(arrays: Mapping[str, jax.Array], before: jax.Array) -> dict[str, jax
 
 def lower_node(node: Node, context: Context) -> jax.Array:
     """The node's array; its dimensions are the node's axes."""
-    if id(node) not in context.done:
-        context.done[id(node)] = _lower(node, context)
-    return context.done[id(node)]
+    number, _ = context.repeats.look(node)
+    if number not in context.done:
+        context.done[number] = _lower(node, context)
+    return context.done[number]
 
 
 def _lower(node: Node, context: Context) -> jax.Array:

@@ -45,25 +45,25 @@ class Repeats:
 
     def name(self, node: Node) -> tuple[str, bool]:
         """The name of a computation, and whether the text has it already; no name for what it has once."""
-        number, lines = self._look(node)
+        number, lines = self.look(node)
         if self.counts[number] < 2 or lines < LEAST_LINES:
             return "", False
         known = number in self.names
         return self.names.setdefault(number, f"%{len(self.names) + 1}"), known
 
     def _count(self, node: Node) -> None:
-        number, _ = self._look(node)
+        number, _ = self.look(node)
         self.counts[number] += 1
         if self.counts[number] == 1:
             for operand in operands(node):
                 self._count(operand)
 
-    def _look(self, node: Node) -> tuple[int, int]:
+    def look(self, node: Node) -> tuple[int, int]:
         """A number that equal computations share, and how many lines they have."""
         known = self._known.get(id(node))
         if known is not None:
             return known[1:]
-        inner = [self._look(operand) for operand in operands(node)]
+        inner = [self.look(operand) for operand in operands(node)]
         read = tuple((name, self.written[name]) for name in _read(node))
         kind = type(node), node.dtype, node.axes, tuple(number for number, _ in inner), read
         same = self._kinds.setdefault(kind, [])
