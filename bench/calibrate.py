@@ -289,6 +289,7 @@ PROBES: Final = (
     Probe("fold_slow", _of(lambda a: a.min(1), _typed((1024, 1024), "int32")), MIB),
     Probe("fold_batch", _of(_row_products, (128, 128, 64), (128, 64)), MIB),
     Probe("window", _of(_windows, (1024, 1024)), 9 * 1016 * 1024),
+    Probe("running", _of(lambda a: jnp.cumsum(a, 1), (1024, 1024)), MIB),
     Probe("position", _of(lambda a: a.argmin(1), (1024, 1024)), MIB),
     Probe("sort", _of(lambda a: jnp.argsort(a, 1), (4096, 64)), 6 * 64 * 4096),
     Probe("gather", _of(lambda a, i: a[i], (1 << 16,), lambda: _places(MIB, 1 << 16)), MIB),

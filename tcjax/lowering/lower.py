@@ -26,8 +26,10 @@ from ..planning.nodes import (
     Pool,
     Position,
     Read,
+    Scan,
     Step,
     Unroll,
+    is_elementwise,
     operands,
 )
 from ..planning.stages import scope_of
@@ -46,6 +48,7 @@ from .reductions import (
     lower_order_statistic,
     lower_pool,
     lower_position,
+    lower_scan,
     lower_unroll,
 )
 from .rounds import lower_stage
@@ -166,7 +169,7 @@ def _behind(arrays: Mapping[str, jax.Array], before: jax.Array) -> dict[str, jax
 
 def lower_node(node: Node, context: Context) -> jax.Array:
     """The node's array; its dimensions are the node's axes."""
-    number, _ = context.repeats.look(node)
+    number = context.repeats.look(node)[0] if is_elementwise(node) else -id(node)
     if number not in context.done:
         context.done[number] = _lower(node, context)
     return context.done[number]
@@ -194,6 +197,8 @@ def _lower(node: Node, context: Context) -> jax.Array:
             return lower_fold(node, context, lower_node)
         case Pool():
             return lower_pool(node, context, lower_node)
+        case Scan():
+            return lower_scan(node, context, lower_node)
         case Unroll():
             return lower_unroll(node, context, lower_node)
         case Position():

@@ -19,10 +19,12 @@ from ..planning.nodes import (
     OrderStatistic,
     Pool,
     Position,
+    Scan,
     Unroll,
     Window,
     tensors_read,
 )
+from ..planning.scope import identity
 from ..symbolic import IndexVar
 from . import registered
 from .context import Context, Lower, align, numeric, transpose
@@ -33,6 +35,13 @@ from .varying import equally_varying, steady
 
 # The name of a dimension that is no index of the program.
 _LAST = IndexVar("")
+# What adds up along an axis.
+_RUNNING = {
+    Reducer.SUM: lax.cumsum,
+    Reducer.PRODUCT: lax.cumprod,
+    Reducer.MIN: lax.cummin,
+    Reducer.MAX: lax.cummax,
+}
 
 
 def lower_contract(node: Contract, context: Context, lower: Lower) -> jax.Array:
@@ -223,6 +232,29 @@ def _extreme(dtype: jnp.dtype, *, largest: bool) -> np.ndarray:
         return np.asarray(np.inf if largest else -np.inf, dtype)
     info = jnp.iinfo(dtype)
     return np.asarray(info.max if largest else info.min, dtype)
+
+
+def lower_scan(node: Scan, context: Context, lower: Lower) -> jax.Array:
+    """A running reduction, shifted to where its results begin; before the row is nothing, after it all of it."""
+    axis = node.operand.axes.index(node.index)
+    operand = lower(node.operand, context)
+    array = _RUNNING[node.reducer](operand, axis, reverse=not node.rising)
+    size = array.shape[axis]
+    first, last = node.first, node.first + node.extent - 1
+    kept = lax.slice_in_dim(array, min(max(first, 0), size), max(min(last + 1, size), 0), axis=axis)
+    before, after = min(max(-first, 0), node.extent), min(max(last + 1 - size, 0), node.extent)
+    nothing = jnp.asarray(identity(node.reducer, node.dtype), array.dtype)
+    end = size - 1 if node.rising else 0
+    every = lax.slice_in_dim(array, end, end + 1, axis=axis)
+
+    def repeated(count: int, value: jax.Array) -> jax.Array:
+        return jnp.broadcast_to(value, (*array.shape[:axis], count, *array.shape[axis + 1 :]))
+
+    sides = (nothing, every) if node.rising else (every, nothing)
+    parts = [repeated(before, sides[0]), kept, repeated(after, sides[1])]
+    array = lax.concatenate([part for part in parts if part.shape[axis]], axis)
+    axes = tuple(node.output if own == node.index else own for own in node.operand.axes)
+    return transpose(array, axes, node.axes)
 
 
 def lower_unroll(node: Unroll, context: Context, lower: Lower) -> jax.Array:

@@ -27,6 +27,7 @@ from .nodes import (
     Pool,
     Position,
     Read,
+    Scan,
     Step,
     Strip,
     Unroll,
@@ -113,6 +114,8 @@ class Bill:
                 self.fold(node)
             case Pool():
                 self.pool(node)
+            case Scan():
+                self.scan(node)
             case Position():
                 self.position(node)
             case OrderStatistic():
@@ -420,6 +423,13 @@ class Bill:
             count = (before if number == 0 else between) + (points if stored else 0)
             between = points if stored else 0
             self.moved(count * width, points * extent * each * slower(node.dtype, machine), points)
+
+    def scan(self, node: Scan) -> None:
+        self.stored(node.operand)
+        points, width = self.meter.points(node.operand), ir.types.width(node.dtype)
+        self.flops += points
+        seconds = points * self.machine.running * slower(node.dtype, self.machine)
+        self.moved(self.meter.size(node.operand) + self.meter.points(node) * width, seconds, points)
 
     def position(self, node: Position) -> None:
         self.stored(node.operand)

@@ -23,6 +23,7 @@ from .nodes import (
     Pool,
     Position,
     Read,
+    Scan,
     Step,
     Unroll,
     Window,
@@ -109,6 +110,9 @@ def _spaces(node: Node, around: Space) -> Iterator[Space]:
             yield own | around.union(operand.axes)
         case Position(operand=operand) | OrderStatistic(operand=operand):
             yield own.union(operand.axes)
+        case Scan(operand=operand):
+            yield own
+            yield around.union(operand.axes)
         case Unroll(box=box):
             around = around.union(index for index, _, _ in box)
             yield own | around

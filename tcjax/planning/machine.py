@@ -61,6 +61,7 @@ class Machine:
         float  # of a point of a sum of products of rows, not along the minor axis: XLA makes a slow product of it
     )
     window: float  # of a point of a window of `reduce_window`
+    running: float  # of a point of a running sum
     position: float  # of a point of argmin and argmax
     sort: float  # of a point and a level of a sort
     # Places that data decides.
@@ -124,6 +125,7 @@ CPU: Final = Machine(
     fold_slow=7.2e-10,
     fold_batch=4.2e-09,
     window=7.7e-11,
+    running=4e-09,
     position=4.6e-09,
     sort=1.5e-08,
     gather=8e-10,
@@ -180,6 +182,7 @@ GPU: Final = Machine(
     fold_slow=1e-12,
     fold_batch=1e-12,
     window=1e-12,
+    running=2e-11,
     position=2e-12,
     sort=2e-11,
     gather=1e-11,

@@ -30,6 +30,7 @@ from .nodes import (
     Pool,
     Position,
     Read,
+    Scan,
     Step,
     Strip,
     Unroll,
@@ -76,7 +77,7 @@ class Meter:
                 return inner + 2 * self.points(node) * taps
             case Fold(operand=operand, shifts=shifts):
                 return prod(hi - lo for _, lo, hi in shifts) * (inner + self.points(operand))
-            case Position(operand=operand):
+            case Position(operand=operand) | Scan(operand=operand):
                 return inner + self.points(operand)
             case OrderStatistic(operand=operand):
                 points = self.points(operand)
@@ -140,6 +141,9 @@ class Meter:
                 return (0 if root else self.size(node)) + self.stored(operand) + between
             case Position(operand=operand):
                 return (0 if root else self.size(node)) + self.stored(operand)
+            case Scan(operand=operand):
+                # XLA sums in steps of two; the last one makes the result.
+                return (0 if root else self.size(node)) + self.stored(operand) + self.size(operand)
             case OrderStatistic(operand=operand):
                 return 3 * self.size(operand) + (0 if root else self.size(node))
             case Unroll(body=body):

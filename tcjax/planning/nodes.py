@@ -190,6 +190,23 @@ class Pool(Computation):
 
 
 @dataclass(frozen=True, slots=True)
+class Scan(Computation):
+    """A running reduction: the operand along `index` up to `output`, or from there on where it is not `rising`.
+
+    The first of the `extent` results ends, or begins, at position `first` of the operand, the next one a position
+    later. Positions beside the operand hold nothing.
+    """
+
+    reducer: Reducer
+    operand: "Node"
+    index: IndexVar
+    output: IndexVar
+    extent: int
+    first: int
+    rising: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Unroll(Computation):
     """The elementwise combination of `body` at every point of a small box of indices.
 
@@ -317,6 +334,7 @@ Node = (
     | Convolve
     | Fold
     | Pool
+    | Scan
     | Unroll
     | Position
     | OrderStatistic
@@ -345,7 +363,7 @@ def operands(node: Node) -> tuple[Node, ...]:
             return inner
         case Convolve(image=image, kernel=kernel):
             return (image, kernel)
-        case Fold(operand=operand) | Pool(operand=operand):
+        case Fold(operand=operand) | Pool(operand=operand) | Scan(operand=operand):
             return (operand,)
         case Position(operand=operand, mask=mask):
             return (operand,) if mask is None else (operand, mask)
@@ -360,6 +378,11 @@ def operands(node: Node) -> tuple[Node, ...]:
 def has(node: Node, *kinds: type[Computation]) -> bool:
     """Whether the node or one below it is of one of these kinds."""
     return isinstance(node, kinds) or any(has(operand, *kinds) for operand in operands(node))
+
+
+def is_elementwise(node: Node) -> bool:
+    """Whether the node is computed element by element, and so is all that is below it."""
+    return isinstance(node, (Fill, Iota, Step, Read, Apply, CallBuiltin)) and all(map(is_elementwise, operands(node)))
 
 
 def holds_data(node: Node) -> bool:

@@ -28,6 +28,7 @@ from .nodes import (
     Pool,
     Position,
     Read,
+    Scan,
     Step,
     Strip,
     Unroll,
@@ -170,6 +171,8 @@ def describe(node: Node) -> str:
         case Pool(reducer, _, windows):
             ways = [f"{'reduce_window' if native else 'slices'} {extent}" for _, extent, native in windows]
             return f"pool {reducer.value} by {', then '.join(ways)}"
+        case Scan(reducer, _, index, output, rising=rising):
+            return f"running {reducer.value} over {index} {'up' if rising else 'down'} to {output}"
         case Unroll(reducer, box):
             steps = ", ".join(f"{index} in {lo}:{hi}" for index, lo, hi in box)
             return f"unrolled {reducer.value} for {steps}"
@@ -255,6 +258,8 @@ def name_of(node: Node) -> str:
             return "conv_general_dilated"
         case Fold(reducer=reducer, shifts=shifts):
             return f"{prod(hi - lo for _, lo, hi in shifts)} reductions" if shifts else f"reduce {reducer.value}"
+        case Scan(reducer=reducer):
+            return f"running {reducer.value}"
         case Pool(windows=windows):
             return "reduce_window" if any(native for _, _, native in windows) else "shifted slices"
         case Unroll():
@@ -294,6 +299,7 @@ _WEIGHT = {
     Position: 4,
     OrderStatistic: 5,
     Pool: 5,
+    Scan: 5,
     Unroll: 6,
     Convolve: 8,
     Contract: 7,

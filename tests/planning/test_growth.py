@@ -35,7 +35,7 @@ PROGRAMS: dict[str, tuple[str, dict[str, int], dict[str, int]]] = {
     "prefixes": (
         "def f(float(N) x) -> (O) { O(i) = sum[j where j <= i](x(j)) where i in 0:N }",
         {"N": 8192},
-        {"N": 2},
+        {"N": 1},
     ),
     "elements": ("def f(float(N,M) x) -> (O) { O(i,j) = exp(x(i,j)) }", {"N": 512, "M": 256}, {"N": 1, "M": 1}),
     "two sums": (

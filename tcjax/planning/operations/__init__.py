@@ -5,11 +5,12 @@ as nodes: none where it cannot. `planning.choice` takes the one with the least p
 blocks (`loop`) stores nothing, and is taken where all others would store more than the memory contract lets them.
 """
 
-from . import contraction, convolution, elementwise, pool, shifts, unrolled
+from . import contraction, convolution, elementwise, pool, scan, shifts, unrolled
 
 # Of operations with equal prices the first is taken.
 OPERATIONS = (
     pool.propose,
+    scan.propose,
     unrolled.propose,
     shifts.propose,
     contraction.propose,
