@@ -140,3 +140,12 @@ def test_a_derivative_stores_no_slice() -> None:
     # The cotangent with zeros around it, and partial sums.
     memory = compiled.memory_analysis()
     assert memory is not None and memory.temp_size_in_bytes < 2 * 4 * 64 * 56 * 56 * 4
+
+
+def test_an_index_of_a_product_inside_is_no_shift() -> None:
+    kernel = tcjax.kernel("def f(float(N,M) B) -> (O) { O +=! prod[r in 0:3](B(u + r, u)) where u in 0:M }")
+    B = normal(6, 4)
+
+    expected = sum(np.prod([float(B[u + r, u]) for r in range(3)]) for u in range(4))
+
+    np.testing.assert_allclose(np.asarray(kernel(B)), expected, rtol=1e-5)

@@ -28,18 +28,20 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Fold]:
     if scope.unrolled or not factors or not is_sum:
         return
     body = reduction.body
+    free = ir.free_indices(body)
     sliding = [
         subscript.variables
         for access in ir.accesses(body)
         for subscript in access.indices
         if subscript.variables & reduced and is_window(subscript, scope)
     ]
-    shifts = scope.sorted(frozenset[IndexVar]().union(*sliding) - reduced)
+    # The indices of a reduction inside of the body are its own.
+    shifts = scope.sorted(frozenset[IndexVar]().union(*sliding) & free - reduced)
     if not shifts or scope.points(shifts) > MOST_SHIFTS or max(map(scope.extent, reduced)) > LONGEST:
         return
     inside = scope.unrolling(shifts)
     largest = max(prod(scope.shapes[access.tensor.name]) for access in ir.accesses(body))
-    if scope.points(ir.free_indices(body) - inside.unrolled) > largest:
+    if scope.points(free - inside.unrolled) > largest:
         return
     operand = reduction.values(inside)
     if _looks_up(operand) or not reduced <= set(operand.axes):
