@@ -24,7 +24,7 @@ Traced = Callable[..., Any]
 ClosedJaxpr = jax.extend.core.ClosedJaxpr  # pyright: ignore[reportPrivateImportUsage]
 
 # Its operands are those of three functions: whether values are finite, and the result in two ways. The operands in
-# `finite` have to be finite too.
+# `finite` have to be finite too. Where there is a fourth, `placed`, and it holds, a finite result answers the first.
 either_p = jax.extend.core.Primitive("tcjax_either")
 either_p.multiple_results = True
 
@@ -49,12 +49,18 @@ def lower_proviso(stage: Compute, old: jax.Array | None, context: Context, lower
     def holds(*arrays: jax.Array) -> jax.Array:
         return functools.reduce(jnp.logical_and, [computed(test, arrays, None) == 0 for test in proviso.tests])
 
+    def every_place(count: Compute, *arrays: jax.Array) -> jax.Array:
+        return computed(count, arrays, None) == 0
+
     ways = (functools.partial(way, part) for part in (replace(stage, proviso=None), proviso.otherwise))
-    (found,) = _bind([holds, *ways], equally_varying(given), [False] * len(given))
+    placed = None if proviso.placed is None else functools.partial(every_place, proviso.placed)
+    (found,) = _bind([holds, *ways], equally_varying(given), [False] * len(given), placed)
     return found
 
 
-def _bind(ways: Sequence[Traced], arrays: Sequence[Any], finite: Sequence[bool]) -> list[Any]:
+def _bind(
+    ways: Sequence[Traced], arrays: Sequence[Any], finite: Sequence[bool], placed: Traced | None = None
+) -> list[Any]:
     """The primitive for what tells whether values are finite, and two ways; it has the operands that these use."""
     test, *both = (jax.make_jaxpr(way)(*arrays) for way in ways)
     used = list(map(operator.or_, *map(_used, both)))
@@ -63,10 +69,14 @@ def _bind(ways: Sequence[Traced], arrays: Sequence[Any], finite: Sequence[bool])
         # A derivative without these values: zero times what else there is.
         test = jax.make_jaxpr(lambda *_: jnp.array(True))(*arrays)
     kept = list(map(operator.or_, used, _used(test)))
+    quick = None if placed is None else jax.make_jaxpr(placed)(*arrays)
+    if quick is not None:
+        kept = list(map(operator.or_, kept, _used(quick)))
+        quick = _over(quick, kept)
     test, first, second = (_over(way, kept) for way in (test, *both))
     flags = tuple(must and own for must, own, has in zip(finite, used, kept, strict=True) if has)
     own = [array for array, has in zip(arrays, kept, strict=True) if has]
-    return either_p.bind(*own, test=test, first=first, second=second, finite=flags)
+    return either_p.bind(*own, test=test, first=first, second=second, finite=flags, placed=quick)
 
 
 def _used(way: ClosedJaxpr) -> list[bool]:
@@ -95,12 +105,27 @@ def _is_moved(tangent: Any) -> bool:
 
 
 def _run(
-    *arrays: jax.Array, test: ClosedJaxpr, first: ClosedJaxpr, second: ClosedJaxpr, finite: tuple[bool, ...]
+    *arrays: jax.Array,
+    test: ClosedJaxpr,
+    first: ClosedJaxpr,
+    second: ClosedJaxpr,
+    finite: tuple[bool, ...],
+    placed: ClosedJaxpr | None,
 ) -> Any:
-    (holds,) = jaxpr_as_fun(test)(*arrays)
-    for array, own in zip(arrays, finite, strict=True):
-        holds = holds & jnp.all(jnp.isfinite(array)) if own else holds
-    return lax.cond(holds, jaxpr_as_fun(first), jaxpr_as_fun(second), *arrays)
+    def tested(*own: jax.Array) -> jax.Array:
+        (holds,) = jaxpr_as_fun(test)(*own)
+        for array, must in zip(own, finite, strict=True):
+            holds = holds & jnp.all(jnp.isfinite(array)) if must else holds
+        return holds
+
+    if placed is None:
+        return lax.cond(tested(*arrays), jaxpr_as_fun(first), jaxpr_as_fun(second), *arrays)
+    found = jaxpr_as_fun(first)(*arrays)
+    (shown,) = jaxpr_as_fun(placed)(*arrays)
+    for array in found:
+        shown = shown & jnp.all(jnp.isfinite(array))
+    holds = lax.cond(shown, lambda *own: equally_varying([jnp.array(True), *own])[0], tested, *arrays)
+    return lax.cond(holds, lambda found, *_: found, lambda _, *own: jaxpr_as_fun(second)(*own), found, *arrays)
 
 
 @either_p.def_abstract_eval
@@ -120,8 +145,9 @@ def _jvp(
     first: ClosedJaxpr,
     second: ClosedJaxpr,
     finite: tuple[bool, ...],
+    placed: ClosedJaxpr | None,
 ) -> Any:
-    results = either_p.bind(*primals, test=test, first=first, second=second, finite=finite)
+    results = either_p.bind(*primals, test=test, first=first, second=second, finite=finite, placed=placed)
     moved = [n for n, tangent in enumerate(tangents) if _is_moved(tangent)]
     count = len(primals)
 
@@ -148,6 +174,7 @@ def _transpose(
     first: ClosedJaxpr,
     second: ClosedJaxpr,
     finite: tuple[bool, ...],
+    **_: Any,
 ) -> list[Any]:
     linear = [n for n, array in enumerate(arrays) if ad.is_undefined_primal(array)]
     kept = [n for n in range(len(arrays)) if n not in linear]
@@ -186,13 +213,15 @@ def _batch(
     first: ClosedJaxpr,
     second: ClosedJaxpr,
     finite: tuple[bool, ...],
+    placed: ClosedJaxpr | None,
 ) -> Any:
     # One answer for the whole batch: with one for each element, `cond` would compute both ways.
-    def holds(*given: Any) -> Any:
-        return jnp.all(jax.vmap(jaxpr_as_fun(test), dimensions)(*given)[0])
+    def holds(way: ClosedJaxpr, *given: Any) -> Any:
+        return jnp.all(jax.vmap(jaxpr_as_fun(way), dimensions)(*given)[0])
 
-    ways = [holds, *(jax.vmap(jaxpr_as_fun(way), dimensions) for way in (first, second))]
-    found = _bind(ways, arrays, finite)
+    both = (jax.vmap(jaxpr_as_fun(way), dimensions) for way in (first, second))
+    quick = None if placed is None else functools.partial(holds, placed)
+    found = _bind([functools.partial(holds, test), *both], arrays, finite, quick)
     return found, [0] * len(found)
 
 

@@ -12,7 +12,7 @@ from .online import fuse
 from .preferences import DEFAULT, Preferences
 from .prices import price
 from .printer import operations_of
-from .provisos import WORTH, tensors, tests
+from .provisos import WORTH, placed, tensors, tests
 from .reductions import fixed
 from .sharing import share
 from .stages import Call, CallForeign, Compute, Plan, Proviso, Stage, Unstored
@@ -116,7 +116,14 @@ class _Planner:
         checks = [self.test(test) for test in tests(step, found.finite)]
         seconds = sum(check.seconds for check in checks)
         proviso = Proviso(tuple(check.stage for check in checks), otherwise.stage, tensors(found.finite))
-        for way in self.ways(replace(step, statement=found.statement), defined):
+        form = replace(step, statement=found.statement)
+        name = step.statement.target.name
+        own, _ = self.solved(form)
+        counted = placed(own, found.finite, self.bound.shapes[name], self.bound.origins[name])
+        places = None if counted is None else self.test(counted)
+        if places is not None:
+            proviso, seconds = replace(proviso, placed=places.stage), places.seconds
+        for way in self.ways(form, defined):
             if way.seconds + seconds <= WORTH * otherwise.seconds:
                 yield _Way(replace(way.stage, proviso=proviso if checks else None), way.seconds + seconds)
 

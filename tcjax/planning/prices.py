@@ -115,7 +115,7 @@ def price_of(node: Node, extents: Mapping[IndexVar, int], machine: Machine = CPU
 def price(stage: Compute, machine: Machine = CPU, shapes: Shapes = NO_SHAPES, around: "Around | None" = None) -> Price:
     """The price of one statement, with what it takes to store its values; `around` is what others make of them."""
     total = _alone(stage, machine, shapes, around)
-    for part in (*stage.before, *(() if stage.proviso is None else stage.proviso.tests)):
+    for part in (*stage.before, *(() if stage.proviso is None else stage.proviso.asked)):
         total += price(part, machine, shapes)
     return total
 

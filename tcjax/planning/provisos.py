@@ -1,11 +1,12 @@
 """What tells whether values are finite, for statements that are planned for such values."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
 from .. import ir
 from ..ir import Reducer
+from ..symbolic import Affine
 from ..transforms import Step
 
 # A statement is compiled in two ways only where the one for finite values costs so much less.
@@ -26,6 +27,37 @@ def tests(step: Step, finite: Iterable[ir.Expr]) -> Iterator[Step]:
             yield replace(step, statement=ir.Define(target, (), body, span=step.statement.span))
             continue
         yield replace(step, statement=total)
+
+
+def placed(
+    step: Step, finite: Collection[ir.Expr], shape: tuple[int, ...], origin: tuple[int | Affine, ...]
+) -> Step | None:
+    """A statement that counts the points of a sum into places that have none in the target, of this shape and origin.
+
+    None where the sum may leave out one of the `finite` values for another reason than that.
+    """
+    statement = step.statement
+    if not isinstance(statement, ir.Accumulate) or statement.reducer is not Reducer.SUM or not finite:
+        return None
+    used = ir.free_indices(statement.value).union(statement.reduction, *(index.variables for index in statement.indices))
+    if ir.has_reduction(statement.value) or not all(ir.free_indices(value) <= used for value in finite):
+        return None
+    inside = list(ir.conjuncts(statement.domain.guard))
+    for subscript, first, extent in zip(statement.indices, origin, shape, strict=True):
+        if subscript.is_data:
+            place = ir.integer(subscript - first)
+            inside.append(ir.Binary("<=", ir.Const(0, "int32"), place, "bool"))
+            inside.append(ir.Binary("<", place, ir.Const(extent, "int32"), "bool"))
+    has_place = ir.conjunction(inside)
+    if not any(subscript.is_data for subscript in statement.indices) or has_place is None:
+        return None
+    target = ir.Tensor(f"{statement.target.name}~places", "int32", ())
+    missing = ir.Select(has_place, ir.Const(0, "int32"), ir.Const(1, "int32"), "int32")
+    reduction = tuple(sorted(ir.free_indices(missing), key=str))
+    if not reduction:
+        return None
+    total = ir.Accumulate(target, (), Reducer.SUM, True, reduction, missing, "int32", span=statement.span)
+    return replace(step, statement=total)
 
 
 def tensors(finite: Iterable[ir.Expr]) -> tuple[str, ...]:

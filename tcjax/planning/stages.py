@@ -93,11 +93,19 @@ class Proviso:
 
     They are where all `tests` are zero, each the sum of zero times such values. Otherwise the statement is computed as
     in `otherwise`; `named` are the tensors of these values.
+    Where each value becomes part of the result unless it has no place in the target, there is `placed`: zero where all
+    have one. Then a finite result tells that they are finite, and the tests are for other results.
     """
 
     tests: "tuple[Compute, ...]"
     otherwise: "Compute"
     named: tuple[str, ...]
+    placed: "Compute | None" = None
+
+    @property
+    def asked(self) -> "tuple[Compute, ...]":
+        """What is computed of these in front of a statement whose values are finite."""
+        return self.tests if self.placed is None else (self.placed,)
 
 
 @dataclass(frozen=True, slots=True)

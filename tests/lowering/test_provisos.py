@@ -65,6 +65,26 @@ def test_zero_counts_unless_it_meets_what_is_infinite(name: str, number: float) 
     np.testing.assert_allclose(kernel(given, Y, I), wanted, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("number", [1.0, np.inf, np.nan])
+@pytest.mark.parametrize("place", [-1, 5])
+def test_what_has_no_place_is_looked_at(number: float, place: int) -> None:
+    # Its zeros meet every element; the result without it is finite.
+    places = np.clip(I, 0, B - 1)
+    places[7] = place
+    with np.errstate(invalid="ignore"):
+        wanted = np.einsum("nb,nd,n->bd", one_hot(places), spoiled(number).astype(float), Y.astype(float))
+    np.testing.assert_allclose(kernel_of(SAME["a cast"])(spoiled(number), Y, places), wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_a_result_that_is_infinite_by_itself_is_right() -> None:
+    # Finite values with an infinite sum: the tests say so, and nothing else changes.
+    kernel = kernel_of("O(b,d) +=! float(I(n) == b) * X(n,d)")
+    places, large = np.full(N, 3, np.int32), np.full((N, D), 3e38, np.float32)
+    wanted = np.zeros((B, D))
+    wanted[3] = np.inf
+    np.testing.assert_array_equal(kernel(large, Y, places), wanted)
+
+
 def test_what_a_condition_chooses_may_be_infinite() -> None:
     kernel = kernel_of("O(b,d) +=! (I(n) == b ? X(n,d) : 0.0) * Y(n)")
     given = spoiled(np.inf)
@@ -150,7 +170,8 @@ def test_a_batch_asks_once_and_computes_one_of_the_two() -> None:
         for row, own in zip(found, batch, strict=True):
             np.testing.assert_allclose(row, run(jnp.asarray(own)), rtol=1e-3, atol=1e-4)
     text = jax.jit(jax.vmap(lambda X: kernel(X, Y, I))).lower(batch).as_text()
-    assert text.count("stablehlo.case") == 1
+    # Whether a finite result tells, and which of the two.
+    assert text.count("stablehlo.case") == 2
 
 
 def test_the_derivative_by_a_factor_does_not_look_at_it_again() -> None:

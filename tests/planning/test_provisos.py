@@ -65,10 +65,25 @@ def test_the_price_has_the_tests_and_the_memory_is_that_of_both_ways() -> None:
     stage = stage_of(ONE_HOT)
     assert stage.proviso is not None and stage.runner_up is not None
     plain = stage_of("O(b,d) +=! X(n,d) where I(n) == b")
-    tests = sum(planning.price(test).seconds for test in stage.proviso.tests)
-    assert planning.price(stage).seconds == pytest.approx(planning.price(plain).seconds + tests)
+    assert stage.proviso.placed is not None
+    places = planning.price(stage.proviso.placed).seconds
+    assert planning.price(stage).seconds == pytest.approx(planning.price(plain).seconds + places)
+    assert places < sum(planning.price(test).seconds for test in stage.proviso.tests)
     assert planning.price(stage).seconds < planning.price(stage.proviso.otherwise).seconds
     assert planning.cost_of(stage).temporary >= planning.cost_of(stage.proviso.otherwise).temporary
+
+
+def test_a_finite_result_tells_where_every_value_is_part_of_it() -> None:
+    whole = "float(I(n) == b) * X(n,d)"
+    for text in (ONE_HOT, f"O(b,d) +=! {whole} * y(n)", f"O(b,d) +=! {whole} * (y(n) > 0.0 ? y(n) : 0.0)"):
+        proviso = stage_of(text).proviso
+        assert proviso is not None and proviso.placed is not None, text
+    # Elements of `w` that no place is for are part of no result, nor are the rows that a sum inside does not pick.
+    head = f"def f(float(N,D) X, float({B}) w, int(N) I) -> (O)"
+    shapes = (SHAPES[0], jax.ShapeDtypeStruct((B,), np.float32), SHAPES[2])
+    for text in (f"O(b,d) +=! {whole} * w(b)", "O(n,d) = sum[m](float(I(n) == m) * X(m,d))"):
+        stage = tcjax.kernel(f"{head} {{ {text} }}").plan(*shapes).stages[-1]
+        assert isinstance(stage, Compute) and stage.proviso is not None and stage.proviso.placed is None, text
 
 
 def test_both_ways_are_shown() -> None:
