@@ -68,6 +68,11 @@ ATTENTION = "float(M,D) Q, float(N,D) K, float(N,E) V"
 
 LAWS = {
     "factors commute": Law(MATRICES, SQUARES, ("O(i,j) +=! A(i,k)*B(k,j)", "O(i,j) +=! B(k,j)*A(i,k)")),
+    "a quotient by an exponential is a product": Law(
+        "float(N,D) x, float(N) b",
+        ((2048, 1024), (2048,)),
+        ("O(i) +=! b(i) / exp(x(i,d))", "O(i) +=! b(i) * exp(-x(i,d))"),
+    ),
     "terms commute": Law(
         "float(M,N) A, float(N) x, float(M,N) B",
         ((2048, 1024), (1024,), (2048, 1024)),
