@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from math import prod
+from typing import Final
 
 from .. import ir, ranges, transforms
 from ..transforms import Step
@@ -17,6 +19,10 @@ from .reductions import fixed
 from .sharing import share
 from .stages import Call, CallForeign, Compute, Plan, Proviso, Stage, Unstored
 from .temporaries import settle
+
+
+# More places than this are never cheaper as a condition for each of them.
+FEW_PLACES: Final = 16
 
 
 def make_plan(bound: ranges.Bound, preferences: Preferences = DEFAULT) -> Plan:
@@ -76,7 +82,7 @@ class _Planner:
     def cheaper(self, step: Step, defined: bool) -> Compute:
         """The statement in the form that costs least: with sums in sums as one, with a part of it computed before."""
         if self.preferences.stored or step.statement.target.name in self.preferences.forms:
-            return self.whole(step, defined).stage
+            return self.whole(*self.solved(step), defined).stage
         flat = transforms.flattened(step.statement)
         forms = (step, *(() if flat is None else (replace(step, statement=flat),)))
         found = [way for form in forms for way in self.ways(form, defined)]
@@ -90,11 +96,13 @@ class _Planner:
 
     def ways(self, step: Step, defined: bool) -> Iterator["_Way"]:
         """One form of a statement as a whole, and with a part of it computed before."""
-        yield self.whole(step, defined)
+        own, solved = self.solved(step)
+        yield self.whole(own, solved, defined)
+        if _has_few_places(step, own):
+            yield self.whole(step, (), defined)
         target, shapes, origins = step.statement.target.name, self.bound.shapes, self.bound.origins
         # No program names a tensor so.
         name = f"{target}~"
-        own, solved = self.solved(step)
         for first, second in transforms.apart(own, name, shapes, origins, is_new=not defined):
             wide = {**shapes, name: tuple(size.constant or 0 for size in first.statement.target.shape)}
             lows = {**origins, name: _lows(second, name)}
@@ -102,9 +110,9 @@ class _Planner:
             after = self.compute(second, second.box, defined, wide, lows)
             yield _Way.of(replace(after, before=(before,), decided=(*solved, *after.decided)), wide)
 
-    def whole(self, step: Step, defined: bool) -> "_Way":
-        own, solved = self.solved(step)
-        found = self.compute(own, own.box, defined, self.bound.shapes, self.bound.origins)
+    def whole(self, step: Step, solved: tuple[str, ...], defined: bool) -> "_Way":
+        """The statement in one piece; `solved` says which of its indices became data."""
+        found = self.compute(step, step.box, defined, self.bound.shapes, self.bound.origins)
         return _Way.of(replace(found, decided=(*solved, *found.decided)), self.bound.shapes)
 
     def provided(self, step: Step, defined: bool, otherwise: "_Way") -> Iterator["_Way"]:
@@ -158,6 +166,13 @@ class _Way:
     @staticmethod
     def of(stage: Compute, shapes: transforms.Shapes) -> "_Way":
         return _Way(stage, price(stage, shapes=shapes).seconds)
+
+
+def _has_few_places(step: Step, solved: Step) -> bool:
+    """Whether an element for each value of the indices that became data is an alternative to places for the values."""
+    before, after = (frozenset(subscript.bare for subscript in own.statement.indices) for own in (step, solved))
+    lost = [step.box[index] for index in before - after if index is not None]
+    return bool(lost) and prod(hi - lo for lo, hi in lost) <= FEW_PLACES
 
 
 def _lows(second: Step, name: str) -> tuple[int, ...]:

@@ -11,8 +11,6 @@ from .substitution import substitute
 
 Formula = ir.Define | ir.Accumulate
 
-# An element for each of so few values of an index costs less than to bring each value to its place.
-FEW = 16
 # Their values may meet in any order, and a scatter gives those that meet nowhere the identity.
 _MEETING = frozenset([*ir.JOINS, Reducer.MEAN, Reducer.LOGSUMEXP])
 
@@ -38,7 +36,7 @@ def solve(
         others = (*solved.indices[:place], *solved.indices[place + 1 :])
         if index is None or any(index in other.variables for other in others):
             continue
-        if box[index] == (first, first + extent) and extent > FEW:
+        if box[index] == (first, first + extent):
             before, solved = solved, _solved(solved, index)
             if solved is not before:
                 notes.append(f"`{index}` is `{solved.indices[place]}`: every value goes to its place")

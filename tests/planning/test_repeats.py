@@ -80,7 +80,7 @@ def test_the_names_stand_for_what_they_were_given_to(case: Case) -> None:
     ("text", "once"),
     [
         ("O(i) = exp(x(i) * y(i)) / (1 + exp(x(i) * y(i)))", "exp -> float32[i]"),
-        ("O(i) = exp(x(i) * y(i))  P(i) = 1 / exp(x(i) * y(i))", "exp -> float32[i]"),
+        ("O(i) = exp(x(i) * y(i))  P(i) = 1 - exp(x(i) * y(i))", "exp -> float32[i]"),
         ("O(i) = sum[j](exp(x(i) * y(j)))  P(i) = x(i) * sum[j](exp(x(i) * y(j)))", "reduce sum over j -> float32[i]"),
     ],
 )
