@@ -20,7 +20,6 @@ from .sharing import share
 from .stages import Call, CallForeign, Compute, Plan, Proviso, Stage, Unstored
 from .temporaries import settle
 
-
 # More places than this are never cheaper as a condition for each of them.
 FEW_PLACES: Final = 16
 

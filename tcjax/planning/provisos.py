@@ -39,7 +39,8 @@ def placed(
     statement = step.statement
     if not isinstance(statement, ir.Accumulate) or statement.reducer is not Reducer.SUM or not finite:
         return None
-    used = ir.free_indices(statement.value).union(statement.reduction, *(index.variables for index in statement.indices))
+    left = (subscript.variables for subscript in statement.indices)
+    used = ir.free_indices(statement.value).union(statement.reduction, *left)
     if ir.has_reduction(statement.value) or not all(ir.free_indices(value) <= used for value in finite):
         return None
     inside = list(ir.conjuncts(statement.domain.guard))
