@@ -3,6 +3,7 @@
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Sequence
+from math import prod
 
 import jax
 import jax.numpy as jnp
@@ -52,10 +53,7 @@ def lower_contract(node: Contract, context: Context, lower: Lower) -> jax.Array:
         extents = tuple(right.shape[b.axes.index(axis)] for axis in node.spread)
         left = jnp.broadcast_to(left, (*extents, *left.shape))
     if not any((*node.live, *node.counts)):
-        # Integer labels: letters run out at 52 (numpy.einsum).
-        label = {axis: number for number, axis in enumerate(dict.fromkeys((*axes, *b.axes)))}
-        first, second, result = ([label[axis] for axis in own] for own in (axes, b.axes, node.axes))
-        return jnp.einsum(left, first, right, second, result, preferred_element_type=numeric(node.dtype))
+        return _product(left, axes, right, b.axes, node.axes, numeric(node.dtype))
 
     def aligned(condition: Node | None, wanted: Axes) -> jax.Array | None:
         return None if condition is None else align(lower(condition, context), condition.axes, wanted)
@@ -65,6 +63,53 @@ def lower_contract(node: Contract, context: Context, lower: Lower) -> jax.Array:
         for array, own, live, counts in zip((left, right), (axes, b.axes), node.live, node.counts, strict=False)
     )
     return product_of_live((first, second), node.axes, numeric(node.dtype), aligned(node.counts[2], node.axes))
+
+
+def _product(left: jax.Array, first: Axes, right: jax.Array, second: Axes, result: Axes, dtype: jnp.dtype) -> jax.Array:
+    """The sum over the axes that are not in the result of the product of two arrays.
+
+    Axes that lie side by side everywhere are one: of a matrix with several rows or columns XLA:CPU makes a copy first.
+    """
+    extents = {axis: array.shape[n] for array, own in ((left, first), (right, second)) for n, axis in enumerate(own)}
+    whole = any(map(is_placed, (left, right)))
+    runs = [(axis,) for axis in extents] if whole else side_by_side((first, second, result))
+    # Integer labels: letters run out at 52 (numpy.einsum).
+    label = {run[0]: number for number, run in enumerate(runs)}
+    sizes = {run[0]: prod(extents[axis] for axis in run) for run in runs}
+
+    def joined(array: jax.Array, own: Axes) -> jax.Array:
+        return lax.reshape(array, tuple(sizes[axis] for axis in own if axis in sizes))
+
+    parts = [
+        (joined(array, own), [label[axis] for axis in own if axis in label])
+        for array, own in ((left, first), (right, second))
+    ]
+    kept = [label[axis] for axis in result if axis in label]
+    found = jnp.einsum(*parts[0], *parts[1], kept, preferred_element_type=dtype)
+    return lax.reshape(found, tuple(extents[axis] for axis in result))
+
+
+def side_by_side(orders: Sequence[Axes]) -> list[Axes]:
+    """The axes in runs: each array, whose axes lie in one of the orders, has a run as a whole or not at all."""
+    behind: dict[IndexVar, IndexVar | None] = {}
+    before: dict[IndexVar, IndexVar | None] = {}
+    for own in orders:
+        for number, axis in enumerate(own):
+            after = own[number + 1] if number + 1 < len(own) else None
+            ahead = own[number - 1] if number else None
+            behind[axis] = after if behind.get(axis, after) == after else None
+            before[axis] = ahead if before.get(axis, ahead) == ahead else None
+    runs: list[list[IndexVar]] = []
+    place: dict[IndexVar, list[IndexVar]] = {}
+    for axis in dict.fromkeys(itertools.chain(*orders)):
+        ahead = before[axis]
+        if ahead is not None and behind[ahead] == axis:
+            place[axis] = place[ahead]
+            place[axis].append(axis)
+        else:
+            place[axis] = [axis]
+            runs.append(place[axis])
+    return [tuple(run) for run in runs]
 
 
 def combine(reducer: Reducer | Monoid) -> Callable[[jax.Array, jax.Array], jax.Array]:

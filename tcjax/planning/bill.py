@@ -8,7 +8,7 @@ from .. import ir
 from ..ir import Reducer
 from .loop_prices import Work, nest_work, pass_work
 from .machine import Machine
-from .meter import Meter, fuses
+from .meter import Meter, fuses, groups, lies
 from .nodes import (
     Apply,
     Axes,
@@ -205,7 +205,7 @@ class Bill:
         minor = next((d for d in strips(node) if d.factors and d.factors[-1][0] == order[-1]), None) if order else None
         if minor is not None and abs(minor.stride) > 1:
             kernel.across.append((points, machine.strided / SKIPPING))
-        walked = self.long(kernel.axes)[-1:]
+        walked = self.meter.long(kernel.axes)[-1:]
         if walked and walked[0] in node.axes and self.is_column(node):
             # Every point of the loop loads its element on its own, in the cache or not.
             kernel.seconds += self.count(kernel.axes) * times * machine.strided / COLUMN
@@ -222,7 +222,7 @@ class Bill:
         """An array whose axes lie in this order, read in a fused loop."""
         machine, meter = self.machine, self.meter
         points = meter.points(node) * times
-        whole = len(self.long(node.axes)) >= len(self.long(kernel.axes))
+        whole = len(self.meter.long(node.axes)) >= len(self.meter.long(kernel.axes))
         kernel.uneven = kernel.uneven or (not whole and bool(node.axes))
         each = self.across(order, kernel.axes, ir.types.width(node.dtype))
         if self.turned and whole and len(node.axes) > 1:
@@ -244,7 +244,7 @@ class Bill:
 
         0 where it walks along the minor axis.
         """
-        order = self.long(order)
+        order = self.meter.long(order)
         walked = [axis for axis in axes if axis in order]
         if not walked or walked[-1] == order[-1] or order[-1] not in walked:
             return 0.0
@@ -255,7 +255,7 @@ class Bill:
 
     def close(self, kernel: Kernel, written: int, points: int) -> None:
         """The kernel with the array that it writes."""
-        axes = self.long(kernel.axes)
+        axes = self.meter.long(kernel.axes)
         seconds = kernel.seconds
         if kernel.uneven and axes and self.meter.extents.get(axes[-1], 1) in SHORT:
             seconds = max(seconds, self.count(axes) * kernel.steps * self.machine.short)
@@ -294,24 +294,20 @@ class Bill:
         for operand in (a, b, *(part for part in (*node.live, *node.counts) if part is not None)):
             self.stored(operand)
         first = (*node.spread, *a.axes)
-        batch = tuple(axis for axis in first if axis in b.axes and axis in node.axes)
-        summed = tuple(axis for axis in first if axis in b.axes and axis not in node.axes)
-        left = tuple(axis for axis in first if axis not in b.axes and axis in node.axes)
-        right = tuple(axis for axis in b.axes if axis not in first and axis in node.axes)
-        groups = left, right
+        batch, summed, left, right = groups(node)
         # XLA takes the operand whose axes come first in the result for the left one; the sum runs along its minor axis.
-        both = bool(self.long(left) and self.long(right))
-        leading = next((group for axis in self.long(node.axes) for group in groups if axis in group), left)
+        both = bool(self.meter.long(left) and self.meter.long(right))
+        leading = next((group for axis in self.meter.long(node.axes) for group in (left, right) if axis in group), left)
         for operand, own, free in ((a, first, left), (b, b.axes, right)):
             order = lies(operand) if own == operand.axes else own
             if any(axis not in (*batch, *summed, *free) for axis in own):
                 # What only one operand has is summed before.
                 self.moved(meter.size(operand), meter.points(operand) * machine.fold_major, meter.points(operand))
                 order = tuple(axis for axis in order if axis in (*batch, *summed, *free))
-            if order and not self.is_matrix(order, batch, free, summed):
+            if order and not self.meter.is_matrix(order, batch, free, summed):
                 inner = (*free, *summed) if order[-1] in summed else (*summed, *free)
                 self.transposed(operand, order, (*batch, *inner))
-            elif free is leading and both and self.long(order)[-1] not in summed:
+            elif free is leading and both and self.meter.long(order)[-1] not in summed:
                 self.moved(2 * meter.size(operand), meter.points(operand) * machine.strided, meter.points(operand))
             elif isinstance(operand, Read) and any(d.start.constant != 0 for d in strips(operand)):
                 # A part of a tensor is copied first.
@@ -336,22 +332,11 @@ class Bill:
         size = meter.size(node)
         self.moved(meter.size(a) + meter.size(b) + size, seconds, work)
         orders = (*batch, *left, *right), (*batch, *right, *left)
-        if self.long(node.axes) not in map(self.long, orders):
+        if self.meter.long(node.axes) not in map(self.meter.long, orders):
             self.transposed(node, orders[0], node.axes, machine.aligned)
-
-    def long(self, axes: Axes) -> Axes:
-        return tuple(axis for axis in axes if self.meter.extents.get(axis, 1) > 1)
 
     def count(self, axes: Axes) -> int:
         return prod(self.meter.extents.get(axis, 1) for axis in axes)
-
-    def is_matrix(self, order: Axes, batch: Axes, free: Axes, summed: Axes) -> bool:
-        """Whether an array that lies so is a matrix for each value of the batch: rows and columns, or the reverse."""
-        order, batch, free, summed = map(self.long, (order, batch, free, summed))
-        groups = [*("b" if axis in batch else "f" if axis in free else "s" for axis in order)]
-        changes = "".join(group for n, group in enumerate(groups) if n == 0 or groups[n - 1] != group)
-        inner = tuple(axis for axis in order if axis in summed)
-        return changes.lstrip("b") in ("fs", "sf", "f", "s", "") and inner == summed
 
     def transposed(self, node: Node, order: Axes, axes: Axes, slow: float = 1.0) -> None:
         """A copy of an array that lies in this order with its axes in another one, by so `slow` a loop at least."""
@@ -388,7 +373,7 @@ class Bill:
         machine, meter, operand = self.machine, self.meter, node.operand
         times = prod(hi - lo for _, lo, hi in node.shifts)
         points, results = times * meter.points(operand), meter.points(node)
-        axes = self.long(operand.axes)
+        axes = self.meter.long(operand.axes)
         minor = bool(axes) and axes[-1] in node.indices
         kernel = Kernel(operand.axes)
         if node.shifts or fuses(node):
@@ -505,12 +490,3 @@ def constant(node: Node) -> float | None:
     while isinstance(node, Apply) and node.operator == "cast":
         [node] = node.arguments
     return float(node.value) if isinstance(node, Fill) and not isinstance(node.value, complex) else None
-
-
-def lies(node: Node) -> Axes:
-    """The axes of an array as they lie in memory; of one that is pieced together, as they are wanted."""
-    if not isinstance(node, Read) or any(isinstance(d, Lookup) for d in node.dimensions):
-        return node.axes
-    if not all(map(is_reshape, node.views)):
-        return node.axes
-    return tuple(dict.fromkeys(index for d in strips(node) for index, _, _ in d.factors))

@@ -6,9 +6,9 @@ from math import prod
 
 from .. import ir
 from ..symbolic import IndexVar
-from .meter import Meter, nest_bytes
-from .nodes import Apply, CallBuiltin, Contract, LoopNest, Node, operands
-from .prices import is_elementwise, names_read, surroundings
+from .meter import Meter, is_fused, nest_bytes
+from .nodes import Apply, CallBuiltin, Contract, LoopNest, Node, Read, operands
+from .prices import is_elementwise, is_plain, names_read, surroundings
 from .stages import Call, CallForeign, Compute, Plan, Rounds, Unstored
 from .tiled import Begin, Loop, Round, ScheduledStage, Tiled, TiledStep
 
@@ -59,7 +59,7 @@ def _temporary(stage: Compute, meter: Meter) -> int:
     if not stage.store.is_scatter:
         return meter.temporaries(stage.value, root=True)
     parts = (stage.value, stage.store.mask, stage.store.weight)
-    return sum(meter.stored(part) for part in parts if part is not None and part.axes)
+    return sum(sum(meter.stored(part)) for part in parts if part is not None and part.axes)
 
 
 def _in_rounds(rounds: Rounds) -> Cost:
@@ -170,8 +170,22 @@ def _lies_in(
 ) -> bool:
     """Whether a temporary that is read until the stage `end` is in the memory of a result."""
     stage = stages[written]
-    in_place = isinstance(stage, Compute) and is_elementwise(stage) and sizes[name] == sizes[result]
+    in_place = isinstance(stage, Compute) and _overwrites(stage, name) and sizes[name] == sizes[result]
     return sizes[name] <= sizes[result] and (end < written or (end == written and in_place))
+
+
+def _overwrites(stage: Compute, name: str) -> bool:
+    """Whether a statement is one loop that reads a tensor at the place of the value that it writes."""
+    if is_elementwise(stage):
+        return True
+    pending = [stage.value] if is_plain(stage) and is_fused(stage.value) else []
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Read) and node.tensor == name and node.axes == stage.value.axes:
+            return True
+        if is_fused(node):
+            pending.extend(operands(node))
+    return False
 
 
 def _computed(node: Node) -> Iterator[Node]:

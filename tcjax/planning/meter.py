@@ -1,7 +1,7 @@
 """How many operations a computation has, what it reads, and the bytes that it needs while it runs."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from .. import ir
@@ -14,6 +14,7 @@ from .forms import Form, choose
 from .nests import Nest, Operand
 from .nodes import (
     Apply,
+    Axes,
     CallBuiltin,
     Contract,
     Convolve,
@@ -38,15 +39,34 @@ from .nodes import (
     operands,
 )
 from .onepass import Block, OnePass, plan_pass
+from .repeats import Repeats
 from .sieves import plan_sieve
 from .softmax import Blocks, Softmax
 from .streams import ROW, Points, Stream, plan_alone, plan_stream
-from .views import are_blocks, extends, growth
+from .views import are_blocks, extends, growth, is_reshape
 
 # A transcendental function costs about this many multiply-adds.
 BUILTIN_FLOPS = 10
 # So many rows of accumulators are combined in one loop.
 FUSED = 16
+
+
+@dataclass(slots=True)
+class Counted:
+    """The computations that were counted: equal ones are one."""
+
+    repeats: Repeats = field(default_factory=Repeats)
+    numbers: set[int] = field(default_factory=set)
+
+    def is_new(self, node: Node) -> bool:
+        """Whether no equal computation was counted."""
+        return self.repeats.look(node)[0] not in self.numbers
+
+    def first(self, node: Node) -> bool:
+        """Whether no equal computation was counted; it is from now on."""
+        new = self.is_new(node)
+        self.numbers.add(self.repeats.look(node)[0])
+        return new
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +79,12 @@ class Meter:
     def size(self, node: Node) -> int:
         return self.points(node) * ir.types.width(node.dtype)
 
-    def flops(self, node: Node) -> int:
-        inner = sum(map(self.flops, operands(node)))
+    def flops(self, node: Node, counted: "Counted | None" = None) -> int:
+        """The operations below a node that are not `counted` yet: of equal parts XLA computes one."""
+        counted = counted or Counted()
+        if not counted.first(node):
+            return 0
+        inner = sum(self.flops(operand, counted) for operand in operands(node))
         match node:
             case Fill() | Iota() | Step() | Read():
                 return inner
@@ -111,54 +135,117 @@ class Meter:
             found |= self.reads(operand)
         return found
 
-    def temporaries(self, node: Node, *, root: bool) -> int:
-        """Bytes that the node and what it uses need beside its result (the result too unless it is the root)."""
+    def temporaries(self, node: Node, *, root: bool, counted: "Counted | None" = None) -> int:
+        """Bytes that the node and what it uses need beside its result (the result too unless it is the root).
+
+        Arrays are made one after the other; what one of them needs only while it is made is free for the next. What is
+        `counted` already is there once.
+        """
+        counted = counted or Counted()
+        if not counted.first(node) or isinstance(node, (Fill, Iota, Step)):
+            return 0
+        if isinstance(node, Read):
+            return self._extended(node, root)
+        own = 0 if root or is_fused(node) else self.size(node)
+        over = self._overwritten(node) if root and is_fused(node) else 0
+        # Until the result is written, what is needed in passing lies in its place.
+        place = self.size(node) - over if root else 0
+        held = peak = 0
+        for array in self.arrays(node):
+            if counted.is_new(array):
+                size, needed = self.stored(array, counted)
+                # A loop reads a product as it comes out.
+                needed -= size if self.is_turned(array) and not isinstance(node, (Contract, Convolve)) else 0
+                peak = max(peak, held + size + max(0, needed - place))
+                held += size
+        return own + max(peak, held) - over + self._beside(node, place)
+
+    def arrays(self, node: Node) -> Iterator[Node]:
+        """What XLA stores of the operands of a node: of a fused loop only what it does not compute in it."""
         match node:
-            case Fill() | Iota() | Step():
-                return 0
-            case Read():
-                return self._extended(node, root)
-            case Apply() | CallBuiltin():
-                return sum(self.temporaries(operand, root=False) for operand in operands(node))
-            case Contract(operands=inner):
-                own = 0 if root else self.size(node)
-                return own + sum(self.stored(operand) for operand in inner)
+            case Contract() | Convolve() | Pool() | Position() | Scan() | OrderStatistic():
+                yield from operands(node)
+            case Fold(operand=operand) if not fuses(node):
+                yield operand
+            case _:
+                for operand in operands(node):
+                    if is_fused(operand):
+                        yield from self.arrays(operand)
+                    else:
+                        yield operand
+
+    def stored(self, node: Node, counted: "Counted | None" = None) -> tuple[int, int]:
+        """The bytes of an array, none where it is a tensor, and of what it needs while it is made."""
+        is_array = isinstance(node, Read) and not any(isinstance(d, Lookup) for d in node.dimensions)
+        if isinstance(node, (Fill, Iota, Step)):
+            return 0, 0
+        own = self._extended(node, root=False) if isinstance(node, Read) and is_array else self.size(node)
+        return own, 0 if is_array else self.temporaries(node, root=True, counted=counted)
+
+    def transposed(self, node: Contract) -> Iterator[Node]:
+        """The operands of a product that XLA copies to have matrices; the product if its axes come out otherwise."""
+        a, b = node.operands
+        batch, summed, left, right = groups(node)
+        for operand, own, free in ((a, (*node.spread, *a.axes), left), (b, b.axes, right)):
+            order = lies(operand) if own == operand.axes else own
+            order = tuple(axis for axis in order if axis in (*batch, *summed, *free))
+            if order and not self.is_matrix(order, batch, free, summed):
+                yield operand
+        orders = (*batch, *left, *right), (*batch, *right, *left)
+        if self.long(node.axes) not in map(self.long, orders):
+            yield node
+
+    def long(self, axes: Axes) -> Axes:
+        """The axes with more than one value."""
+        return tuple(axis for axis in axes if self.extents.get(axis, 1) > 1)
+
+    def is_matrix(self, order: Axes, batch: Axes, free: Axes, summed: Axes) -> bool:
+        """Whether an array that lies so is a matrix for each value of the batch: rows and columns, or the reverse."""
+        order, batch, free, summed = map(self.long, (order, batch, free, summed))
+        kinds = [*("b" if axis in batch else "f" if axis in free else "s" for axis in order)]
+        changes = "".join(kind for n, kind in enumerate(kinds) if n == 0 or kinds[n - 1] != kind)
+        inner = tuple(axis for axis in order if axis in summed)
+        return changes.lstrip("b") in ("fs", "sf", "f", "s", "") and inner == summed
+
+    def _overwritten(self, node: Node) -> int:
+        """The bytes of an array that a fused loop reads and that its result takes the place of."""
+        size = self.size(node)
+        same = (array for array in self.arrays(node) if array.axes == node.axes and not self.is_turned(array))
+        return size if any(not isinstance(array, Read) and self.size(array) == size for array in same) else 0
+
+    def is_turned(self, node: Node) -> bool:
+        """Whether a product comes out with its axes in another order."""
+        return isinstance(node, Contract) and any(part is node for part in self.transposed(node))
+
+    def _beside(self, node: Node, place: int) -> int:
+        """What an operation needs beside operands and result, in whose `place` something may lie before."""
+        match node:
+            case Contract():
+                return sum(self.size(array) for array in self.transposed(node))
             case Convolve(image=image, kernel=kernel, windows=windows, split=split):
-                own = 0 if root else self.size(node)
-                inner = self.stored(image) + self.stored(kernel)
                 # XLA transposes image and result into the layout of its convolution; where groups are split, operands.
                 other = self.size(kernel) if split else self.size(node)
-                return own + inner + self._image(image, windows) + other
-            case Fold(operand=operand):
-                own = 0 if root else self.size(node)
-                inner = self.temporaries(operand, root=False)
-                return own + inner + (0 if fuses(node) else self.size(operand))
+                return max(0, self._image(image, windows) - place) + other
             case Pool(operand=operand, windows=windows):
                 # All but the last reduce_window leave an array behind.
                 first, *rest = (window for window, _, _ in windows)
                 native = any(native for _, _, native in windows[1:])
-                between = self._image(operand, rest, [first]) if native else 0
-                return (0 if root else self.size(node)) + self.stored(operand) + between
-            case Position(operand=operand):
-                return (0 if root else self.size(node)) + self.stored(operand)
+                return self._image(operand, rest, [first]) if native else 0
             case Scan(operand=operand):
                 # XLA sums in steps of two; the last one makes the result.
-                return (0 if root else self.size(node)) + self.stored(operand) + self.size(operand)
+                return self.size(operand)
             case OrderStatistic(operand=operand):
-                return 3 * self.size(operand) + (0 if root else self.size(node))
-            case Unroll(body=body):
-                return self.temporaries(body, root=root)
+                return 2 * self.size(operand)
             case MonoidFold(monoid=monoid, extents=extents):
                 # Half of the states of a block, and those of all blocks before it.
                 state = self.points(node) * len(monoid.identity) * ir.types.width(node.dtype)
-                inner = sum(self.temporaries(operand, root=False) for operand in operands(node))
-                return inner + state * (2 + prod(extents) // 2) + (0 if root else self.size(node))
+                return state * (2 + prod(extents) // 2)
             case Online(first=first):
-                return (pass_bytes(node.whole.group, node.whole.blocks) if first else 0) + (
-                    0 if root else self.size(node)
-                )
+                return pass_bytes(node.whole.group, node.whole.blocks) if first else 0
             case LoopNest():
-                return self._streamed(node) + (0 if root else self.size(node))
+                return self._streamed(node)
+            case _:
+                return 0
 
     def _extended(self, node: Read, root: bool) -> int:
         """The arrays of a tensor with more elements than it has: one for each step, but for the last where it is read.
@@ -203,11 +290,6 @@ class Meter:
         scores = self.flops(points.scores) + (BUILTIN_FLOPS + 2) * self.points(points.scores)
         live = 0 if points.live is None else self.flops(points.live)
         return scores + live + sum(map(self.flops, points.sums))
-
-    def stored(self, node: Node) -> int:
-        """Bytes of an operand of something that reads arrays only: a tensor is one, what is looked up in it is not."""
-        is_array = isinstance(node, Read) and not any(isinstance(d, Lookup) for d in node.dimensions)
-        return self.temporaries(node, root=False) + (0 if is_array or isinstance(node, Fold) else self.size(node))
 
     def _image(self, node: Node, windows: Iterable[Window], reduced: Iterable[Window] = ()) -> int:
         """The bytes of a sliding read some of whose windows have been `reduced` already."""
@@ -361,6 +443,34 @@ def _in_block(plan: OnePass, rows: int) -> Meter:
 
 def _alone(nest: Nest) -> Meter:
     return Meter({index: hi - lo for index, (lo, hi) in nest.ranges.items()})
+
+
+def groups(node: Contract) -> tuple[Axes, Axes, Axes, Axes]:
+    """The axes of a product's batch, those that are summed, and those of the first and of the second operand alone."""
+    a, b = node.operands
+    first = (*node.spread, *a.axes)
+    batch = tuple(axis for axis in first if axis in b.axes and axis in node.axes)
+    summed = tuple(axis for axis in first if axis in b.axes and axis not in node.axes)
+    left = tuple(axis for axis in first if axis not in b.axes and axis in node.axes)
+    right = tuple(axis for axis in b.axes if axis not in first and axis in node.axes)
+    return batch, summed, left, right
+
+
+def lies(node: Node) -> Axes:
+    """The axes of an array as they lie in memory; of one that is pieced together, as they are wanted."""
+    if not isinstance(node, Read) or any(isinstance(d, Lookup) for d in node.dimensions):
+        return node.axes
+    if not all(map(is_reshape, node.views)):
+        return node.axes
+    strips = (d for d in node.dimensions if isinstance(d, Strip))
+    return tuple(dict.fromkeys(index for d in strips for index, _, _ in d.factors))
+
+
+def is_fused(node: Node) -> bool:
+    """Whether XLA computes a node in the loop that reads it."""
+    return isinstance(node, (Apply, CallBuiltin, Unroll, Fill, Iota, Step)) or (
+        isinstance(node, Read) and any(isinstance(d, Lookup) for d in node.dimensions)
+    )
 
 
 def fuses(node: Fold) -> bool:

@@ -15,9 +15,9 @@ from .. import ir
 from ..ir import Monoid, Reducer
 from ..symbolic import IndexVar
 from .assembly import Overlay
-from .bill import LEAST_ROW, Bill, Kernel, is_view, lies
+from .bill import LEAST_ROW, Bill, Kernel, is_view
 from .machine import CPU, Machine
-from .meter import Meter, fuses
+from .meter import Meter, fuses, lies
 from .nodes import (
     Apply,
     CallBuiltin,
@@ -224,10 +224,10 @@ def _reads(stage: Compute) -> set[str]:
 
 def is_elementwise(stage: Compute) -> bool:
     """Whether a statement is one fused loop over its target."""
-    return _is_plain(stage) and _is_fused(stage.value)
+    return is_plain(stage) and _is_fused(stage.value)
 
 
-def _is_plain(stage: Compute) -> bool:
+def is_plain(stage: Compute) -> bool:
     """Whether a statement is one computation, whose values go to a box of the target."""
     return not stage.store.is_scatter and stage.rounds is None and stage.proviso is None
 
@@ -245,7 +245,7 @@ def _fuses_with(stage: Compute) -> bool:
     value = stage.value
     if isinstance(value, Fold) and fuses(value):
         value = value.operand
-    return _is_plain(stage) and _is_fused(value)
+    return is_plain(stage) and _is_fused(value)
 
 
 def _steps(steps: Iterable[TiledStep], machine: Machine, shapes: Shapes) -> Price:
@@ -274,12 +274,12 @@ def _dense(stage: Compute, bill: Bill, around: Around) -> None:
     axes = store.sliced
     written = prod(meter.extents.get(axis, 1) for axis in dict.fromkeys(axes))
     going_on = store.keeps and store.combine is not None and not store.restart and not restarts(store.combine)
-    is_plain = stage.dtype == value.dtype and written == target and store.mask is None and not going_on
+    plainly = stage.dtype == value.dtype and written == target and store.mask is None and not going_on
     kernel = Kernel(axes)
     before = bill.seconds
     bill.fuse(value, kernel)
     alone = bill.seconds > before and not kernel.called and len(kernel.read) == 1 and set(kernel.read) == {id(value)}
-    if alone and is_plain and bill.long(value.axes) == bill.long(axes):
+    if alone and plainly and bill.meter.long(value.axes) == bill.meter.long(axes):
         return
     if store.mask is not None:
         bill.fuse(store.mask, kernel)

@@ -64,6 +64,19 @@ CLOSE: dict[str, tuple[str, str]] = {
         "A 1024 1024",
     ),
     "patches": ("O(p,q) = A(p / 510 + q / 3, p % 510 + q % 3) where p in 0:260100, q in 0:9", "A 512 512"),
+    "a scaled product": ("O(i,m) +=! A(i,j) * B(j,m) / 64", "A 512 256, B 256 512"),
+    "a scaled product of three": ("O(i,l) +=! A(i,j) * B(j,k) * C(k,l) / 64", "A 512 256, B 256 384, C 384 512"),
+    "heads that lie in the middle": ("O(b,q,h,d) +=! P(b,h,q,k) * V(b,k,h,d) / 8", "P 4 8 128 128, V 4 128 8 64"),
+    "matrices of several columns": ("O(b,n) +=! x(b,i) * W(n,i,j) * y(b,j)", "x 128 64, W 64 64 64, y 128 64"),
+    "scores that are read three times": (
+        "O(q) logsumexp=! sum[d](Q(q,d) * K(k,d)) / 8",
+        "Q 1024 64, K 512 64",
+    ),
+    "exponentials in the place of the result": (
+        "def f(float(N,D) x) -> (O) { e(n,d) = exp(x(n,d) - max[k](x(n,k)))  O(n,d) = e(n,d) / sum[k](e(n,k)) }",
+        "x 512 1024",
+    ),
+    "a convolution, divided": ("O(n,f,h,w) +=! I(n,c,h+i,w+j) * K(f,c,i,j) / 9", "I 4 16 56 56, K 32 16 3 3"),
     "a temporary in the place of the result": (
         "def f(float(N,D) x) -> (O) { m(n) max=! x(n,d)  e(n,d) = exp(x(n,d) - m(n))  s(n) +=! e(n,d)\n"
         "O(n,d) = e(n,d) / s(n) }",
@@ -97,7 +110,14 @@ def test_the_temporaries_of_a_result_are_foretold(name: str) -> None:
 TOO_FEW = pytest.mark.xfail(reason="what lies between the pieces of two axes is not counted", strict=True)
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=TOO_FEW) if n == "a torus" else n for n in CLOSE])
+# The compiler of JAX 0.10 keeps another array in these loops; the estimates are those of 0.12.
+OLDER = pytest.mark.xfail(
+    jax.__version_info__ < (0, 11), reason="XLA of JAX 0.10 keeps other arrays in its loops", strict=True
+)
+MARKS = {"a torus": TOO_FEW, "values in rounds": OLDER, "points in space": OLDER}
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=MARKS.get(n, ())) for n in CLOSE])
 def test_the_temporaries_of_a_result_are_told_within_a_tenth(name: str) -> None:
     text, given = CLOSE[name]
     kernel = tcjax.kernel(text)
