@@ -1,6 +1,6 @@
 """How each statement of a bound function is computed, and why."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Final
@@ -8,6 +8,7 @@ from typing import Final
 from .. import ir, ranges, transforms
 from ..transforms import Step
 from .assembly import Overlay, assemblies
+from .choice import MOST_GROWTH, SMALL_SPACE
 from .formulas import plan_formula
 from .nodes import Apply, Fill, Iota, Node, Read, Strip, holds_data, operands
 from .online import fuse
@@ -25,7 +26,38 @@ FEW_PLACES: Final = 16
 
 
 def make_plan(bound: ranges.Bound, preferences: Preferences = DEFAULT) -> Plan:
-    """Chooses the operation for each statement."""
+    """Chooses the operation for each statement, and which of the reductions that the program repeats are stored."""
+    if preferences.stored or preferences.forms:
+        return _planned(bound, preferences)
+    most = _most_stored(bound, preferences)
+    without: set[transforms.CommonForm] = set()
+    while True:
+        wide, names = transforms.named_in_common(bound, most, without)
+        plan = _planned(wide, preferences)
+        # What is computed where it is read needs no name.
+        gone = [names[s.target] for s in plan.stages if isinstance(s, Unstored) and s.target in names]
+        if not gone:
+            return replace(plan, stages=tuple(_told(stage, names) for stage in plan.stages)) if names else plan
+        without.update(gone)
+
+
+def _most_stored(bound: ranges.Bound, preferences: Preferences) -> int:
+    """The bytes that a value may have to which nobody gave a name."""
+    if preferences.backend.memory is not None:
+        return preferences.backend.memory
+    tensors = (*bound.function.parameters, *bound.function.returns)
+    given = sum(prod(bound.shapes[tensor.name]) * ir.types.width(tensor.dtype) for tensor in tensors)
+    return max(SMALL_SPACE, MOST_GROWTH * given)
+
+
+def _told(stage: Stage, names: Collection[str]) -> Stage:
+    """The stage; of a reduction that the program repeats it says so."""
+    if not isinstance(stage, Compute) or stage.target not in names:
+        return stage
+    return replace(stage, decided=(*stage.decided, "the program has it more than once, and it is computed once"))
+
+
+def _planned(bound: ranges.Bound, preferences: Preferences) -> Plan:
     function = bound.function
     planner = _Planner(bound, preferences)
     settled = settle(bound, preferences, planner.plan)

@@ -1,6 +1,7 @@
 """Programs to programs: ir in, ir out."""
 
 from .canonical import canonical
+from .common import CommonForm, named_in_common
 from .decisions import decide
 from .definitions import as_accumulation
 from .equations import solve
@@ -18,6 +19,7 @@ from .truths import without_truths
 from .turns import turn
 
 __all__ = [
+    "CommonForm",
     "Known",
     "Named",
     "Shapes",
@@ -32,6 +34,7 @@ __all__ = [
     "guard_ranges",
     "inlined",
     "named",
+    "named_in_common",
     "needs_before",
     "reads",
     "solve",

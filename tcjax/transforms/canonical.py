@@ -72,7 +72,7 @@ class _Canonical:
         scattered = isinstance(given, ir.Accumulate) and any(_is_computed(index) for index in given.indices)
         if not scattered and not registered:
             given = as_define(given, is_new)
-        scope = _Scope(self.tensors.copy(), self.bound.origins, box)
+        scope = Scope(self.tensors.copy(), self.bound.origins, box)
         own = dict.fromkeys(index for target in given.indices for index in _sorted(target.variables))
         if isinstance(given, ir.Accumulate):
             own |= dict.fromkeys(given.reduction)
@@ -94,7 +94,7 @@ class _Canonical:
         return ir.Accumulate(target, indices, given.reducer, restart, reduction, value, given.accumulate, domain)
 
 
-class _Scope:
+class Scope:
     """What the tensors and indices of one statement are called."""
 
     def __init__(
@@ -111,10 +111,10 @@ class _Scope:
         self.names = names or {}
         self.numbers = numbers or count()
 
-    def bind(self, indices: tuple[IndexVar, ...]) -> "_Scope":
+    def bind(self, indices: tuple[IndexVar, ...]) -> "Scope":
         """With numbers for more indices."""
         more = {index: IndexVar(f"i{next(self.numbers)}") for index in indices}
-        return _Scope(self.tensors, self.origins, self.box, {**self.names, **more}, self.numbers)
+        return Scope(self.tensors, self.origins, self.box, {**self.names, **more}, self.numbers)
 
     def ranges(self, indices: tuple[IndexVar, ...]) -> tuple[ir.Range, ...]:
         """Every range, from 0."""

@@ -396,7 +396,6 @@ FAILS = {
     "a statement splits by parts": "1.4: parts are put together, a ternary is one pass",
     "a ternary is an extremum": "3.6: a ternary of an operand and a number is priced as a mask",
     "scores have a name": "1.1: a repeated exponential has no name, and is computed twice",
-    "a softmax has names": "1.4: a repeated exponential has no name, and is computed twice",
     "a variance has names": "25: a power with an exponent of 2 stays a power",
 }
 

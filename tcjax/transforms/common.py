@@ -1,0 +1,178 @@
+"""Reductions that a program has more than once: each gets a name of its own, as if the writer had given it one."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Final
+
+from .. import ir
+from ..ranges import Bound, Box
+from ..symbolic import Affine, IndexVar, Size, SizeVar
+from .canonical import Scope
+from .definitions import Formula
+
+# Of fewer points than this a reduction is computed again in no time.
+FEW_POINTS: Final = 1 << 16
+# Names that are given at most; each costs the planning of its readers.
+MOST_NAMES: Final = 8
+# What no program calls a tensor.
+MARK: Final = "~"
+
+
+# A reduction in a form that does not depend on names, and the extents of its free indices.
+CommonForm = tuple[ir.Expr, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A reduction in a statement, and its free indices in the order in which they are met."""
+
+    statement: int
+    reduce: ir.Reduce
+    form: CommonForm
+    free: tuple[IndexVar, ...]
+
+    @property
+    def size(self) -> int:
+        """The bytes of its values."""
+        return prod(self.form[1]) * ir.types.width(self.reduce.dtype)
+
+
+def named_in_common(
+    bound: Bound, most: int, without: Collection[CommonForm] = ()
+) -> tuple[Bound, Mapping[str, CommonForm]]:
+    """The program with a statement for each reduction that it has more than once, and the names of these reductions.
+
+    Those of more than `most` bytes or of a form in `without` stay as they are. So does what a condition decides: beside
+    the points that count, its reads may lie outside of their tensors.
+    """
+    names: dict[str, CommonForm] = {}
+    for number in range(MOST_NAMES):
+        repeated = _repeated(bound, most, without)
+        if not repeated:
+            break
+        name = f"{_word(repeated[0].reduce)}{MARK}{number}"
+        bound = _named(bound, repeated, name)
+        names[name] = repeated[0].form
+    return bound, names
+
+
+def _repeated(bound: Bound, most: int, without: Collection[CommonForm]) -> list[_Place]:
+    """All places of the largest reduction that is in several; none if there is none."""
+    places = [place for number in range(len(bound.function.statements)) for place in _places(bound, number)]
+    counts = Counter(place.form for place in places)
+    several = [place for place in places if counts[place.form] > 1 and place.form not in without and place.size <= most]
+    if not several:
+        return []
+    largest = max(several, key=lambda place: sum(1 for _ in ir.walk(place.reduce)))
+    found = [place for place in several if place.form == largest.form and _unchanged(bound, largest, place)]
+    return found if len(found) > 1 else []
+
+
+def _places(bound: Bound, number: int) -> Iterator[_Place]:
+    """The heavy reductions of a statement that are computed at all of its points, outer ones first."""
+    statement, box = bound.function.statements[number], bound.boxes[number]
+    if not isinstance(statement, (ir.Define, ir.Accumulate)) or statement.domain.guard is not None:
+        return
+    pending: list[tuple[ir.Expr, frozenset[IndexVar]]] = [(statement.value, frozenset())]
+    while pending:
+        expr, around = pending.pop()
+        match expr:
+            case ir.Select(condition):
+                pending.append((condition, around))
+                continue
+            case ir.Reduce(ir.Reducer() as reducer, indices, guard=guard) if reducer not in ir.RANKED:
+                free = tuple(dict.fromkeys(_indices(expr)))
+                ends = [box[index] for index in (*free, *indices)]
+                heavy = prod(hi - lo for lo, hi in ends) >= FEW_POINTS
+                if free and heavy and not any(isinstance(node, ir.Foreign) for node in ir.walk(expr)):
+                    yield _Place(number, expr, _form(bound, expr, free, box), free)
+                if guard is not None:
+                    continue
+                around = around.union(indices)
+            case ir.Reduce():
+                continue
+            case _:
+                pass
+        pending.extend((child, around) for child in ir.children(expr))
+
+
+def _indices(reduce: ir.Reduce) -> Iterator[IndexVar]:
+    """The free indices in the order in which they are first met."""
+    own = ir.free_indices(reduce)
+    for access in ir.accesses(reduce):
+        for subscript in access.indices:
+            yield from sorted(subscript.variables & own, key=str)
+    yield from sorted(own, key=str)
+
+
+def _form(bound: Bound, reduce: ir.Reduce, free: tuple[IndexVar, ...], box: Box) -> CommonForm:
+    tensors = {access.tensor.name: access.tensor for access in ir.accesses(reduce)}
+    extents = tuple(hi - lo for lo, hi in (box[index] for index in free))
+    return Scope(tensors, bound.origins, box).bind(free).expr(reduce), extents
+
+
+def _unchanged(bound: Bound, first: _Place, later: _Place) -> bool:
+    """Whether nothing is written between two places that the reduction reads."""
+    read = {access.tensor.name for access in ir.accesses(first.reduce)}
+    ends = sorted((first.statement, later.statement))
+    written = (ir.targets(statement) for statement in bound.function.statements[ends[0] : ends[1]])
+    return not read & {tensor.name for tensors in written for tensor in tensors}
+
+
+def _named(bound: Bound, places: list[_Place], name: str) -> Bound:
+    """The program with the reduction as a tensor of this name, in front of the first statement that has it."""
+    first = min(places, key=lambda place: place.statement)
+    number, box = first.statement, bound.boxes[first.statement]
+    lows = tuple(box[index][0] for index in first.free)
+    shape = tuple(box[index][1] - box[index][0] for index in first.free)
+    sizes = tuple(SizeVar(f"{name}.{dimension}") for dimension in range(len(shape)))
+    tensor = ir.Tensor(name, first.reduce.dtype, tuple(map(Size.of, sizes)))
+    given = bound.function.statements[number]
+    assert isinstance(given, (ir.Define, ir.Accumulate))
+    domain = ir.Domain(tuple(one for one in given.domain.ranges if one.index in first.free))
+    statement = ir.Define(tensor, tuple(map(Affine.of, first.free)), first.reduce, domain, span=first.reduce.span)
+    used = {*first.free, *(i for node in ir.walk(first.reduce) if isinstance(node, ir.Reduce) for i in node.indices)}
+    statements, boxes = list(bound.function.statements), list(bound.boxes)
+    for at in dict.fromkeys(place.statement for place in places):
+        reads: dict[int, ir.Expr] = {}
+        for place in places:
+            if place.statement == at:
+                moved = [Affine.of(i) + (low - boxes[at][i][0]) for i, low in zip(place.free, lows, strict=True)]
+                reads[id(place.reduce)] = ir.Access(tensor, tuple(moved), span=place.reduce.span)
+        old = statements[at]
+        assert isinstance(old, (ir.Define, ir.Accumulate))
+        new = replace(old, value=_with(old.value, reads))
+        statements[at], boxes[at] = new, _used(new, boxes[at], given=old)
+    reasons = list(bound.reasons)
+    fixed = {index: bound.reasons[number].get(index, "") for index in used} if reasons else {}
+    return replace(
+        bound,
+        function=replace(bound.function, statements=(*statements[:number], statement, *statements[number:])),
+        sizes={**bound.sizes, **dict(zip(sizes, shape, strict=True))},
+        boxes=(*boxes[:number], {index: box[index] for index in box if index in used}, *boxes[number:]),
+        origins={**bound.origins, name: lows},
+        shapes={**bound.shapes, name: shape},
+        calls={at + (at >= number): inner for at, inner in bound.calls.items()},
+        reasons=(*reasons[:number], fixed, *reasons[number:]) if reasons else (),
+    )
+
+
+def _used(new: Formula, box: Box, given: Formula) -> Box:
+    """The ranges of the indices that a statement still has; those that only its domain names stay."""
+    inside, before = (
+        {index for node in ir.walk(one.value) if isinstance(node, ir.Reduce) for index in node.indices}
+        for one in (new, given)
+    )
+    return {index: ends for index, ends in box.items() if index in inside or index not in before}
+
+
+def _word(reduce: ir.Reduce) -> str:
+    assert isinstance(reduce.reducer, ir.Reducer)
+    return reduce.reducer.value
+
+
+def _with(expr: ir.Expr, values: Mapping[int, ir.Expr]) -> ir.Expr:
+    """The expression with others in the place of some of its parts, by their identity."""
+    return values.get(id(expr)) or ir.rebuild(expr, lambda part: _with(part, values))
