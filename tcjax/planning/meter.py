@@ -17,6 +17,7 @@ from .nodes import (
     CallBuiltin,
     Contract,
     Convolve,
+    Deviations,
     Fill,
     Fold,
     Group,
@@ -79,6 +80,8 @@ class Meter:
                 return prod(hi - lo for _, lo, hi in shifts) * (inner + self.points(operand))
             case Position(operand=operand) | Scan(operand=operand):
                 return inner + self.points(operand)
+            case Deviations(operand=operand):
+                return inner + 3 * self.points(operand)
             case OrderStatistic(operand=operand):
                 points = self.points(operand)
                 return inner + points * max(1, points.bit_length())
@@ -139,7 +142,7 @@ class Meter:
                 native = any(native for _, _, native in windows[1:])
                 between = self._image(operand, rest, [first]) if native else 0
                 return (0 if root else self.size(node)) + self.stored(operand) + between
-            case Position(operand=operand):
+            case Position(operand=operand) | Deviations(operand=operand):
                 return (0 if root else self.size(node)) + self.stored(operand)
             case Scan(operand=operand):
                 # XLA sums in steps of two; the last one makes the result.

@@ -3,6 +3,7 @@
 from .canonical import canonical
 from .decisions import decide
 from .definitions import as_accumulation
+from .deviations import centres
 from .equations import solve
 from .flattening import flattened
 from .guards import guard_ranges
@@ -25,6 +26,7 @@ __all__ = [
     "apart",
     "as_accumulation",
     "canonical",
+    "centres",
     "curves",
     "decide",
     "fix_extrema",
