@@ -238,6 +238,13 @@ def _accumulated(x: jax.Array, y: jax.Array) -> jax.Array:
     return lax.fori_loop(0, 32, step, jnp.full((16, 4096), jnp.inf)).min(0)
 
 
+def _chosen(x: jax.Array) -> jax.Array:
+    """Sixteen choices, one after the other."""
+    for _ in range(16):
+        x = lax.cond(x[0] > 0, lambda x: x * 1.5, lambda x: x + 2, x)
+    return x
+
+
 def _convolved(image: jax.Array, kernel: jax.Array) -> jax.Array:
     return lax.conv_general_dilated(image, kernel, (1, 1), "VALID")
 
@@ -311,6 +318,7 @@ PROBES: Final = (
     ),
     Probe("trip", _of(_trips, (4096,), (16, 16)), 1000),
     Probe("accumulate", _of(_accumulated, (4096,), (4096,)), 16 * MIB, lambda f: 16 * MIB * 2 * f["element"]),
+    Probe("branch", _of(_chosen, (1024,)), 16, lambda f: f["launch"] + 16 * f["dispatch"]),
 )
 
 

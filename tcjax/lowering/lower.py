@@ -15,6 +15,7 @@ from ..planning.nodes import (
     CallBuiltin,
     Contract,
     Convolve,
+    Deviations,
     Fill,
     Fold,
     Iota,
@@ -36,6 +37,7 @@ from ..planning.stages import scope_of
 from .assembly import assemble
 from .context import Context, numeric
 from .convolutions import lower_convolve
+from .deviations import lower_deviations
 from .elementwise import convert, lower_apply, lower_call, lower_fill, lower_iota, lower_step
 from .folding import lower_monoid_fold
 from .nests import lower_nest
@@ -199,6 +201,8 @@ def _lower(node: Node, context: Context) -> jax.Array:
             return lower_pool(node, context, lower_node)
         case Scan():
             return lower_scan(node, context, lower_node)
+        case Deviations():
+            return lower_deviations(node, context, lower_node)
         case Unroll():
             return lower_unroll(node, context, lower_node)
         case Position():

@@ -42,9 +42,8 @@ def lower_proviso(stage: Compute, old: jax.Array | None, context: Context, lower
     def computed(part: Compute, arrays: Sequence[jax.Array], before: jax.Array | None) -> jax.Array:
         return lower(part, before, Context(dict(zip(names, arrays, strict=False)), context.foreign))
 
-    def way(part: Compute, *arrays: jax.Array) -> tuple[jax.Array]:
-        found = computed(part, arrays, None if old is None else arrays[-1])
-        return (equally_varying([found, *arrays])[0],)
+    def way(part: Compute, *arrays: jax.Array) -> jax.Array:
+        return computed(part, arrays, None if old is None else arrays[-1])
 
     def holds(*arrays: jax.Array) -> jax.Array:
         return functools.reduce(jnp.logical_and, [computed(test, arrays, None) == 0 for test in proviso.tests])
@@ -52,20 +51,47 @@ def lower_proviso(stage: Compute, old: jax.Array | None, context: Context, lower
     def every_place(count: Compute, *arrays: jax.Array) -> jax.Array:
         return computed(count, arrays, None) == 0
 
-    ways = (functools.partial(way, part) for part in (replace(stage, proviso=None), proviso.otherwise))
+    first, second = (functools.partial(way, part) for part in (replace(stage, proviso=None), proviso.otherwise))
     placed = None if proviso.placed is None else functools.partial(every_place, proviso.placed)
-    (found,) = _bind([holds, *ways], equally_varying(given), [False] * len(given), placed)
+    return either(holds, first, second, given, placed)
+
+
+def either(
+    holds: Callable[..., jax.Array],
+    first: Callable[..., jax.Array],
+    second: Callable[..., jax.Array],
+    arrays: Sequence[jax.Array],
+    placed: Callable[..., jax.Array] | None = None,
+) -> jax.Array:
+    """What the `first` function of the arrays gives where `holds` is true of them, else what the `second` gives.
+
+    For a batch it is asked once. Where `placed` is true a finite result of the first is asked instead.
+    """
+
+    def way(compute: Callable[..., jax.Array], *given: jax.Array) -> tuple[jax.Array]:
+        return (equally_varying([compute(*given), *given])[0],)
+
+    ways = functools.partial(way, first), functools.partial(way, second)
+    (found,) = _bind([holds, *ways], equally_varying(arrays), [False] * len(arrays), placed)
     return found
 
 
 def _bind(
-    ways: Sequence[Traced], arrays: Sequence[Any], finite: Sequence[bool], placed: Traced | None = None
+    ways: Sequence[Traced],
+    arrays: Sequence[Any],
+    finite: Sequence[bool],
+    placed: Traced | None = None,
+    *,
+    derived: bool = False,
 ) -> list[Any]:
-    """The primitive for what tells whether values are finite, and two ways; it has the operands that these use."""
+    """The primitive for what tells whether values are finite, and two ways; it has the operands that these use.
+
+    What is `derived` from another one asks no more where it uses none of the values that this asks for.
+    """
     test, *both = (jax.make_jaxpr(way)(*arrays) for way in ways)
     used = list(map(operator.or_, *map(_used, both)))
     tested = [own and _is_inexact(array) for own, array in zip(_used(test), arrays, strict=True)]
-    if not any(map(operator.and_, tested, used)):
+    if derived and not any(map(operator.and_, tested, used)):
         # A derivative without these values: zero times what else there is.
         test = jax.make_jaxpr(lambda *_: jnp.array(True))(*arrays)
     kept = list(map(operator.or_, used, _used(test)))
@@ -161,7 +187,9 @@ def _jvp(
         return changed
 
     ways = [lambda *arrays: jaxpr_as_fun(test)(*arrays[:count])[0], change(first), change(second)]
-    return results, _bind(ways, [*primals, *(tangents[n] for n in moved)], [*finite, *(True for _ in moved)])
+    return results, _bind(
+        ways, [*primals, *(tangents[n] for n in moved)], [*finite, *(True for _ in moved)], derived=True
+    )
 
 
 ad.primitive_jvps[either_p] = _jvp
@@ -198,7 +226,9 @@ def _transpose(
 
     moved = [ad.instantiate_zeros(cotangent) for cotangent in cotangents]
     flags = [*(finite[n] for n in kept), *(True for _ in moved)]
-    found = iter(_bind([holds, turned(first), turned(second)], [*(arrays[n] for n in kept), *moved], flags))
+    found = iter(
+        _bind([holds, turned(first), turned(second)], [*(arrays[n] for n in kept), *moved], flags, derived=True)
+    )
     return [next(found) if n in linear else None for n in range(len(arrays))]
 
 

@@ -15,6 +15,7 @@ from .nodes import (
     CallBuiltin,
     Contract,
     Convolve,
+    Deviations,
     Fill,
     Fold,
     Iota,
@@ -116,6 +117,8 @@ class Bill:
                 self.pool(node)
             case Scan():
                 self.scan(node)
+            case Deviations():
+                self.deviations(node)
             case Position():
                 self.position(node)
             case OrderStatistic():
@@ -415,6 +418,19 @@ class Bill:
         self.flops += points
         seconds = points * self.machine.running * slower(node.dtype, self.machine)
         self.moved(self.meter.size(node.operand) + self.meter.points(node) * width, seconds, points)
+
+    def deviations(self, node: Deviations) -> None:
+        """Two sums in one loop, and a look at the data: which of two ways computes the result."""
+        machine, points, results = self.machine, self.meter.points(node.operand), self.meter.points(node)
+        kernel = Kernel(node.operand.axes)
+        self.fuse(node.operand, kernel)
+        axes = self.meter.long(node.operand.axes)
+        minor = bool(axes) and axes[-1] in node.indices
+        rate = (machine.fold_minor if minor else machine.fold_major) + machine.element
+        kernel.seconds += points * rate * slower(node.dtype, machine) + (results * machine.fold_row if minor else 0.0)
+        self.flops += 3 * points
+        self.close(kernel, self.meter.size(node), points)
+        self.seconds += machine.branch
 
     def position(self, node: Position) -> None:
         self.stored(node.operand)

@@ -12,6 +12,7 @@ from .nodes import (
     CallBuiltin,
     Contract,
     Convolve,
+    Deviations,
     Fill,
     Fold,
     Iota,
@@ -108,7 +109,7 @@ def _spaces(node: Node, around: Space) -> Iterator[Space]:
         case Fold(operand=operand, shifts=shifts):
             around = around.union(index for index, _, _ in shifts)
             yield own | around.union(operand.axes)
-        case Position(operand=operand) | OrderStatistic(operand=operand):
+        case Position(operand=operand) | OrderStatistic(operand=operand) | Deviations(operand=operand):
             yield own.union(operand.axes)
         case Scan(operand=operand):
             yield own

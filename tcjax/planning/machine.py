@@ -75,6 +75,7 @@ class Machine:
     # Loops at run time.
     trip: float  # of a trip of a loop
     accumulate: float  # of a point of such a loop, beside its operations
+    branch: float  # of a choice between two ways that data decide
 
     # What is written out in one loop.
     unrolled: int  # terms of a window, at most: of more XLA compiles for seconds
@@ -137,6 +138,7 @@ CPU: Final = Machine(
     scatter_byte=3e-11,
     trip=7.3e-07,
     accumulate=1.5e-11,
+    branch=3e-06,
     unrolled=144,
     unrolled_lookups=100,
     streams=16,
@@ -194,6 +196,7 @@ GPU: Final = Machine(
     scatter_byte=3e-12,
     trip=1e-05,
     accumulate=1e-12,
+    branch=3e-05,
     unrolled=144,
     unrolled_lookups=100,
     streams=16,

@@ -18,6 +18,7 @@ from .nodes import (
     CallBuiltin,
     Contract,
     Convolve,
+    Deviations,
     Fill,
     Fold,
     Group,
@@ -103,6 +104,8 @@ class Meter:
                 return prod(hi - lo for _, lo, hi in shifts) * (inner + self.points(operand))
             case Position(operand=operand) | Scan(operand=operand):
                 return inner + self.points(operand)
+            case Deviations(operand=operand):
+                return inner + 3 * self.points(operand)
             case OrderStatistic(operand=operand):
                 points = self.points(operand)
                 return inner + points * max(1, points.bit_length())
@@ -163,7 +166,7 @@ class Meter:
     def arrays(self, node: Node) -> Iterator[Node]:
         """What XLA stores of the operands of a node: of a fused loop only what it does not compute in it."""
         match node:
-            case Contract() | Convolve() | Pool() | Position() | Scan() | OrderStatistic():
+            case Contract() | Convolve() | Pool() | Position() | Scan() | OrderStatistic() | Deviations():
                 yield from operands(node)
             case Fold(operand=operand) if not fuses(node):
                 yield operand

@@ -176,6 +176,18 @@ class Fold(Computation):
 
 
 @dataclass(frozen=True, slots=True)
+class Deviations(Computation):
+    """The sum over `indices` of the squares of the operand's deviations from its mean over them.
+
+    Where the squares of the values sum up to more than `most` times a result, the mean is taken off first.
+    """
+
+    operand: "Node"
+    indices: Axes
+    most: float
+
+
+@dataclass(frozen=True, slots=True)
 class Pool(Computation):
     """A reduction over windows, one dimension after the other: `operand` has the position axes.
 
@@ -335,6 +347,7 @@ Node = (
     | Fold
     | Pool
     | Scan
+    | Deviations
     | Unroll
     | Position
     | OrderStatistic
@@ -363,7 +376,7 @@ def operands(node: Node) -> tuple[Node, ...]:
             return inner
         case Convolve(image=image, kernel=kernel):
             return (image, kernel)
-        case Fold(operand=operand) | Pool(operand=operand) | Scan(operand=operand):
+        case Fold(operand=operand) | Pool(operand=operand) | Scan(operand=operand) | Deviations(operand=operand):
             return (operand,)
         case Position(operand=operand, mask=mask):
             return (operand,) if mask is None else (operand, mask)

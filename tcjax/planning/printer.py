@@ -15,6 +15,7 @@ from .nodes import (
     CallBuiltin,
     Contract,
     Convolve,
+    Deviations,
     Fill,
     Fold,
     Iota,
@@ -173,6 +174,8 @@ def describe(node: Node) -> str:
             return f"pool {reducer.value} by {', then '.join(ways)}"
         case Scan(reducer, _, index, output, rising=rising):
             return f"running {reducer.value} over {index} {'up' if rising else 'down'} to {output}"
+        case Deviations(_, indices):
+            return f"squares about the mean, summed over {', '.join(map(str, indices))}"
         case Unroll(reducer, box):
             steps = ", ".join(f"{index} in {lo}:{hi}" for index, lo, hi in box)
             return f"unrolled {reducer.value} for {steps}"
@@ -260,6 +263,8 @@ def name_of(node: Node) -> str:
             return f"{prod(hi - lo for _, lo, hi in shifts)} reductions" if shifts else f"reduce {reducer.value}"
         case Scan(reducer=reducer):
             return f"running {reducer.value}"
+        case Deviations():
+            return "sum of squares about the mean"
         case Pool(windows=windows):
             return "reduce_window" if any(native for _, _, native in windows) else "shifted slices"
         case Unroll():
@@ -296,6 +301,7 @@ _WEIGHT = {
     Apply: 1,
     CallBuiltin: 1,
     Fold: 3,
+    Deviations: 4,
     Position: 4,
     OrderStatistic: 5,
     Pool: 5,

@@ -8,7 +8,7 @@ from typing import Final
 from .. import ir, ranges, transforms
 from ..transforms import Step
 from .cost import cost_of
-from .nodes import Contract, Convolve, LoopNest, has
+from .nodes import Contract, Convolve, Deviations, LoopNest, has
 from .preferences import Preferences
 from .prices import Price, price
 from .stages import Compute
@@ -92,7 +92,40 @@ class _Program:
                     del self.steps[number]
                     grown.update(readers)
                     self.gone[number] = gone
+        self.center()
         return Settled(self.steps, self.gone)
+
+    def center(self) -> None:
+        """Means in the place of their names where squares about them are summed: so both sums come of one pass.
+
+        What else reads a mean reads what is stored.
+        """
+        for number, step in list(self.steps.items()):
+            for name in dict.fromkeys(transforms.centres(step.statement)):
+                found = self.with_value(number, self.steps[number], name)
+                if found is None or not has(self.plan(number, found).value, Deviations):
+                    continue
+                if self.price(number, found).seconds < self.price(number, self.steps[number]).seconds:
+                    self.steps[number] = found
+
+    def with_value(self, number: int, step: Step, name: str) -> Step | None:
+        """A statement with the value of a tensor, as the last statement before left it, in the place of its name."""
+        writers = (n for n in range(number - 1, -1, -1) if n not in self.gone and name in self.targets(n))
+        writer = next(writers, None)
+        whole = self.steps.get(writer) if writer is not None else None
+        if writer is None or whole is None:
+            return None
+        shapes, origins = self.bound.shapes, self.bound.origins
+        if name in transforms.reads(whole.statement) or (not self.is_new(writer) and self.needs_before(writer)):
+            whole = self.with_value(writer, whole, name)
+        known = None if whole is None else transforms.named(whole, shapes[name], origins[name], self.is_new(writer))
+        if known is None:
+            return None
+        read = {access.tensor.name for access in ir.accesses(known.value)}
+        written = {target for later in range(writer + 1, number) for target in self.targets(later)}
+        if read & {name, *written, self.target(number)}:
+            return None
+        return transforms.inlined(step, name, known, shapes, origins)
 
     def readers(self, number: int) -> tuple[int, ...]:
         """The statements that read what this one writes; none where it has to be stored."""

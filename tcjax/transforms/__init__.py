@@ -4,6 +4,7 @@ from .canonical import canonical
 from .common import CommonForm, named_in_common
 from .decisions import decide
 from .definitions import as_accumulation
+from .deviations import centres
 from .equations import solve
 from .flattening import flattened
 from .guards import guard_ranges
@@ -27,6 +28,7 @@ __all__ = [
     "apart",
     "as_accumulation",
     "canonical",
+    "centres",
     "curves",
     "decide",
     "fix_extrema",

@@ -67,6 +67,12 @@ def _is_extremum(statement: ir.Statement) -> bool:
             return False
 
 
+def _goes_on(statement: ir.Accumulate) -> bool:
+    """Whether a statement combines what its target held with one value of every element."""
+    alone = not statement.restart and not statement.reduction and statement.domain.guard is None
+    return alone and statement.reducer in ir.JOINS
+
+
 def _inline(statement: ir.Define | ir.Accumulate) -> Iterable[ir.Reduce]:
     for node in ir.walk(statement.value):
         if isinstance(node, ir.Reduce) and node.reducer in _EXTREMA and not node.fixed and node is not statement.value:
@@ -153,7 +159,8 @@ class _Tracker:
             axes = tuple(Affine.of(IndexVar(f"a.{place}")) for place in range(len(statement.indices)))
             self.changing[name] = _Shift(False, 1.0, axes)
             return
-        if isinstance(statement, ir.Define):
+        if isinstance(statement, ir.Define) or _goes_on(statement):
+            # What it goes on from may change too.
             statement = as_define(statement, is_new)
         guard = statement.domain.guard
         parts = [*([] if guard is None else [guard])]

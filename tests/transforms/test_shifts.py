@@ -36,6 +36,7 @@ CANCELS: dict[str, str | tuple[str, str]] = {
     "logarithms of a softmax": MAX + DIFFERENCES + "O(i,j) = c(i,j)-log(sum[k](exp(c(i,k))))",
     "an entropy": MAX + EXP + "p(i,j) = e(i,j)/sum[k](e(i,k))\n O(i) +=! -p(i,j)*log(p(i,j))",
     "logsumexp": MAX + "l(i) +=! exp(x(i,j)-m(i))\n O(i) = m(i)+log(l(i))",
+    "logsumexp in place": MAX + "O(i) +=! exp(x(i,j)-m(i))\n O(i) = log(O(i))\n O(i) += m(i)",
     "logsumexp, negated": "m(i) min=! x(i,j)\n l(i) +=! exp(m(i)-x(i,j))\n O(i) = m(i)-log(l(i))",
     "logsumexp, base 2": MAX + "l(i) +=! exp2(x(i,j)-m(i))\n O(i) = m(i)+log2(l(i))",
     "logsumexp, mixed bases": MAX + "l(i) +=! exp2((x(i,j)-m(i))*1.4426950408889634)\n O(i) = m(i)+log(l(i))",
@@ -68,6 +69,8 @@ INLINE: dict[str, str | tuple[str, str]] = {
 }
 # What changes with its extremum, in whatever way.
 CHANGES: dict[str, str | tuple[str, str]] = {
+    "added in place twice": MAX + "O(i) +=! exp(x(i,j)-m(i))\n O(i) = log(O(i))\n O(i) += m(i)\n O(i) += m(i)",
+    "multiplied in place": MAX + "O(i) +=! exp(x(i,j)-m(i))\n O(i) *= m(i)",
     "used on its own": MAX + EXP + "O(i,j) = e(i,j)/sum[k](e(i,k)) + m(i)",
     "a sum of differences": MAX + "O(i) = sum[j](x(i,j)-m(i))",
     "a sum with its number": MAX + "O(i) = sum[j](x(i,j)-m(i)) + 6*m(i)",

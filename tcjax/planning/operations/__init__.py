@@ -5,12 +5,13 @@ as nodes: none where it cannot. `planning.choice` takes the one with the least p
 blocks (`loop`) stores nothing, and is taken where all others would store more than the memory contract lets them.
 """
 
-from . import contraction, convolution, elementwise, pool, scan, shifts, unrolled
+from . import contraction, convolution, deviations, elementwise, pool, scan, shifts, unrolled
 
 # Of operations with equal prices the first is taken.
 OPERATIONS = (
     pool.propose,
     scan.propose,
+    deviations.propose,
     unrolled.propose,
     shifts.propose,
     contraction.propose,

@@ -1,0 +1,120 @@
+"""Squares of deviations from a mean, summed: how a variance is written."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+from math import prod
+from typing import Final
+
+from .. import ir
+from ..ir import Reducer
+from ..symbolic import Affine, IndexVar
+from .definitions import Formula
+from .factors import Product, depends, divisor_of, summands
+from .substitution import substitute_expr
+
+# How far the scale of a mean may be from one over the number of its points: reciprocals are written as decimals.
+ROUNDING: Final = 1e-6
+_SUMS: Final = (Reducer.SUM, Reducer.MEAN)
+
+
+def about_mean(
+    factors: Sequence[ir.Expr], indices: Sequence[IndexVar], box: Mapping[IndexVar, tuple[int, int]]
+) -> ir.Access | None:
+    """``x(n)`` where the factors are the square of ``x(n) - mean[k](x(k))`` over all `indices`; else None."""
+    found = _square(factors, frozenset(indices))
+    if found is None or not all(_is_mean(centre, found.value, indices, box) for centre in found.centres):
+        return None
+    return found.value
+
+
+def centres(statement: Formula) -> Iterator[str]:
+    """The tensors by which values may be relative to their mean, where the squares of these are summed."""
+    sums: list[tuple[tuple[IndexVar, ...], ir.Expr]] = [
+        (node.indices, node.body)
+        for node in ir.walk(statement.value)
+        if isinstance(node, ir.Reduce) and node.reducer in _SUMS
+    ]
+    if isinstance(statement, ir.Accumulate) and statement.reducer in _SUMS:
+        sums.append((statement.reduction, statement.value))
+    for indices, body in sums:
+        reduced = frozenset(indices)
+        for product in summands(body):
+            found = _square([factor for factor in product.factors if depends(factor, reduced)], reduced)
+            for centre in () if found is None else found.centres:
+                yield from (access.tensor.name for factor in centre.factors for access in ir.accesses(factor))
+
+
+@dataclass(frozen=True, slots=True)
+class _Square:
+    """``(value - centre) * (value - centre)``; the centres may have indices of different names."""
+
+    value: ir.Access
+    centres: tuple[Product, Product]
+
+
+def _square(factors: Sequence[ir.Expr], reduced: frozenset[IndexVar]) -> _Square | None:
+    """The factors as a square of an element's difference from what is the same for all `reduced` indices."""
+    match factors:
+        case [first, second]:
+            pass
+        case [ir.Binary("**", first, exponent) | ir.Call("pow", (first, exponent))] if ir.number_of(exponent) == 2:
+            second = first
+        case _:
+            return None
+    left, right = (_difference(factor, reduced) for factor in (first, second))
+    return None if left is None or right is None or left[0] != right[0] else _Square(left[0], (left[1], right[1]))
+
+
+def _difference(expr: ir.Expr, reduced: frozenset[IndexVar]) -> tuple[ir.Access, Product] | None:
+    """An element, and what is taken off it; the sign of the element itself does not matter to a square."""
+    parts = summands(expr)
+    if len(parts) != 2:
+        return None
+    parts.sort(key=lambda part: any(depends(factor, reduced) for factor in part.factors))
+    centre, own = parts
+    match own:
+        case Product((ir.Access() as value,), mask=None) if ir.types.is_float(value.dtype):
+            is_same = centre.mask is None and not any(depends(factor, reduced) for factor in centre.factors)
+            taken_off = replace(centre, negative=centre.negative == own.negative)
+            return (value, taken_off) if is_same and reduced <= ir.free_indices(value) else None
+        case _:
+            return None
+
+
+def _is_mean(
+    centre: Product, value: ir.Access, indices: Sequence[IndexVar], box: Mapping[IndexVar, tuple[int, int]]
+) -> bool:
+    """Whether what is taken off is the mean of `value` over the indices, in some order and of any names."""
+    scale, others = _scaled(centre.factors)
+    match others:
+        case [ir.Reduce(reducer=reducer, guard=None, fixed=False) as mean] if reducer in _SUMS:
+            terms = summands(mean.body)
+        case _:
+            return False
+    inner, rest = _scaled(terms[0].factors)
+    if len(terms) > 1 or terms[0].mask is not None or len(rest) != 1 or len(mean.indices) != len(indices):
+        return False
+    count = prod(box[index][1] - box[index][0] for index in mean.indices) if reducer is Reducer.SUM else 1
+    sign = 1 if terms[0].negative == centre.negative else -1
+    if abs(sign * scale * inner * count - 1) > ROUNDING or not mean.accumulate == mean.dtype == value.dtype:
+        return False
+    for order in permutations(indices):
+        same = dict(zip(mean.indices, order, strict=True))
+        renamed = substitute_expr(rest[0], {old: Affine.of(new) for old, new in same.items()})
+        if renamed == value and all(box[old] == box[new] for old, new in same.items()):
+            return True
+    return False
+
+
+def _scaled(factors: Sequence[ir.Expr]) -> tuple[float, list[ir.Expr]]:
+    """The product of the numbers among the factors, and the others."""
+    scale, rest = 1.0, list[ir.Expr]()
+    for factor in factors:
+        divisor = divisor_of(factor)
+        number = ir.number_of(factor if divisor is None else divisor)
+        if number is None or (divisor is not None and number == 0):
+            rest.append(factor)
+        else:
+            scale = scale * number if divisor is None else scale / number
+    return scale, rest
