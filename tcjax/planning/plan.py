@@ -13,6 +13,7 @@ from .preferences import DEFAULT, Preferences
 from .prices import price
 from .printer import operations_of
 from .provisos import WORTH, tensors, tests
+from .recomputed import stored_apart
 from .reductions import fixed
 from .sharing import share
 from .stages import Call, CallForeign, Compute, Plan, Proviso, Stage, Unstored
@@ -55,7 +56,7 @@ def make_plan(bound: ranges.Bound, preferences: Preferences = DEFAULT) -> Plan:
                 whole = replace(assembly.whole, everywhere=True)
                 groups[number] = replace(assembly, whole=whole)
     fused = share(fuse(stages, initial, preferences), initial, preferences)
-    return Plan(function.name, *names, initial, fused, bound, groups)
+    return Plan(function.name, *names, initial, stored_apart(fused, names[1]), bound, groups)
 
 
 class _Planner:
@@ -76,7 +77,7 @@ class _Planner:
     def cheaper(self, step: Step, defined: bool) -> Compute:
         """The statement in the form that costs least: with sums in sums as one, with a part of it computed before."""
         if self.preferences.stored or step.statement.target.name in self.preferences.forms:
-            return self.whole(step, defined).stage
+            return next(self.ways(step, defined)).stage
         flat = transforms.flattened(step.statement)
         forms = (step, *(() if flat is None else (replace(step, statement=flat),)))
         found = [way for form in forms for way in self.ways(form, defined)]
@@ -88,24 +89,26 @@ class _Planner:
         own, other = first.stage.runner_up, (operations_of(second.stage), second.seconds - first.seconds)
         return replace(first.stage, runner_up=other if own is None or other[1] < own[1] else own)
 
-    def ways(self, step: Step, defined: bool) -> Iterator["_Way"]:
-        """One form of a statement as a whole, and with a part of it computed before."""
-        yield self.whole(step, defined)
-        target, shapes, origins = step.statement.target.name, self.bound.shapes, self.bound.origins
-        # No program names a tensor so.
-        name = f"{target}~"
-        own, solved = self.solved(step)
-        for first, second in transforms.apart(own, name, shapes, origins, is_new=not defined):
-            wide = {**shapes, name: tuple(size.constant or 0 for size in first.statement.target.shape)}
-            lows = {**origins, name: _lows(second, name)}
-            before = self.compute(first, first.box, False, wide, lows)
-            after = self.compute(second, second.box, defined, wide, lows)
-            yield _Way.of(replace(after, before=(before,), decided=(*solved, *after.decided)), wide)
+    def ways(
+        self, step: Step, defined: bool, shapes: transforms.Shapes | None = None, lows: transforms.Shapes | None = None
+    ) -> Iterator["_Way"]:
+        """One form of a statement as a whole, and with parts of it computed before.
 
-    def whole(self, step: Step, defined: bool) -> "_Way":
+        `shapes` and `lows`, where they begin, are those of the tensors that it reads; the program's, if not given.
+        """
+        shapes, lows = shapes or self.bound.shapes, lows or self.bound.origins
         own, solved = self.solved(step)
-        found = self.compute(own, own.box, defined, self.bound.shapes, self.bound.origins)
-        return _Way.of(replace(found, decided=(*solved, *found.decided)), self.bound.shapes)
+        whole = self.compute(own, own.box, defined, shapes, lows)
+        yield _Way.of(replace(whole, decided=(*solved, *whole.decided)), shapes)
+        # No program names a tensor so.
+        name = step.statement.target.name + "~" * (1 + len(shapes) - len(self.bound.shapes))
+        for first, second in transforms.apart(own, name, shapes, lows, is_new=not defined):
+            wide = {**shapes, name: tuple(size.constant or 0 for size in first.statement.target.shape)}
+            begin = {**lows, name: _lows(first, second)}
+            before = self.compute(first, first.box, False, wide, begin)
+            for way in self.ways(second, defined, wide, begin):
+                stage = replace(way.stage, before=(before, *way.stage.before), decided=(*solved, *way.stage.decided))
+                yield _Way.of(stage, wide)
 
     def provided(self, step: Step, defined: bool, otherwise: "_Way") -> Iterator["_Way"]:
         """A form with guards for factors that may be zero, where that costs much less than `otherwise`."""
@@ -153,10 +156,13 @@ class _Way:
         return _Way(stage, price(stage, shapes=shapes).seconds)
 
 
-def _lows(second: Step, name: str) -> tuple[int, ...]:
-    """The first element of what is computed before: where the second step reads it."""
-    read = next(access for access in ir.accesses(second.statement.value) if access.tensor.name == name)
-    return tuple(second.box[subscript.bare][0] if subscript.bare else 0 for subscript in read.indices)
+def _lows(first: Step, second: Step) -> tuple[int, ...]:
+    """The first element of what is computed before: where the second step reads it, or the first one writes it."""
+    target = first.statement.target.name
+    read = next(access for access in ir.accesses(second.statement.value) if access.tensor.name == target)
+    pairs = zip(read.indices, first.statement.indices, strict=True)
+    bare = [(second if own.bare else first, own.bare or other.bare) for own, other in pairs]
+    return tuple(step.box[index][0] if index else 0 for step, index in bare)
 
 
 def _widened(step: Step, planner: _Planner) -> Compute | None:
