@@ -4,6 +4,7 @@ from .canonical import canonical
 from .decisions import decide
 from .definitions import as_accumulation
 from .equations import solve
+from .extrema import plain_extrema
 from .flattening import flattened
 from .guards import guard_ranges
 from .inlining import Named, Shapes, Step, inlined, named, needs_before, reads
@@ -14,6 +15,7 @@ from .split import split_floors
 from .splits import apart
 from .subscripts import Known, curves
 from .substitution import substitute, substitute_affine, substitute_expr
+from .terms import windowed
 from .truths import without_truths
 from .turns import turn
 
@@ -33,6 +35,7 @@ __all__ = [
     "inlined",
     "named",
     "needs_before",
+    "plain_extrema",
     "reads",
     "solve",
     "specialize",
@@ -42,6 +45,7 @@ __all__ = [
     "substitute_affine",
     "substitute_expr",
     "turn",
+    "windowed",
     "without_powers",
     "without_truths",
 ]
