@@ -35,7 +35,7 @@ from .nodes import (
     holds_data,
     operands,
 )
-from .rates import call_time, operator_time, power_time, slower
+from .rates import MOST_PRODUCTS, call_time, operator_time, power_time, slower
 from .views import extends, is_reshape
 
 # Rows of fewer elements are gathered one by one.
@@ -148,6 +148,8 @@ class Bill:
                 each = operator_time(operator, node.dtype, self.machine)
                 if operator == "**":
                     each = power_time(constant(arguments[1]), self.machine)
+                elif operator == "power":
+                    each = power_time(constant(arguments[1]) or MOST_PRODUCTS, self.machine)
                 elif operator == "/" and is_power_of_two(constant(arguments[1])):
                     each = operator_time("*", node.dtype, self.machine)
                 kernel.seconds += points * each
