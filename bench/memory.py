@@ -28,22 +28,6 @@ KNOWN: dict[tuple[str, str], str] = {
     ): "terms of a second derivative, side by side, with five rows each",
     ("attention_unnamed_gradient/4096x4096x64", "reverse"): "scores that are written twice are kept for each",
     ("causal_attention_unnamed_gradient/4096x4096x64", "reverse"): "scores that are written twice are kept for each",
-    (
-        "weighted_window/2048x2048x15",
-        "reverse",
-    ): "derivatives of a sum over a window of 225 places store more than they did: cause not found",
-    (
-        "weighted_window_gradient/2048x2048x15",
-        "forward",
-    ): "derivatives of a sum over a window of 225 places store more than they did: cause not found",
-    (
-        "weighted_window_gradient/2048x2048x15",
-        "ahead",
-    ): "derivatives of a sum over a window of 225 places store more than they did: cause not found",
-    (
-        "weighted_window_gradient/2048x2048x15",
-        "reverse",
-    ): "derivatives of a sum over a window of 225 places store more than they did: cause not found",
 }
 
 

@@ -19,6 +19,8 @@ POOL_SIZES = {"small": (2, 3, 6), "full": (16, 64, 56)}
 # (C, X, shifts)
 CORRELATION_SIZES = {"small": (3, 7, 4), "full": (32, 16384, 32)}
 STENCIL_SIZES = {"small": 6, "full": 1536}
+# (H, taps)
+SEPARABLE_SIZES = {"small": (9, 3), "full": (1024, 7)}
 
 
 def computations(size: str) -> Iterator[Computation]:
@@ -29,6 +31,7 @@ def computations(size: str) -> Iterator[Computation]:
     yield max_pool(*POOL_SIZES[size])
     yield correlation(*CORRELATION_SIZES[size])
     yield jacobi(STENCIL_SIZES[size])
+    yield separable(*SEPARABLE_SIZES[size])
 
 
 def convolution(n: int, c: int, f: int, h: int) -> Computation:
@@ -449,3 +452,69 @@ B(i,j) +=! (a*b == 0 ? 0.2 : 0.0) * A(i+a,j+b) where a in -1:2, b in -1:2""",
 def _jacobi(A: "float(N,N)"):
     B[i, j] = (A[i, j] + A[i - 1, j] + A[i + 1, j] + A[i, j - 1] + A[i, j + 1]) / 5
     return B
+
+
+def separable(h: int, taps: int) -> Computation:
+    """A filter whose weights are a product: one axis after the other takes two times the taps, not their square."""
+    size = h - taps + 1
+
+    def along(A, weights, axis):
+        return sum(lax.slice_in_dim(A, t, t + size, axis=axis) * weights[t] for t in range(taps))
+
+    def passes(I, k, l):
+        return along(along(I, k, 0), l, 1)
+
+    def stored(I, k, l):
+        return along(lax.optimization_barrier(along(I, k, 0)), l, 1)
+
+    def rows_first(I, k, l):
+        return along(lax.optimization_barrier(along(I, l, 1)), k, 0)
+
+    def convolutions(I, k, l):
+        rows = lax.conv(I[None, None], l[None, None, None, :], (1, 1), "VALID")
+        return lax.conv(rows, k[None, None, :, None], (1, 1), "VALID")[0, 0]
+
+    return Computation(
+        name="separable",
+        make_arrays=lambda rng: normals(rng, (h, h), (taps,), (taps,)),
+        reference=passes,
+        forms={"passes": passes, "stored": stored, "rows_first": rows_first, "convolutions": convolutions},
+        spellings={
+            **definitions(
+                "def separable(float(H,W) I, float(P) k, float(P) l) -> (O)",
+                {
+                    "one_sum": "O(y,x) +=! I(y+i,x+j) * k(i) * l(j)",
+                    "weights_first": "O(y,x) +=! k(i) * l(j) * I(y+i,x+j)",
+                    "inline_sum": "O(y,x) = sum[i,j](I(y+i,x+j) * k(i) * l(j))",
+                    "nested_sums": "O(y,x) = sum[i](k(i) * sum[j](I(y+i,x+j) * l(j)))",
+                    "columns_inside": "O(y,x) = sum[j](sum[i](I(y+i,x+j) * k(i)) * l(j))",
+                    "weights_named": """
+K(i,j) = k(i) * l(j)
+O(y,x) +=! I(y+i,x+j) * K(i,j)""",
+                    "rows_named": """
+R(h,x) +=! I(h,x+j) * l(j)
+O(y,x) +=! R(y+i,x) * k(i)""",
+                    "columns_named": """
+R(y,w) +=! I(y+i,w) * k(i)
+O(y,x) +=! R(y,x+j) * l(j)""",
+                    "zero_then_add": """
+O(y,x) = 0.0 where y in 0:H-P+1, x in 0:W-P+1
+O(y,x) += I(y+i,x+j) * k(i) * l(j)""",
+                    "transposed_result": """
+T(x,y) +=! I(y+i,x+j) * k(i) * l(j)
+O(y,x) = T(x,y)""",
+                },
+            ),
+            "python": _separable,
+            "sac": """
+float[a,b] separable(float[h,w] I, float[p] k, float[p] l) {
+    return { [y,x] -> sum({ [i,j] -> I[y+i,x+j] * k[i] * l[j] }) | [y,x] < [h - p + 1, w - p + 1] };
+}""",
+        },
+        tolerance=1e-3,
+    )
+
+
+def _separable(I: "float(H,W)", k: "float(P)", l: "float(P)"):
+    O[y, x] += I[y + i, x + j] * k[i] * l[j]
+    return O

@@ -8,9 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..planning.assembly import Interleave, Join, Overlay, Pad, Part, Whole, Zeros
-
-# XLA:CPU removes `optimization_barrier` before it fuses in JAX 0.10.
-_BARRIERS_HOLD = jax.__version_info__ >= (0, 11)
+from .apart import keep_apart
 
 
 def assemble(whole: Whole, values: Sequence[jax.Array]) -> jax.Array:
@@ -28,7 +26,7 @@ def assemble(whole: Whole, values: Sequence[jax.Array]) -> jax.Array:
             over = values[part] if everywhere else lax.pad(values[part], jnp.zeros((), values[part].dtype), widths)
             found = jnp.where(_inside(over.shape, widths), over, values[base])
             corner = values[base] if any(before for before, _, _ in widths) else values[part]
-            return _apart(found, corner) if apart else found
+            return keep_apart(found, corner) if apart else found
         case Interleave(axis, extent, parts):
             stacked = jnp.stack([assemble(part, values) for part in parts], axis + 1)
             shape = stacked.shape
@@ -36,15 +34,6 @@ def assemble(whole: Whole, values: Sequence[jax.Array]) -> jax.Array:
             return lax.slice_in_dim(joined, 0, extent, axis=axis)
         case _:
             assert_never(whole)
-
-
-def _apart(array: jax.Array, corner: jax.Array) -> jax.Array:
-    """The array, which nothing that reads it computes again; its first element is that of `corner`."""
-    if _BARRIERS_HOLD:
-        return lax.optimization_barrier(array)
-    # An update is not fused with what follows: here one of an element by itself, taken from where it came from.
-    first = lax.slice(corner, [0] * array.ndim, [1] * array.ndim)
-    return lax.dynamic_update_slice(array, first, [0] * array.ndim)
 
 
 def _inside(shape: tuple[int, ...], widths: Sequence[tuple[int, int, int]]) -> jax.Array:

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..planning.nodes import Apply, CallBuiltin, Fill, Iota, Step
+from ..planning.nodes import Apply, CallBuiltin, Fill, Iota, Node, Step
 from .builtins import BUILTINS, SAFE_ARGUMENT
 from .context import Context, Lower, align, numeric
 
@@ -54,11 +54,38 @@ def lower_apply(node: Apply, context: Context, lower: Lower) -> jax.Array:
         case "stop":
             return lax.stop_gradient(arguments[0])
         case "power":
-            exponent = node.arguments[1]
-            assert isinstance(exponent, Fill)
-            return lax.integer_pow(arguments[0], int(exponent.value.real))
+            exponent = _whole(node.arguments[1], context)
+            # In a loop at run time the exponent is no number yet.
+            return jnp.power(*arguments) if exponent is None else lax.integer_pow(arguments[0], exponent)
         case operator:
             return OPERATORS[operator](*arguments)
+
+
+def _whole(node: Node, context: Context) -> int | None:
+    """The whole number that numbers and steps come to; None while a step is not known."""
+    match node:
+        case Fill(value=value):
+            return int(value.real)
+        case Step(index=index):
+            step = context.steps[index]
+            return step if isinstance(step, int) else None
+        case Apply(operator="cast", arguments=(operand,)):
+            return _whole(operand, context)
+        case Apply(operator=operator, arguments=arguments):
+            values = [_whole(argument, context) for argument in arguments]
+            return None if None in values else _WHOLE[operator](*values)
+        case _:
+            raise AssertionError(node)
+
+
+# Of whole numbers that are known.
+_WHOLE = {
+    "+": int.__add__,
+    "-": int.__sub__,
+    "*": int.__mul__,
+    "==": int.__eq__,
+    "where": lambda test, then, otherwise: then if test else otherwise,
+}
 
 
 def convert(array: jax.Array, dtype: str) -> jax.Array:

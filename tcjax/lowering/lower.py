@@ -34,6 +34,7 @@ from ..planning.nodes import (
     operands,
 )
 from ..planning.stages import scope_of
+from .apart import keep_apart
 from .assembly import assemble
 from .context import Context, numeric
 from .convolutions import lower_convolve
@@ -137,7 +138,8 @@ def lower_compute(stage: planning.Compute, old: jax.Array | None, context: Conte
     if stage.proviso is not None:
         return lower_proviso(stage, old, context, lower_compute)
     known = _and_before(stage, dict(context.arrays), context.foreign)
-    return lower_stage(stage, old, Context(known, context.foreign, shared=context.shared), lower_node)
+    found = lower_stage(stage, old, Context(known, context.foreign, shared=context.shared), lower_node)
+    return keep_apart(found, found) if stage.apart and found.size else found
 
 
 def _and_before(stage: planning.Compute, arrays: dict[str, jax.Array], foreign: Foreign) -> dict[str, jax.Array]:
@@ -146,7 +148,7 @@ def _and_before(stage: planning.Compute, arrays: dict[str, jax.Array], foreign: 
         return arrays
     known = dict(arrays)
     for part in stage.before:
-        known[part.target] = lower_stage(part, None, Context(known, foreign), lower_node)
+        known[part.target] = lower_compute(part, None, Context(known, foreign))
     return known
 
 

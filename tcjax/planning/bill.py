@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from math import prod
+from math import frexp, prod
 
 from .. import ir
 from ..ir import Reducer
@@ -36,7 +36,7 @@ from .nodes import (
     holds_data,
     operands,
 )
-from .rates import call_time, operator_time, power_time, slower
+from .rates import MOST_PRODUCTS, call_time, operator_time, power_time, slower
 from .views import extends, is_reshape
 
 # Rows of fewer elements are gathered one by one.
@@ -151,6 +151,10 @@ class Bill:
                 each = operator_time(operator, node.dtype, self.machine)
                 if operator == "**":
                     each = power_time(constant(arguments[1]), self.machine)
+                elif operator == "power":
+                    each = power_time(constant(arguments[1]) or MOST_PRODUCTS, self.machine)
+                elif operator == "/" and is_power_of_two(constant(arguments[1])):
+                    each = operator_time("*", node.dtype, self.machine)
                 kernel.seconds += points * each
                 self.flops += points if operator not in ("cast", "stop") else 0
                 # ``x * x`` has one `x`.
@@ -506,3 +510,8 @@ def constant(node: Node) -> float | None:
     while isinstance(node, Apply) and node.operator == "cast":
         [node] = node.arguments
     return float(node.value) if isinstance(node, Fill) and not isinstance(node.value, complex) else None
+
+
+def is_power_of_two(value: float | None) -> bool:
+    """Whether XLA multiplies by the reciprocal of a divisor, which is exact."""
+    return value is not None and abs(frexp(value)[0]) == 0.5

@@ -124,7 +124,7 @@ def _allowed(reduce: ir.Reduce, dtype: str, scope: Scope) -> int | None:
 
 def _differentiated(node: Node, others: Sequence[Node], reduction: Reduction, scope: Scope) -> Node:
     """The computation with one of the others as that of its derivative, where JAX would make an array of each term."""
-    if not isinstance(node, Unroll):
+    if not isinstance(node, Unroll) or _has_powers(node.body):
         return node
     convolutions = [other for other in others if isinstance(other, Convolve)]
     if convolutions:
@@ -155,11 +155,16 @@ def _stores_terms(plain: Unroll | Pool | Fold, scope: Scope, most: int) -> bool:
             terms = sum(extent for _, extent, _ in windows)
             size = terms * scope.points(plain.axes) * ir.types.width(plain.dtype)
             return size >= SMALL_TERMS and _gathers_well(windows)
-        case Unroll(box=box, derivative=derivative):
-            if derivative is not None and not has(derivative, Unroll):
+        case Unroll(box=box, body=body, derivative=derivative):
+            if (derivative is not None and not has(derivative, Unroll)) or _has_powers(body):
                 return False
             terms = prod(hi - lo for _, lo, hi in box)
             return terms * scope.points(plain.axes) * ir.types.width(plain.dtype) >= most
+
+
+def _has_powers(node: Node) -> bool:
+    """Whether a step is an exponent: term by term a power and its derivative are products, else they are logarithms."""
+    return (isinstance(node, Apply) and node.operator == "power") or any(map(_has_powers, operands(node)))
 
 
 def _gathers_well(windows: tuple[tuple[Window, int, bool], ...]) -> bool:

@@ -16,6 +16,7 @@ from .preferences import DEFAULT, Preferences
 from .prices import price
 from .printer import operations_of
 from .provisos import WORTH, placed, tensors, tests
+from .recomputed import stored_apart
 from .reductions import fixed
 from .sharing import share
 from .stages import Call, CallForeign, Compute, Plan, Proviso, Stage, Unstored
@@ -92,7 +93,7 @@ def _planned(bound: ranges.Bound, preferences: Preferences) -> Plan:
                 whole = replace(assembly.whole, everywhere=True)
                 groups[number] = replace(assembly, whole=whole)
     fused = share(fuse(stages, initial, preferences), initial, preferences)
-    return Plan(function.name, *names, initial, fused, bound, groups)
+    return Plan(function.name, *names, initial, stored_apart(fused, names[1]), bound, groups)
 
 
 class _Planner:
@@ -113,7 +114,9 @@ class _Planner:
     def cheaper(self, step: Step, defined: bool) -> Compute:
         """The statement in the form that costs least: with sums in sums as one, with a part of it computed before."""
         if self.preferences.stored or step.statement.target.name in self.preferences.forms:
-            return self.whole(*self.solved(step), defined).stage
+            return next(self.ways(step, defined)).stage
+        plain = transforms.plain_extrema(step.statement.value, step.box)
+        step = transforms.windowed(replace(step, statement=replace(step.statement, value=plain)))
         flat = transforms.flattened(step.statement)
         forms = (step, *(() if flat is None else (replace(step, statement=flat),)))
         found = [way for form in forms for way in self.ways(form, defined)]
@@ -125,26 +128,34 @@ class _Planner:
         own, other = first.stage.runner_up, (operations_of(second.stage), second.seconds - first.seconds)
         return replace(first.stage, runner_up=other if own is None or other[1] < own[1] else own)
 
-    def ways(self, step: Step, defined: bool) -> Iterator["_Way"]:
-        """One form of a statement as a whole, and with a part of it computed before."""
-        own, solved = self.solved(step)
-        yield self.whole(own, solved, defined)
-        if _has_few_places(step, own):
-            yield self.whole(step, (), defined)
-        target, shapes, origins = step.statement.target.name, self.bound.shapes, self.bound.origins
-        # No program names a tensor so.
-        name = f"{target}~"
-        for first, second in transforms.apart(own, name, shapes, origins, is_new=not defined):
-            wide = {**shapes, name: tuple(size.constant or 0 for size in first.statement.target.shape)}
-            lows = {**origins, name: _lows(second, name)}
-            before = self.compute(first, first.box, False, wide, lows)
-            after = self.compute(second, second.box, defined, wide, lows)
-            yield _Way.of(replace(after, before=(before,), decided=(*solved, *after.decided)), wide)
+    def ways(
+        self, step: Step, defined: bool, shapes: transforms.Shapes | None = None, lows: transforms.Shapes | None = None
+    ) -> Iterator["_Way"]:
+        """One form of a statement as a whole, and with parts of it computed before.
 
-    def whole(self, step: Step, solved: tuple[str, ...], defined: bool) -> "_Way":
+        `shapes` and `lows`, where they begin, are those of the tensors that it reads; the program's, if not given.
+        """
+        shapes, lows = shapes or self.bound.shapes, lows or self.bound.origins
+        own, solved = self.solved(step)
+        yield self.whole(own, solved, defined, shapes, lows)
+        if _has_few_places(step, own):
+            yield self.whole(step, (), defined, shapes, lows)
+        # No program names a tensor so.
+        name = step.statement.target.name + "~" * (1 + len(shapes) - len(self.bound.shapes))
+        for first, second in transforms.apart(own, name, shapes, lows, is_new=not defined):
+            wide = {**shapes, name: tuple(size.constant or 0 for size in first.statement.target.shape)}
+            begin = {**lows, name: _lows(first, second)}
+            before = self.compute(first, first.box, False, wide, begin)
+            for way in self.ways(second, defined, wide, begin):
+                stage = replace(way.stage, before=(before, *way.stage.before), decided=(*solved, *way.stage.decided))
+                yield _Way.of(stage, wide)
+
+    def whole(
+        self, step: Step, solved: tuple[str, ...], defined: bool, shapes: transforms.Shapes, lows: transforms.Shapes
+    ) -> "_Way":
         """The statement in one piece; `solved` says which of its indices became data."""
-        found = self.compute(step, step.box, defined, self.bound.shapes, self.bound.origins)
-        return _Way.of(replace(found, decided=(*solved, *found.decided)), self.bound.shapes)
+        found = self.compute(step, step.box, defined, shapes, lows)
+        return _Way.of(replace(found, decided=(*solved, *found.decided)), shapes)
 
     def provided(self, step: Step, defined: bool, otherwise: "_Way") -> Iterator["_Way"]:
         """A form with guards for factors that may be zero, where that costs much less than `otherwise`."""
@@ -206,10 +217,13 @@ def _has_few_places(step: Step, solved: Step) -> bool:
     return bool(lost) and prod(hi - lo for lo, hi in lost) <= FEW_PLACES
 
 
-def _lows(second: Step, name: str) -> tuple[int, ...]:
-    """The first element of what is computed before: where the second step reads it."""
-    read = next(access for access in ir.accesses(second.statement.value) if access.tensor.name == name)
-    return tuple(second.box[subscript.bare][0] if subscript.bare else 0 for subscript in read.indices)
+def _lows(first: Step, second: Step) -> tuple[int, ...]:
+    """The first element of what is computed before: where the second step reads it, or the first one writes it."""
+    target = first.statement.target.name
+    read = next(access for access in ir.accesses(second.statement.value) if access.tensor.name == target)
+    pairs = zip(read.indices, first.statement.indices, strict=True)
+    bare = [(second if own.bare else first, own.bare or other.bare) for own, other in pairs]
+    return tuple(step.box[index][0] if index else 0 for step, index in bare)
 
 
 def _widened(step: Step, planner: _Planner) -> Compute | None:

@@ -172,7 +172,7 @@ def surroundings(plan: Plan) -> dict[int, Around]:
     fused: dict[int, str] = {}
     turned: set[int] = set()
     for number, stage in enumerate(stages):
-        if not isinstance(stage, Compute) or stage.target in plan.returns or made[stage.target] > 1:
+        if not isinstance(stage, Compute) or stage.apart or stage.target in plan.returns or made[stage.target] > 1:
             continue
         users = [stages[user] for user in readers.get(stage.target, [])]
         if len(users) == 1 and is_elementwise(stage) and isinstance(users[0], Compute) and _fuses_with(users[0]):

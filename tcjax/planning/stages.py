@@ -114,7 +114,8 @@ class Compute:
 
     `accumulate` is the type in which it is combined; `decided` says which conditions went, and why. With `rounds` it
     is not computed as a whole, but in these. What is computed `before` has targets that only this statement reads.
-    With a `proviso` it is computed so only where some values are finite. `runner_up` is the cheapest of the other plans
+    With a `proviso` it is computed so only where some values are finite. What is `apart` is stored: what reads it must
+    not compute it again. `runner_up` is the cheapest of the other plans
     that there were: its operation, and by how many seconds it is dearer.
     """
 
@@ -131,6 +132,7 @@ class Compute:
     rounds: Rounds | None = field(default=None, compare=False)
     before: "tuple[Compute, ...]" = ()
     proviso: Proviso | None = None
+    apart: bool = False
     runner_up: tuple[str, float] | None = field(default=None, compare=False)
 
     @property

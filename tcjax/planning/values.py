@@ -6,7 +6,7 @@ from typing import assert_never
 from .. import ir
 from .branches import branch, counted, projected
 from .divisions import divide
-from .nodes import CallBuiltin, Fold, Node
+from .nodes import CallBuiltin, Fold, Node, holds_data
 from .reads import plan_index, plan_read
 from .scope import Scope, fill
 
@@ -24,6 +24,9 @@ def plan_value(expr: ir.Expr, scope: Scope) -> Node:
             return _shield(plan_read(expr, scope), 1, scope)
         case ir.Unary(operator, operand, dtype):
             return scope.apply("neg" if operator == "-" else operator, (plan_value(operand, scope),), dtype)
+        case ir.Binary("**", base, exponent) | ir.Call("pow", (base, exponent)) if _is_stepped(exponent, expr, scope):
+            # What the steps of a loop say is a number there, and its powers are products.
+            return scope.apply("power", (plan_value(base, scope), plan_value(exponent, scope)), expr.dtype)
         case ir.Binary("/" | "**" as operator, left, right, dtype):
             arguments = (plan_value(left, scope), _shield(plan_value(right, scope), 1, scope))
             return scope.apply(operator, arguments, dtype)
@@ -49,6 +52,29 @@ def plan_value(expr: ir.Expr, scope: Scope) -> Node:
             return _shield(plan_reduce(given, _within(expr, scope)), 1, scope)
         case _:
             assert_never(expr)
+
+
+def _is_stepped(exponent: ir.Expr, power: ir.Expr, scope: Scope) -> bool:
+    """Whether an exponent is a whole number that only the steps of the loop around it say."""
+    used = ir.free_indices(exponent)
+    data = scope.live is not None and holds_data(scope.live)
+    return not data and ir.types.is_float(power.dtype) and bool(used) and used <= scope.unrolled and _is_whole(exponent)
+
+
+def _is_whole(expr: ir.Expr) -> bool:
+    match expr:
+        case ir.Const(value):
+            return not isinstance(value, complex) and value == int(value)
+        case ir.Index():
+            return True
+        case ir.Cast(operand):
+            return _is_whole(operand)
+        case ir.Binary("+" | "-" | "*" | "==", left, right):
+            return _is_whole(left) and _is_whole(right)
+        case ir.Select(condition, then, otherwise):
+            return all(map(_is_whole, (condition, then, otherwise)))
+        case _:
+            return False
 
 
 def _call(function: str, arguments: tuple[ir.Expr, ...], dtype: str, scope: Scope, *, foreign: bool) -> Node:

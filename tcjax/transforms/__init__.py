@@ -6,6 +6,7 @@ from .decisions import decide
 from .definitions import as_accumulation
 from .deviations import centres
 from .equations import solve
+from .extrema import plain_extrema
 from .flattening import flattened
 from .guards import guard_ranges
 from .inlining import Named, Shapes, Step, inlined, named, needs_before, reads
@@ -16,6 +17,7 @@ from .split import split_floors
 from .splits import apart
 from .subscripts import Known, curves
 from .substitution import substitute, substitute_affine, substitute_expr
+from .terms import windowed
 from .truths import without_truths
 from .turns import turn
 
@@ -38,6 +40,7 @@ __all__ = [
     "named",
     "named_in_common",
     "needs_before",
+    "plain_extrema",
     "reads",
     "solve",
     "specialize",
@@ -47,6 +50,7 @@ __all__ = [
     "substitute_affine",
     "substitute_expr",
     "turn",
+    "windowed",
     "without_powers",
     "without_truths",
 ]

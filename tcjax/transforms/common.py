@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
+from string import ascii_lowercase
 from typing import Final
 
 from .. import ir
@@ -52,7 +53,7 @@ def named_in_common(
         repeated = _repeated(bound, most, without)
         if not repeated:
             break
-        name = f"{_word(repeated[0].reduce)}{MARK}{number}"
+        name = f"{_word(repeated[0].reduce)}{MARK}{ascii_lowercase[number]}"
         bound = _named(bound, repeated, name)
         names[name] = repeated[0].form
     return bound, names

@@ -10,6 +10,7 @@ from .definitions import Formula, as_define, constant
 from .equations import solve
 from .factors import divisor_of, multiply, summands
 from .inlining import Shape, Shapes, Step
+from .separable import separated
 
 
 def apart(step: Step, name: str, shapes: Shapes, origins: Shapes, *, is_new: bool) -> Iterator[tuple[Step, Step]]:
@@ -22,6 +23,7 @@ def apart(step: Step, name: str, shapes: Shapes, origins: Shapes, *, is_new: boo
     for found in (unscaled, _placed(step, name), _for_all(step, name, shapes, is_new)):
         if found is not None:
             yield found
+    yield from _along_axes(step, name, shapes, origins)
 
 
 def _unscaled(step: Step, name: str, shape: Shape, origin: Shape, is_new: bool) -> tuple[Step, Step] | None:
@@ -124,6 +126,29 @@ def _for_all(step: Step, name: str, shapes: Shapes, is_new: bool) -> tuple[Step,
     first = ir.Define(tensor, tuple(map(Affine.of, axes)), value, span=statement.span)
     pick = ir.Access(tensor, tuple(picked if axis == every else Affine.of(axis) for axis in axes))
     return replace(step, statement=first, box=box), replace(step, statement=_with(statement, pick, is_new))
+
+
+def _along_axes(step: Step, name: str, shapes: Shapes, origins: Shapes) -> Iterator[tuple[Step, Step]]:
+    """``O(y,x) +=! I(y+i,x+j) * g(i) * h(j)`` as ``T(p,x) +=! I(p,x+j) * h(j)``, ``O(y,x) +=! T(y+i,x) * g(i)``."""
+    statement = step.statement
+    order = [index for subscript in statement.indices for index in sorted(subscript.variables, key=str)]
+    if isinstance(statement, ir.Accumulate):
+        if statement.reducer is not Reducer.SUM or statement.value.dtype != statement.accumulate:
+            return
+        kind = statement.accumulate
+        total = ir.Reduce(
+            *(Reducer.SUM, statement.reduction, (), statement.domain.guard, statement.value, None, kind, kind),
+            span=statement.span,
+        )
+        for found in separated(total, step.box, name, order, shapes, origins):
+            domain = replace(statement.domain, guard=found.rest.guard)
+            rest = replace(statement, reduction=found.rest.indices, value=found.rest.body, domain=domain)
+            yield Step(found.first, found.box, step.fixed), replace(step, statement=rest)
+        return
+    for total in dict.fromkeys(_outermost(statement.value)):
+        for found in separated(total, step.box, name, order, shapes, origins):
+            rest = replace(statement, value=_replaced(statement.value, total, found.rest))
+            yield Step(found.first, found.box, step.fixed), replace(step, statement=rest)
 
 
 def _with(statement: ir.Accumulate, value: ir.Expr, is_new: bool) -> Formula:

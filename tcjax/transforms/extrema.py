@@ -1,0 +1,57 @@
+"""Extrema in their plain form: ``-min(-x)`` is ``max(x)``, and a maximum of what it has among its values is itself."""
+
+from dataclasses import replace
+
+from .. import ir
+from ..ir import Reducer
+from ..ranges import Box
+
+_TURNED = {Reducer.MIN: Reducer.MAX, Reducer.MAX: Reducer.MIN}
+_JOINED = {"min": Reducer.MIN, "max": Reducer.MAX}
+
+
+def plain_extrema(expr: ir.Expr, box: Box) -> ir.Expr:
+    """The expression with signs in front of extrema, and without values that an extremum beside them has.
+
+    The indices of its reductions have the ranges of `box`.
+    """
+    expr = ir.rebuild(expr, lambda part: plain_extrema(part, box))
+    match expr:
+        case ir.Reduce(reducer=Reducer.MIN | Reducer.MAX as reducer, body=ir.Unary("-", operand)) if _is_float(expr):
+            return ir.Unary("-", replace(expr, reducer=_TURNED[reducer], body=operand), expr.dtype, span=expr.span)
+        case ir.Unary("-", ir.Unary("-", operand)) if _is_float(expr):
+            return operand
+        case ir.Binary("min" | "max" as operator, left, right):
+            if _has(right, left, _JOINED[operator], box):
+                return right
+            return left if _has(left, right, _JOINED[operator], box) else expr
+        case _:
+            return expr
+
+
+def _is_float(expr: ir.Expr) -> bool:
+    return ir.types.is_float(expr.dtype)
+
+
+def _has(extremum: ir.Expr, value: ir.Expr, reducer: Reducer, box: Box) -> bool:
+    """Whether the value is among those of which an extremum is taken."""
+    if not isinstance(extremum, ir.Reduce) or extremum.reducer is not reducer or extremum.guard is not None:
+        return False
+    body = extremum.body
+    if not isinstance(body, ir.Access) or not isinstance(value, ir.Access) or body.tensor != value.tensor:
+        return False
+    places: dict[object, int] = {}
+    for subscript, other in zip(body.indices, value.indices, strict=True):
+        moved = subscript - other
+        index = (moved - moved.base).variables & {*extremum.indices}
+        weights = [weight.constant for _, weight in moved.terms]
+        base = moved.base.constant
+        if moved.constant == 0:
+            continue
+        if not moved.is_linear or len(moved.terms) != 1 or len(index) != 1 or weights[0] not in (1, -1) or base is None:
+            return False
+        (own,) = index
+        place = -base if weights[0] == 1 else base
+        if not box[own][0] <= place < box[own][1] or places.setdefault(own, place) != place:
+            return False
+    return len(places) == len(extremum.indices)

@@ -1,0 +1,172 @@
+"""A sum over windows along several axes as one sum after the other, where the weights are a product of each axis's own.
+
+``O(y,x) +=! I(y+i,x+j) * g(i) * h(j)`` is ``T(p,x) +=! I(p,x+j) * h(j)``, then ``O(y,x) +=! T(y+i,x) * g(i)``.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from .. import ir
+from ..ir import Reducer
+from ..ranges import Box
+from ..symbolic import Affine, IndexVar, Size
+from ..symbolic.hull import numbers
+from .factors import depends, multiply, non_negative, summands
+from .inlining import Shapes
+
+
+@dataclass(frozen=True, slots=True)
+class Separated:
+    """A sum in two: `first` fills a new tensor over the `box`, `rest` is the sum over what is left, and reads it."""
+
+    first: ir.Accumulate
+    box: Box
+    rest: ir.Reduce
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """A dimension of a read along which a reduction index slides."""
+
+    dimension: int
+    output: IndexVar
+    kernel: IndexVar
+
+
+def separated(
+    total: ir.Reduce, box: Box, name: str, order: Sequence[IndexVar], shapes: Shapes, origins: Shapes
+) -> Iterator[Separated]:
+    """The ways to sum along one axis first, into a tensor `name` whose axes follow `order`.
+
+    None where the sum has one window, or factors that depend on several.
+    """
+    if total.reducer is not Reducer.SUM or total.fixed or not ir.types.is_float(total.accumulate):
+        return
+    products = summands(total.body)
+    if len(products) > 1 or products[0].mask is not None or len(products[0].factors) < 2:
+        return
+    (product,) = products
+    reduced = frozenset(total.indices)
+    for place, image in enumerate(product.factors):
+        read = image.operand if isinstance(image, ir.Cast) else image
+        windows = _windows(read, reduced) if isinstance(read, ir.Access) else []
+        if not isinstance(read, ir.Access) or len(windows) < 2:
+            continue
+        others = product.factors[:place] + product.factors[place + 1 :]
+        for window in windows:
+            around = [other for other in windows if other is not window]
+            found = _along(window, around, read, others, total, box, name, order, shapes, origins)
+            if found is not None and product.negative:
+                body = found.rest.body
+                found = replace(found, rest=replace(found.rest, body=ir.Unary("-", body, body.dtype)))
+            if found is not None:
+                yield found
+
+
+def _along(
+    window: _Window,
+    around: Sequence[_Window],
+    read: ir.Access,
+    others: Sequence[ir.Expr],
+    total: ir.Reduce,
+    box: Box,
+    name: str,
+    order: Sequence[IndexVar],
+    shapes: Shapes,
+    origins: Shapes,
+) -> Separated | None:
+    """The sum along one window first; None where its weights depend on another window too."""
+    own = frozenset((window.kernel,))
+    apart = frozenset(index for other in around for index in (other.output, other.kernel))
+    inside = [factor for factor in others if depends(factor, own)]
+    outside = [factor for factor in others if not depends(factor, own)]
+    guards = ir.conjuncts(total.guard)
+    inner = [guard for guard in guards if depends(guard, own)]
+    if any(depends(part, apart) for part in (*inside, *inner)) or not _leaves_some(inner, window, box):
+        return None
+    box = dict(box)
+    subscripts = list(read.indices)
+    along: dict[IndexVar, IndexVar] = {}
+    for other in around:
+        position = IndexVar(f"{name}.{other.dimension}")
+        span = numbers(read.indices[other.dimension], box)
+        first = origins[read.tensor.name][other.dimension]
+        if span is None:
+            return None
+        # A guard keeps every point that counts inside of the tensor.
+        lo, hi = max(span[0], first), min(span[1] + 1, first + shapes[read.tensor.name][other.dimension])
+        if hi <= lo:
+            return None
+        box[position] = (lo, hi)
+        along[other.output] = position
+        subscripts[other.dimension] = Affine.of(position)
+    body = multiply([_cast(part, total.accumulate) for part in (replace(read, indices=tuple(subscripts)), *inside)])
+    left = {position: output for output, position in along.items()}
+    axes = tuple(
+        sorted(
+            frozenset[IndexVar]().union(ir.free_indices(body), *map(ir.free_indices, inner)) - own,
+            key=lambda axis: (_place(left.get(axis, axis), order), str(axis)),
+        )
+    )
+    if not frozenset(total.indices) - own or frozenset(axes) & frozenset(total.indices) - ir.free_indices(read):
+        return None
+    tensor = ir.Tensor(name, total.accumulate, tuple(Size.of(box[axis][1] - box[axis][0]) for axis in axes))
+    domain = ir.Domain(guard=ir.conjunction(inner))
+    first = ir.Accumulate(
+        *(tensor, tuple(map(Affine.of, axes)), Reducer.SUM, True, (window.kernel,), body, total.accumulate, domain),
+        span=total.span,
+    )
+    places: Mapping[IndexVar, Affine] = {along[other.output]: read.indices[other.dimension] for other in around}
+    result = ir.Access(tensor, tuple(places.get(axis, Affine.of(axis)) for axis in axes))
+    rest = replace(
+        total,
+        indices=tuple(index for index in total.indices if index not in own),
+        guard=ir.conjunction(guard for guard in guards if guard not in inner),
+        body=multiply([result, *(_cast(factor, total.accumulate) for factor in outside)]),
+    )
+    return Separated(first, box, rest)
+
+
+def _leaves_some(guards: Sequence[ir.Expr], window: _Window, box: Box) -> bool:
+    """Whether the guards leave a point of the window everywhere: an infinite weight must not meet an empty sum's zero.
+
+    The room between the least point that they leave and the greatest is concave, so that the ends tell it.
+    """
+    first, last = box[window.output][0], box[window.output][1] - 1
+    for place in (first, last):
+        lo, hi = box[window.kernel]
+        for guard in guards:
+            affine = non_negative(guard)
+            if affine is None or not affine.variables <= {window.output, window.kernel}:
+                return False
+            weight = affine.weight(window.kernel).constant
+            rest = affine.substitute({window.output: place, window.kernel: 0}).constant
+            if weight not in (1, -1) or rest is None:
+                return False
+            lo, hi = (max(lo, -rest), hi) if weight == 1 else (lo, min(hi, rest + 1))
+        if hi <= lo:
+            return False
+    return True
+
+
+def _windows(read: ir.Access, reduced: frozenset[IndexVar]) -> list[_Window]:
+    """The dimensions in which one reduction index slides along one other index; none if an index is in two."""
+    found: list[_Window] = []
+    seen: set[IndexVar] = set()
+    for dimension, subscript in enumerate(read.indices):
+        if subscript.variables & seen or subscript.is_data:
+            return []
+        seen |= subscript.variables
+        kernels, outputs = subscript.variables & reduced, subscript.variables - reduced
+        if subscript.is_linear and len(kernels) == len(outputs) == 1:
+            (kernel,), (output,) = kernels, outputs
+            found.append(_Window(dimension, output, kernel))
+    return found
+
+
+def _place(axis: IndexVar, order: Sequence[IndexVar]) -> int:
+    return order.index(axis) if axis in order else len(order)
+
+
+def _cast(expr: ir.Expr, dtype: str) -> ir.Expr:
+    return expr if expr.dtype == dtype else ir.Cast(expr, dtype)
