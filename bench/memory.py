@@ -50,7 +50,9 @@ KNOWN: dict[tuple[str, str], str] = {
 def main(arguments: list[str] | None = None) -> int:
     """Prints a line for each case and direction; 0 when each keeps the contract, 2 when a file has no such case."""
     parser = argparse.ArgumentParser(prog="python -m bench.memory", description=__doc__)
-    parser.add_argument("families", nargs="*", help="families, groups (nests) or parts of case names with a size (all)")
+    parser.add_argument(
+        "families", nargs="*", help="families, groups (kernels) or parts of case names with a size (all)"
+    )
     parser.add_argument("--sizes", choices=SIZES, default="small")
     parser.add_argument("--usual", action="store_true", help="compile what most people write, too")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write what was found to FILE")
