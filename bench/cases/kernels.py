@@ -87,6 +87,7 @@ ROWS = (
         (2, 3, 2, 2, 5, 3),
         (2, 32, 4, 4, 28, 3),
         (8, 32, 4, 4, 56, 3),
+        oracle="shifted_einsum",
         by_hand=lambda n, g, c, f, h, k: kernel_gradients.grouped_convolution(c, f, k),
     ),
     Row(
