@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import jax
 
 from .allocations import DIRECTIONS, Allocation, allocated
-from .cases import SIZES, all_cases
+from .cases import SIZES, Case, all_cases, kernels
 from .report import device_name, table
 from .run import build, is_chosen
 
@@ -77,7 +77,7 @@ def measured(names: Sequence[str], sizes: str, *, usual: bool = False) -> Iterab
     """The chosen cases in all directions, each as soon as it is compiled."""
     import tcjax
 
-    for case in all_cases(sizes):
+    for case in cases(sizes):
         if not is_chosen(case, ",".join(names)):
             continue
         kernel = build(case, tcjax)
@@ -88,6 +88,13 @@ def measured(names: Sequence[str], sizes: str, *, usual: bool = False) -> Iterab
             allocation = allocated(case, kernel, direction, usual=usual)
             if allocation is not None:
                 yield allocation
+
+
+def cases(sizes: str) -> Iterator[Case]:
+    """All cases but the gradients of the kernel table: those are the reverse direction of its other cases."""
+    for case in all_cases(sizes):
+        if case.groups != (kernels.GROUP,) or not case.family.endswith("_gradient"):
+            yield case
 
 
 def verdict(allocation: Allocation) -> str:

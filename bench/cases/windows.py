@@ -224,30 +224,14 @@ def correlation(c: int, x: int, shifts: int) -> Case:
         return jnp.einsum("cx,cxd->xd", F, G[:, jnp.arange(x)[:, None] + jnp.arange(shifts)])
 
     def blocks(size: int) -> Form:
-        """Each block of places times all that it meets, and the diagonals of the product."""
+        """Each block of places times all that it meets, in its own block and the next, and the product's diagonals."""
 
         def skewed(F, G):
             count = -(-x // size)
             wide = size + shifts - 1
             left = jnp.pad(F, [(0, 0), (0, count * size - x)]).reshape(c, count, size)
-            padded = jnp.pad(G, [(0, 0), (0, count * size + shifts - 1 - G.shape[1])])
-            right = jnp.stack([padded[:, b * size : b * size + wide] for b in range(count)], axis=1)
-            products = jnp.einsum("cbi,cbj->bij", left, right)
-            turned = jnp.pad(products.reshape(count, -1), [(0, 0), (0, size)]).reshape(count, size, wide + 1)
-            return turned[:, :, :shifts].reshape(-1, shifts)[:x]
-
-        return skewed
-
-    def gathered_blocks(size: int) -> Form:
-        """The same, and what each block meets is looked up."""
-
-        def skewed(F, G):
-            count = -(-x // size)
-            wide = size + shifts - 1
-            left = jnp.pad(F, [(0, 0), (0, count * size - x)]).reshape(c, count, size)
-            padded = jnp.pad(G, [(0, 0), (0, count * size + shifts - 1 - G.shape[1])])
-            places = jnp.arange(count)[:, None] * size + jnp.arange(wide)
-            right = padded.at[:, places].get(mode="promise_in_bounds")
+            padded = jnp.pad(G, [(0, 0), (0, (count + 1) * size - G.shape[1])]).reshape(c, count + 1, size)
+            right = jnp.concatenate([padded[:, :-1], padded[:, 1:, : shifts - 1]], axis=2)
             products = jnp.einsum("cbi,cbj->bij", left, right)
             turned = jnp.pad(products.reshape(count, -1), [(0, 0), (0, size)]).reshape(count, size, wide + 1)
             return turned[:, :, :shifts].reshape(-1, shifts)[:x]
@@ -273,7 +257,7 @@ def correlation(c: int, x: int, shifts: int) -> Case:
         return np.stack([(F * G[:, d : d + x]).sum(0) for d in range(shifts)], axis=1)
 
     few = {"by_shift": by_shift, "gathered": gathered}
-    sizes = [size for size in (32, 64, 128, 256) if size < x] or [3]
+    sizes = [size for size in (32, 64, 128, 256) if shifts <= size < x] or [shifts - 1]
     return Case(
         name=f"correlation/{label(c, x, shifts)}",
         text="def correlation(float(C,X) F, float(C,Y) G) -> (O) { O(x,d) +=! F(c,x) * G(c,x+d) }",
@@ -283,7 +267,6 @@ def correlation(c: int, x: int, shifts: int) -> Case:
             "einsum_by_shift": einsum_by_shift,
             **(few if c * x * shifts < 1 << 24 else {}),  # Seconds, and hundreds of megabytes.
             **{f"blocks_{size}": blocks(size) for size in sizes},
-            **{f"gathered_blocks_{size}": gathered_blocks(size) for size in sizes},
             "channel_by_channel": channel_by_channel,
         },
         tolerance=1e-3,
