@@ -35,7 +35,8 @@ class Row:
     """A kernel at three sizes, and what its gradient needs.
 
     `oracle` is the form whose derivative in float64 is the reference (the first one), `leave_out` those without a
-    derivative, or with one that takes seconds, `by_hand` gradients that JAX does not derive, `weights` the number of float results.
+    derivative, or with one that takes seconds, `by_hand` gradients that JAX does not derive, `weights` the number of
+    float results.
     """
 
     build: Callable[..., Case]
