@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import jax
 
 from .allocations import DIRECTIONS, Allocation, allocated
-from .cases import SIZES, all_cases
+from .cases import SIZES, Case, all_cases, kernels
 from .report import device_name, table
 from .run import build, is_chosen
 
@@ -34,7 +34,9 @@ KNOWN: dict[tuple[str, str], str] = {
 def main(arguments: list[str] | None = None) -> int:
     """Prints a line for each case and direction; 0 when each keeps the contract, 2 when a file has no such case."""
     parser = argparse.ArgumentParser(prog="python -m bench.memory", description=__doc__)
-    parser.add_argument("families", nargs="*", help="families, groups (nests) or parts of case names with a size (all)")
+    parser.add_argument(
+        "families", nargs="*", help="families, groups (kernels) or parts of case names with a size (all)"
+    )
     parser.add_argument("--sizes", choices=SIZES, default="small")
     parser.add_argument("--usual", action="store_true", help="compile what most people write, too")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write what was found to FILE")
@@ -59,7 +61,7 @@ def measured(names: Sequence[str], sizes: str, *, usual: bool = False) -> Iterab
     """The chosen cases in all directions, each as soon as it is compiled."""
     import tcjax
 
-    for case in all_cases(sizes):
+    for case in cases(sizes):
         if not is_chosen(case, ",".join(names)):
             continue
         kernel = build(case, tcjax)
@@ -70,6 +72,13 @@ def measured(names: Sequence[str], sizes: str, *, usual: bool = False) -> Iterab
             allocation = allocated(case, kernel, direction, usual=usual)
             if allocation is not None:
                 yield allocation
+
+
+def cases(sizes: str) -> Iterator[Case]:
+    """All cases but the gradients of the kernel table: those are the reverse direction of its other cases."""
+    for case in all_cases(sizes):
+        if case.groups != (kernels.GROUP,) or not case.family.endswith("_gradient"):
+            yield case
 
 
 def verdict(allocation: Allocation) -> str:

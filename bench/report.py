@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Iterable, Sequence
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from .harness import CaseResult, Measurement
 from .overhead import Cost
 
 RATIO_LIMIT = 1.1
+NEAR = 1.3  # The summary counts the cases within this factor of the best form,
+DEAR = 4.0  # and the gradients that cost more forward passes than this.
 HEADER = (
     *("case", "best hand-written form", "ms", "tcjax ms", "ratio", "min ratio"),
     *("plain ms", "x tcjax", "peer ms", "x tcjax"),
@@ -88,6 +91,63 @@ def table(rows: Iterable[Sequence[str]], header: Sequence[str]) -> str:
         ]
         texts.append("  ".join(cells).rstrip())
     return "\n".join([texts[0], "-" * len(texts[0]), *texts[1:]])
+
+
+def summary(results: Iterable[CaseResult]) -> str:
+    """A line for the results and one for the gradients: how far tcjax is from the best forms, and what is worst.
+
+    A gradient is measured by its forward pass, too, where both were timed.
+    """
+    measured = {result.case: result for result in results if math.isfinite(result.ratio)}
+    backward = [case for case in measured if _is_gradient(case)]
+    forward = [case for case in measured if not _is_gradient(case)]
+    lines = [
+        _summary_line(direction, [measured[case] for case in cases])
+        for direction, cases in (("forward", forward), ("gradient", backward))
+        if cases
+    ]
+    passes = {case: _passes(measured, case) for case in backward if _forward_name(case) in measured}
+    if passes:
+        lines[-1] += f"; {_passes_line(passes)}"
+    return "\n".join(lines)
+
+
+def _is_gradient(case: str) -> bool:
+    return case.partition("/")[0].endswith("_gradient")
+
+
+def _forward_name(case: str) -> str:
+    return case.replace("_gradient/", "/", 1)
+
+
+def _summary_line(direction: str, results: Sequence[CaseResult]) -> str:
+    ratios = {result.case: result.ratio for result in results}
+    worst = max(ratios, key=lambda case: ratios[case])
+    near = sum(ratio <= NEAR for ratio in ratios.values())
+    return (
+        f"{direction}: geometric mean {statistics.geometric_mean(ratios.values()):.2f}x of the best form, worst "
+        f"{ratios[worst]:.2f}x ({worst}), {near} of {len(ratios)} within {NEAR}x"
+    )
+
+
+def _passes(measured: Mapping[str, CaseResult], case: str) -> tuple[float, float]:
+    """How many forward passes the gradient takes: tcjax's own, and the best forms'."""
+    found = []
+    for pick in (lambda result: result.tcjax, lambda result: result.best):
+        backward, forward = pick(measured[case]), pick(measured[_forward_name(case)])
+        assert backward is not None and forward is not None
+        found.append(backward.median / forward.median)
+    return found[0], found[1]
+
+
+def _passes_line(passes: Mapping[str, tuple[float, float]]) -> str:
+    own = {case: ours for case, (ours, _) in passes.items()}
+    worst = max(own, key=lambda case: own[case])
+    dear = sum(ours > DEAR >= best for ours, best in passes.values())
+    return (
+        f"{statistics.geometric_mean(own.values()):.1f} forward passes, at most {own[worst]:.1f} ({worst}), "
+        f"{dear} above {DEAR:g} where the best form is not"
+    )
 
 
 def forms_listing(result: CaseResult) -> str:

@@ -35,6 +35,8 @@ def main(arguments: list[str] | None = None) -> int:
         _keep(options, results, [])
     costs = [*overhead.costs(tcjax), *donation.costs()] if tcjax is not None and not options.no_costs else []
     print(report.table([report.row(result) for result in results], report.HEADER))
+    if lines := report.summary(results):
+        print(f"\n{lines}")
     if costs:
         print("\n" + report.cost_lines(costs))
     _keep(options, results, costs)
@@ -52,7 +54,9 @@ def _keep(options: argparse.Namespace, results: list[CaseResult], costs: list[ov
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.run", description=__doc__)
     parser.add_argument(
-        "--cases", default="", help="families, groups (nests) or parts of case names, separated by commas (all)"
+        "--cases",
+        default="",
+        help="families, groups (kernels) or parts of case names, separated by commas (all)",
     )
     parser.add_argument("--sizes", choices=SIZES, default="small")
     parser.add_argument("--seconds", type=float, default=1.0, help="time for each form (1.0)")
@@ -68,7 +72,7 @@ def is_chosen(case: Case, names: str) -> bool:
     """Whether one of the comma-separated `names` is the case's family or group, or a part of a name with a size."""
     wanted = [name for name in names.split(",") if name]
     return not wanted or any(
-        name in (case.family, case.group) or ("/" in name and name in case.name) for name in wanted
+        name in (case.family, *case.groups) or ("/" in name and name in case.name) for name in wanted
     )
 
 

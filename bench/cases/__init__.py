@@ -14,6 +14,7 @@ from . import (
     comprehensions,
     contractions,
     convolutions,
+    kernels,
     layers,
     lookups,
     nests,
@@ -41,8 +42,10 @@ SIZES = ("tiny", "small", "full")
 
 def all_cases(size: str) -> Iterator[Case]:
     """Every case at `size`: ``tiny`` for tests, ``small`` for a quick look, ``full`` for TC's published sizes."""
+    table = {case.name: case for case in kernels.cases(size)}
     for family in FAMILIES:
-        yield from family.cases(size)
+        yield from (case for case in family.cases(size) if case.name not in table)
+    yield from table.values()
 
 
 __all__ = ["SIZES", "Case", "Skipped", "all_cases"]

@@ -62,10 +62,11 @@ def lanes(
     start: Sequence[float],
     finish: Callable[..., jax.Array],
     *,
-    rows: int = 32,
-    unroll: int = 8,
+    shapes: Sequence[tuple[int, int]] = ((32, 8), (50, 4)),
 ) -> Form:
-    """The fastest loop on a CPU that is known: `rows` accumulators for each x, which are combined at the end.
+    """The fastest loop on a CPU that is known: some accumulators for each x, which are combined at the end.
+
+    How many, and how often the loop's body is written out, is the first of `shapes` that divides the columns.
 
     ``step(accumulators, first, xs, ys)`` gets the columns of x as ``(1, N)``, those of y and of the arrays beside it as
     ``(rows, 1)``, and the number of the first of these rows; `start` has the first value of each accumulator.
@@ -73,7 +74,7 @@ def lanes(
 
     def looped(x, *others):
         n, m = x.shape[0], others[0].shape[0]
-        size, times = (rows, unroll) if m % (rows * unroll) == 0 else (1, 1)
+        size, times = next(((rows, unroll) for rows, unroll in shapes if m % (rows * unroll) == 0), (1, 1))
         xs = [column[None, :] for column in x.T]
         columns = [column for a in others for column in (a.T if a.ndim == 2 else [a])]
 

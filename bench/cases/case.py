@@ -25,7 +25,7 @@ class Case:
     `reference` computes the result in float64 with NumPy; `forms` are the hand-written JAX candidates, and the first of
     them is what most people write. All of them take `arrays` in the order of the program's parameters.
     `peers` are other libraries: from the arrays, a call that computes the result, or `Skipped`.
-    `group` is another name to choose the case by; `slack`, in bytes, is what tcjax's temporaries may exceed the best
+    `groups` are other names to choose the case by; `slack`, in bytes, is what tcjax's temporaries may exceed the best
     form's by, where a few megabytes buy time.
     """
 
@@ -37,7 +37,7 @@ class Case:
     tolerance: float = 1e-4
     compose: Callable[[Any], Form] | None = None
     peers: Mapping[str, Callable[..., Callable[[], Any]]] = field(default_factory=dict)
-    group: str = ""
+    groups: tuple[str, ...] = ()
     slack: int = 1 << 16  # XLA's own rounding and constants.
 
     @property

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .case import Case, label, normals
+from .case import Arrays, Case, Form, label, normals
 
 TMM_SIZES = {
     "tiny": [(3, 5, 4)],
@@ -54,6 +54,41 @@ def tmm(m: int, n: int, k: int) -> Case:
     )
 
 
+def mm(m: int, n: int, k: int) -> Case:
+    return Case(
+        name=f"mm/{label(m, n, k)}",
+        text="def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }",
+        make_arrays=lambda rng: normals(rng, (m, k), (k, n)),
+        reference=lambda A, B: A @ B,
+        forms={
+            "matmul": lambda A, B: A @ B,
+            "einsum": lambda A, B: jnp.einsum("mk,kn->mn", A, B),
+            "einsum_swapped": lambda A, B: jnp.einsum("kn,mk->nm", B, A).T,
+            "broadcast_sum": lambda A, B: (A[:, None, :] * B.T[None, :, :]).sum(-1),
+        },
+        tolerance=1e-3,
+    )
+
+
+def matrix_chain(i: int, j: int, k: int, l: int) -> Case:
+    """A product of three matrices in one sum."""
+    return Case(
+        name=f"matrix_chain/{label(i, j, k, l)}",
+        text="""
+        def matrix_chain(float(I,J) A, float(J,K) B, float(K,L) C) -> (O) {
+            O(i,l) +=! A(i,j) * B(j,k) * C(k,l)
+        }""",
+        make_arrays=lambda rng: normals(rng, (i, j), (j, k), (k, l)),
+        reference=lambda A, B, C: A @ B @ C,
+        forms={
+            "einsum": lambda A, B, C: jnp.einsum("ij,jk,kl->il", A, B, C),
+            "left_first": lambda A, B, C: (A @ B) @ C,
+            "right_first": lambda A, B, C: A @ (B @ C),
+        },
+        tolerance=1e-3,
+    )
+
+
 def c3(b: int, n: int, k: int) -> Case:
     return Case(
         name=f"c3/{label(b, n, k)}",
@@ -75,6 +110,10 @@ def _matmul_transposed_forms():
 
 
 def tbmm(b: int, n: int, m: int, k: int) -> Case:
+    def in_turn(X, Y):
+        return jnp.stack([x @ y for x, y in zip(X, Y, strict=True)])
+
+    forms: dict[str, Form] = {"in_turn": in_turn} if b <= 64 else {}  # More take long to compile.
     return Case(
         name=f"tbmm/{label(b, n, m, k)}",
         text="def tbmm(float(B,N,M) X, float(B,M,K) Y) -> (Z) { Z(b,n,k) +=! X(b,n,m) * Y(b,m,k) }",
@@ -85,11 +124,91 @@ def tbmm(b: int, n: int, m: int, k: int) -> Case:
             "matmul": lambda X, Y: X @ Y,
             "broadcast_sum": lambda X, Y: (X[:, :, :, None] * Y[:, None, :, :]).sum(2),
             "broadcast_sum_minor": lambda X, Y: (X[:, :, None, :] * Y.transpose(0, 2, 1)[:, None, :, :]).sum(-1),
+            **forms,
         },
     )
 
 
 def kronecker(m: int, d: int, n: tuple[int, int, int]) -> Case:
+    """Three products, one after the other, with all of their results."""
+    return Case(
+        name=f"kronecker/{label(m, d, *n)}",
+        text=_kronecker_text("XW2, XW2W1, Y"),
+        make_arrays=lambda rng: _kronecker_arrays(rng, m, d, n),
+        reference=_kronecker_reference,
+        forms=_kronecker_forms(),
+    )
+
+
+def kronecker_product(m: int, d: int, n: tuple[int, int, int]) -> Case:
+    """Three products, one after the other; only the last result is asked for."""
+    return Case(
+        name=f"kronecker_product/{label(m, d, *n)}",
+        text=_kronecker_text("Y"),
+        make_arrays=lambda rng: _kronecker_arrays(rng, m, d, n),
+        reference=lambda *arrays: _kronecker_reference(*arrays)[-1],
+        forms=_kronecker_products(),
+        tolerance=1e-3,
+    )
+
+
+def kronecker_sum(m: int, d: int, n: tuple[int, int, int]) -> Case:
+    """The same as one sum of products of four factors."""
+    return Case(
+        name=f"kronecker_sum/{label(m, d, *n)}",
+        text="""
+        def kronecker_sum(float(D0,N0) W0, float(D1,N1) W1, float(D2,N2) W2, float(M,N0,N1,N2) X) -> (Y) {
+            Y(m,d0,d1,d2) +=! W0(d0,a) * W1(d1,b) * W2(d2,c) * X(m,a,b,c)
+        }""",
+        make_arrays=lambda rng: _kronecker_arrays(rng, m, d, n),
+        reference=lambda *arrays: _kronecker_reference(*arrays)[-1],
+        forms=_kronecker_products(),
+        tolerance=1e-3,
+    )
+
+
+def _kronecker_text(results: str) -> str:
+    header = "float(D0,N0) W0, float(D1,N1) W1, float(D2,N2) W2, float(M,N0,N1,N2) X"
+    return f"""
+        def kronecker3({header}) -> ({results}) {{
+            XW2(m,n0,n1,d2)   +=! X(m,n0,n1,r_n2)   * W2(d2,r_n2)
+            XW2W1(m,n0,d1,d2) +=! XW2(m,n0,r_n1,d2) * W1(d1,r_n1)
+            Y(m,d0,d1,d2)     +=! XW2W1(m,r_n0,d1,d2) * W0(d0,r_n0)
+        }}"""
+
+
+def _kronecker_arrays(rng: np.random.Generator, m: int, d: int, n: tuple[int, int, int]) -> Arrays:
+    return normals(rng, (d, n[0]), (d, n[1]), (d, n[2]), (m, *n))
+
+
+def _kronecker_reference(W0, W1, W2, X):
+    XW2 = X @ W2.T
+    XW2W1 = W1 @ XW2
+    return XW2, XW2W1, np.einsum("mayz,xa->mxyz", XW2W1, W0, optimize=True)
+
+
+def _kronecker_products() -> dict[str, Form]:
+    """The last result of every form, and forms that compute nothing but it."""
+
+    def einsum(W0, W1, W2, X):
+        return jnp.einsum("xa,yb,zc,mabc->mxyz", W0, W1, W2, X, optimize="optimal")
+
+    def two_factors_first(W0, W1, W2, X):
+        """The product of two of the small matrices makes one matrix product of two."""
+        both = jnp.einsum("yb,zc->bcyz", W1, W2).reshape(W1.shape[1] * W2.shape[1], -1)
+        rows = (X.reshape(X.shape[0] * X.shape[1], -1) @ both).reshape(X.shape[0], X.shape[1], -1)
+        return (W0 @ rows).reshape(X.shape[0], W0.shape[0], W1.shape[0], W2.shape[0])
+
+    def first_axis_first(W0, W1, W2, X):
+        m, n0, n1, n2 = X.shape
+        XW0 = (W0 @ X.reshape(m, n0, n1 * n2)).reshape(m, W0.shape[0], n1, n2)
+        return (W1 @ XW0) @ W2.T
+
+    last = {f"{name}_steps": lambda *arrays, form=form: form(*arrays)[-1] for name, form in _kronecker_forms().items()}
+    return {"einsum": einsum, **last, "two_factors_first": two_factors_first, "first_axis_first": first_axis_first}
+
+
+def _kronecker_forms() -> dict[str, Form]:
     def stepwise(W0, W1, W2, X):
         XW2 = jnp.einsum("mabc,zc->mabz", X, W2)
         XW2W1 = jnp.einsum("mabz,yb->mayz", XW2, W1)
@@ -121,30 +240,13 @@ def kronecker(m: int, d: int, n: tuple[int, int, int]) -> Case:
     def broadcast_middle(XW2, W1):
         return (XW2[:, :, None] * W1[:, :, None]).sum(3)
 
-    def reference(W0, W1, W2, X):
-        XW2 = X @ W2.T
-        XW2W1 = W1 @ XW2
-        return XW2, XW2W1, np.einsum("mayz,xa->mxyz", XW2W1, W0, optimize=True)
-
-    n0, n1, n2 = n
-    return Case(
-        name=f"kronecker/{label(m, d, *n)}",
-        text="""
-        def kronecker3(float(D0,N0) W0, float(D1,N1) W1, float(D2,N2) W2, float(M,N0,N1,N2) X) -> (XW2, XW2W1, Y) {
-            XW2(m,n0,n1,d2)   +=! X(m,n0,n1,r_n2)   * W2(d2,r_n2)
-            XW2W1(m,n0,d1,d2) +=! XW2(m,n0,r_n1,d2) * W1(d1,r_n1)
-            Y(m,d0,d1,d2)     +=! XW2W1(m,r_n0,d1,d2) * W0(d0,r_n0)
-        }""",
-        make_arrays=lambda rng: normals(rng, (d, n0), (d, n1), (d, n2), (m, n0, n1, n2)),
-        reference=reference,
-        forms={
-            "einsum": stepwise,
-            "matmul": matmuls,
-            "flat_matmul": flat,
-            "unrolled_middle": partial(batched, unrolled_middle),
-            "broadcast_middle": partial(batched, broadcast_middle),
-        },
-    )
+    return {
+        "einsum": stepwise,
+        "matmul": matmuls,
+        "flat_matmul": flat,
+        "unrolled_middle": partial(batched, unrolled_middle),
+        "broadcast_middle": partial(batched, broadcast_middle),
+    }
 
 
 def tensordot(n: int, c1: int, c2: int, c3: int, hw: int) -> Case:

@@ -13,53 +13,69 @@ import numpy as np
 from .case import Arrays, Case, Form
 
 
-def gradient(case: Case, oracle: str, leave_out: tuple[str, ...] = (), peers: Mapping[str, Form] | None = None) -> Case:
-    """Result and gradients of a weighted sum of the results of `case`; the last array has the weights.
+def gradient(
+    case: Case,
+    oracle: str,
+    leave_out: tuple[str, ...] = (),
+    peers: Mapping[str, Form] | None = None,
+    *,
+    by_hand: Mapping[str, Form] | None = None,
+    weights: int = 1,
+) -> Case:
+    """Result and gradients of a weighted sum of the results of `case`; the last arrays have the weights.
 
-    The reference is JAX's derivative of the form `oracle` in float64; `leave_out` names forms that have none.
+    There is an array of `weights` for each float result. The reference is JAX's derivative of the form `oracle` in
+    float64; `leave_out` names forms that have none. Forms `by_hand` are not derived by JAX: from arrays and weights
+    they compute the results and the gradients themselves.
     """
-    forms = {name: with_gradient(form) for name, form in case.forms.items() if name not in leave_out}
+    forms = {name: with_gradient(form, weights) for name, form in case.forms.items() if name not in leave_out}
     family, _, sizes = case.name.partition("/")
 
     def make_arrays(rng: np.random.Generator) -> Arrays:
         arrays = case.make_arrays(rng)
-        out = jax.eval_shape(case.forms[oracle], *arrays)
-        return *arrays, rng.standard_normal(out.shape, dtype=np.float32)
+        results = jax.tree.leaves(jax.eval_shape(case.forms[oracle], *arrays))
+        return *arrays, *(rng.standard_normal(a.shape, dtype=np.float32) for a in results if _is_float(a))
 
     def reference(*arrays):
         with jax.enable_x64(True):
-            return jax.tree.map(np.asarray, jax.jit(with_gradient(case.forms[oracle]))(*arrays))
+            return jax.tree.map(np.asarray, jax.jit(with_gradient(case.forms[oracle], weights))(*arrays))
 
     def compose(library) -> Form:
         kernel = library[list(library)[-1]] if case.compose is None else case.compose(library)
-        return with_gradient(kernel)
+        return with_gradient(kernel, weights)
 
     return replace(
         case,
         name=f"{family}_gradient/{sizes}",
         make_arrays=make_arrays,
         reference=reference,
-        forms=forms,
+        forms={**forms, **(by_hand or {})},
         tolerance=10 * case.tolerance,
         compose=compose,
         peers=peers or {},
     )
 
 
-def with_gradient(form: Form) -> Form:
-    """The result of `form`, and behind it what its derivative makes of the weights, for each float array."""
+def with_gradient(form: Form, weights: int = 1) -> Form:
+    """The results of `form`, and behind them what its derivative makes of the weights, for each float array."""
 
     def both(*arrays_and_weights) -> tuple[Any, ...]:
-        *arrays, weights = arrays_and_weights
-        floats = [place for place, a in enumerate(arrays) if jnp.issubdtype(a.dtype, jnp.floating)]
+        arrays, given = arrays_and_weights[:-weights], list(arrays_and_weights[-weights:])
+        floats = [place for place, a in enumerate(arrays) if _is_float(a)]
 
         def of_floats(*values):
             merged = list(arrays)
             for place, value in zip(floats, values, strict=True):
                 merged[place] = value
-            return form(*merged)
+            results = jax.tree.leaves(form(*merged))
+            return [a for a in results if _is_float(a)], [a for a in results if not _is_float(a)]
 
-        result, pull_back = jax.vjp(of_floats, *(jnp.asarray(arrays[place]) for place in floats))
-        return result, *pull_back(weights)
+        values = (jnp.asarray(arrays[place]) for place in floats)
+        results, pull_back, others = jax.vjp(of_floats, *values, has_aux=True)
+        return *results, *others, *pull_back(given)
 
     return both
+
+
+def _is_float(array: Any) -> bool:
+    return jnp.issubdtype(array.dtype, jnp.floating)

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .case import Case, label, normals
+from .case import Arrays, Case, label, normals
 
 MLP1_SIZES = {"tiny": [(3, 5, 4)], "small": [(128, 2000, 128)], "full": [(128, 2000, 128)]}
 MLP3_SIZES = {"tiny": [(3, 5, 4, 3, 2)], "small": [(128, 128, 64, 32, 2)], "full": [(128, 128, 64, 32, 2)]}
@@ -34,6 +34,47 @@ def mlp1(b: int, m: int, n: int) -> Case:
         forms={
             "matmul": lambda I, W, B: jax.nn.relu(I @ W + B),
             "einsum": lambda I, W, B: jnp.maximum(jnp.einsum("bm,mn->bn", I, W) + B, 0),
+        },
+        tolerance=1e-3,
+    )
+
+
+def mlp(b: int, *widths: int) -> Case:
+    """Layers one after the other; only the last one's values are asked for."""
+    count = len(widths) - 1
+
+    def layers(np, dense, x, *parameters):
+        for W, B in zip(parameters[::2], parameters[1::2], strict=True):
+            x = np.maximum(dense(x, W) + B, 0)
+        return x
+
+    parameters = ", ".join(f"float(N{i + 1},N{i}) W{i + 1}, float(N{i + 1}) B{i + 1}" for i in range(count))
+    statements = "".join(
+        f"""
+            h{i + 1}(b,o) +=! h{i}(b,i) * W{i + 1}(o,i)
+            h{i + 1}(b,o) = fmax(h{i + 1}(b,o) + B{i + 1}(o), 0)"""
+        for i in range(count)
+    )
+    shapes = [shape for i in range(count) for shape in ((widths[i + 1], widths[i]), (widths[i + 1],))]
+
+    def arrays(rng: np.random.Generator) -> Arrays:
+        """Weights that keep the size of what they multiply."""
+        x, *others = normals(rng, (b, widths[0]), *shapes)
+        scaled = (np.asarray(a / np.sqrt(a.shape[-1]), np.float32) if a.ndim == 2 else a for a in others)
+        return x, *scaled
+
+    return Case(
+        name=f"mlp/{label(b, *widths)}",
+        text=f"""
+        def mlp(float(B,N0) h0, {parameters}) -> (h{count}) {{{statements}
+        }}""",
+        make_arrays=arrays,
+        reference=lambda *arrays: layers(np, lambda x, W: x @ W.T, *arrays),
+        forms={
+            "matmul": lambda *arrays: layers(jnp, lambda x, W: x @ W.T, *arrays),
+            "einsum": lambda *arrays: layers(jnp, lambda x, W: jnp.einsum("bi,oi->bo", x, W), *arrays),
+            "turned_product": lambda *arrays: layers(jnp, lambda x, W: (W @ x.T).T, *arrays),
+            "broadcast_sum": lambda *arrays: layers(jnp, lambda x, W: (x[:, None, :] * W[None]).sum(-1), *arrays),
         },
         tolerance=1e-3,
     )

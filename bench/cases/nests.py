@@ -116,7 +116,7 @@ def _attention(name: str, guard: str, sizes: tuple[int, int, int], forms: dict[s
             make_arrays=lambda rng: normals(rng, (t, d), (s, d), (s, d)),
             reference=reference,
             forms=forms,
-            group=GROUP,
+            groups=(GROUP,),
             slack=SLACK,
         )
         yield case
@@ -167,7 +167,7 @@ def weighted_window(h: int, w: int, taps: int) -> Iterator[Case]:
         reference=lambda I, g: np.asarray(passes(I, g)),
         forms={"conv": conv, "two_convs": two_convs, "two_passes": passes, "scanned": scanned},
         tolerance=1e-3,
-        group=GROUP,
+        groups=(GROUP,),
         slack=SLACK,
     )
     yield case
@@ -190,7 +190,7 @@ def bag(b: int, d: int, length: int, e: int) -> Iterator[Case]:
         make_arrays=lambda rng: (*normals(rng, (e, d)), rng.integers(0, e, (b, length), dtype=np.int32)),
         reference=lambda T, I: T[I].sum(1),
         forms={"jnp": lambda T, I: T[I].sum(1), "unrolled": unrolled, "scanned": scanned},
-        group=GROUP,
+        groups=(GROUP,),
         slack=SLACK,
     )
     yield case

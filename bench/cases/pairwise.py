@@ -85,7 +85,7 @@ def pairwise(
         reference=in_blocks(checked, 0),
         forms=forms,
         peers=peers or {},
-        group=GROUP,
+        groups=(GROUP,),
         slack=SLACK,
     )
 
@@ -154,7 +154,9 @@ def smallest(*sizes: int) -> Iterator[Case]:
     yield gradient(case, "map_rows", leave_out=("lanes",), peers={"keops": keops.nearest_gradient(1)})
 
 
-def place_of_smallest(*sizes: int) -> Case:
+def nearest_by_lanes(x, y):
+    """The squared distance of each point to the nearest one of the others, and which one that is."""
+
     def step(accumulators, first, xs, ys):
         (least, place), squared = accumulators, _squared(xs, ys)
         here = first + lax.broadcasted_iota(jnp.int32, squared.shape, 0)
@@ -162,8 +164,13 @@ def place_of_smallest(*sizes: int) -> Case:
         return jnp.where(nearer, squared, least), jnp.where(nearer, here, place)
 
     def first_of_smallest(least, place):
-        return jnp.where(least == least.min(0), place, np.iinfo(np.int32).max).min(0)
+        smallest = least.min(0)
+        return smallest, jnp.where(least == smallest, place, np.iinfo(np.int32).max).min(0)
 
+    return lanes(step, (float("inf"), 0), first_of_smallest)(x, y)
+
+
+def place_of_smallest(*sizes: int) -> Case:
     return pairwise(
         "nearest_place",
         sizes,
@@ -171,7 +178,7 @@ def place_of_smallest(*sizes: int) -> Case:
         finish=lambda squared: squared.argmin(1),
         reference=lambda squared: squared.argmin(1),
         merge=None,
-        lanes_form=lanes(step, (float("inf"), 0), first_of_smallest),
+        lanes_form=lambda x, y: nearest_by_lanes(x, y)[1],
         peers={"keops": keops.reduction(keops.DISTANCE, "ArgMin")},
     )
 
@@ -231,7 +238,7 @@ def chamfer(n: int, m: int, d: int) -> Iterator[Case]:
             "map_rows": twice(by_rows(rows, 0)),
             "scan_columns": twice(by_columns(rows, jnp.minimum, 1)),
         },
-        group=GROUP,
+        groups=(GROUP,),
         slack=SLACK,
     )
     yield case
@@ -280,7 +287,7 @@ def band(n: int, w: int) -> Iterator[Case]:
             "gathered": gathered,
             "scanned": scanned,
         },
-        group=GROUP,
+        groups=(GROUP,),
         slack=SLACK,
     )
     yield case

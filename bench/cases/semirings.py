@@ -86,7 +86,7 @@ def product(ring: Semiring, m: int, n: int, k: int) -> Case:
             "scan_k": lambda a, b: by_columns(k_first, ring.merge, 0, 1, columns=8)(a.T, b),
             "unrolled": by_turns(lambda a, b: ring.combine(jnp, a, b), ring.merge, ring.start),
         },
-        group=GROUP,
+        groups=(GROUP,),
         slack=SLACK,
     )
 

@@ -135,6 +135,91 @@ def moments(n: int, k: int) -> Case:
     )
 
 
+def column_moments(n: int, k: int) -> Case:
+    def split(rows: int) -> Form:
+        """The sums of some rows at a time, and their sum."""
+
+        def sums(x):
+            return x.reshape(-1, rows, k).sum(1).sum(0) if n % rows == 0 else x.sum(0)
+
+        return lambda I: _moments_of(sums(I) / n, sums(I * I) / n)
+
+    def split_outside(parts: int) -> Form:
+        def sums(x):
+            return x.reshape(parts, -1, k).sum(1).sum(0) if n % parts == 0 else x.sum(0)
+
+        return lambda I: _moments_of(sums(I) / n, sums(I * I) / n)
+
+    def dot_ones(I):
+        ones = jnp.ones(n, I.dtype)
+        return _moments_of(ones @ I / n, ones @ (I * I) / n)
+
+    return Case(
+        name=f"column_moments/{label(n, k)}",
+        text="""
+        def column_moments(float(N,K) I) -> (mean, var) {
+            mean(k) +=! I(n,k)
+            mean(k)   = mean(k) / N
+            var(k)  +=! I(n,k) * I(n,k)
+            var(k)    = var(k) / N - mean(k) * mean(k)
+        }""",
+        make_arrays=lambda rng: normals(rng, (n, k)),
+        reference=lambda I: (I.mean(0), I.var(0)),
+        forms={
+            "mean_var": lambda I: (I.mean(0), I.var(0)),
+            "mean_of_squares": lambda I: _moments_of(I.mean(0), (I * I).mean(0)),
+            "split_32": split(32),
+            "split_64": split(64),
+            "two_parts": split_outside(2),
+            "64_parts": split_outside(64),
+            "dot_ones": dot_ones,
+            "einsum": lambda I: _moments_of(I.mean(0), jnp.einsum("nk,nk->k", I, I) / n),
+        },
+    )
+
+
+def row_log_sum_exp(n: int, k: int) -> Case:
+    def explicit(I):
+        m = I.max(1)
+        return jnp.log(jnp.exp(I - m[:, None]).sum(1)) + m
+
+    def two_level(I):
+        m = I.max(1)
+        return jnp.log(two_level_sum(jnp.exp(I - m[:, None]))) + m
+
+    def split(I):
+        """Sums of 64 values each with a maximum of its own."""
+        if k % 64:
+            return explicit(I)
+        parts = I.reshape(n, -1, 64)
+        m = parts.max(2)
+        s = jnp.exp(parts - m[:, :, None]).sum(2)
+        top = m.max(1)
+        return jnp.log((s * jnp.exp(m - top[:, None])).sum(1)) + top
+
+    def reference(I):
+        m = I.max(1)
+        return np.log(np.exp(I - m[:, None]).sum(1)) + m
+
+    return Case(
+        name=f"row_log_sum_exp/{label(n, k)}",
+        text="""
+        def row_log_sum_exp(float(N,D) I) -> (O) {
+            m(n) max=! I(n,d)
+            s(n) +=! exp(I(n,d) - m(n))
+            O(n) = log(s(n)) + m(n)
+        }""",
+        make_arrays=lambda rng: normals(rng, (n, k)),
+        reference=reference,
+        forms={
+            "explicit": explicit,
+            "logsumexp": lambda I: jax.nn.logsumexp(I, axis=1),
+            "two_level": two_level,
+            "split": split,
+        },
+    )
+
+
 def _moments(mean: Form, x):
     return _moments_of(mean(x), mean(x * x))
 

@@ -1,4 +1,4 @@
-"""Windows without channels: pooling, the Jacobi stencil and the blur."""
+"""Windows without channels: pooling, the Jacobi stencil, the blur; and the correlation of two signals."""
 
 from __future__ import annotations
 
@@ -48,6 +48,53 @@ def max_pool(n: int, c: int, h: int, k: int, s: int) -> Case:
             "select_separable": lambda I: _select_separable(I, k, s),
             **_pool_forms(k, s, (jnp.maximum, lax.max, -jnp.inf), jnp.max),
         },
+    )
+
+
+def max_pool_place(n: int, c: int, h: int, k: int) -> Case:
+    """The maxima of windows side by side, and where in its window each one is."""
+
+    def by_selection(I):
+        largest, place = I[:, :, ::k, ::k], jnp.zeros((n, c, h // k, h // k), jnp.int32)
+        for q in range(1, k * k):
+            other = I[:, :, q // k :: k, q % k :: k]
+            higher = other > largest
+            largest, place = jnp.where(higher, other, largest), jnp.where(higher, q, place)
+        return largest, place
+
+    def blocks(I):
+        return I.reshape(n, c, h // k, k, h // k, k).transpose(0, 1, 2, 4, 3, 5).reshape(n, c, h // k, h // k, k * k)
+
+    def moved(I):
+        rows = blocks(I)
+        return rows.max(-1), rows.argmax(-1).astype(jnp.int32)
+
+    def stacked(I):
+        terms = jnp.stack(_window_slices(I, k, k))
+        return terms.max(0), terms.argmax(0).astype(jnp.int32)
+
+    def found_again(I):
+        terms = _window_slices(I, k, k)
+        largest = reduce(jnp.maximum, terms)
+        place = jnp.full(largest.shape, k * k - 1, jnp.int32)
+        for q in reversed(range(k * k - 1)):
+            place = jnp.where(terms[q] == largest, q, place)
+        return largest, place
+
+    def reference(I):
+        rows = sliding_window_view(I, (k, k), axis=(2, 3))[:, :, ::k, ::k].reshape(n, c, h // k, h // k, k * k)
+        return rows.max(-1), rows.argmax(-1)
+
+    return Case(
+        name=f"max_pool_place/{label(n, c, h, h)}k{k}",
+        text=f"""
+        def max_pool_place(float(N,C,H,W) I) -> (O, P) {{
+            O(n,c,h,w) max=! I(n,c,{k}*h+kh,{k}*w+kw) where kh in 0:{k}, kw in 0:{k}
+            P(n,c,h,w) argmax=! I(n,c,{k}*h+kh,{k}*w+kw) where kh in 0:{k}, kw in 0:{k}
+        }}""",
+        make_arrays=lambda rng: normals(rng, (n, c, h, h)),
+        reference=reference,
+        forms={"moved": moved, "stacked": stacked, "selected": by_selection, "found_again": found_again},
     )
 
 
@@ -161,4 +208,66 @@ def blur(n: int, k: int) -> Case:
         make_arrays=lambda rng: normals(rng, (n, n), (k, k)),
         reference=lambda A, K: np.asarray(shifted(A, K)),
         forms={"shifted_unrolled": shifted, "lax_conv": lax_conv, "stacked_einsum": stacked},
+    )
+
+
+def correlation(c: int, x: int, shifts: int) -> Case:
+    """The sum over channels of one signal times another one that is shifted, for each shift."""
+
+    def by_shift(F, G):
+        return jnp.stack([(F * G[:, d : d + x]).sum(0) for d in range(shifts)], axis=1)
+
+    def einsum_by_shift(F, G):
+        return jnp.stack([jnp.einsum("cx,cx->x", F, G[:, d : d + x]) for d in range(shifts)], axis=1)
+
+    def gathered(F, G):
+        return jnp.einsum("cx,cxd->xd", F, G[:, jnp.arange(x)[:, None] + jnp.arange(shifts)])
+
+    def blocks(size: int) -> Form:
+        """Each block of places times all that it meets, in its own block and the next, and the product's diagonals."""
+
+        def skewed(F, G):
+            count = -(-x // size)
+            wide = size + shifts - 1
+            left = jnp.pad(F, [(0, 0), (0, count * size - x)]).reshape(c, count, size)
+            padded = jnp.pad(G, [(0, 0), (0, (count + 1) * size - G.shape[1])]).reshape(c, count + 1, size)
+            right = jnp.concatenate([padded[:, :-1], padded[:, 1:, : shifts - 1]], axis=2)
+            products = jnp.einsum("cbi,cbj->bij", left, right)
+            turned = jnp.pad(products.reshape(count, -1), [(0, 0), (0, size)]).reshape(count, size, wide + 1)
+            return turned[:, :, :shifts].reshape(-1, shifts)[:x]
+
+        return skewed
+
+    def channel_by_channel(F, G):
+        """All shifts of some channels at a time, added to what there is, on all cores."""
+        times = 4 if c % 4 == 0 else 1
+
+        def trip(t, carry):
+            total, seed = carry
+            seed = seed @ seed  # As in `blocks.lanes`.
+            base = (t + seed[0, 0].astype(jnp.int32)) * times
+            f, g = lax.optimization_barrier([lax.dynamic_slice_in_dim(a, base, times) for a in (F, G)])
+            rows = [sum(f[u] * g[u, d : d + x] for u in range(times)) for d in range(shifts)]
+            return [row + more for row, more in zip(total, rows, strict=True)], seed
+
+        start = [jnp.zeros(x, F.dtype)] * shifts, jnp.zeros((16, 16), jnp.float32)
+        return jnp.stack(lax.fori_loop(0, c // times, trip, start)[0], axis=1)
+
+    def reference(F, G):
+        return np.stack([(F * G[:, d : d + x]).sum(0) for d in range(shifts)], axis=1)
+
+    few = {"by_shift": by_shift, "gathered": gathered}
+    sizes = [size for size in (32, 64, 128, 256) if shifts <= size < x] or [shifts - 1]
+    return Case(
+        name=f"correlation/{label(c, x, shifts)}",
+        text="def correlation(float(C,X) F, float(C,Y) G) -> (O) { O(x,d) +=! F(c,x) * G(c,x+d) }",
+        make_arrays=lambda rng: normals(rng, (c, x), (c, x + shifts - 1)),
+        reference=reference,
+        forms={
+            "einsum_by_shift": einsum_by_shift,
+            **(few if c * x * shifts < 1 << 24 else {}),  # Seconds, and hundreds of megabytes.
+            **{f"blocks_{size}": blocks(size) for size in sizes},
+            "channel_by_channel": channel_by_channel,
+        },
+        tolerance=1e-3,
     )

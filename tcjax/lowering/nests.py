@@ -14,7 +14,7 @@ from jax.interpreters import ad, batching, mlir
 from ..diagnostics import Code, CompileError
 from ..planning.batching import anonymous, batched
 from ..planning.domains import parts
-from ..planning.forms import Form, choose, in_tiles, is_costly, within
+from ..planning.forms import Form, are_costly, choose, in_tiles, within
 from ..planning.nests import Nest, Operand
 from ..planning.nodes import LoopNest, Node
 from ..planning.pallas_rule import prefers_pallas
@@ -185,12 +185,13 @@ def _jvp(
         # JAX differentiates what index notation has no name for.
         plain = functools.partial(run_plain, nest=nest, form=form, foreign=foreign, backend=backend)
         return jax.jvp(plain, primals, [ad.instantiate_zeros(t) if isinstance(t, ad.Zero) else t for t in tangents])
-    if form.whole and is_costly(nest):
-        # Beside a derivative, XLA would compute once what this nest shares with others, and store that for every step.
-        form = in_tiles(form, nest)
     runner = Runner(foreign, backend)
     arrays: Mapping[str, Any] = _named(primals, own)
+    changes = {tangent_name(name): tangent for name, tangent in moved.items()}
     result = None
+    if form.whole and derivative is not None and are_costly(derivative.exprs, apart=changes):
+        # XLA would compute once what the derivative needs as well, and store that for every step.
+        form = in_tiles(form, nest)
     if derivative is not None:
         # An order statistic is where its derivative is: one search finds both.
         result, arrays = runner.looked_up(derivative, arrays, own)
@@ -198,7 +199,6 @@ def _jvp(
         result = nest_p.bind(*primals, nest=nest, form=form, foreign=foreign, backend=backend)
     if derivative is None:
         return result, ad.Zero(jax.typeof(result).to_tangent_aval())
-    changes = {tangent_name(name): tangent for name, tangent in moved.items()}
     return result, runner.derivative(derivative, {**arrays, RESULT: result, **changes}, own)
 
 

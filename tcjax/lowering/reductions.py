@@ -25,7 +25,7 @@ from ..planning.nodes import (
     Window,
     tensors_read,
 )
-from ..planning.scope import identity
+from ..planning.scope import POSITIONS, identity
 from ..symbolic import IndexVar
 from . import registered
 from .context import Context, Lower, align, numeric, transpose
@@ -257,6 +257,8 @@ def _shifted(array: jax.Array, dimension: int, slide: Window, extent: int, reduc
 def _combined(reducer: Reducer, parts: Iterable[jax.Array]) -> jax.Array:
     """The parts combined elementwise, in order."""
     parts = list(parts)
+    if reducer in POSITIONS:
+        return _place(reducer, parts)
     if reducer in (Reducer.MIN, Reducer.MAX) and len(parts) > 1 and jnp.issubdtype(parts[0].dtype, jnp.floating):
         return _extremum(reducer, parts)
     return functools.reduce(combine(reducer), parts)
@@ -270,6 +272,17 @@ def _extremum(reducer: Reducer, parts: list[jax.Array]) -> jax.Array:
         best = jnp.where(better, part, best)
         unordered |= part != part
     return jnp.where(unordered, jnp.nan, best)
+
+
+def _place(reducer: Reducer, parts: Sequence[jax.Array]) -> jax.Array:
+    """The number of the first part that is smallest or largest; that of the first NaN where there is one."""
+    best, *others = map(_ordered, parts)
+    place = jnp.zeros_like(best, jnp.int32)
+    for number, part in enumerate(others, start=1):
+        # A comparison with NaN is false: it takes the place of a number, and nothing takes its own.
+        better = ~((part <= best) if reducer is Reducer.ARGMAX else (part >= best)) & (best == best)
+        best, place = jnp.where(better, part, best), jnp.where(better, jnp.int32(number), place)
+    return place
 
 
 def _extreme(dtype: jnp.dtype, *, largest: bool) -> np.ndarray:

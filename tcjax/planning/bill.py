@@ -37,6 +37,7 @@ from .nodes import (
     operands,
 )
 from .rates import MOST_PRODUCTS, call_time, operator_time, power_time, slower
+from .scope import POSITIONS
 from .views import extends, is_reshape
 
 # Rows of fewer elements are gathered one by one.
@@ -47,6 +48,8 @@ LINE = 64
 PADDED = 3
 # Operations of an extremum of floats by selects, which look for NaN as well.
 EXTREMUM = 3
+# Operations of an extremum's place: two comparisons, whether either is NaN, and two selects.
+PLACE = 5
 # An element that every second element of a row is read for takes this part of one across rows.
 SKIPPING = 12
 # An element of a column of a matrix, of which other columns are read as well, takes this part.
@@ -283,6 +286,8 @@ class Bill:
         machine = self.machine
         if reducer is Reducer.LOGSUMEXP:
             return machine.slow_call * slower(dtype, machine)
+        if reducer in POSITIONS:
+            return PLACE * machine.element
         several = EXTREMUM if reducer in (Reducer.MIN, Reducer.MAX) and ir.types.is_float(dtype) else 1
         return several * machine.element * slower(dtype, machine)
 

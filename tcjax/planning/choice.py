@@ -62,7 +62,7 @@ def chosen(reduction: Reduction, scope: Scope, without: Iterable[Operation] = ()
     most = _allowed(reduction.expr, reduction.accumulate, scope)
     kept = [node for node in found if most is None or largest(node, scope) < most]
     best = cheapest(kept or found, scope)
-    if most is None:
+    if most is None or scope.nests is None:
         return best
     if not kept:
         return loop.propose(reduction.expr, best, most, scope) or best
@@ -95,7 +95,7 @@ def plan_fold(
 def within_contract(plain: Node, reduce: ir.Reduce, scope: Scope) -> Node:
     """The computation of `reduce`, which is of its type, or a loop over blocks where that would store its space."""
     most = _allowed(reduce, plain.dtype, scope)
-    if most is None or largest(plain, scope) < most:
+    if most is None or scope.nests is None or largest(plain, scope) < most:
         return plain
     return loop.propose(reduce, plain, most, scope) or plain
 
@@ -112,14 +112,15 @@ def _padded(reduction: Reduction, scope: Scope) -> Reduction:
 
 def _allowed(reduce: ir.Reduce, dtype: str, scope: Scope) -> int | None:
     """The bytes of an array that are too many for a reduction to store; None where it has no choice."""
-    wishes = scope.nests
-    if wishes is None or scope.unrolled or scope.live is not None:
+    if scope.unrolled or scope.live is not None:
         return None
     axes = scope.sorted(ir.free_indices(reduce))
     stored = scope.points(axes) * ir.types.width(dtype)
     stored += sum(prod(o.shape) * ir.types.width(o.dtype) for o in loop.operands_of(reduce, scope))
     most = max(SMALL_SPACE, MOST_GROWTH * stored + 1)
-    return most if wishes.backend.memory is None else min(most, wishes.backend.memory)
+    # A plan that is a nest already makes no loops, but stores no more than others may.
+    limit = None if scope.nests is None else scope.nests.backend.memory
+    return most if limit is None else min(most, limit)
 
 
 def _differentiated(node: Node, others: Sequence[Node], reduction: Reduction, scope: Scope) -> Node:
@@ -156,7 +157,10 @@ def _stores_terms(plain: Unroll | Pool | Fold, scope: Scope, most: int) -> bool:
             size = terms * scope.points(plain.axes) * ir.types.width(plain.dtype)
             return size >= SMALL_TERMS and _gathers_well(windows)
         case Unroll(box=box, body=body, derivative=derivative):
-            if (derivative is not None and not has(derivative, Unroll)) or _has_powers(body):
+            # The derivative of a grouped convolution is slow: that of large slices is planned as it comes.
+            grouped = isinstance(derivative, Convolve) and scope.points(derivative.groups) > 1
+            known = derivative is not None and not grouped and not has(derivative, Unroll)
+            if known or _has_powers(body):
                 return False
             terms = prod(hi - lo for _, lo, hi in box)
             return terms * scope.points(plain.axes) * ir.types.width(plain.dtype) >= most

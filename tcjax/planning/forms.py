@@ -1,6 +1,6 @@
 """How the loops of a nest run in XLA operations."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import isqrt, prod
 from typing import Final
@@ -101,10 +101,16 @@ def in_tiles(form: Form, nest: Nest) -> Form:
 
 def is_costly(nest: Nest) -> bool:
     """Whether XLA rather stores what the body computes than to compute it twice."""
-    nodes = [node for expr in (nest.reduce.body, nest.reduce.guard) if expr is not None for node in ir.walk(expr)]
+    return are_costly([expr for expr in (nest.reduce.body, nest.reduce.guard) if expr is not None])
+
+
+def are_costly(exprs: Iterable[ir.Expr], apart: Collection[str] = ()) -> bool:
+    """Whether XLA rather stores what is computed there than to compute it twice, `apart` from reads of some tensors."""
+    nodes = [node for expr in exprs for node in ir.walk(expr)]
     calls = any(isinstance(n, ir.Foreign) or (isinstance(n, ir.Call) and n.function not in CHEAP) for n in nodes)
+    read = [node for node in nodes if isinstance(node, ir.Access) and node.tensor.name not in apart]
     # A gather too.
-    return calls or any(index.is_data for n in nodes if isinstance(n, ir.Access) for index in n.indices)
+    return calls or any(index.is_data for access in read for index in access.indices)
 
 
 def like(form: Form, nest: Nest, part: Nest) -> Form:

@@ -220,7 +220,7 @@ class Scan(Computation):
 
 @dataclass(frozen=True, slots=True)
 class Unroll(Computation):
-    """The elementwise combination of `body` at every point of a small box of indices.
+    """The elementwise combination of `body` at every point of a small box of indices; of argmin and argmax the place.
 
     `derivative` is the same value as one reduction, whose derivative is cheaper: of many gathers or slices, JAX would
     put each into an array of its own.

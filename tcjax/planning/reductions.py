@@ -6,10 +6,11 @@ from .. import ir
 from ..ir import Reducer
 from ..symbolic import IndexVar
 from ..transforms.factors import masked
-from .choice import plan_fold, within_contract
+from .choice import cheapest, plan_fold, within_contract
 from .folds import fold, remaining
 from .monoids import plan_monoid
 from .nodes import Apply, CallBuiltin, LoopNest, Node, OrderStatistic, Position
+from .operations.unrolled import propose_place
 from .scope import Scope, fill, identity
 from .sums import plan_sum
 from .values import plan_value
@@ -57,7 +58,8 @@ def _plan(reduce: ir.Reduce, indices: tuple[IndexVar, ...], scope: Scope) -> Nod
         case Reducer.ARGMIN | Reducer.ARGMAX as reducer:
             operand, mask = _candidates(reducer, body, guard, body.dtype, scope)
             axes = remaining(operand, indices)
-            return Position(reducer, operand, indices, _extents(indices, scope), mask, dtype="int32", axes=axes)
+            found = Position(reducer, operand, indices, _extents(indices, scope), mask, dtype="int32", axes=axes)
+            return cheapest((*propose_place(reduce, body, scope), found), scope)
         case Reducer.MINK | Reducer.MAXK | Reducer.ARGMINK | Reducer.ARGMAXK as reducer:
             assert reduce.rank is not None
             kind = body.dtype if reducer in ir.PLACES else accumulate

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tcjax
-from bench.cases import Case, all_cases
+from bench.cases import Case, all_cases, kernels
 from bench.harness import disagreement
 from bench.run import build
 
@@ -52,3 +52,18 @@ def test_case_names_are_unique() -> None:
     names = [case.name for case in all_cases("full")]
 
     assert len(names) == len(set(names))
+
+
+def test_a_case_of_the_kernel_table_and_of_another_group_is_one_case_of_both() -> None:
+    by_name = {case.name: case for case in all_cases("full")}
+
+    assert by_name["min_plus/512x512x512"].groups == ("nests", "kernels")
+    assert by_name["jacobi/4096x4096"].groups == ("kernels",)
+
+
+@pytest.mark.parametrize("size", ["tiny", "small", "full"])
+def test_each_kernel_of_the_table_has_its_gradient(size: str) -> None:
+    names = [case.name for case in all_cases(size) if "kernels" in case.groups]
+
+    assert names == [name for forward in names[::2] for name in (forward, forward.replace("/", "_gradient/", 1))]
+    assert len(names) == 2 * len(kernels.ROWS)

@@ -12,7 +12,7 @@ from bench.allocations import DIRECTIONS, Allocation, allocated, named_bytes, sp
 from bench.cases import Case, all_cases
 from bench.run import build
 
-CASES = {case.name: case for case in all_cases("full")}
+CASES = {case.name: case for case in memory.cases("full")}
 
 
 def chosen() -> list[object]:

@@ -80,6 +80,32 @@ def test_many_channels_and_features_are_a_convolution() -> None:
     assert shifted(found) is None
 
 
+GROUPS = """
+def f(float(N,G,C,H,W) x, float(N,G,F,Y,X) u) -> (d) {
+    d(g,f,c,i,j) +=! x(n,g,c,h+i,w+j) * u(n,g,f,h,w) where i in 0:3, j in 0:3
+}"""
+
+
+def test_what_weights_of_few_channels_in_groups_receive_is_a_product_for_each_shift() -> None:
+    x, g = normal(4, 32, 4, 26, 26), normal(4, 32, 4, 24, 24)
+    kernel = tcjax.kernel(GROUPS)
+    taps = [
+        np.einsum("ngchw,ngfhw->gfc", x[..., i : i + 24, j : j + 24].astype(float), g.astype(float))
+        for i in range(3)
+        for j in range(3)
+    ]
+
+    found, slopes = jax.value_and_grad(lambda x: (kernel(x, g) ** 2).sum())(jnp.asarray(x))
+
+    expected = np.stack(taps, -1).reshape(32, 4, 4, 3, 3)
+    plan = str(kernel.plan(x, g))
+    assert "dot_general" in plan and "for i in 0:3, j in 0:3" in plan
+    np.testing.assert_allclose(kernel(x, g), expected, rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(found, (expected**2).sum(), rtol=1e-4)
+    # The sum is of squares of what is linear in x.
+    np.testing.assert_allclose((slopes * x).sum(), 2 * found, rtol=1e-3)
+
+
 def test_a_long_sum_is_no_pass_of_one_term_after_the_other() -> None:
     kernel = tcjax.kernel("d(k) +=! x(t+k) * g(t)")
 

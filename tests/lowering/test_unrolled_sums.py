@@ -119,6 +119,25 @@ def test_a_batch_of_unrolled_sums_and_a_second_derivative_are_those_of_numpy() -
     assert (doubled(np.asarray(curved)) * ways).sum() == pytest.approx(expected, rel=1e-3, abs=1.0)
 
 
+@pytest.mark.parametrize(("term", "whole"), [("T(I(b,l),d)", True), ("T(I(b,l),d) * T(I(b,l),d)", False)])
+def test_a_sum_of_rows_stays_one_loop_where_its_derivative_reads_no_row(term: str, whole: bool) -> None:
+    kernel = tcjax.kernel(f"def f(float(E,D) T, int32(B,L) I) -> (O) {{ O(b,d) +=! {term} }}")
+    rng = np.random.default_rng(0)
+    T, I = rng.standard_normal((100, 64)).astype(np.float32), rng.integers(0, 100, (512, 40), dtype=np.int32)
+
+    def gradient(T: Any) -> Any:
+        return jax.vjp(lambda T: kernel(T, I), T)[0]
+
+    text = str(jax.make_jaxpr(gradient)(T))
+    assert "whole=True" in str(jax.make_jaxpr(lambda T: kernel(T, I))(T))
+    assert ("whole=True" in text) == whole
+    found = jax.grad(lambda T: (kernel(T, I) * jnp.arange(64.0)).sum())(T)
+    expected = np.zeros((100, 64))
+    slope = np.broadcast_to(np.arange(64.0), (512, 40, 64))
+    np.add.at(expected, I, slope if whole else slope * 2 * T[I])
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-2)
+
+
 def test_a_small_sum_keeps_the_derivative_of_its_slices() -> None:
     plan: Any = tcjax.kernel(SUMS["a window"][0]).plan(np.ones((20, 20), "float32"), np.ones((5, 5), "float32"))
 

@@ -137,6 +137,18 @@ CASES = {
         ["slice"],
         0,
     ),
+    "where the largest element of a window is": (
+        "def f(float(N,C,H,W) I) -> (P) { P(n,c,h,w) argmax=! I(n,c,2*h+i,2*w+j) where i in 0:2, j in 0:2 }",
+        (spec(2, 8, 32, 32),),
+        ["shifted slices"],
+        0,
+    ),
+    "where the largest element of a long row is": (
+        "def f(float(N,K) A) -> (P) { P(n) argmax=! A(n,k) }",
+        (spec(64, 512),),
+        ["argmax"],
+        1024,
+    ),
     "an embedding bag": (
         "def f(float(E,D) T, int32(B,L) I) -> (O) { O(b,d) +=! T(I(b,l),d) }",
         (spec(1000, 64), spec(128, 20, dtype="int32")),

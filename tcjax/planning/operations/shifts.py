@@ -1,14 +1,16 @@
 """Sums at each of a few shifts of one tensor against others, such as the derivative of a window by its weights."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import prod
 
 from ... import ir
 from ...ir import Reducer
 from ...symbolic import IndexVar
-from ..nodes import Fold, Lookup, Node, Read, operands
+from ..nodes import Axes, Contract, Fold, Lookup, Node, Read, operands
 from ..reads import is_window
 from ..scope import Scope
+from . import contraction
 from .reduction import Reduction
 
 # XLA compiles so many sums in one loop in a fraction of a second.
@@ -21,7 +23,8 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Fold]:
     """``S(k) +=! x(i + k) * y(i)`` for the few values of `k`: every sum in the same pass over `i`, if it is such a sum.
 
     Alone, each of them would read all of its operands again. There are no more points than one tensor has elements: of
-    what is spread along several axes, or slides inside of the sum too, a product of matrices is better.
+    what is spread along several axes, or slides inside of the sum too, products of matrices are better, one for each
+    shift.
     """
     reduced, factors = frozenset(reduction.indices), reduction.factors
     is_sum = reduction.reducer is Reducer.SUM and ir.types.is_float(reduction.accumulate)
@@ -40,16 +43,39 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Fold]:
     if not shifts or scope.points(shifts) > MOST_SHIFTS or max(map(scope.extent, reduced)) > LONGEST:
         return
     inside = scope.unrolling(shifts)
+    yield from _products(reduction, shifts, frozenset[IndexVar]().union(*sliding), inside, scope)
     largest = max(prod(scope.shapes[access.tensor.name]) for access in ir.accesses(body))
     if scope.points(free - inside.unrolled) > largest:
         return
     operand = reduction.values(inside)
     if _looks_up(operand) or not reduced <= set(operand.axes):
         return
+    why = f"{scope.points(shifts)} sums in one pass over their operands"
+    yield _shifted(operand, reduced, shifts, why, scope)
+
+
+def _products(
+    reduction: Reduction, shifts: Axes, sliding: frozenset[IndexVar], inside: Scope, scope: Scope
+) -> Iterator[Fold]:
+    """A product of matrices for each shift, which sums along what slides, and the sums of these.
+
+    A convolution would have the shifts for its result, and groups that make it a convolution each.
+    """
+    along = tuple(index for index in reduction.indices if index in sliding)
+    rest = frozenset(reduction.indices) - sliding
+    if not rest or len(reduction.factors) != 2 or reduction.guard is not None:
+        return
+    for product in contraction.propose(replace(reduction, indices=along), inside):
+        if isinstance(product, Contract) and rest <= set(product.axes) and not _looks_up(product):
+            why = f"{scope.points(shifts)} shifts: a product of matrices for each"
+            yield _shifted(replace(product, why=why), rest, shifts, why, scope)
+
+
+def _shifted(operand: Node, reduced: frozenset[IndexVar], shifts: Axes, why: str, scope: Scope) -> Fold:
+    """The operand summed at each of the shifts."""
     box = tuple((index, *scope.box[index]) for index in shifts)
     axes = scope.sorted((*shifts, *(axis for axis in operand.axes if axis not in reduced)))
-    why = f"{scope.points(shifts)} sums in one pass over their operands"
-    yield Fold(Reducer.SUM, operand, scope.sorted(reduced), shifts=box, dtype=operand.dtype, axes=axes, why=why)
+    return Fold(Reducer.SUM, operand, scope.sorted(reduced), shifts=box, dtype=operand.dtype, axes=axes, why=why)
 
 
 def _looks_up(node: Node) -> bool:

@@ -9,7 +9,7 @@ from ...symbolic import IndexVar
 from ...transforms.factors import depends, multiply
 from ..folds import unroll
 from ..machine import CPU
-from ..nodes import Contract, Node
+from ..nodes import Contract, Node, Unroll
 from ..reads import as_strip, is_window
 from ..scope import Scope
 from ..values import plan_value
@@ -36,6 +36,22 @@ def propose_terms(reduction: Reduction, scope: Scope) -> Iterator[Node]:
         yield from _written_out(reduction, indices, scope)
 
 
+def propose_place(reduce: ir.Reduce, body: ir.Expr, scope: Scope) -> Iterator[Unroll]:
+    """The place of an extremum of the body, found among terms that are written out: no array has all of them."""
+    indices, reducer = reduce.indices, reduce.reducer
+    if (
+        isinstance(reducer, ir.Monoid)
+        or reduce.guard is not None
+        or any(isinstance(node, ir.Reduce) for node in ir.walk(body))
+    ):
+        return
+    windows, rows = window_indices(indices, reduce, scope), gathered_indices(indices, reduce)
+    if scope.points(indices) > _most_terms(indices, windows, rows):
+        return
+    value = plan_value(body, scope.unrolling(indices))
+    yield replace(unroll(reducer, indices, value, scope, _why(indices, windows, rows, scope)), dtype="int32")
+
+
 def _written_out(reduction: Reduction, steps: Steps, scope: Scope) -> Iterator[Node]:
     from ..choice import chosen
 
@@ -44,14 +60,18 @@ def _written_out(reduction: Reduction, steps: Steps, scope: Scope) -> Iterator[N
         # Gathers that are unrolled inside of other steps become so many that XLA compiles for minutes.
         return
     windows, rows = window_indices(indices, expr, scope), gathered_indices(indices, expr)
-    most = CPU.unrolled_lookups if set(rows) & set(steps) else CPU.unrolled if windows else CPU.streams
-    if scope.points(steps) > most:
+    if scope.points(steps) > _most_terms(steps, windows, rows):
         return
     rest = tuple(index for index in indices if index not in steps)
     inside = scope.unrolling(steps)
     body = chosen(replace(reduction, indices=rest), inside, without=(propose, propose_terms))
     why = _why(steps, windows, rows, scope)
     yield unroll(reduction.reducer, steps, scope.cast(body, reduction.accumulate), scope, why)
+
+
+def _most_terms(steps: Steps, windows: Steps, rows: Steps) -> int:
+    """How many terms of these steps one fused loop has at most."""
+    return CPU.unrolled_lookups if set(rows) & set(steps) else CPU.unrolled if windows else CPU.streams
 
 
 def _why(steps: Steps, windows: Steps, rows: Steps, scope: Scope) -> str:

@@ -38,6 +38,13 @@ class Derivative:
     single: tuple[ir.Expr, str] | None = None
     primal: ir.Expr | None = None
 
+    @property
+    def exprs(self) -> tuple[ir.Expr, ...]:
+        """All that it computes, and where."""
+        before = (formula.statement for formula in self.before)
+        parts = (self.value, *(part for statement in before for part in (statement.value, statement.domain.guard)))
+        return tuple(part for part in parts if part is not None)
+
 
 def tangent(
     reduce: ir.Reduce,
