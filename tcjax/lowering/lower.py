@@ -12,6 +12,7 @@ from .. import planning
 from ..planning.forms import is_costly
 from ..planning.nodes import (
     Apply,
+    Band,
     CallBuiltin,
     Contract,
     Convolve,
@@ -34,6 +35,7 @@ from ..planning.nodes import (
 )
 from ..planning.stages import scope_of
 from .assembly import assemble
+from .bands import lower_band
 from .context import Context, numeric
 from .convolutions import lower_convolve
 from .elementwise import convert, lower_apply, lower_call, lower_fill, lower_iota, lower_step
@@ -193,6 +195,8 @@ def _lower(node: Node, context: Context) -> jax.Array:
             return lower_contract(node, context, lower_node)
         case Convolve():
             return lower_convolve(node, context, lower_node)
+        case Band():
+            return lower_band(node, context, lower_node)
         case Fold():
             return lower_fold(node, context, lower_node)
         case Pool():

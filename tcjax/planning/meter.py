@@ -7,6 +7,7 @@ from math import prod
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import IndexVar
+from .bands import band_of
 from .bundle_blocks import ARRAYS, BundlePlan, plan_bundle
 from .bundles import Bundle
 from .domains import parts
@@ -14,6 +15,7 @@ from .forms import Form, choose
 from .nests import Nest, Operand
 from .nodes import (
     Apply,
+    Band,
     CallBuiltin,
     Contract,
     Convolve,
@@ -75,6 +77,9 @@ class Meter:
             case Convolve(channels=channels, windows=windows):
                 taps = prod(self.extents[axis] for axis in (*channels, *(w.kernel for w in windows)))
                 return inner + 2 * self.points(node) * taps
+            case Band(still=still, sliding=sliding):
+                inner = self.flops(still) + self._slid(node).flops(sliding)
+                return inner + 2 * band_of(node, self.extents).products
             case Fold(operand=operand, shifts=shifts):
                 return prod(hi - lo for _, lo, hi in shifts) * (inner + self.points(operand))
             case Position(operand=operand) | Scan(operand=operand):
@@ -129,6 +134,10 @@ class Meter:
                 # XLA transposes image and result into the layout of its convolution; where groups are split, operands.
                 other = self.size(kernel) if split else self.size(node)
                 return own + inner + self._image(image, windows) + other
+            case Band(still=still, sliding=sliding):
+                own = 0 if root else self.size(node)
+                inner = self.stored(still) + self._slid(node).stored(sliding)
+                return own + inner + sum(band_of(node, self.extents).arrays) * ir.types.width(node.dtype)
             case Fold(operand=operand):
                 own = 0 if root else self.size(node)
                 inner = self.temporaries(operand, root=False)
@@ -208,6 +217,10 @@ class Meter:
         """Bytes of an operand of something that reads arrays only: a tensor is one, what is looked up in it is not."""
         is_array = isinstance(node, Read) and not any(isinstance(d, Lookup) for d in node.dimensions)
         return self.temporaries(node, root=False) + (0 if is_array or isinstance(node, Fold) else self.size(node))
+
+    def _slid(self, node: Band) -> "Meter":
+        """With the extent of the positions."""
+        return Meter({**self.extents, node.window.position: band_of(node, self.extents).positions})
 
     def _image(self, node: Node, windows: Iterable[Window], reduced: Iterable[Window] = ()) -> int:
         """The bytes of a sliding read some of whose windows have been `reduced` already."""
