@@ -27,17 +27,21 @@ def lower_band(node: Band, context: Context, lower: Lower) -> jax.Array:
     conditions = ((node.live, node.still.axes), (node.counts, node.axes))
     live, counts = (None if c is None else _aligned(c, lower(c, context), axes) for c, axes in conditions)
 
-    def run(still: jax.Array, sliding: jax.Array) -> jax.Array:
-        still, sliding = equally_varying([still, sliding])
+    arrays = [array for array in (still, sliding, live, counts) if array is not None]
+
+    def run(*arrays: jax.Array) -> jax.Array:
+        still, sliding, *conditions = equally_varying(arrays)
+        live = conditions.pop(0) if node.live is not None else None
+        counts = conditions.pop(0) if node.counts is not None else None
         blocked = _Blocked.of(node, still, sliding)
         return blocked.summed(still, sliding, live, counts) if node.is_summed else blocked.kept(still, sliding, counts)
 
-    if not is_placed(still) and not is_placed(sliding):
-        return run(still, sliding)
+    if not any(map(is_placed, arrays)):
+        return run(*arrays)
     pairs = ((node.sliding.axes, sliding), (node.still.axes, still))
     lies = {axis: at for axes, one in pairs for axis, at in zip(axes, jax.typeof(one).sharding.spec, strict=True)}
     placed: Callable[..., Any] = jax.sharding.auto_axes
-    return placed(run, out_sharding=PartitionSpec(*map(lies.get, node.axes)))(still, sliding)
+    return placed(run, out_sharding=PartitionSpec(*map(lies.get, node.axes)))(*arrays)
 
 
 def _aligned(condition: Node, array: jax.Array, axes: Axes) -> jax.Array:
