@@ -224,6 +224,20 @@ def _live_sum_batch(operands: Any, dimensions: Any, *, sum_: _Sum) -> Any:
 batching.primitive_batchers[live_sum_p] = _live_sum_batch
 
 
+def live_sum(
+    factors: tuple[Any, Any], axes: tuple[Axes, Axes, Axes], conditions: Sequence[jax.Array | None], dtype: jnp.dtype
+) -> jax.Array:
+    """The product of two factors with the first two of the `axes`, summed to the third.
+
+    The conditions are where the first factor, the second one and the result count; they have as many dimensions.
+    """
+    number = {axis: n for n, axis in enumerate(dict.fromkeys(axis for own in axes for axis in own))}
+    first, second, result = (tuple(number[axis] for axis in own) for own in axes)
+    known = [ranked(c, len(own)) for c, own in zip(conditions, axes, strict=True) if c is not None]
+    left, right, whole = (condition is not None for condition in conditions)
+    return live_sum_p.bind(*factors, *known, sum_=_Sum((first, second, result), (left, right, whole), str(dtype)))
+
+
 def product_of_live(
     factors: tuple[Factor, Factor], axes: Axes, dtype: jnp.dtype, counts: jax.Array | None = None
 ) -> jax.Array:
@@ -231,20 +245,11 @@ def product_of_live(
 
     In its derivatives elements of the result that do not count take no part.
     """
-    every = *(f.axes for f in factors), axes
-    number = {axis: n for n, axis in enumerate(dict.fromkeys(axis for own in every for axis in own))}
-    first, second, result = (tuple(number[axis] for axis in own) for own in every)
-    labels = first, second, result
-
-    def live_sum(left: Any, right: Any, *conditions: jax.Array | None) -> jax.Array:
-        known = [ranked(c, len(own)) for c, own in zip(conditions, labels, strict=True) if c is not None]
-        first, second, result = (condition is not None for condition in conditions)
-        sum_ = _Sum(labels, (first, second, result), str(dtype))
-        return live_sum_p.bind(left, right, *known, sum_=sum_)
+    every = factors[0].axes, factors[1].axes, axes
 
     @jax.custom_jvp
     def run(left: jax.Array, right: jax.Array, *conditions: jax.Array | None) -> jax.Array:
-        return live_sum(left, right, *conditions[:2], None)
+        return live_sum((left, right), every, (*conditions[:2], None), dtype)
 
     def derivative(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[jax.Array, jax.Array]:
         left, right, *conditions, counts_left, counts_right = primals
@@ -253,7 +258,7 @@ def product_of_live(
         value = run(*primals)
         left, right = _where(counts_left, left), _where(counts_right, right)
         changes = [
-            live_sum(*pair, *conditions)
+            live_sum(pair, every, conditions, dtype)
             for pair, tangent in (((moved, right), moved), ((left, turned), turned))
             if not isinstance(tangent, SymbolicZero)
         ]

@@ -12,6 +12,7 @@ from .. import planning
 from ..planning.forms import is_costly
 from ..planning.nodes import (
     Apply,
+    Band,
     CallBuiltin,
     Contract,
     Convolve,
@@ -36,6 +37,7 @@ from ..planning.nodes import (
 from ..planning.stages import scope_of
 from .apart import keep_apart
 from .assembly import assemble
+from .bands import lower_band
 from .context import Context, numeric
 from .convolutions import lower_convolve
 from .deviations import lower_deviations
@@ -197,6 +199,8 @@ def _lower(node: Node, context: Context) -> jax.Array:
             return lower_contract(node, context, lower_node)
         case Convolve():
             return lower_convolve(node, context, lower_node)
+        case Band():
+            return lower_band(node, context, lower_node)
         case Fold():
             return lower_fold(node, context, lower_node)
         case Pool():

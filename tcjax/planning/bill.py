@@ -6,12 +6,14 @@ from math import frexp, prod
 
 from .. import ir
 from ..ir import Reducer
+from .bands import band_of
 from .loop_prices import Work, nest_work, pass_work
 from .machine import Machine
 from .meter import Meter, fuses, groups, lies
 from .nodes import (
     Apply,
     Axes,
+    Band,
     CallBuiltin,
     Contract,
     Convolve,
@@ -52,8 +54,13 @@ EXTREMUM = 3
 PLACE = 5
 # An element that every second element of a row is read for takes this part of one across rows.
 SKIPPING = 12
-# An element of a column of a matrix, of which other columns are read as well, takes this part.
+# An element of a column of a matrix, of which other columns are read as well, takes this part; where a row has only
+# `FEW_LINES`, these are still in the cache when the next column comes.
 COLUMN = 2
+NARROW_COLUMN = 10
+FEW_LINES = 2
+# An element of a matrix whose rows are put on diagonals takes so many times one across rows.
+SKEWED = 2
 # Where a loop walks across so few rows of an array, it walks along them next: they stay in the cache.
 FEW_ROWS = 16
 # A loop is short whose minor axis has more values than XLA writes out, and fewer than it makes vectors of.
@@ -114,6 +121,8 @@ class Bill:
                 self.contract(node)
             case Convolve():
                 self.convolve(node)
+            case Band():
+                self.band(node)
             case Fold():
                 self.fold(node)
             case Pool():
@@ -218,7 +227,9 @@ class Bill:
         walked = self.meter.long(kernel.axes)[-1:]
         if walked and walked[0] in node.axes and self.is_column(node):
             # Every point of the loop loads its element on its own, in the cache or not.
-            kernel.seconds += self.count(kernel.axes) * times * machine.strided / COLUMN
+            row = self.shapes.get(node.tensor, (1,))[-1] * ir.types.width(node.dtype)
+            part = NARROW_COLUMN if row <= FEW_LINES * LINE else COLUMN
+            kernel.seconds += self.count(kernel.axes) * times * machine.strided / part
         self.array(node, order, kernel, times)
 
     def is_column(self, node: Read) -> bool:
@@ -327,11 +338,20 @@ class Bill:
             if any(part is not None for part in node.live):
                 self.moved(meter.size(operand), 0.0, meter.points(operand))
         count, m, n, k = (self.count(axes) for axes in (batch, left, right, summed))
+        size = meter.size(node)
+        self.multiplied((count, m, n, k), meter.size(a) + meter.size(b) + size, node.dtype)
+        orders = (*batch, *left, *right), (*batch, *right, *left)
+        if meter.long(node.axes) not in map(meter.long, orders):
+            self.transposed(node, orders[0], node.axes, machine.aligned)
+
+    def multiplied(self, extents: tuple[int, int, int, int], moved: int, dtype: str) -> None:
+        """So many products of matrices with m rows, n columns and k terms of each element, which move so many bytes."""
+        machine, (count, m, n, k) = self.machine, extents
         work = count * m * n * k
-        rate = machine.multiply_add * slower(node.dtype, machine)
-        if ir.types.is_integral(node.dtype):
+        rate = machine.multiply_add * slower(dtype, machine)
+        if ir.types.is_integral(dtype):
             rate = machine.multiply_add * machine.integer_product
-        elif ir.types.BITS[node.dtype] == 16:
+        elif ir.types.BITS[dtype] == 16:
             rate = machine.multiply_add * machine.half_product
         if 1 < min(n, k) < machine.narrow:
             rate = max(rate, machine.thin)
@@ -341,11 +361,7 @@ class Bill:
             rate *= machine.small_product / machine.multiply_add
         seconds = work * rate + (count * machine.matrix if count > 1 else 0.0)
         self.flops += 2 * work
-        size = meter.size(node)
-        self.moved(meter.size(a) + meter.size(b) + size, seconds, work)
-        orders = (*batch, *left, *right), (*batch, *right, *left)
-        if self.meter.long(node.axes) not in map(self.meter.long, orders):
-            self.transposed(node, orders[0], node.axes, machine.aligned)
+        self.moved(moved, seconds, work)
 
     def count(self, axes: Axes) -> int:
         return prod(self.meter.extents.get(axis, 1) for axis in axes)
@@ -380,6 +396,27 @@ class Bill:
         size = meter.size(node.image) + meter.size(node.kernel) + meter.size(node)
         self.moved(size, work * rate, work)
         self.seconds += (groups if node.split else 1) * machine.dispatch
+
+    def band(self, node: Band) -> None:
+        """Copies of both operands by blocks, their products, and the band of each."""
+        self.sliding((node.window,))
+        band, width = band_of(node, self.meter.extents), ir.types.width(node.dtype)
+        for operand in (node.still, node.sliding, *(part for part in (node.live, node.counts) if part is not None)):
+            self.stored(operand)
+        matrices, windows, products = (points * width for points in band.arrays)
+        slides = node.window.output, node.window.position
+        for operand, copied in ((node.still, matrices), (node.sliding, windows)):
+            first = next(axis for axis in operand.axes if axis in slides or axis not in node.axes)
+            each = self.machine.transposed if first in slides else self.machine.strided
+            if node.is_summed and operand is node.still:
+                each = SKEWED * self.machine.strided
+            self.moved(self.meter.size(operand) + copied, copied // width * each, copied // width)
+        if node.is_summed:
+            # Zeros of the matrix must not meet what is infinite.
+            self.moved(windows, 0.0, windows // width)
+        self.multiplied(band.matrices, matrices + windows + self.meter.size(node) + products, node.dtype)
+        points = self.meter.points(node)
+        self.moved(self.meter.size(node) + products, points * self.machine.transposed, points)
 
     def fold(self, node: Fold) -> None:
         machine, meter, operand = self.machine, self.meter, node.operand

@@ -7,8 +7,23 @@ from typing import Final
 
 from .. import ir
 from ..symbolic import IndexVar
+from .bands import band_of
 from .folds import as_number
-from .nodes import Apply, CallBuiltin, Convolve, Fold, LoopNest, Node, Pool, Unroll, Window, has, holds_data, operands
+from .nodes import (
+    Apply,
+    Band,
+    CallBuiltin,
+    Convolve,
+    Fold,
+    LoopNest,
+    Node,
+    Pool,
+    Unroll,
+    Window,
+    has,
+    holds_data,
+    operands,
+)
 from .operations import OPERATIONS, loop
 from .operations.convolution import differentiates_well
 from .operations.reduction import Reduction
@@ -66,6 +81,10 @@ def chosen(reduction: Reduction, scope: Scope, without: Iterable[Operation] = ()
         return best
     if not kept:
         return loop.propose(reduction.expr, best, most, scope) or best
+    if isinstance(best, Band) and len(kept) < len(found):
+        # Its blocks do more than the sum needs, and are copies: a loop over few shifts is better.
+        other = loop.propose(reduction.expr, best, most, scope)
+        best = best if other is None else cheapest((best, other), scope)
     node = _as_loop(best, reduction, most, scope)
     if node is not best and id(best) in scope.rivals:
         scope.rivals[id(node)] = replace(scope.rivals[id(best)], chosen=node)
@@ -190,7 +209,10 @@ def largest(node: Node, scope: Scope) -> int:
     pending = [node]
     while pending:
         current = pending.pop()
-        if not (isinstance(current, (Convolve, Pool)) or (isinstance(current, Fold) and current.shifts)):
+        if isinstance(current, Band):
+            extents = {index: scope.extent(index) for index in scope.box}
+            found = max(found, *(n * ir.types.width(current.dtype) for n in band_of(current, extents).arrays))
+        elif not (isinstance(current, (Convolve, Pool)) or (isinstance(current, Fold) and current.shifts)):
             below = operands(current)
             times = _kept(current)
             found = max(found, *(times * scope.points(inner.axes) * ir.types.width(inner.dtype) for inner in below), 0)

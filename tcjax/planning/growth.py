@@ -9,6 +9,7 @@ from ..symbolic import IndexVar, Interval, Size, SizeVar
 from ..symbolic.size import Extremum, Floor, Monomial, SizeAtom
 from .nodes import (
     Apply,
+    Band,
     CallBuiltin,
     Contract,
     Convolve,
@@ -101,6 +102,11 @@ def _spaces(node: Node, around: Space) -> Iterator[Space]:
             yield own.union(channels, (window.kernel for window in windows))
             yield from _placed(_spaces(image, around), windows)
             yield from _spaces(kernel, around)
+            return
+        case Band(still=still, sliding=sliding, window=window):
+            yield own.union(still.axes, (axis for axis in sliding.axes if axis != window.position), {window.kernel})
+            yield from _spaces(still, around)
+            yield from _placed(_spaces(sliding, around), (window,))
             return
         case Pool(operand=operand, windows=windows):
             yield from (own | {window.kernel} for window, _, _ in windows)

@@ -26,6 +26,8 @@ SPREAD: Final = 1 << 17
 TILES: Final = 8
 # The values of the blocks that a sieve leaves, and their order, take this many times as long as the first values alone.
 SIEVED: Final = 3
+# An element that is cut out for a step of a loop takes this part of one across rows.
+SLIDING: Final = 6
 # Operations of a block of scores beside the scores and their exponentials: maxima, differences, masks, sums.
 SCORE_OPERATIONS: Final = 6
 
@@ -184,6 +186,9 @@ class _Counter:
                 if any(len(index.variables & self.axes) > 1 for index in indices):
                     # What slides along two axes of the result is put together first, element by element.
                     return points * machine.strided / 3
+                if any(index.variables & self.axes and index.variables & (self.space - self.axes) for index in indices):
+                    # What slides along the loop is cut out anew for each step.
+                    return points * machine.strided / SLIDING
                 # A load from the cache.
                 return points * machine.element / 4
             case ir.Reduce(body=body, indices=indices):

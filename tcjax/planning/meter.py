@@ -7,6 +7,7 @@ from math import prod
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import IndexVar
+from .bands import band_of
 from .bundle_blocks import ARRAYS, BundlePlan, plan_bundle
 from .bundles import Bundle
 from .domains import parts
@@ -15,6 +16,7 @@ from .nests import Nest, Operand
 from .nodes import (
     Apply,
     Axes,
+    Band,
     CallBuiltin,
     Contract,
     Convolve,
@@ -100,6 +102,9 @@ class Meter:
             case Convolve(channels=channels, windows=windows):
                 taps = prod(self.extents[axis] for axis in (*channels, *(w.kernel for w in windows)))
                 return inner + 2 * self.points(node) * taps
+            case Band(still=still, sliding=sliding):
+                inner = self.flops(still) + self._slid(node).flops(sliding)
+                return inner + 2 * band_of(node, self.extents).products
             case Fold(operand=operand, shifts=shifts):
                 return prod(hi - lo for _, lo, hi in shifts) * (inner + self.points(operand))
             case Position(operand=operand) | Scan(operand=operand):
@@ -154,9 +159,10 @@ class Meter:
         # Until the result is written, what is needed in passing lies in its place.
         place = self.size(node) - over if root else 0
         held = peak = 0
+        meter = self._slid(node) if isinstance(node, Band) else self
         for array in self.arrays(node):
             if counted.is_new(array):
-                size, needed = self.stored(array, counted)
+                size, needed = meter.stored(array, counted)
                 # A loop reads a product as it comes out.
                 needed -= size if self.is_turned(array) and not isinstance(node, (Contract, Convolve)) else 0
                 peak = max(peak, held + size + max(0, needed - place))
@@ -166,7 +172,7 @@ class Meter:
     def arrays(self, node: Node) -> Iterator[Node]:
         """What XLA stores of the operands of a node: of a fused loop only what it does not compute in it."""
         match node:
-            case Contract() | Convolve() | Pool() | Position() | Scan() | OrderStatistic() | Deviations():
+            case Contract() | Convolve() | Band() | Pool() | Position() | Scan() | OrderStatistic() | Deviations():
                 yield from operands(node)
             case Fold(operand=operand) if not fuses(node):
                 yield operand
@@ -229,6 +235,8 @@ class Meter:
                 # XLA transposes image and result into the layout of its convolution; where groups are split, operands.
                 other = self.size(kernel) if split else self.size(node)
                 return max(0, self._image(image, windows) - place) + other
+            case Band():
+                return sum(band_of(node, self.extents).arrays) * ir.types.width(node.dtype)
             case Pool(operand=operand, windows=windows):
                 # All but the last reduce_window leave an array behind.
                 first, *rest = (window for window, _, _ in windows)
@@ -293,6 +301,10 @@ class Meter:
         scores = self.flops(points.scores) + (BUILTIN_FLOPS + 2) * self.points(points.scores)
         live = 0 if points.live is None else self.flops(points.live)
         return scores + live + sum(map(self.flops, points.sums))
+
+    def _slid(self, node: Band) -> "Meter":
+        """With the extent of the positions."""
+        return Meter({**self.extents, node.window.position: band_of(node, self.extents).positions})
 
     def _image(self, node: Node, windows: Iterable[Window], reduced: Iterable[Window] = ()) -> int:
         """The bytes of a sliding read some of whose windows have been `reduced` already."""

@@ -160,6 +160,29 @@ class Convolve(Computation):
 
 
 @dataclass(frozen=True, slots=True)
+class Band(Computation):
+    """A sum of products in which one operand slides along another: a product of matrices for each block of `rows`.
+
+    `still` has the axis ``window.output``, `sliding` has ``window.position``. The shift, ``window.kernel``, is an axis
+    of the result: then only a band of each product is kept. Or it is an axis of `still`, and summed: then `still` is
+    the band of a matrix that is zero elsewhere. Where `live` is false `still` is zero, and what it meets does not
+    count, even if it is infinite; where `counts` is false nothing uses the result.
+    """
+
+    still: "Node"
+    sliding: "Node"
+    window: Window
+    rows: int
+    live: "Node | None" = None
+    counts: "Node | None" = None
+
+    @property
+    def is_summed(self) -> bool:
+        """Whether the shift is summed."""
+        return self.window.kernel not in self.axes
+
+
+@dataclass(frozen=True, slots=True)
 class Fold(Computation):
     """A reduction of the operand over `indices`. A derivative computes what it needs of the operand `anew`.
 
@@ -344,6 +367,7 @@ Node = (
     | CallBuiltin
     | Contract
     | Convolve
+    | Band
     | Fold
     | Pool
     | Scan
@@ -376,6 +400,8 @@ def operands(node: Node) -> tuple[Node, ...]:
             return inner
         case Convolve(image=image, kernel=kernel):
             return (image, kernel)
+        case Band(still=still, sliding=sliding):
+            return (still, sliding)
         case Fold(operand=operand) | Pool(operand=operand) | Scan(operand=operand) | Deviations(operand=operand):
             return (operand,)
         case Position(operand=operand, mask=mask):

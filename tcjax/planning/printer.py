@@ -11,6 +11,7 @@ from .bundles import Bundle
 from .forms import Form
 from .nodes import (
     Apply,
+    Band,
     Block,
     CallBuiltin,
     Contract,
@@ -165,6 +166,10 @@ def describe(node: Node) -> str:
             return "dot_general"
         case Convolve(windows=windows):
             return f"conv {len(windows)}-D"
+        case Band(window=window, rows=rows):
+            return (
+                f"dot_general of {rows} rows of {window.output} at a time: {window.kernel} slides along {window.output}"
+            )
         case Fold(reducer, _, indices, shifts=shifts):
             steps = ", ".join(f"{index} in {lo}:{hi}" for index, lo, hi in shifts)
             every = f" for {steps}, in one pass" if shifts else ""
@@ -259,6 +264,8 @@ def name_of(node: Node) -> str:
             return "dot_general"
         case Convolve():
             return "conv_general_dilated"
+        case Band():
+            return "dot_general by blocks"
         case Fold(reducer=reducer, shifts=shifts):
             return f"{prod(hi - lo for _, lo, hi in shifts)} reductions" if shifts else f"reduce {reducer.value}"
         case Scan(reducer=reducer):
@@ -309,6 +316,7 @@ _WEIGHT = {
     Unroll: 6,
     Convolve: 8,
     Contract: 7,
+    Band: 7,
     LoopNest: 9,
     Online: 10,
     MonoidFold: 9,

@@ -100,6 +100,30 @@ CASES = {
         ["shifted slices"],
         0,
     ),
+    "correlation": (
+        "def f(float(C,X) F, float(C,Y) G) -> (O) { O(x,d) +=! F(c,x) * G(c,x+d) }",
+        (spec(32, 8192), spec(32, 8192 + 31)),
+        ["dot_general by blocks"],
+        8_000_000,
+    ),
+    "scores of a sliding window": (
+        "def f(float(N,D) Q, float(M,D) K) -> (S) { S(q,w) +=! Q(q,d) * K(q+w,d) }",
+        (spec(2048, 64), spec(2048 + 127, 64)),
+        ["dot_general by blocks"],
+        8_000_000,
+    ),
+    "values of a sliding window": (
+        "def f(float(N,W) S, float(M,D) V) -> (O) { O(q,d) +=! S(q,w) * V(q+w,d) }",
+        (spec(4096, 256), spec(4096 + 255, 64)),
+        ["dot_general by blocks"],
+        20_000_000,
+    ),
+    "few shifts of few channels": (
+        "def f(float(C,X) F, float(C,Y) G) -> (O) { O(x,d) +=! F(c,x) * G(c,x+d) }",
+        (spec(3, 64), spec(3, 64 + 2)),
+        ["reduce sum"],
+        8_000_000,
+    ),
     "a small pool": (
         "def f(float(N,C,H,W) I) -> (R) { R(n,c,h,w) max=! I(n,c,2*h+kh,2*w+kw) where kh in 0:2, kw in 0:2 }",
         (spec(4, 32, 30, 30),),
@@ -297,3 +321,19 @@ def test_a_square_of_a_difference_is_not_multiplied_out() -> None:
     plan = tcjax.kernel(text).plan(spec(30, 20), spec(40, 20))
 
     assert nodes.Contract not in _kinds(plan.stages[0].value)
+
+
+def test_the_adjoint_of_a_band_is_one_too() -> None:
+    text = "def f(float(C,X) F, float(C,Y) G) -> (O) { O(x,d) +=! F(c,x) * G(c,x+d) }"
+    adjoint = tcjax.kernel(text).adjoint(wrt=("F",))
+
+    plan = adjoint.plan(spec(32, 8192), spec(32, 8192 + 63), spec(8192, 64))
+
+    assert nodes.Band in _kinds(plan.stages[0].value)
+
+
+def test_a_band_is_taken_only_where_a_loop_over_its_shifts_costs_more() -> None:
+    text = "def f(float(C,X) F, float(C,Y) G) -> (O) { O(x,d) +=! F(c,x) * G(c,x+d) }"
+    few, many = (tcjax.kernel(text).plan(spec(c, 16384), spec(c, 16384 + 31)) for c in (3, 32))
+
+    assert nodes.Band not in _kinds(few.stages[0].value) and nodes.Band in _kinds(many.stages[0].value)

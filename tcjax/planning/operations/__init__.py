@@ -5,7 +5,7 @@ as nodes: none where it cannot. `planning.choice` takes the one with the least p
 blocks (`loop`) stores nothing, and is taken where all others would store more than the memory contract lets them.
 """
 
-from . import contraction, convolution, deviations, elementwise, pool, scan, shifts, unrolled
+from . import band, contraction, convolution, deviations, elementwise, pool, scan, shifts, unrolled
 
 # Of operations with equal prices the first is taken.
 OPERATIONS = (
@@ -16,6 +16,7 @@ OPERATIONS = (
     shifts.propose,
     contraction.propose,
     convolution.propose,
+    band.propose,
     elementwise.propose,
     unrolled.propose_terms,
 )
