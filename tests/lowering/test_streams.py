@@ -232,7 +232,7 @@ def test_a_stream_runs_inside_shard_map():
     for reducer in (Reducer.SUM, Reducer.ARGMIN, Reducer.LOGSUMEXP, Reducer.MIN, Reducer.MINK):
 
         def local(part, reducer=reducer):
-            found = stream(
+            (found,) = stream(
                 reducer,
                 rows=4,
                 unroll=2,
