@@ -17,21 +17,26 @@ Foreign = Mapping[str, Callable[..., object]]
 
 
 def lower_stream(
-    plan: Stream, axes: Axes, arrays: Mapping[str, jax.Array], foreign: Foreign, lower: Lower
-) -> jax.Array:
-    """The result of a nest, with one dimension for each of `axes`."""
-    run = _Run(plan, arrays, foreign, lower)
+    plan: Stream,
+    axes: Axes,
+    arrays: Mapping[str, jax.Array],
+    foreign: Foreign,
+    lower: Lower,
+    results: int = 1,
+) -> tuple[jax.Array, ...]:
+    """The result of a nest, with one dimension for each of `axes`; of a place up to three, as `stream` says."""
+    run = _Run(plan, arrays, foreign, lower, results)
     if plan.tiles is None:
-        result = run.tile({})
+        found = run.tile({})
     else:
         axis, size, count = plan.tiles
         dimension = plan.axes.index(axis) + (plan.ranks is not None)
         extent = plan.extents[plan.axes.index(axis)]
         tiles = lax.map(lambda number: run.tile({TILE: number}), jnp.arange(count, dtype=jnp.int32))
-        result = joined(tiles, dimension, size, extent)
+        found = tuple(joined(array, dimension, size, extent) for array in tiles)
     if plan.ranks is None:
-        return transpose(result, plan.axes, axes)
-    return _ranked(result, plan, axes, arrays, foreign, lower)
+        return tuple(transpose(array, plan.axes, axes) for array in found)
+    return (_ranked(found[0], plan, axes, arrays, foreign, lower),)
 
 
 def joined(tiles: jax.Array, dimension: int, size: int, extent: int) -> jax.Array:
@@ -70,16 +75,19 @@ def _ranked(
 class _Run:
     """A stream over given arrays."""
 
-    def __init__(self, plan: Stream, arrays: Mapping[str, jax.Array], foreign: Foreign, lower: Lower) -> None:
+    def __init__(
+        self, plan: Stream, arrays: Mapping[str, jax.Array], foreign: Foreign, lower: Lower, results: int
+    ) -> None:
         self.plan = plan
+        self.results = results
         self.arrays = {one.name: lax.transpose(arrays[one.tensor], one.order) for one in plan.layouts}
         self.foreign = foreign
         self.lower = lower
         roots = [node for points in plan.points for node in (points.value, points.live) if node is not None]
         self.padded = padded(self.arrays, roots)
 
-    def tile(self, at: Mapping[IndexVar, jax.Array]) -> jax.Array:
-        """The result, or one tile of it."""
+    def tile(self, at: Mapping[IndexVar, jax.Array]) -> tuple[jax.Array, ...]:
+        """The results, or one tile of them."""
         plan = self.plan
         parts: dict[int, tuple[object, Mapping[str, jax.Array]]] = {}
 
@@ -108,6 +116,7 @@ class _Run:
             tail=tail if plan.last else None,
             rank=plan.ranks,
             span=span,
+            results=self.results,
         )
 
     def part(self, block: int | jax.Array) -> Mapping[str, jax.Array]:

@@ -30,6 +30,13 @@ def tangent_name(operand: str) -> str:
     return f"t.{operand}"
 
 
+def found_beside(results: Sequence[jax.Array]) -> dict[str, jax.Array]:
+    """What the derivative of an extremum needs, where the search for it had these results."""
+    place, _, *ties = results
+    names = (f"{RESULT}.{name}" for name in ("first", "chosen", "ties"))
+    return dict(zip(names, (place, place, *ties), strict=False))
+
+
 @functools.lru_cache(maxsize=1024)
 def tangent_of(nest: Nest, moved: frozenset[str]) -> derivatives.Derivative | None:
     """How the result of a nest changes with the operands that are `moved`; None where it does not."""

@@ -273,11 +273,14 @@ class Position:
     """The largest or smallest value and where it is first, NaN before all.
 
     Unless `guarded`, every point takes part; unless `full`, some may have the value of a place that no point took.
+    With `tied` bits, it is known how many points have the value. While the points of a lane come, that number is the
+    last bits of the number of the block: a state of two arrays stays one of two, which are computed together.
     """
 
     descending: bool
     guarded: bool
     full: bool = True
+    tied: int = 0
 
     @property
     def together(self) -> bool:
@@ -298,18 +301,31 @@ class Position:
                 # An extreme value that takes part comes before none.
                 wins |= where == NOWHERE if live is None else live & (where == NOWHERE)
             number = jnp.full_like(where, block)
+            if self.tied:
+                same = taken == best if live is None else live & (taken == best)
+                number, where = (number << self.tied) + 1, where + same
             best, where = jnp.where(wins, taken, best), jnp.where(wins, number, where)
         return best, where
 
     def place(self, state: State, lanes: int, offset: int) -> State:
-        return state[0], _placed(state[1], lanes, offset)
+        best, where = state
+        if not self.tied:
+            return best, _placed(where, lanes, offset)
+        nowhere = where == NOWHERE
+        count = jnp.where(nowhere, 0, where & ((1 << self.tied) - 1))
+        return best, _placed(jnp.where(nowhere, where, where >> self.tied), lanes, offset), count
 
     def combine(self, a: State, b: State) -> State:
         wins = _first(b, a, descending=self.descending)
-        return tuple(jnp.where(wins, y, x) for x, y in zip(a, b, strict=True))
+        best, where, *count = (jnp.where(wins, y, x) for x, y in zip(a, b, strict=True))
+        return best, where, *(jnp.where(a[0] == b[0], a[2] + b[2], one) for one in count)
 
     def finish(self, state: State) -> jax.Array:
         return jnp.where(state[1] == NOWHERE, jnp.int32(0), state[1]) if self.guarded else state[1]
+
+    def found(self, state: State) -> State:
+        """The place, the value, and how many points have it if that is counted."""
+        return self.finish(state), state[0], *state[2:]
 
     def _taken(self, value: jax.Array, live: jax.Array | None) -> jax.Array:
         return _taken(value, live, _extreme(value.dtype, largest=not self.descending))

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.interpreters import ad, batching, mlir
 
+from .. import ir
 from ..diagnostics import Code, CompileError
 from ..planning.batching import anonymous, batched
 from ..planning.domains import parts
@@ -22,11 +23,12 @@ from ..planning.preferences import Backend
 from ..planning.scope import identity
 from ..planning.sieves import plan_sieve
 from ..planning.streams import plan_alone, plan_stream
+from ..planning.ties import search_of
 from .blocks import lower_stream
 from .context import Context, Lower, transpose
 from .derived import with_derivatives
 from .elementwise import convert
-from .formulas import COTANGENT, RESULT, Runner, tangent_name, tangent_of
+from .formulas import COTANGENT, RESULT, Runner, found_beside, tangent_name, tangent_of
 from .placing import placed
 from .sieves import run_sieve
 from .stores import lower_fill_value
@@ -74,12 +76,13 @@ _anonymous = functools.lru_cache(maxsize=1024)(anonymous)
 _parts = functools.lru_cache(maxsize=1024)(parts)
 _alone = functools.lru_cache(maxsize=1024)(plan_alone)
 _stream = functools.lru_cache(maxsize=1024)(plan_stream)
+_search = functools.lru_cache(maxsize=1024)(search_of)
 _sieve = functools.lru_cache(maxsize=1024)(plan_sieve)
 
 
 def run_plain(*arrays: jax.Array, nest: Nest, form: Form, foreign: Foreign, backend: Backend) -> jax.Array:
     """The nest as the operations that XLA fuses where it can."""
-    node = _alone(nest)
+    node = _alone(nest.computed)
     array = _node(node, Context(_named(arrays, nest), with_derivatives(dict(foreign))))
     array = jnp.broadcast_to(transpose(array, node.axes, nest.axes), nest.shape)
     return array
@@ -89,30 +92,43 @@ def run_stream(*arrays: jax.Array, nest: Nest, form: Form, foreign: Foreign, bac
     """The nest block after block."""
     if form.whole:
         return run_plain(*arrays, nest=nest, form=form, foreign=foreign, backend=backend)
-    axis, found_parts = _parts(nest, form, backend.memory)
-    found = [_streamed(arrays, part, own, foreign) for part, own in found_parts]
+    return streamed(arrays, nest, form, foreign, backend.memory)[0]
+
+
+def streamed(
+    arrays: Sequence[jax.Array], nest: Nest, form: Form, foreign: Foreign, memory: int | None, results: int = 1
+) -> tuple[jax.Array, ...]:
+    """The nest block after block; of a place up to three `results`: itself, the value, and how many points have it."""
+    axis, found_parts = _parts(nest.computed, form, memory)
+    found = [_streamed(arrays, part, own, foreign, results) for part, own in found_parts]
     if axis is None:
         return found[0]
-    return lax.concatenate(found, nest.axes.index(axis))
+    return tuple(lax.concatenate(pieces, nest.axes.index(axis)) for pieces in zip(*found, strict=True))
 
 
-def _streamed(arrays: Sequence[jax.Array], nest: Nest, form: Form, foreign: Foreign) -> jax.Array:
+def _streamed(
+    arrays: Sequence[jax.Array], nest: Nest, form: Form, foreign: Foreign, results: int
+) -> tuple[jax.Array, ...]:
+    reduce = nest.reduce
+    dtypes = (reduce.dtype, reduce.body.dtype, "int32")[:results]
     lo, hi = nest.ranges[form.loop]
     if lo == hi:
-        nothing = lower_fill_value(identity(nest.reduce.reducer, nest.reduce.dtype), nest.reduce.dtype)
-        return jnp.full(nest.shape, nothing)
+        extremum = ir.Reducer.MIN if reduce.reducer is ir.Reducer.ARGMIN else ir.Reducer.MAX
+        reducers = reduce.reducer, extremum, ir.Reducer.SUM
+        fills = [(identity(reducer, dtype), dtype) for reducer, dtype in zip(reducers, dtypes, strict=False)]
+        return tuple(jnp.full(nest.shape, lower_fill_value(*fill)) for fill in fills)
     known, functions = _named(arrays, nest), with_derivatives(dict(foreign))
     if form.sieve:
         sieve = _sieve(nest, form.sieve)
 
         def run(own: Nest, given: Mapping[str, jax.Array]) -> jax.Array:
             chosen = sieve.form if own is sieve.firsts else replace(choose(own), sieve=0)
-            return _streamed([given[o.name] for o in own.operands], own, chosen, foreign)
+            return _streamed([given[o.name] for o in own.operands], own, chosen, foreign, 1)[0]
 
-        found = run_sieve(sieve, nest.axes, known, functions, run, _node)
+        found = (run_sieve(sieve, nest.axes, known, functions, run, _node),)
     else:
-        found = lower_stream(_stream(nest, form), nest.axes, known, functions, _node)
-    return convert(jnp.broadcast_to(found, nest.shape), nest.reduce.dtype)
+        found = lower_stream(_stream(nest, form), nest.axes, known, functions, _node, results)
+    return tuple(convert(jnp.broadcast_to(one, nest.shape), dtype) for one, dtype in zip(found, dtypes, strict=True))
 
 
 def run_cpu(*arrays: jax.Array, nest: Nest, form: Form, foreign: Foreign, backend: Backend) -> jax.Array:
@@ -128,7 +144,7 @@ def _pallas(nest: Nest, *, interpret: bool) -> Callable[[Mapping[str, jax.Array]
     from .pallas_triton import Unsupported, emit
 
     try:
-        return emit(nest, interpret=interpret)
+        return emit(nest.computed, interpret=interpret)
     except Unsupported:
         return None
 
@@ -185,6 +201,8 @@ def _jvp(
         # JAX differentiates what index notation has no name for.
         plain = functools.partial(run_plain, nest=nest, form=form, foreign=foreign, backend=backend)
         return jax.jvp(plain, primals, [ad.instantiate_zeros(t) if isinstance(t, ad.Zero) else t for t in tangents])
+    from .passes import search
+
     runner = Runner(foreign, backend)
     arrays: Mapping[str, Any] = _named(primals, own)
     changes = {tangent_name(name): tangent for name, tangent in moved.items()}
@@ -192,7 +210,11 @@ def _jvp(
     if form.whole and derivative is not None and are_costly(derivative.exprs, apart=changes):
         # XLA would compute once what the derivative needs as well, and store that for every step.
         form = in_tiles(form, nest)
-    if derivative is not None:
+    extrema = _search(own, backend.memory) if derivative is not None and derivative.single is not None else None
+    if extrema is not None and not form.whole:
+        found = search(primals, extrema, foreign, backend)
+        result, arrays = found[1], {**arrays, **found_beside(found)}
+    elif derivative is not None:
         # An order statistic is where its derivative is: one search finds both.
         result, arrays = runner.looked_up(derivative, arrays, own)
     if result is None:

@@ -15,17 +15,20 @@ from ..planning import nests as data
 from ..planning.blocking import choose
 from ..planning.bundle_blocks import choose_blocks, plan_bundle
 from ..planning.bundles import Bundle, batched_bundle
+from ..planning.extrema import Extrema, batched_extrema
 from ..planning.forms import choose as choose_form
 from ..planning.nodes import Group, Node, Online, Pass
 from ..planning.onepass import plan_pass
 from ..planning.preferences import Backend
 from ..planning.softmax import Blocks, Softmax, batched_softmax, statistic_name
+from ..planning.ties import with_ties
 from ..planning.views import Viewed
 from .bundles import lower_bundle
 from .context import Context, Lower
 from .derived import with_derivatives
-from .formulas import COTANGENT, RESULT, Runner, tangent_name, tangent_of
-from .nests import Foreign, bind, run_plain
+from .elementwise import convert
+from .formulas import COTANGENT, RESULT, Runner, found_beside, tangent_name, tangent_of
+from .nests import Foreign, bind, run_plain, streamed
 from .onepass import lower_pass
 from .placing import placed
 from .varying import equally_varying
@@ -55,6 +58,11 @@ def _results(whole: Pass, context: Context, lower: Lower) -> Sequence[jax.Array]
                 arrays.append(jnp.broadcast_to(lower(source, context), operand.shape))
     foreign = tuple(sorted(context.foreign.items()))
     return _bind(arrays, whole.group, whole.blocks, foreign, whole.backend)
+
+
+def search(arrays: Sequence[Any], extrema: Extrema, foreign: Foreign, backend: Backend) -> Sequence[Any]:
+    """The results of a search; `arrays` are the operands in order."""
+    return _bind(arrays, extrema, extrema.blocks, foreign, backend)
 
 
 def _bind(arrays: Sequence[Any], group: Group, blocks: Blocks, foreign: Foreign, backend: Backend) -> Sequence[Any]:
@@ -121,6 +129,11 @@ def run_blocks(*arrays: jax.Array, group: Group, blocks: Blocks, foreign: Foreig
             return lower_pass(_planned(group, blocks), group, named, functions, _node)
         case Bundle():
             return lower_bundle(_bundle(group, blocks), group, named, functions, _node)
+        case Extrema():
+            count = len(group.results)
+            found = streamed(arrays, group.place.computed, group.form, foreign, backend.memory, count)
+            dtypes = [nest.reduce.dtype for nest in group.results]
+            return [convert(one, dtype) for one, dtype in zip(found, dtypes, strict=True)]
 
 
 @functools.lru_cache(maxsize=1024)
@@ -154,13 +167,15 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], **parameters: Any) -> 
         for o, tangent in zip(group.operands, tangents, strict=True)
         if not isinstance(tangent, ad.Zero) and tangent.dtype != jax.dtypes.float0
     }
+    if isinstance(group, Extrema) and tangent_of(group.value, frozenset(moved)) is not None:
+        parameters["group"] = with_ties(group) or group
     results = pass_p.bind(*primals, **parameters)
     known = _named(primals, group)
     known |= {statistic_name(number): result for number, result in enumerate(results[: len(group.statistics)])}
     runner = Runner(parameters["foreign"], parameters["backend"])
     changes: list[Any] = []
     try:
-        for number, (nest, result) in enumerate(zip(group.results, results, strict=True)):
+        for number, (nest, result) in enumerate(zip(group.results, results, strict=False)):
             own = {o.name for o in nest.operands} & moved.keys()
             derivative = tangent_of(nest, frozenset(own))
             if derivative is None:
@@ -168,6 +183,7 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], **parameters: Any) -> 
                 continue
             arrays = {o.name: known[o.name] for o in nest.operands}
             arrays |= {RESULT: result, **{tangent_name(name): moved[name] for name in own}}
+            arrays |= found_beside(results) if isinstance(group, Extrema) else {}
             changes.append(runner.derivative(derivative, arrays, nest))
             if number < len(group.statistics):
                 moved[statistic_name(number)] = changes[-1]
@@ -177,7 +193,7 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], **parameters: Any) -> 
         # JAX differentiates what index notation has no name for.
         plain = functools.partial(run_plainly, **parameters)
         return jax.jvp(plain, primals, [ad.instantiate_zeros(t) if isinstance(t, ad.Zero) else t for t in tangents])
-    return results, changes
+    return results[: len(changes)], changes
 
 
 ad.primitive_jvps[pass_p] = _jvp
@@ -227,6 +243,9 @@ def _batch(arrays: Sequence[Any], dimensions: Sequence[int | None], **parameters
         case Bundle():
             wide, moved = batched_bundle(group, varying, size)
             blocks = choose_blocks(wide, memory)
+        case Extrema():
+            wide, moved = batched_extrema(group, varying, size, memory)
+            blocks = wide.blocks
     if blocks is None:
         results = run_apart(*arrays, **{**parameters, "group": wide})
     else:

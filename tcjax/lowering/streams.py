@@ -34,12 +34,14 @@ def stream(
     tail: Callable[[], Values] | None = None,
     rank: int | None = None,
     span: tuple[jax.Array, jax.Array] | None = None,
-) -> jax.Array:
+    results: int = 1,
+) -> State:
     """The reduction over ``(block + u)*rows + r``, `rows` lanes side by side and `unroll` blocks in a trip.
 
     ``body(block, u)`` has the lanes as its first axis; `block` is traced, or a number for the blocks that run outside
     of the loop. The points of `tail` come after the blocks. For a rank, the result has that many values along its
-    first axis. Of blocks with a `span`, only those in this range take part.
+    first axis. Of blocks with a `span`, only those in this range take part. A place has up to three `results`: itself,
+    the value there, and how many points have that.
     """
     source = _Source(rows, unroll, blocks, body, tail, span)
     match reducer:
@@ -47,13 +49,16 @@ def stream(
             assert rank is not None
             descending = reducer in (Reducer.MAXK, Reducer.ARGMAXK)
             values, places = _ranked(source, rank, descending=descending)
-            return values if reducer in (Reducer.MINK, Reducer.MAXK) else places
+            return (values if reducer in (Reducer.MINK, Reducer.MAXK) else places,)
         case _:
             samples = [point for point in (source.block(0, 0) if blocks else None, source.last()) if point is not None]
             guarded = any(live is not None for _, _, live in samples)
             total = blocks * rows + (0 if tail is None else samples[-1][0].shape[0])
             monoid = make_monoid(reducer, samples[0][0].dtype, None if guarded else total)
-            return monoid.finish(_reduced(source, monoid))
+            if isinstance(monoid, Position):
+                monoid = replace(monoid, tied=blocks.bit_length() or 1) if results > 2 else monoid
+                return monoid.found(_reduced(source, monoid))[:results]
+            return (monoid.finish(_reduced(source, monoid)),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Any
 from .blocking import describe
 from .bundle_blocks import describe_bundle
 from .bundles import Bundle
+from .extrema import Extrema, describe_search
 from .nodes import Computation, Lookup, Online, Pass
 from .softmax import Softmax
 from .stages import Compute, Stage
@@ -63,3 +64,5 @@ def _why(whole: Pass, *, first: bool) -> str:
             return describe(whole.group, whole.blocks, first=first)
         case Bundle():
             return describe_bundle(whole.group, whole.blocks, first=first)
+        case Extrema():
+            return describe_search(whole.group, first=first)

@@ -13,6 +13,7 @@ from ..ir import Reducer
 from ..symbolic import IndexVar
 from .bundles import Bundle
 from .domains import visited
+from .extrema import Extrema
 from .forms import RANKED, Form, is_contraction, is_short, terms
 from .machine import Machine
 from .nests import Nest
@@ -44,6 +45,7 @@ class Work:
 
 def nest_work(nest: Nest, form: Form, machine: Machine) -> Work:
     """A nest in the blocks of its form."""
+    nest = nest.computed
     reduce = nest.reduce
     extents = {index: max(0, hi - lo) for index, (lo, hi) in nest.ranges.items()}
     space = (*nest.axes, *reduce.indices)
@@ -93,8 +95,10 @@ def nest_work(nest: Nest, form: Form, machine: Machine) -> Work:
     return Work(seconds, flops, moved, room)
 
 
-def pass_work(group: Softmax | Bundle, blocks: Blocks, machine: Machine) -> Work:
+def pass_work(group: Softmax | Bundle | Extrema, blocks: Blocks, machine: Machine) -> Work:
     """A pass that several reductions share, in its blocks."""
+    if isinstance(group, Extrema):
+        return nest_work(group.place, group.form, machine)
     ranges = group.ranges
     extents = {index: max(0, hi - lo) for index, (lo, hi) in ranges.items()}
     first = group.results[0] if isinstance(group, Bundle) else group.sums[0]

@@ -161,21 +161,25 @@ class Survey:
     def statistics_of(self, where: Place, dtype: str) -> list[Statistic]:
         """The statistic over common names, once for each way to see its scores."""
         if (id(where.node), dtype) not in self.statistics:
-            nest = where.node.nest
-            tensors = self.tensors(where, nest.operands)
-            found: list[Statistic] = []
-            if tensors is not None:
-                common = {axis: IndexVar(f"i.{number}") for number, axis in enumerate(nest.axes)}
-                common |= {index: IndexVar(f"j.{number}") for number, index in enumerate(nest.reduce.indices)}
-                naming = Renaming(common, tensors, nest.ranges)
-                guard = None if nest.reduce.guard is None else naming.expr(nest.reduce.guard)
-                indices = tuple(naming.index(index) for index in nest.reduce.indices)
-                reduce = replace(nest.reduce, indices=indices, guard=guard, body=naming.expr(nest.reduce.body))
-                axes = tuple(naming.index(axis) for axis in nest.axes)
-                known = nest_over(reduce, axes, naming.box, tensors.values())
-                found = [Statistic(where, known, each) for each in keys(reduce, dtype)]
+            known = self.common(where)
+            found = [] if known is None else [Statistic(where, known, each) for each in keys(known.reduce, dtype)]
             self.statistics[id(where.node), dtype] = found
         return self.statistics[id(where.node), dtype]
+
+    def common(self, place: Place) -> Nest | None:
+        """The nest over common names; None where an operand changes between the stages."""
+        nest = place.node.nest
+        tensors = self.tensors(place, nest.operands)
+        if tensors is None:
+            return None
+        common = {axis: IndexVar(f"i.{number}") for number, axis in enumerate(nest.axes)}
+        common |= {index: IndexVar(f"j.{number}") for number, index in enumerate(nest.reduce.indices)}
+        naming = Renaming(common, tensors, nest.ranges)
+        guard = None if nest.reduce.guard is None else naming.expr(nest.reduce.guard)
+        indices = tuple(naming.index(index) for index in nest.reduce.indices)
+        reduce = replace(nest.reduce, indices=indices, guard=guard, body=naming.expr(nest.reduce.body))
+        axes = tuple(naming.index(axis) for axis in nest.axes)
+        return nest_over(reduce, axes, naming.box, tensors.values())
 
     def tensors(self, place: Place, read: Iterable[Operand]) -> dict[str, Operand] | None:
         """Operands by their name in the nest; None where one changes between the stages."""

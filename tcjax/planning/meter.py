@@ -11,6 +11,7 @@ from .bands import band_of
 from .bundle_blocks import ARRAYS, BundlePlan, plan_bundle
 from .bundles import Bundle
 from .domains import parts
+from .extrema import Extrema
 from .forms import Form, choose
 from .nests import Nest, Operand
 from .nodes import (
@@ -292,6 +293,8 @@ class Meter:
         group, blocks = node.whole.group, node.whole.blocks
         if isinstance(group, Bundle):
             return _multiplied(plan_bundle(group, blocks))
+        if isinstance(group, Extrema):
+            return _alone(group.place).flops(plan_alone(group.place))
         plan = plan_pass(group, blocks)
         tiles = prod(tile.count for tile in plan.tiles)
         return tiles * sum(times * _in_block(plan, rows).block(points) for points, rows, times in plan.parts)
@@ -332,6 +335,10 @@ def pass_bytes(group: Group, blocks: Blocks) -> int:
             return _softmax_bytes(group, blocks)
         case Bundle():
             return _bundle_bytes(group, plan_bundle(group, blocks))
+        case Extrema():
+            # Results before and after the parts of a loop are put together.
+            results = sum(prod(nest.shape) * ir.types.width(nest.reduce.dtype) for nest in group.results)
+            return nest_bytes(group.place, group.form) + results
 
 
 def _bundle_bytes(bundle: Bundle, plan: BundlePlan) -> int:

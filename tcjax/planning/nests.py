@@ -1,9 +1,19 @@
 """Reductions over spaces that are never stored."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from .. import ir
+from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
+
+# What an order statistic is whose rank is 0: NaN comes first in both, and of equal values the first one.
+_EXTREMA: Final = {
+    Reducer.MINK: Reducer.MIN,
+    Reducer.MAXK: Reducer.MAX,
+    Reducer.ARGMINK: Reducer.ARGMIN,
+    Reducer.ARGMAXK: Reducer.ARGMAX,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +55,20 @@ class Nest:
         box = ", ".join(f"{index} in {lo}:{hi}" for index, lo, hi in self.box)
         read = ", ".join(f"{o.name}: {o.dtype}{list(o.shape)} from {list(map(str, o.origin))}" for o in self.operands)
         return f"[{', '.join(map(str, self.axes))}] {ir.show_expr(self.reduce)} where {box} of {read}"
+
+    @property
+    def computed(self) -> "Nest":
+        """The nest that gives the same values for less: of rank 0, an order statistic is an extremum.
+
+        Where several points have it, an order statistic passes its derivative to the first one, an extremum to all.
+        """
+        reduce = as_extremum(self.reduce)
+        return self if reduce is self.reduce else replace(self, reduce=reduce)
+
+
+def as_extremum(reduce: ir.Reduce) -> ir.Reduce:
+    """The reduction; one for the first value in order as a minimum or maximum, or as its place."""
+    reducer, rank = reduce.reducer, reduce.rank
+    if rank is None or not isinstance(reducer, Reducer) or ir.number_of(rank) != 0:
+        return reduce
+    return replace(reduce, reducer=_EXTREMA[reducer], rank=None)

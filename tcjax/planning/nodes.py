@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ..ir import Monoid, Reducer
 from ..symbolic import Affine, IndexVar
 from .bundles import Bundle
+from .extrema import Extrema
 from .forms import Form
 from .nests import Nest
 from .preferences import Backend
@@ -16,7 +17,7 @@ from .views import View, Viewed
 
 Axes = tuple[IndexVar, ...]
 # Reductions that one pass computes.
-Group = Softmax | Bundle
+Group = Softmax | Bundle | Extrema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

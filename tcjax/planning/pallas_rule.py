@@ -29,6 +29,7 @@ _STORED: Final = 16 << 20
 
 def prefers_pallas(nest: Nest) -> tuple[bool, str]:
     """Whether a kernel is expected to win on a GPU, and why or why not, in words."""
+    nest = nest.computed
     reduce = nest.reduce
     if not isinstance(reduce.reducer, ir.Reducer) or reduce.reducer in ir.RANKED:
         return False, f"{reduce.reducer.value} runs in XLA operations"

@@ -8,6 +8,7 @@ from ..symbolic import IndexVar
 from .assembly import describe as assembly_of
 from .blocking import rows_of
 from .bundles import Bundle
+from .extrema import Extrema
 from .forms import Form
 from .nodes import (
     Apply,
@@ -202,10 +203,18 @@ def _blocks_of(whole: Pass) -> str:
             return f"blocks of {rows_of(whole.group, whole.blocks)} x {whole.blocks.width}"
         case Bundle():
             return f"{whole.blocks.width} rows of `{whole.blocks.loop}`"
+        case Extrema(form=form):
+            return f"{form.rows * form.unroll} points at a time"
 
 
 def _named(whole: Pass) -> str:
-    return "online softmax" if isinstance(whole.group, Softmax) else "shared matrix"
+    match whole.group:
+        case Softmax():
+            return "online softmax"
+        case Bundle():
+            return "shared matrix"
+        case Extrema():
+            return "shared search"
 
 
 def _form(form: Form) -> str:

@@ -9,6 +9,7 @@ from ..transforms.factors import masked
 from .choice import cheapest, plan_fold, within_contract
 from .folds import fold, remaining
 from .monoids import plan_monoid
+from .nests import as_extremum
 from .nodes import Apply, CallBuiltin, LoopNest, Node, OrderStatistic, Position
 from .operations.unrolled import propose_place
 from .scope import Scope, fill, identity
@@ -22,6 +23,9 @@ def plan_reduce(reduce: ir.Reduce, scope: Scope) -> Node:
     indices = reduce.indices
     if isinstance(reduce.reducer, ir.Monoid):
         return scope.cast(plan_monoid(reduce, scope), reduce.dtype)
+    if reduce.reducer in ir.PLACES:
+        # No derivative tells them apart.
+        reduce = as_extremum(reduce)
     if scope.points(indices) == 0:
         return fill(identity(reduce.reducer, reduce.dtype), reduce.dtype)
     node = _plan(reduce, indices, scope)

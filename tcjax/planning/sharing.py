@@ -1,4 +1,7 @@
-"""Which loop nests are a bundle: sums over the same points that call the same functions for the same."""
+"""Which loop nests are a bundle: sums over the same points that call the same functions for the same.
+
+Extrema over the same points are one `searching`.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -14,6 +17,7 @@ from .nests import Nest
 from .nodes import Online, Pass
 from .preferences import Preferences
 from .renaming import Renaming
+from .searching import searches
 from .stages import Stage
 
 
@@ -32,7 +36,7 @@ def share(stages: Sequence[Stage], initial: Iterable[str], preferences: Preferen
     outer = frozenset(index for place in sums for index in _outer(place.node.nest))
     found = [member for place in sums if (member := _member(survey, place, outer)) is not None]
     taken: set[int] = set()
-    changes: Changes = {}
+    changes = searches(survey)
     counts = Counter(call for member in found for call in calls(member.nest))
     # Equal counts go by name: plans are the same in every run.
     for call in sorted(counts, key=lambda call: (-counts[call], ir.show_expr(call))):

@@ -94,6 +94,7 @@ def plan_alone(nest: Nest) -> Node:
 
 def plan_stream(nest: Nest, form: Form) -> Stream:
     """The blocks of a nest."""
+    nest = nest.computed
     ranges = dict(nest.ranges)
     free = ir.free_indices(replace(nest.reduce, rank=None))
     extents = {axis: hi - lo for axis, (lo, hi) in ranges.items()}

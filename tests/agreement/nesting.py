@@ -8,7 +8,7 @@ import pytest
 
 from tcjax import ir
 from tcjax.lowering import nests
-from tcjax.planning import bundle_blocks, choice, domains, forms
+from tcjax.planning import bundle_blocks, choice, domains, extrema, forms
 from tcjax.planning.forms import Form
 from tcjax.planning.nests import Nest
 from tcjax.planning.operations import loop
@@ -38,6 +38,7 @@ def nesting(rows: int = 3, unroll: int = 1, *, tile: int | None = None, written:
         patch.setattr(loop, "choose", choose)
         patch.setattr(nests, "choose", choose)
         patch.setattr(domains, "choose", choose)
+        patch.setattr(extrema, "choose", choose)
         patch.setattr(bundle_blocks, "ELEMENTS", 8 * rows)
         patch.setattr(bundle_blocks, "FEWEST", 1)
         patch.setattr(bundle_blocks, "ROWS", 3)

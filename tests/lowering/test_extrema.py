@@ -89,6 +89,102 @@ def test_where_no_point_takes_part_nothing_passes() -> None:
         np.testing.assert_allclose(own, wanted, rtol=1e-6)
 
 
+BOTH = {
+    "extremum": "O(i) = min[j]({0})  P(i) = argmin[j]({0})",
+    "negative": "O(i) = -max[j](-{0})  P(i) = argmax[j](-{0})",
+    "first of an order": "O(i) = mink[j]({0}, 0)  P(i) = argmink[j]({0}, 0)",
+}
+
+
+def searched(name: str) -> tcjax.Kernel:
+    square = "sum[d]((x(i,d) - y(j,d)) * (x(i,d) - y(j,d)))"
+    return tcjax.kernel(f"def f(float(N,D) x, float(M,D) y) -> (O, P) {{ {BOTH[name].format(square)} }}")
+
+
+def primitives(function: Callable[..., Any], *arrays: Any) -> dict[str, int]:
+    """How often each primitive is bound, whatever the data say."""
+    found: dict[str, int] = {}
+    pending = [jax.make_jaxpr(function)(*arrays).jaxpr]
+    while pending:
+        for equation in pending.pop().eqns:
+            found[str(equation.primitive)] = found.get(str(equation.primitive), 0) + 1
+            if equation.primitive.name != "cond":
+                inner = [getattr(value, "jaxpr", None) for value in equation.params.values()]
+                pending += [jaxpr for jaxpr in inner if jaxpr is not None and hasattr(jaxpr, "eqns")]
+    return found
+
+
+@pytest.mark.parametrize("name", BOTH)
+@pytest.mark.parametrize("unroll", [1, 2])
+def test_one_loop_finds_the_value_and_its_place(name: str, unroll: int) -> None:
+    x, y = points(ties=True)
+    distances = ((x[:, None] - y[None]) ** 2).sum(-1)
+
+    with nesting(unroll=unroll):
+        kernel = searched(name)
+        found = primitives(kernel, x, y)
+        least, place = kernel(x, y)
+
+    assert (found.get("tcjax_pass"), found.get("tcjax")) == (1, None)
+    np.testing.assert_array_equal(place, distances.argmin(1))
+    np.testing.assert_allclose(least, distances.min(1), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["extremum", "negative"])
+@pytest.mark.parametrize("ties", [False, True])
+def test_a_search_has_the_derivatives_of_its_value(name: str, ties: bool) -> None:
+    arrays = points(ties=ties)
+
+    def by_kernel(x: Any, y: Any) -> Any:
+        return kernel(x, y)[0]
+
+    with nesting():
+        kernel = searched(name)
+        count = primitives(jax.grad(summed(by_kernel), argnums=(0, 1)), *arrays)
+        gradient = jax.grad(summed(by_kernel), argnums=(0, 1))(*arrays)
+        hessian = jax.hessian(summed(by_kernel), argnums=1)(*arrays)
+        batch = jax.vmap(jax.grad(summed(by_kernel)), in_axes=(0, None))(np.stack([arrays[0], -arrays[0]]), arrays[1])
+
+    assert (count["tcjax_pass"], count.get("tcjax")) == (1, None)
+    for own, wanted in zip(gradient, jax.grad(summed(nearest), argnums=(0, 1))(*arrays), strict=True):
+        np.testing.assert_allclose(own, wanted, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(hessian, jax.hessian(summed(nearest), argnums=1)(*arrays), rtol=1e-4, atol=1e-4)
+    expected = [jax.grad(summed(nearest))(x, arrays[1]) for x in (arrays[0], -arrays[0])]
+    np.testing.assert_allclose(batch, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_the_first_of_an_order_passes_its_derivative_to_the_first_of_equal_points() -> None:
+    x, y = points(ties=True)
+    place = ((x[:, None] - y[None]) ** 2).sum(-1).argmin(1)
+    expected = 2 * (x - y[place])
+
+    with nesting():
+        kernel = searched("first of an order")
+        gradient = jax.grad(lambda x, y: kernel(x, y)[0].sum(), argnums=(0, 1))(x, y)
+
+    np.testing.assert_allclose(gradient[0], expected, rtol=1e-5)
+    by_place = np.zeros_like(y)
+    np.add.at(by_place, place, -expected)
+    np.testing.assert_allclose(gradient[1], by_place, rtol=1e-5, atol=1e-6)
+
+
+def test_a_search_keeps_infinities_and_what_is_no_number() -> None:
+    x = np.float32([1, 1, 0, np.nan])
+    y = np.float32([np.inf, 3, -np.inf, 3, np.nan])[[1, 3, 0, 2, 4, 1, 3]]
+
+    with nesting():
+        kernel = tcjax.kernel(
+            "def f(float(N) x, float(M) y) -> (O, P) { O(i) = max[j where j < i + 2](x(i) + y(j))"
+            "  P(i) = argmax[j where j < i + 2](x(i) + y(j)) }"
+        )
+        found = kernel(x, y)
+        gradient = jax.grad(lambda y: kernel(x, y)[0][:3].sum())(y)
+
+    for own, wanted in zip(found, kernel.interpret(x, y), strict=True):
+        np.testing.assert_array_equal(own, wanted)
+    np.testing.assert_array_equal(gradient, [0.5, 0.5, 2, 0, 0, 0, 0])
+
+
 TYPES = [("uint32", "int"), ("uint32", "float"), ("uint8", "int"), ("int8", "int"), ("int16", "int"), ("int", "float")]
 
 

@@ -18,6 +18,11 @@ INTEGERS = ("int32", "uint8")
 
 def streamed(reducer, values, live=None, *, rows=4, unroll=2, rank=None):
     """The stream over the first axis of an array, under jit."""
+    return found(reducer, values, live, rows=rows, unroll=unroll, rank=rank)[0]
+
+
+def found(reducer, values, live=None, *, rows=4, unroll=2, rank=None, results=1):
+    """So many results of the stream."""
     extent = values.shape[0]
     blocks, left = divmod(extent, rows)
 
@@ -37,9 +42,10 @@ def streamed(reducer, values, live=None, *, rows=4, unroll=2, rank=None):
             body=lambda number, u: (block(values, number, u), block(live, number, u)),
             tail=rest if left else None,
             rank=rank,
+            results=results,
         )
 
-    return np.asarray(jax.jit(run)(values, live))
+    return [np.asarray(array) for array in jax.jit(run)(values, live)]
 
 
 def order(column, live, *, descending):
@@ -226,7 +232,7 @@ def test_a_stream_runs_inside_shard_map():
     for reducer in (Reducer.SUM, Reducer.ARGMIN, Reducer.LOGSUMEXP, Reducer.MIN, Reducer.MINK):
 
         def local(part, reducer=reducer):
-            found = stream(
+            (found,) = stream(
                 reducer,
                 rows=4,
                 unroll=2,
@@ -239,3 +245,47 @@ def test_a_stream_runs_inside_shard_map():
         found = jax.jit(jax.shard_map(local, mesh=mesh, in_specs=spec, out_specs=result))(values)
         single = Reducer.MIN if reducer is Reducer.MINK else reducer
         np.testing.assert_allclose(found, expected(single, np.asarray(values), None, None), rtol=1e-5)
+
+
+@pytest.mark.parametrize("largest", (False, True), ids=("smallest", "largest"))
+@pytest.mark.parametrize("dtype", ("float32", "bfloat16", "float16", "int32", "uint8", "bool"))
+@pytest.mark.parametrize("guarded", (False, True), ids=("all", "some"))
+@pytest.mark.parametrize(("extent", "rows", "unroll"), ((1, 4, 2), (7, 3, 1), (24, 4, 2), (61, 4, 3), (33, 1, 4)))
+def test_a_place_comes_with_its_value_and_the_number_of_ties(extent, rows, unroll, guarded, dtype, largest):
+    rng = np.random.default_rng(extent)
+    values = rng.integers(0, 4, (extent, 9)).astype("float32")
+    if dtype in (*FLOATS, "float32"):
+        values[values == 3] = np.inf
+        values[rng.random(values.shape) < 0.1] = -np.inf
+        values[extent // 2, 4] = np.nan
+        values[:, 5] = np.inf
+        values[:, 6] = -np.inf
+        values[:, 7] = np.nan
+    values = jnp.asarray(values).astype(dtype)
+    live = rng.random((extent, 9)) < 0.7
+    live[:, 3] = False
+    reducer = Reducer.ARGMAX if largest else Reducer.ARGMIN
+
+    places, extrema, ties = found(reducer, values, live if guarded else None, rows=rows, unroll=unroll, results=3)
+
+    plain = np.asarray(values.astype("float32" if dtype in FLOATS else dtype))
+    for column in range(9):
+        own = plain[:, column]
+        takes_part = live[:, column] if guarded else np.ones(extent, bool)
+        ordered = order(own, takes_part, descending=largest)
+        if not ordered:
+            assert (places[column], ties[column]) == (0, 0)
+            continue
+        first = own[ordered[0]]
+        count = 1 if first != first else int((takes_part & (own == first)).sum())
+        assert (places[column], ties[column]) == (ordered[0], count)
+        np.testing.assert_equal(np.asarray(extrema[column], plain.dtype), first)
+
+
+def test_ties_of_a_long_loop_are_counted():
+    values = np.zeros((1 << 14, 2), "float32")
+    values[5, 1] = -1
+
+    places, extrema, ties = found(Reducer.ARGMIN, values, rows=2, unroll=4, results=3)
+
+    assert places.tolist() == [0, 5] and extrema.tolist() == [0, -1] and ties.tolist() == [1 << 14, 1]

@@ -9,6 +9,7 @@ from .backward import Backward
 from .forward import Forward
 from .hoisting import reduction
 from .inversion import Inversion, formula, gathered
+from .points import first_point
 from .scope import Scope
 
 Box = Mapping[IndexVar, tuple[int, int]]
@@ -116,6 +117,22 @@ def adjoint(
         started.add(receipt.target.name)
         formulas.append(Formula(statement, _used(statement, found)))
     return tuple(formulas)
+
+
+def ties(
+    reduce: ir.Reduce, axes: tuple[IndexVar, ...], box: Box, place: ir.Expr, value: ir.Expr
+) -> tuple[ir.Reduce, Box]:
+    """At how many points an extremum is, given its first `place` and its `value` at every point of `axes`."""
+    scope = _scope(box)
+    found: dict[str, ir.Reduce] = {}
+
+    def keep(name: str, needed: ir.Reduce) -> ir.Expr:
+        found[name] = needed
+        return value if not name else place
+
+    first_point(reduce, scope, keep)
+    ends = {index: _ends(interval) for index, interval in scope.ranges.items()}
+    return found["ties"], _of(found["ties"], axes, ends)
 
 
 def _scope(box: Box) -> Scope:
