@@ -7,6 +7,7 @@ from .equations import solve
 from .flattening import flattened
 from .guards import guard_ranges
 from .inlining import Named, Shapes, Step, inlined, named, needs_before, reads
+from .narrowing import Rest, Rests, ends_of, narrowed
 from .powers import without_powers
 from .shifts import fix_extrema
 from .specialize import specialize, specialize_expr
@@ -20,6 +21,8 @@ from .turns import turn
 __all__ = [
     "Known",
     "Named",
+    "Rest",
+    "Rests",
     "Shapes",
     "Step",
     "apart",
@@ -27,11 +30,13 @@ __all__ = [
     "canonical",
     "curves",
     "decide",
+    "ends_of",
     "fix_extrema",
     "flattened",
     "guard_ranges",
     "inlined",
     "named",
+    "narrowed",
     "needs_before",
     "reads",
     "solve",
