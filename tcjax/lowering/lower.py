@@ -1,6 +1,6 @@
 """A plan as a JAX function."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, assert_never
 
@@ -45,6 +45,7 @@ from .elementwise import convert, lower_apply, lower_call, lower_fill, lower_iot
 from .folding import lower_monoid_fold
 from .nests import lower_nest
 from .passes import lower_online
+from .placing import is_placed
 from .provisos import lower_proviso
 from .reads import lower_read
 from .reductions import (
@@ -59,8 +60,10 @@ from .reductions import (
 from .rounds import lower_stage
 from .stores import boxed
 from .tiles import lower_tiled
+from .varying import equally_varying
 
 Foreign = Mapping[str, Callable[..., object]]
+Unit = planning.ScheduledStage | planning.Parts
 
 
 def lower(
@@ -70,42 +73,53 @@ def lower(
     # An initial value that is not passed is missing here: the first statement then begins from the identity.
     known = {**arrays, **{name: convert(jnp.asarray(array), plan.initial[name]) for name, array in initial.items()}}
     if plan.scheduled is None:
-        return _run(plan, plan.stages, known, foreign)
+        return _run(plan, plan.units(), known, foreign)
     scheduled = plan.scheduled
 
     @jax.custom_jvp
     def run(arguments: dict[str, jax.Array]) -> tuple[jax.Array, ...]:
-        return _run(plan, scheduled, arguments, foreign)
+        return _run(plan, enumerate(scheduled), arguments, foreign)
 
     # The derivative of loops would store what every iteration carries.
     @run.defjvp
     def _(primals: Any, tangents: Any) -> Any:
-        return jax.jvp(lambda arguments: _run(plan, plan.stages, arguments, foreign), primals, tangents)
+        return jax.jvp(lambda known: _run(plan, enumerate(plan.stages), known, foreign), primals, tangents)
 
     return run(known)
 
 
 def _run(
-    plan: planning.Plan, stages: Sequence[planning.ScheduledStage], arrays: Mapping[str, jax.Array], foreign: Foreign
+    plan: planning.Plan, units: Iterable[tuple[int, Unit]], arrays: Mapping[str, jax.Array], foreign: Foreign
 ) -> tuple[jax.Array, ...]:
+    known = _computed(plan, list(units), arrays, foreign)
+    return tuple(known[name] for name in plan.returns)
+
+
+def _computed(
+    plan: planning.Plan, units: Sequence[tuple[int, Unit]], arrays: Mapping[str, jax.Array], foreign: Foreign
+) -> dict[str, jax.Array]:
+    """The arrays, and what these stages make of them."""
     known = dict(arrays)
-    assemblies = plan.assemblies if stages is plan.stages else {}
+    assemblies = {} if any(isinstance(stage, planning.Tiled) for _, stage in units) else plan.assemblies
     shared: dict[int, Sequence[jax.Array]] = {}
     before: jax.Array | None = None
     done = 0
-    for number, stage in enumerate(stages):
+    for number, stage in units:
         if number < done:
             continue
         if number in assemblies:
             assembly = assemblies[number]
             done = number + assembly.stages
-            group = [s for s in stages[number:done] if isinstance(s, planning.Compute)]
-            with _named(stage, number):
+            group = [s for s in plan.stages[number:done] if isinstance(s, planning.Compute)]
+            with jax.named_scope(scope_of(group[0], number)):
                 values = [
                     boxed(s, lower_node(s.value, Context(_and_before(s, known, foreign), foreign, shared=shared)))
                     for s in group
                 ]
                 known[group[0].target] = assemble(assembly.whole, values)
+            continue
+        if isinstance(stage, planning.Parts):
+            known.update(_in_parts(plan, number, stage, known, foreign))
             continue
         with _named(stage, number):
             match stage:
@@ -132,7 +146,30 @@ def _run(
                         known[target] = jnp.asarray(part, numeric(dtype))
                 case _:
                     assert_never(stage)
-    return tuple(known[name] for name in plan.returns)
+    return known
+
+
+def _in_parts(
+    plan: planning.Plan, number: int, parts: planning.Parts, arrays: Mapping[str, jax.Array], foreign: Foreign
+) -> dict[str, jax.Array]:
+    """The results of a run of stages: on a CPU of its parts, joined, elsewhere of the run as a whole."""
+    names, results = sorted(arrays), tuple(parts.dimensions)
+
+    def joined(*given: jax.Array) -> list[jax.Array]:
+        known = dict(zip(names, given, strict=True))
+        found = [lower(part, known, {}, foreign) for part in parts.plans]
+        columns = zip(results, zip(*found, strict=True), strict=True)
+        return [lax.concatenate(equally_varying(column), parts.dimensions[name]) for name, column in columns]
+
+    def whole(*given: jax.Array) -> list[jax.Array]:
+        run = list(enumerate(plan.stages))[number : number + parts.stages]
+        known = _computed(plan, run, dict(zip(names, given, strict=True)), foreign)
+        return [known[name] for name in results]
+
+    given = [arrays[name] for name in names]
+    # Along explicit axes of a mesh rows are on several devices.
+    found = whole(*given) if any(map(is_placed, given)) else lax.platform_dependent(*given, cpu=joined, default=whole)
+    return dict(zip(results, found, strict=True))
 
 
 def lower_compute(stage: planning.Compute, old: jax.Array | None, context: Context) -> jax.Array:

@@ -14,7 +14,7 @@ from .preferences import Backend, Preferences
 from .prices import Price, plan_price, price, price_of
 from .printer import facts_of, name_of, operations_of, reason_of, show_node, show_plan
 from .sharing import share
-from .stages import Call, CallForeign, Compute, Plan, Proviso, Stage, Store, Unstored
+from .stages import Call, CallForeign, Compute, Parts, Plan, Proviso, Stage, Store, Unstored
 from .tiled import Loop, ScheduledStage, Tiled
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "Growth",
     "Loop",
     "Machine",
+    "Parts",
     "Plan",
     "Preferences",
     "Price",

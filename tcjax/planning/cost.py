@@ -1,6 +1,6 @@
 """What a plan costs: operations, bytes moved, and the largest temporary memory."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -9,8 +9,10 @@ from ..symbolic import IndexVar
 from .meter import Meter, is_fused, nest_bytes
 from .nodes import Apply, CallBuiltin, Contract, LoopNest, Node, Read, operands
 from .prices import is_elementwise, is_plain, names_read, surroundings
-from .stages import Call, CallForeign, Compute, Plan, Rounds, Unstored
+from .stages import Call, CallForeign, Compute, Parts, Plan, Rounds, Unstored
 from .tiled import Begin, Loop, Round, ScheduledStage, Tiled, TiledStep
+
+Unit = ScheduledStage | Parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +75,13 @@ def _in_rounds(rounds: Rounds) -> Cost:
 def plan_cost(plan: Plan) -> Cost:
     """The cost of a whole plan; tensors that are neither passed nor returned are temporaries."""
     flops = moved = peak = loops = 0
-    stages = plan.stages if plan.scheduled is None else plan.scheduled
-    rooms = _Rooms.of(plan, stages)
-    for number, stage in enumerate(stages):
+    units = dict(plan.units())
+    rooms = _Rooms.of(plan, units)
+    for number, stage in units.items():
         own = 0
         match stage:
+            case Parts():
+                cost = _parts_cost(stage)
             case Compute() | Tiled():
                 cost = cost_of(stage) if isinstance(stage, Compute) else tiled_cost(stage)
                 # XLA begins loops as early as it can: their accumulators are there at the same time.
@@ -93,22 +97,30 @@ def plan_cost(plan: Plan) -> Cost:
     return Cost(flops, moved, peak)
 
 
+def _parts_cost(parts: Parts) -> Cost:
+    """The cost of all parts; XLA begins them side by side, and holds the results of each until they are joined."""
+    costs = [plan_cost(plan) for plan in parts.plans]
+    joined = sum(_written(parts).values())
+    flops, moved = sum(cost.flops for cost in costs), sum(cost.bytes for cost in costs)
+    return Cost(flops, moved + 2 * joined, joined + max(cost.temporary for cost in costs))
+
+
 @dataclass(frozen=True, slots=True)
 class _Rooms:
     """The tensors of a plan that are temporaries: from which stage to which each is in memory of its own."""
 
-    stages: tuple[ScheduledStage, ...]
+    stages: Mapping[int, Unit]
     sizes: Mapping[str, int]
     spans: Mapping[str, tuple[int, int]]
 
     @staticmethod
-    def of(plan: Plan, stages: tuple[ScheduledStage, ...]) -> "_Rooms":
-        around = surroundings(plan) if stages is plan.stages else {}
+    def of(plan: Plan, stages: Mapping[int, Unit]) -> "_Rooms":
+        around = surroundings(plan) if plan.scheduled is None else {}
         fused = next(iter(around.values())).fused if around else frozenset[str]()
         sizes: dict[str, int] = {}
         first: dict[str, int] = {}
         last: dict[str, int] = {}
-        for number, stage in enumerate(stages):
+        for number, stage in stages.items():
             for name in names_read(stage):
                 last[name] = number
             for name, size in _written(stage).items():
@@ -149,9 +161,16 @@ class _Rooms:
         return max((size for size in found if size in ending), default=0)
 
 
-def _written(stage: ScheduledStage) -> dict[str, int]:
+def _written(stage: Unit) -> dict[str, int]:
     """The bytes of the tensors that a stage writes."""
     match stage:
+        case Parts(plans=plans):
+            found: dict[str, int] = {}
+            for plan in plans:
+                for tensor in plan.bound.function.returns:
+                    size = prod(plan.bound.shapes[tensor.name]) * ir.types.width(tensor.dtype)
+                    found[tensor.name] = found.get(tensor.name, 0) + size
+            return found
         case Compute() | Tiled():
             return {stage.target: prod(stage.shape) * ir.types.width(stage.dtype)}
         case Call(targets, plan, _):
@@ -166,7 +185,7 @@ def _written(stage: ScheduledStage) -> dict[str, int]:
 
 
 def _lies_in(
-    stages: Sequence[ScheduledStage], sizes: Mapping[str, int], name: str, end: int, result: str, written: int
+    stages: Mapping[int, Unit], sizes: Mapping[str, int], name: str, end: int, result: str, written: int
 ) -> bool:
     """Whether a temporary that is read until the stage `end` is in the memory of a result."""
     stage = stages[written]

@@ -1,7 +1,6 @@
 """Guards that cut a nest's iteration space: pieces along an axis, each with the loop that the guard leaves."""
 
 import itertools
-from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 from typing import Final
@@ -9,6 +8,7 @@ from typing import Final
 from ..ir import PLACES, conjuncts
 from ..symbolic import Affine, Facts, IndexVar
 from ..transforms.factors import non_negative
+from ..transforms.narrowing import ends_of
 from .forms import Form, choose, like, within
 from .nests import Nest
 
@@ -103,27 +103,9 @@ def _conditions(nest: Nest) -> list[Affine]:
 def _narrowed(nest: Nest, loop: IndexVar, conditions: list[Affine], part: Box) -> Nest:
     box = nest.ranges | part
     lo, hi = box[loop]
-    for least, most in _ends(loop, (lo, hi), conditions, Facts.over(box)):
+    for least, most in ends_of(loop, (lo, hi), conditions, Facts.over(box)):
         # Positions count from the start of the loop.
         lo = lo if nest.reduce.reducer in PLACES else max(lo, least)
         hi = min(hi, most + 1)
     box[loop] = (lo, max(lo, hi))
     return replace(nest, box=tuple((index, *box[index]) for index, _, _ in nest.box))
-
-
-def _ends(loop: IndexVar, span: tuple[int, int], conditions: list[Affine], facts: Facts) -> Iterator[tuple[int, int]]:
-    """For each condition the least and the greatest value of the loop index for which it may hold."""
-    lo, hi = span
-    for affine in conditions:
-        weights = [weight.constant for atom, weight in affine.terms if atom == loop]
-        if len(weights) != 1 or not weights[0]:
-            continue
-        rest = affine - Affine.of(loop).scale(weights[0])
-        ends = None if loop in rest.variables else facts.values(rest)
-        if ends is None:
-            continue
-        # weight * loop + rest >= 0 holds nowhere where not even with the greatest rest.
-        if weights[0] > 0:
-            yield -(ends[1] // weights[0]), hi - 1
-        else:
-            yield lo, ends[1] // -weights[0]

@@ -5,7 +5,7 @@ from typing import Final, assert_never
 from ..diagnostics import Code, CompileError
 from .cost import cost_of, tiled_cost
 from .printer import name_of, reason_of
-from .stages import Call, CallForeign, Compute, Plan, Unstored
+from .stages import Call, CallForeign, Compute, Parts, Plan, Unstored
 from .tiled import Tiled
 
 # A temporary may have so many bytes in any case,
@@ -24,8 +24,11 @@ def check_memory(plan: Plan, limit: int) -> None:
 
     In the loops of a schedule, that is what one iteration needs, with the tensors that exist for it alone.
     """
-    for stage in plan.stages if plan.scheduled is None else plan.scheduled:
+    for _, stage in plan.units():
         match stage:
+            case Parts(plans=plans):
+                for part in plans:
+                    check_memory(part, limit)
             case Compute():
                 needed = cost_of(stage).temporary
                 if needed > limit:

@@ -1,6 +1,6 @@
 """How each statement of a bound function is computed, and why."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Final
@@ -12,6 +12,7 @@ from .choice import MOST_GROWTH, SMALL_SPACE
 from .formulas import plan_formula
 from .nodes import Apply, Fill, Iota, Node, Read, Strip, holds_data, operands
 from .online import fuse
+from .parts import in_parts
 from .preferences import DEFAULT, Preferences
 from .prices import price
 from .printer import operations_of
@@ -82,12 +83,26 @@ def _planned(bound: ranges.Bound, preferences: Preferences) -> Plan:
                 results = tuple((tensor.dtype, bound.shapes[tensor.name]) for tensor in targets)
                 stages.append(CallForeign(_names(targets), name, _names(arguments), results, frame, varying))
         defined.update(_names(ir.targets(statement)))
+    plan = _assembled(bound, stages, settled.steps, planner)
+
+    def plan_steps(part: ranges.Bound, steps: Mapping[int, Step]) -> Plan:
+        planner = _Planner(part, preferences)
+        names = [step.statement.target.name for step in steps.values()]
+        stages: list[Stage] = [planner.plan(n, step, names[n] in names[:n]) for n, step in steps.items()]
+        return _assembled(part, stages, steps, planner)
+
+    return in_parts(plan, settled.steps, preferences, plan_steps)
+
+
+def _assembled(bound: ranges.Bound, stages: list[Stage], steps: Mapping[int, Step], planner: "_Planner") -> Plan:
+    """The plan of these stages: with those as one that make one array, or one pass."""
+    function, preferences = bound.function, planner.preferences
     initial = {tensor.name: tensor.dtype for tensor in function.initial}
     names = _names(function.parameters), _names(function.returns)
     groups = assemblies(stages)
     for number, assembly in groups.items():
         if isinstance(assembly.whole, Overlay):
-            wide = _widened(settled.steps[number + 1], planner)
+            wide = _widened(steps[number + 1], planner)
             if wide is not None:
                 stages[number + 1] = wide
                 whole = replace(assembly.whole, everywhere=True)

@@ -36,7 +36,7 @@ from .nodes import (
     tensors_read,
 )
 from .scope import restarts
-from .stages import Call, CallForeign, Compute, Plan, Unstored
+from .stages import Call, CallForeign, Compute, Parts, Plan, Unstored
 from .tiled import Begin, Loop, Round, ScheduledStage, Tiled, TiledStep
 
 # Scatters of an extremum's position, a logarithm of a sum of exponentials, a mean and a product are several.
@@ -145,16 +145,40 @@ def _statements(plan: Plan, machine: Machine) -> Price:
     total = NOTHING
     shapes = plan.bound.shapes
     around = surroundings(plan) if plan.scheduled is None else {}
-    for number, stage in enumerate(plan.stages if plan.scheduled is None else plan.scheduled):
+    for number, stage in plan.units():
         match stage:
             case Compute():
                 total += price(stage, machine, shapes, around.get(number))
+            case Parts():
+                total += _parts(stage, machine, shapes)
             case Tiled(steps=steps):
                 total += _steps(steps, machine, shapes)
             case Call(plan=inner):
                 total += _statements(inner, machine)
             case CallForeign() | Unstored():
                 continue
+    return total
+
+
+def _parts(parts: Parts, machine: Machine, shapes: Shapes) -> Price:
+    """The price of all parts, and of joining their results."""
+    total = NOTHING
+    for plan in parts.plans:
+        total += _statements(plan, machine)
+    tensors = parts.plans[0].bound.function.returns
+    joined = sum(2 * prod(shapes[tensor.name]) * ir.types.width(tensor.dtype) for tensor in tensors)
+    seconds = len(tensors) * (machine.dispatch + machine.fork) + machine.traffic(joined)
+    return total + Price(seconds, joined, 0, 0)
+
+
+def run_price(plan: Plan, numbers: Iterable[int], machine: Machine = CPU) -> Price:
+    """The price of some of the statements of a plan, by number, each as a whole."""
+    around = surroundings(plan)
+    total = NOTHING
+    for number in numbers:
+        stage = plan.stages[number]
+        if isinstance(stage, Compute):
+            total += price(stage, machine, plan.bound.shapes, around.get(number))
     return total
 
 
@@ -203,9 +227,11 @@ def _axes(stage: Compute) -> tuple[IndexVar, ...]:
     return stage.store.sliced
 
 
-def names_read(stage: ScheduledStage) -> set[str]:
+def names_read(stage: ScheduledStage | Parts) -> set[str]:
     """The tensors that a stage reads."""
     match stage:
+        case Parts(plans=plans):
+            return {name for plan in plans for name in plan.parameters}
         case Compute():
             return _reads(stage)
         case Tiled():

@@ -39,7 +39,7 @@ from .nodes import (
 )
 from .repeats import Repeats
 from .softmax import Softmax
-from .stages import Call, CallForeign, Compute, Plan, Unstored
+from .stages import Call, CallForeign, Compute, Parts, Plan, Unstored
 from .tiled import Begin, Loop, Round, ScheduledStage, Tiled, TiledStep
 from .views import describe_view
 
@@ -47,15 +47,21 @@ from .views import describe_view
 def show_plan(plan: Plan) -> str:
     """The stages in order, each computation as an indented tree; what occurs again is printed once, with a name."""
     lines = [f"plan {plan.name}({', '.join(plan.parameters)}) -> ({', '.join(plan.returns)})"]
-    stages = plan.stages if plan.scheduled is None else plan.scheduled
-    repeats = Repeats.of(_computed(stages))
-    for number, stage in enumerate(stages):
+    repeats = Repeats.of(_computed(stage for _, stage in plan.units()))
+    for number, stage in plan.units():
         if plan.scheduled is None and number in plan.assemblies:
             assembly = plan.assemblies[number]
             lines.append(f"  the next {assembly.stages} {assembly_of(assembly.whole)}:")
         match stage:
             case Compute():
                 lines += [f"  {line}" for line in _show_compute(stage, repeats)]
+            case Parts(row=row, spans=spans, plans=plans):
+                lo, hi = spans[-1]
+                lines.append(
+                    f"  the next {stage.stages} in {len(spans)} parts of `{row}`, the last with {row} in {lo}:{hi}:"
+                )
+                lines += [f"  {line}" for line in show_plan(plans[-1]).splitlines()[1:]]
+                repeats.write(*plans[-1].returns)
             case Tiled(target=target, dtype=dtype, shape=shape, steps=steps):
                 lines.append(f"  {target}: {dtype}{list(shape)} in tiles")
                 lines += [f"    {line}" for step in steps for line in _show_step(step, repeats)]
@@ -72,7 +78,7 @@ def show_plan(plan: Plan) -> str:
     return "\n".join(lines)
 
 
-def _computed(stages: Iterable[ScheduledStage]) -> Iterator[Node | str]:
+def _computed(stages: Iterable[ScheduledStage | Parts]) -> Iterator[Node | str]:
     """The computations of a plan's text in order, each before the name of the tensor that it is written to."""
     for stage in stages:
         match stage:
@@ -82,6 +88,8 @@ def _computed(stages: Iterable[ScheduledStage]) -> Iterator[Node | str]:
                 yield from (part for step in steps for part in _computed_in(step))
             case Call(targets=targets) | CallForeign(targets=targets):
                 yield from targets
+            case Parts(plans=plans):
+                yield from plans[-1].returns
 
 
 def _computed_in(step: TiledStep) -> Iterator[Node | str]:

@@ -1,7 +1,7 @@
 """What a plan consists of: one stage for each statement, in order."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -187,11 +187,27 @@ Stage = Compute | Call | CallForeign | Unstored
 
 
 @dataclass(frozen=True, slots=True)
+class Parts:
+    """A run of `stages` that is computed some rows at a time on a CPU: by one of the `plans` after the other.
+
+    Each has the statements of the run for its rows, where the `row` index is in one of the `spans`. Their results are
+    joined: of each, `dimensions` has the one that rows are along.
+    """
+
+    stages: int
+    row: IndexVar
+    spans: tuple[tuple[int, int], ...]
+    plans: "tuple[Plan, ...]"
+    dimensions: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """The stages of a function in order; `parameters` and `returns` by name.
 
     `initial` gives the types of the outputs that may start from a caller's array, `assemblies` the runs of stages
-    whose values are put together into one array, by the number of the first stage. `scheduled` are the stages as a
+    whose values are put together into one array, by the number of the first stage, and `parts` the runs of stages that
+    are computed some rows at a time. `scheduled` are the stages as a
     schedule arranges them, and `whole` says, by number, why one is not in the tiles that it asks for; derivatives are
     those of `stages`.
     """
@@ -203,8 +219,30 @@ class Plan:
     stages: tuple[Stage, ...]
     bound: ranges.Bound = field(repr=False, compare=False)
     assemblies: Mapping[int, Assembly] = field(default_factory=dict)
+    parts: Mapping[int, Parts] = field(default_factory=dict)
     scheduled: "tuple[ScheduledStage, ...] | None" = None
     whole: Mapping[int, str] = field(default_factory=dict)
+
+    def units(self) -> "Iterator[tuple[int, ScheduledStage | Parts]]":
+        """What runs one after the other, by the number of its first stage: stages, and runs of them in parts."""
+        done = 0
+        for number, stage in enumerate(self.stages if self.scheduled is None else self.scheduled):
+            parts = self.parts.get(number) if self.scheduled is None else None
+            if number < done:
+                continue
+            if parts is not None:
+                done = number + parts.stages
+            yield number, stage if parts is None else parts
+
+    def pieces(self, number: int) -> "tuple[tuple[Plan, Compute], ...]":
+        """The statement of a stage for the rows of each part, with the part's plan; none where it is not in parts."""
+        for first, parts in self.parts.items():
+            run = self.stages[first : first + parts.stages]
+            if 0 <= number - first < parts.stages:
+                at = sum(isinstance(stage, Compute) for stage in run[: number - first])
+                own = ((plan, plan.stages[at]) for plan in parts.plans)
+                return tuple((plan, stage) for plan, stage in own if isinstance(stage, Compute))
+        return ()
 
     def __str__(self) -> str:
         from .printer import show_plan

@@ -58,7 +58,8 @@ class Explanation:
         the next best plan's `operation` and `seconds`, where there is one (else None). Its `loops`
         say for each of its loop nests which index runs (`loop`), how many values are side by side (`rows`) and
         unrolled (`unroll`), the tile of an axis if there is one (`tile`: axis and extent), whether a block is combined
-        `inside`, in how many `parts` a guard cuts it, and the bytes that it needs (`temporary_bytes`).
+        `inside`, in how many `parts` a guard cuts it, and the bytes that it needs (`temporary_bytes`). A statement that
+        is computed some rows at a time on a CPU says in how many parts (`row_parts`); its costs are those of all parts.
 
         All of these are estimates. After ``k.explain(..., compiled=True)``, `compiled` has XLA's own figures, as
         `memory_analysis` and `cost_analysis` of the compiled program tell them: `temporary_bytes`, `operations` and
@@ -119,7 +120,7 @@ def _describe(plan: planning.Plan) -> dict[str, Any]:
         match stage:
             case planning.Compute():
                 at = number if plan.scheduled is None else plan.stages.index(stage)
-                computed = _compute(stage, plan.bound, at)
+                computed = {**_compute(stage, plan.bound, at), **_in_parts(plan, at)}
                 statements.append({**computed, **_verdict(plan, at, growth[at]), **_left_whole(plan, at)})
             case planning.Tiled(number=at):
                 for compute, loops in stage.computes():
@@ -203,6 +204,23 @@ def _compute(stage: planning.Compute, bound: ranges.Bound, number: int) -> dict[
         "flops": cost.flops,
         "bytes": cost.bytes,
         "temporary_bytes": cost.temporary,
+    }
+
+
+def _in_parts(plan: planning.Plan, number: int) -> dict[str, Any]:
+    """What differs for a statement that is computed some rows at a time: the costs of all parts together."""
+    pieces = plan.pieces(number)
+    if not pieces:
+        return {}
+    costs = [planning.cost_of(stage) for _, stage in pieces]
+    return {
+        "row_parts": len(pieces),
+        "seconds": sum(planning.price(stage, shapes=part.bound.shapes).seconds for part, stage in pieces),
+        "flops": sum(cost.flops for cost in costs),
+        "bytes": sum(cost.bytes for cost in costs),
+        "temporary_bytes": max(cost.temporary for cost in costs),
+        "runner_up": None,
+        "loops": [],
     }
 
 
@@ -290,6 +308,10 @@ def _statement_lines(statement: dict[str, Any]) -> list[str]:
         lines.append(f"  tiles      none: {statement['whole']}")
     lines.append(f"  operation  {statement['operation']}")
     lines.append(f"  because    {statement['reason']}")
+    if "row_parts" in statement:
+        lines.append(
+            f"  parts      {statement['row_parts']}, some rows at a time: a condition leaves less in most of them"
+        )
     if "proviso" in statement:
         names = [f"`{name}`" for name in statement["proviso"]["finite"]]
         finite = f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} finite"

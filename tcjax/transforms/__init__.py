@@ -10,6 +10,7 @@ from .extrema import plain_extrema
 from .flattening import flattened
 from .guards import guard_ranges
 from .inlining import Named, Shapes, Step, inlined, named, needs_before, reads
+from .narrowing import Rest, Rests, ends_of, narrowed
 from .powers import without_powers
 from .shifts import fix_extrema
 from .specialize import specialize, specialize_expr
@@ -25,6 +26,8 @@ __all__ = [
     "CommonForm",
     "Known",
     "Named",
+    "Rest",
+    "Rests",
     "Shapes",
     "Step",
     "apart",
@@ -33,12 +36,14 @@ __all__ = [
     "centres",
     "curves",
     "decide",
+    "ends_of",
     "fix_extrema",
     "flattened",
     "guard_ranges",
     "inlined",
     "named",
     "named_in_common",
+    "narrowed",
     "needs_before",
     "plain_extrema",
     "reads",

@@ -42,7 +42,7 @@ class Named:
 def named(step: Step, shape: Shape, origin: Shape, is_new: bool) -> Named | None:
     """What the step leaves in its target; None where that is no expression, or not of every element."""
     whole = _whole(step, shape, origin, is_new)
-    if whole is None or _is_large(whole):
+    if whole is None or is_large(whole):
         return None
     if step.fixed:
         if not isinstance(whole.value, ir.Reduce):
@@ -95,12 +95,12 @@ def inlined(step: Step, name: str, known: Named, shapes: Shapes, origins: Shapes
         statement = inliner.statement(statement)
     except _Clamps:
         return None
-    if _is_large(statement):
+    if is_large(statement):
         return None
     return replace(step, statement=as_accumulation(statement) or statement, box=inliner.box)
 
 
-def _is_large(statement: Formula) -> bool:
+def is_large(statement: Formula) -> bool:
     """Whether the expressions of a statement have too many nodes, or too many in each other."""
     nodes = 0
     pending = [(part, 1) for part in _parts(statement)]
@@ -165,7 +165,28 @@ class _Inliner:
             if subscript.is_data and not self.clamps_alike(index, (lo, hi)):
                 raise _Clamps
             values[index] = subscript - axis.base
-        return substitute_expr(self.renamed(self.known.value), values)
+        return substitute_expr(Renaming(self.box, self.known.box).renamed(self.known.value), values)
+
+    def clamps_alike(self, index: IndexVar, ends: tuple[int, int]) -> bool:
+        """Whether the index only reads tensors that clamp data as this one does."""
+        for node in ir.walk(self.known.value):
+            if isinstance(node, ir.Index) and node.variable == index:
+                return False
+            if isinstance(node, ir.Access):
+                name = node.tensor.name
+                for subscript, extent, first in zip(node.indices, self.shapes[name], self.origins[name], strict=True):
+                    whole = subscript.bare == index and ends == (first, first + extent)
+                    if index in subscript.variables and not whole:
+                        return False
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Renaming:
+    """Names of their own for indices that an expression binds: their ranges, those in `known`, are added to the box."""
+
+    box: dict[IndexVar, tuple[int, int]]
+    known: Box
 
     def renamed(self, expr: ir.Expr) -> ir.Expr:
         """The expression with names of their own for the indices that it binds."""
@@ -181,23 +202,10 @@ class _Inliner:
 
     def fresh(self, index: IndexVar) -> IndexVar:
         tag = index.tag
-        while (found := IndexVar(index.name, tag)) in self.box or found in self.known.box:
+        while (found := IndexVar(index.name, tag)) in self.box or found in self.known:
             tag += 1
-        self.box[found] = self.known.box[index]
+        self.box[found] = self.known[index]
         return found
-
-    def clamps_alike(self, index: IndexVar, ends: tuple[int, int]) -> bool:
-        """Whether the index only reads tensors that clamp data as this one does."""
-        for node in ir.walk(self.known.value):
-            if isinstance(node, ir.Index) and node.variable == index:
-                return False
-            if isinstance(node, ir.Access):
-                name = node.tensor.name
-                for subscript, extent, first in zip(node.indices, self.shapes[name], self.origins[name], strict=True):
-                    whole = subscript.bare == index and ends == (first, first + extent)
-                    if index in subscript.variables and not whole:
-                        return False
-        return True
 
 
 def reads(statement: ir.Statement) -> Iterable[str]:

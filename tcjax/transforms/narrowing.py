@@ -1,0 +1,294 @@
+"""Statements for some of their rows: an index that a condition couples with the row runs over less there.
+
+In the rows ``a <= q < b`` of ``m(q) max=! s(q,k) where k <= q`` no `k` from `b` on counts. A value that the condition
+does not leave out, but that does not change with `k` any more, counts as often as there are such `k`: of
+``l(q) +=! p(q,k)``, with ``p(q,k) = k <= q ? exp(s(q,k)) : 0``, all but the first `b` terms are zero, and with another
+number in the place of 0 they are so many times that number. So nothing is left out that is not exact.
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from .. import ir
+from ..ir import Reducer
+from ..symbolic import Affine, Facts, IndexVar
+from .decisions import decide
+from .definitions import Formula, as_accumulation, as_define, covers, neutral
+from .factors import non_negative
+from .inlining import Named, Renaming, Shape, Shapes, Step, is_large
+from .substitution import substitute_expr
+
+# Reducers that may begin later and end sooner where a guard says so; a mean counts the points of its guard.
+_NARROWED = (
+    *(Reducer.SUM, Reducer.PRODUCT, Reducer.MIN, Reducer.MAX, Reducer.ANY, Reducer.ALL),
+    *(Reducer.LOGSUMEXP, Reducer.MEAN),
+)
+# Positions count from the start.
+_ENDED = (Reducer.ARGMIN, Reducer.ARGMAX)
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What a tensor holds where the subscript of a `dimension` is in ``places``: a value that does not depend on it."""
+
+    dimension: int
+    places: tuple[int, int]
+    known: Named
+
+
+Rests = Mapping[str, tuple[Rest, ...]]
+
+
+def ends_of(
+    index: IndexVar, span: tuple[int, int], conditions: Iterable[Affine], facts: Facts
+) -> Iterator[tuple[int, int]]:
+    """For each condition, ``affine >= 0``, the least and the greatest value of the index for which it may hold."""
+    lo, hi = span
+    for affine in conditions:
+        weights = [weight.constant for atom, weight in affine.terms if atom == index]
+        if len(weights) != 1 or not weights[0]:
+            continue
+        rest = affine - Affine.of(index).scale(weights[0])
+        found = None if index in rest.variables else facts.values(rest)
+        if found is None:
+            continue
+        # weight * index + rest >= 0 holds nowhere where not even with the greatest rest.
+        if weights[0] > 0:
+            yield -(found[1] // weights[0]), hi - 1
+        else:
+            yield lo, found[1] // -weights[0]
+
+
+def narrowed(
+    step: Step, row: IndexVar, rests: Rests, place: tuple[Shape, Shape], is_new: bool
+) -> tuple[Step, tuple[Rest, ...]]:
+    """The step with each reduction over what matters in these rows, and what its target holds elsewhere.
+
+    The box of the step says which rows; `place` are the shape and the origin of the target for them, and `rests` what
+    is known of tensors that it reads. Where that is something else than nothing, the step adds what it makes of that.
+    """
+    narrower = _Narrower(row, dict(step.box), rests)
+    try:
+        statement = narrower.statement(step.statement, is_new)
+    except _Unclear:
+        return step, ()
+    found = replace(step, statement=statement, box=narrower.box)
+    rests_of = tuple(narrower.rests_of(found, *place, is_new))
+    bound = {index for node in ir.walk(statement.value) if isinstance(node, ir.Reduce) for index in node.indices}
+    box = {index: span for index, span in narrower.box.items() if index in step.box or index in bound}
+    return replace(found, box=box), rests_of
+
+
+class _Unclear(Exception):
+    """Two different reductions over one index, or a sum that goes on from what was rounded."""
+
+
+class _Narrower:
+    """One statement for some rows; `box` becomes smaller, and has new indices for what is added."""
+
+    def __init__(self, row: IndexVar, box: dict[IndexVar, tuple[int, int]], rests: Rests) -> None:
+        self.row = row
+        self.box = box
+        self.rests = rests
+        self.seen: dict[IndexVar, ir.Reduce] = {}
+        self.done: list[tuple[ir.Reduce, ir.Expr]] = []
+
+    def statement(self, statement: Formula, is_new: bool) -> Formula:
+        if not isinstance(statement, ir.Accumulate) or not isinstance(statement.reducer, Reducer):
+            return replace(statement, value=self.expr(statement.value))
+        if not statement.reduction:
+            return replace(statement, value=self.expr(statement.value))
+        whole = as_define(statement, is_new)
+        own = next(node for node in ir.walk(whole.value) if isinstance(node, ir.Reduce))
+        found = self.reduction(own)
+        if isinstance(found, ir.Reduce):
+            return replace(statement, value=found.body)
+        if not (statement.restart or is_new) and statement.accumulate != statement.target.dtype:
+            raise _Unclear
+        value = _replaced(whole.value, own, found)
+        narrow: Formula = replace(whole, value=value)
+        return as_accumulation(narrow) or narrow
+
+    def expr(self, expr: ir.Expr) -> ir.Expr:
+        return self.reduction(expr) if isinstance(expr, ir.Reduce) else ir.rebuild(expr, self.expr)
+
+    def reduction(self, given: ir.Reduce) -> ir.Expr:
+        """The reduction over what matters, and what the rest adds to it."""
+        for known, found in self.done:
+            if known == given:
+                return found
+        if any(index in self.seen for index in given.indices):
+            raise _Unclear
+        self.seen |= dict.fromkeys(given.indices, given)
+        node = ir.rebuild(given, self.expr)
+        assert isinstance(node, ir.Reduce)
+        added: list[ir.Expr] = []
+        near: ir.Expr = node
+        if isinstance(node.reducer, Reducer) and node.reducer in (*_NARROWED, *_ENDED):
+            for index in node.indices:
+                own = self.cut(node, node.reducer, index)
+                if own is None:
+                    # A derivative of a value that is left out could meet what is infinite.
+                    near = neutral(node.reducer, node.dtype) or node
+                    break
+                added += own
+        result = near
+        if added and isinstance(node.reducer, Reducer):
+            # The parts are joined in the type in which each of them runs.
+            result = _in(near, node.accumulate)
+            for part in added:
+                result = ir.Binary(ir.JOINS[node.reducer], result, part, node.accumulate)
+            result = result if result.dtype == node.dtype else ir.Cast(result, node.dtype)
+        self.done.append((given, result))
+        return result
+
+    def cut(self, node: ir.Reduce, reducer: Reducer, index: IndexVar) -> list[ir.Expr] | None:
+        """Narrows the range of an index of the reduction: what else counts; None where nothing counts."""
+        lo, hi = self.box[index]
+        parts = [part for part in (node.guard, node.body) if part is not None]
+        heavy: list[tuple[int, int]] = []
+        light: list[tuple[tuple[int, int], ir.Expr | None, ir.Expr]] = []
+        for segment in self.segments(index, parts):
+            guard, body = self.known(node.guard, node.body, {index: segment})
+            if guard == ir.Const(False, "bool") or body == neutral(reducer, body.dtype):
+                continue
+            if self.is_coupled(body, index) or (guard is not None and self.is_coupled(guard, index)):
+                heavy.append(segment)
+            else:
+                light.append((segment, guard, body))
+        if not heavy and not light:
+            self.box[index] = (lo, min(lo + 1, hi))
+            return None
+        if not heavy or reducer not in ir.JOINS or node.rank is not None:
+            # Nothing is worth a reduction of its own, or nothing can be.
+            heavy += [segment for segment, _, _ in light]
+            light = []
+        first, last = min(heavy), max(heavy)
+        self.box[index] = (lo if reducer in _ENDED else first[0], last[1])
+        outside = [each for each in light if each[0][1] <= first[0] or each[0][0] >= last[1]]
+        return [self.apart(node, index, *each) for each in outside]
+
+    def apart(
+        self, node: ir.Reduce, index: IndexVar, segment: tuple[int, int], guard: ir.Expr | None, body: ir.Expr
+    ) -> ir.Expr:
+        """What a reduction makes of other values of one of its indices, over indices of its own."""
+        renaming = Renaming(self.box, self.box | {index: segment})
+        return _in(renaming.renamed(replace(node, guard=guard, body=body)), node.accumulate)
+
+    def segments(self, index: IndexVar, parts: Iterable[ir.Expr]) -> Iterator[tuple[int, int]]:
+        """The range of an index between the values at which a condition, or what is known of a tensor, may change."""
+        lo, hi = self.box[index]
+        facts = Facts.over({own: span for own, span in self.box.items() if span[0] < span[1]})
+        cuts = {lo, hi}
+        for node in itertools.chain.from_iterable(map(ir.walk, parts)):
+            if isinstance(node, ir.Binary) and node.dtype == "bool" and index in ir.free_indices(node):
+                conditions = [non_negative(node), non_negative(ir.negated(node))]
+                affine = [found for found in conditions if found is not None and found.variables <= self.box.keys()]
+                for least, most in ends_of(index, (lo, hi), affine, facts):
+                    cuts |= {least, most + 1}
+            elif isinstance(node, ir.Access):
+                for rest in self.rests.get(node.tensor.name, ()):
+                    base = node.indices[rest.dimension] - index
+                    if base.constant is not None:
+                        cuts |= {place - base.constant for place in rest.places}
+        return itertools.pairwise(sorted(cut for cut in cuts if lo <= cut <= hi))
+
+    def known(
+        self, guard: ir.Expr | None, value: ir.Expr, segment: Mapping[IndexVar, tuple[int, int]]
+    ) -> tuple[ir.Expr | None, ir.Expr]:
+        """A guard and a value where an index is in this segment: with what is known there of tensors, decided."""
+        box = {**self.box, **segment}
+        facts = Facts.over({own: span for own, span in box.items() if span[0] < span[1]})
+        inner = self.replaced(value, facts)
+        outer = None if guard is None else self.replaced(guard, facts)
+        target = ir.Tensor("", inner.dtype, ())
+        found, _ = decide(ir.Define(target, (), inner, ir.Domain(guard=outer)), box)
+        return found.domain.guard, _folded(found.value)
+
+    def replaced(self, expr: ir.Expr, facts: Facts) -> ir.Expr:
+        """The expression with what is known of tensors in the place of reads of them."""
+        expr = ir.rebuild(expr, lambda part: self.replaced(part, facts))
+        if not isinstance(expr, ir.Access):
+            return expr
+        for rest in self.rests.get(expr.tensor.name, ()):
+            found = facts.values(expr.indices[rest.dimension])
+            if found is None or found[0] < rest.places[0] or found[1] >= rest.places[1]:
+                continue
+            axes = [(axis, axis - axis.base) for axis in rest.known.axes]
+            pairs = zip(axes, expr.indices, strict=True)
+            values = {own.bare: read - axis.base for (axis, own), read in pairs if own.bare is not None}
+            return substitute_expr(Renaming(self.box, rest.known.box).renamed(rest.known.value), values)
+        return expr
+
+    def is_coupled(self, expr: ir.Expr, index: IndexVar) -> bool:
+        """Whether something else than a product or a sum changes both with the row and with the index."""
+        both = {self.row, index}
+        if not both <= ir.free_indices(expr):
+            return False
+        match expr:
+            case ir.Binary("*" | "+" | "-") | ir.Unary("-"):
+                return any(self.is_coupled(part, index) for part in ir.children(expr))
+            case ir.Binary("/", left, right):
+                return index in ir.free_indices(right) or self.is_coupled(left, index)
+            case _:
+                return True
+
+    def rests_of(self, step: Step, shape: Shape, origin: Shape, is_new: bool) -> Iterator[Rest]:
+        """What the target of the step holds where that does not change along a dimension."""
+        statement = step.statement
+        if not covers(statement, step.box, shape, origin):
+            return
+        if isinstance(statement, ir.Accumulate):
+            if not isinstance(statement.reducer, Reducer) or not (statement.restart or is_new):
+                return
+            if statement.reducer not in (*_NARROWED, *_ENDED):
+                return
+            is_masked = not statement.reduction and statement.domain.guard is not None
+            if is_masked and neutral(statement.reducer, statement.value.dtype) is None:
+                return
+        whole = as_define(statement, is_new)
+        value = whole.value
+        if whole.domain.guard is not None:
+            before = ir.Access(statement.target, statement.indices)
+            value = ir.Select(whole.domain.guard, value, before, value.dtype)
+        if value.dtype != statement.target.dtype:
+            return
+        places = tuple((first, first + extent) for first, extent in zip(origin, shape, strict=True))
+        for dimension, subscript in enumerate(statement.indices):
+            index = (subscript - subscript.base).bare
+            if index is None or index == self.row:
+                continue
+            base = subscript.base.constant or 0
+            for lo, hi in self.segments(index, [value]):
+                _, found = self.known(None, value, {index: (lo, hi)})
+                if index not in ir.free_indices(found) and not is_large(replace(whole, value=found)):
+                    yield Rest(
+                        dimension, (lo + base, hi + base), Named(statement.indices, found, dict(self.box), places)
+                    )
+
+
+def _folded(expr: ir.Expr) -> ir.Expr:
+    """The expression with reductions of nothing, and of nothing but their identity, as numbers."""
+    expr = ir.rebuild(expr, _folded)
+    match expr:
+        case ir.Reduce(Reducer() as reducer, guard=guard, body=body, dtype=dtype):
+            nothing = neutral(reducer, dtype)
+            is_empty = guard == ir.Const(False, "bool") or body == neutral(reducer, body.dtype)
+            return nothing if is_empty and nothing is not None else expr
+        case ir.Cast(ir.Const(bool() | int() | float() as value), dtype) if ir.types.is_float(dtype):
+            return ir.Const(float(value), dtype, span=expr.span)
+        case _:
+            return expr
+
+
+def _in(expr: ir.Expr, dtype: str) -> ir.Expr:
+    """A reduction, or its identity, in another type."""
+    return replace(expr, dtype=dtype) if isinstance(expr, (ir.Reduce, ir.Const)) else expr
+
+
+def _replaced(expr: ir.Expr, old: ir.Expr, new: ir.Expr) -> ir.Expr:
+    return new if expr is old else ir.rebuild(expr, lambda part: _replaced(part, old, new))
+
+
+__all__ = ["Rest", "Rests", "Shapes", "ends_of", "narrowed"]

@@ -1,0 +1,101 @@
+"""Runs of statements in parts of their rows: the numbers of the interpreter and of JAX, whatever the condition."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tcjax
+from tcjax.planning import parts
+
+HEAD = "def f(float(T,D) Q, float(T,D) K, float(T,E) V) -> (O) {\n"
+PROGRAMS = {
+    "guards": HEAD
+    + """s(q,k) +=! Q(q,d) * K(k,d) where COND
+m(q) max=! s(q,k) where COND
+p(q,k) = exp(s(q,k) - m(q)) where COND
+l(q) +=! p(q,k)
+O(q,e) +=! p(q,k) * V(k,e)
+O(q,e) = O(q,e) / (1.0 + l(q)) }""",
+    "reductions": HEAD
+    + """s(q,k) = sum[d](Q(q,d) * K(k,d))
+m(q) = max[k where COND](s(q,k))
+O(q,e) = sum[k where COND](exp(s(q,k) - m(q)) * V(k,e)) / (1.0 + sum[k where COND](exp(s(q,k) - m(q)))) }""",
+    # Beyond the condition the scores are a number that counts.
+    "a_number": HEAD
+    + """s(q,k) = COND ? sum[d](Q(q,d) * K(k,d)) : -3.0
+m(q) max=! s(q,k)
+p(q,k) = exp(s(q,k) - m(q))
+l(q) +=! p(q,k)
+O(q,e) +=! p(q,k) * V(k,e)
+O(q,e) = O(q,e) / l(q) }""",
+}
+CONDITIONS = ("k <= q", "k < q", "k >= q", "k <= q + 2 && q <= k + 2", "2 * k <= q")
+
+
+@pytest.fixture(autouse=True)
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of few rows, whatever they cost."""
+    monkeypatch.setattr(parts, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(parts, "COUNTS", (3,))
+    monkeypatch.setattr(parts, "SAVED", -1.0)
+    monkeypatch.setattr(parts, "WORTH", 1e9)
+
+
+def arrays(rows: int) -> list[np.ndarray]:
+    rng = np.random.default_rng(rows)
+    return [rng.normal(size=(rows, width)).astype("float32") for width in (3, 3, 2)]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_parts_are_the_whole(name: str, condition: str) -> None:
+    kernel = tcjax.kernel(PROGRAMS[name].replace("COND", condition))
+    given = arrays(7)
+
+    assert kernel.plan(*given).parts
+    np.testing.assert_allclose(kernel(*given), kernel.interpret(*given), rtol=1e-4, atol=1e-5)
+
+
+def test_the_gradient_of_parts_is_that_of_a_mask() -> None:
+    program = PROGRAMS["a_number"].replace("COND", "k <= q")
+    given = [jnp.asarray(array) for array in arrays(8)]
+
+    def masked(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
+        return jax.nn.softmax(jnp.where(jnp.tri(8, dtype=bool), q @ k.T, -3.0), axis=1) @ v
+
+    kernel = tcjax.kernel(program)
+    found, wanted = (jax.grad(lambda *a, f=f: jnp.sum(jnp.sin(f(*a))), (0, 1, 2))(*given) for f in (kernel, masked))
+
+    assert kernel.plan(*given).parts
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_rows_in_which_nothing_counts_have_a_derivative() -> None:
+    kernel = tcjax.kernel(PROGRAMS["reductions"].replace("COND", "k < q"))
+
+    found = jax.grad(lambda *a: jnp.sum(kernel(*a)), (0, 1, 2))(*arrays(5))
+
+    assert all(np.isfinite(array).all() for array in found)
+
+
+def test_what_meets_a_zero_weight_is_not_left_out() -> None:
+    kernel = tcjax.kernel(PROGRAMS["guards"].replace("COND", "k <= q"))
+    q, k, v = arrays(6)
+    v[5, 0] = np.inf
+
+    found = np.asarray(kernel(q, k, v))
+
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(kernel.interpret(q, k, v)))
+
+
+def test_a_batch_of_calls_in_parts() -> None:
+    kernel = tcjax.kernel(PROGRAMS["guards"].replace("COND", "k <= q"))
+    batch = [np.stack([array, 2 * array]) for array in arrays(7)]
+
+    found = jax.vmap(kernel)(*batch)
+
+    for number in range(2):
+        wanted = kernel.interpret(*(array[number] for array in batch))
+        np.testing.assert_allclose(found[number], wanted, rtol=1e-4, atol=1e-5)
