@@ -71,11 +71,11 @@ class _Blocked:
     def kept(self, still: jax.Array, sliding: jax.Array, counts: jax.Array | None) -> jax.Array:
         """The products of each block, of which the diagonals are kept."""
         node, row, shift = self.node, self.node.window.output, self.node.window.kernel
-        first = self.front(node.still.axes)
-        second = tuple(PLACE if axis == node.window.position else axis for axis in self.front(node.sliding.axes))
+        # XLA lays operands out for the product: asked for an order, it would copy them twice.
+        first, second = self.in_blocks(node.still.axes), self.in_windows()
         axes = (*self.front(node.axes, row, shift), row, PLACE)
         inside = self.band(counts, node.axes, axes)
-        factors = self.by_rows(still, node.still.axes, first), self.windows(sliding, second)
+        factors = self.by_rows(still, node.still.axes, first), self.windows(sliding)
         product = live_sum(factors, (first, second, axes), (None, None, inside), numeric(node.dtype))
         return self.whole(self.diagonals(product), (*axes[:-1], shift))
 
@@ -85,19 +85,29 @@ class _Blocked:
         """Each block of weights, put on the diagonals of a matrix, times what it meets."""
         node, row, shift = self.node, self.node.window.output, self.node.window.kernel
         left = (*self.front(node.still.axes, row, shift), row, shift)
-        first = (*left[:-1], PLACE)
-        second = tuple(PLACE if axis == node.window.position else axis for axis in self.front(node.sliding.axes))
+        first, second = (*left[:-1], PLACE), self.in_windows()
         axes = (*self.batch, BLOCK, row, *self.front(node.axes, row)[len(self.batch) + 1 :])
         matrix = self.spread(self.by_rows(still, node.still.axes, left))
         inside = self.band(live, node.still.axes, first)
         used = None if counts is None else self.by_rows(counts, node.axes, axes)
-        factors = matrix, self.windows(sliding, second)
+        factors = matrix, self.windows(sliding)
         product = live_sum(factors, (first, second, axes), (inside, None, used), numeric(node.dtype))
         return self.whole(product, axes)
 
     def front(self, axes: Axes, *without: IndexVar) -> Axes:
         """The batch, the number of the block, and the other axes but for those that are left out."""
         return (*self.batch, BLOCK, *(axis for axis in axes if axis not in (*self.batch, *without)))
+
+    def in_blocks(self, axes: Axes) -> Axes:
+        """These axes with the number of the block in front of the rows."""
+        place = axes.index(self.node.window.output)
+        return (*axes[:place], BLOCK, *axes[place:])
+
+    def in_windows(self) -> Axes:
+        """The axes of what slides, with blocks and places for its positions."""
+        axes = self.node.sliding.axes
+        place = axes.index(self.node.window.position)
+        return (*axes[:place], BLOCK, PLACE, *axes[place + 1 :])
 
     def turned(self, array: jax.Array, axes: Axes) -> jax.Array:
         """The array with rows and shifts in the order in which their positions rise, or back."""
@@ -114,17 +124,16 @@ class _Blocked:
             array = _cut(array, place, self.blocks.count, self.blocks.rows)
         else:
             array = lax.expand_dims(array, (place,))
-        return transpose(array, (*axes[:place], BLOCK, *axes[place:]), wanted)
+        return transpose(array, self.in_blocks(axes), wanted)
 
-    def windows(self, sliding: jax.Array, wanted: Axes) -> jax.Array:
+    def windows(self, sliding: jax.Array) -> jax.Array:
         """The positions that each of the blocks meets, and zeros behind the last of them."""
         blocks, axes = self.blocks, self.node.sliding.axes
         place = axes.index(self.node.window.position)
         over = blocks.overlapping
         steps = _cut(sliding, place, blocks.count + over - 1, blocks.step)
         parts = [lax.slice_in_dim(steps, n, n + blocks.count, axis=place) for n in range(over)]
-        array = lax.slice_in_dim(lax.concatenate(parts, place + 1), 0, blocks.width, axis=place + 1)
-        return transpose(array, (*axes[:place], BLOCK, PLACE, *axes[place + 1 :]), wanted)
+        return lax.slice_in_dim(lax.concatenate(parts, place + 1), 0, blocks.width, axis=place + 1)
 
     def whole(self, array: jax.Array, axes: Axes) -> jax.Array:
         """The result of its blocks, whose axes are `axes`."""

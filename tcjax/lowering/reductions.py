@@ -68,25 +68,23 @@ def lower_contract(node: Contract, context: Context, lower: Lower) -> jax.Array:
 def _product(left: jax.Array, first: Axes, right: jax.Array, second: Axes, result: Axes, dtype: jnp.dtype) -> jax.Array:
     """The sum over the axes that are not in the result of the product of two arrays.
 
-    Axes that lie side by side everywhere are one: of a matrix with several rows or columns XLA:CPU makes a copy first.
+    Those that lie side by side in both are one: a matrix with several such axes XLA:CPU copies first. (Others stay: a
+    result that is taken apart again does not fuse with what reads it.)
     """
     extents = {axis: array.shape[n] for array, own in ((left, first), (right, second)) for n, axis in enumerate(own)}
     whole = any(map(is_placed, (left, right)))
-    runs = [(axis,) for axis in extents] if whole else side_by_side((first, second, result))
+    runs = [] if whole else [run for run in side_by_side((first, second, result)) if run[0] not in result]
+    sizes = {run[0]: prod(extents[axis] for axis in run) for run in runs if len(run) > 1}
+    joined = {axis for run in runs for axis in run[1:]}
     # Integer labels: letters run out at 52 (numpy.einsum).
-    label = {run[0]: number for number, run in enumerate(runs)}
-    sizes = {run[0]: prod(extents[axis] for axis in run) for run in runs}
-
-    def joined(array: jax.Array, own: Axes) -> jax.Array:
-        return lax.reshape(array, tuple(sizes[axis] for axis in own if axis in sizes))
-
-    parts = [
-        (joined(array, own), [label[axis] for axis in own if axis in label])
-        for array, own in ((left, first), (right, second))
-    ]
-    kept = [label[axis] for axis in result if axis in label]
-    found = jnp.einsum(*parts[0], *parts[1], kept, preferred_element_type=dtype)
-    return lax.reshape(found, tuple(extents[axis] for axis in result))
+    label = {axis: number for number, axis in enumerate(extents)}
+    parts: list[tuple[jax.Array, list[int]]] = []
+    for array, own in ((left, first), (right, second)):
+        kept = [axis for axis in own if axis not in joined]
+        if sizes.keys() & set(own):
+            array = lax.reshape(array, [sizes.get(axis, extents[axis]) for axis in kept])
+        parts.append((array, [label[axis] for axis in kept]))
+    return jnp.einsum(*parts[0], *parts[1], [label[axis] for axis in result], preferred_element_type=dtype)
 
 
 def side_by_side(orders: Sequence[Axes]) -> list[Axes]:

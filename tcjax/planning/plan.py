@@ -130,8 +130,7 @@ class _Planner:
         """The statement in the form that costs least: with sums in sums as one, with a part of it computed before."""
         if self.preferences.stored or step.statement.target.name in self.preferences.forms:
             return next(self.ways(step, defined)).stage
-        plain = transforms.plain_extrema(step.statement.value, step.box)
-        step = transforms.windowed(replace(step, statement=replace(step.statement, value=plain)))
+        step = transforms.windowed(transforms.plain_extrema(step))
         flat = transforms.flattened(step.statement)
         forms = (step, *(() if flat is None else (replace(step, statement=flat),)))
         found = [way for form in forms for way in self.ways(form, defined)]

@@ -1,22 +1,34 @@
-"""Extrema in their plain form: ``-min(-x)`` is ``max(x)``, and a maximum of what it has among its values is itself."""
+"""Extrema in their plain form: ``-min(-x)`` is ``max(x)``, and so is its place; a maximum of what it has is itself."""
 
 from dataclasses import replace
 
 from .. import ir
 from ..ir import Reducer
 from ..ranges import Box
+from .inlining import Step
 
 _TURNED = {Reducer.MIN: Reducer.MAX, Reducer.MAX: Reducer.MIN}
+_PLACES = {Reducer.ARGMIN: Reducer.ARGMAX, Reducer.ARGMAX: Reducer.ARGMIN}
 _JOINED = {"min": Reducer.MIN, "max": Reducer.MAX}
 
 
-def plain_extrema(expr: ir.Expr, box: Box) -> ir.Expr:
-    """The expression with signs in front of extrema, and without values that an extremum beside them has.
+def plain_extrema(step: Step) -> Step:
+    """The statement with signs in front of extrema, and without values that an extremum beside them has."""
+    statement = replace(step.statement, value=_plain(step.statement.value, step.box))
+    match statement:
+        case ir.Accumulate(reducer=Reducer.ARGMIN | Reducer.ARGMAX as reducer, value=ir.Unary("-", operand)):
+            if _is_float(operand):
+                statement = replace(statement, reducer=_PLACES[reducer], value=operand)
+        case _:
+            pass
+    return replace(step, statement=statement)
 
-    The indices of its reductions have the ranges of `box`.
-    """
-    expr = ir.rebuild(expr, lambda part: plain_extrema(part, box))
+
+def _plain(expr: ir.Expr, box: Box) -> ir.Expr:
+    expr = ir.rebuild(expr, lambda part: _plain(part, box))
     match expr:
+        case ir.Reduce(reducer=Reducer.ARGMIN | Reducer.ARGMAX as reducer, body=ir.Unary("-", operand)):
+            return replace(expr, reducer=_PLACES[reducer], body=operand) if _is_float(operand) else expr
         case ir.Reduce(reducer=Reducer.MIN | Reducer.MAX as reducer, body=ir.Unary("-", operand)) if _is_float(expr):
             return ir.Unary("-", replace(expr, reducer=_TURNED[reducer], body=operand), expr.dtype, span=expr.span)
         case ir.Unary("-", ir.Unary("-", operand)) if _is_float(expr):

@@ -10,7 +10,6 @@ from ...symbolic import IndexVar
 from ..nodes import Axes, Contract, Fold, Lookup, Node, Read, operands
 from ..reads import is_window
 from ..scope import Scope
-from . import contraction
 from .reduction import Reduction
 
 # XLA compiles so many sums in one loop in a fraction of a second.
@@ -65,10 +64,12 @@ def _products(
     rest = frozenset(reduction.indices) - sliding
     if not rest or len(reduction.factors) != 2 or reduction.guard is not None:
         return
-    for product in contraction.propose(replace(reduction, indices=along), inside):
-        if isinstance(product, Contract) and rest <= set(product.axes) and not _looks_up(product):
-            why = f"{scope.points(shifts)} shifts: a product of matrices for each"
-            yield _shifted(replace(product, why=why), rest, shifts, why, scope)
+    from ..choice import chosen
+
+    product = chosen(replace(reduction, indices=along), inside)
+    if isinstance(product, Contract) and rest <= set(product.axes) and not _looks_up(product):
+        why = f"{scope.points(shifts)} shifts: a product of matrices for each"
+        yield _shifted(replace(product, why=why), rest, shifts, why, scope)
 
 
 def _shifted(operand: Node, reduced: frozenset[IndexVar], shifts: Axes, why: str, scope: Scope) -> Fold:
