@@ -7,6 +7,7 @@ from typing import Final
 
 from .. import ir, ranges, transforms
 from ..transforms import Step
+from ..transforms.factors import factors_of
 from .cost import cost_of
 from .nodes import Contract, Convolve, Deviations, LoopNest, has
 from .preferences import Preferences
@@ -173,7 +174,7 @@ class _Program:
         name = self.target(number)
         if self.memory is not None and any(self.needs(reader, step) > self.memory for reader, step in found.items()):
             return None
-        if prod(self.bound.shapes[name]) < FEW_ELEMENTS:
+        if prod(self.bound.shapes[name]) < FEW_ELEMENTS and not _is_outer_product(self.steps[number].statement):
             return None
         before = self.price(number, self.steps[number]).seconds
         before += sum(self.price(reader, self.steps[reader]).seconds for reader in found)
@@ -218,6 +219,14 @@ class _Program:
         name = self.target(number)
         step = self.steps[number]
         return transforms.needs_before(step, self.bound.shapes[name], self.bound.origins[name])
+
+
+def _is_outer_product(statement: ir.Define | ir.Accumulate) -> bool:
+    """Whether each factor of a value has fewer indices than the value: what reads it may sum along each on its own."""
+    if not isinstance(statement, ir.Define) or ir.has_reduction(statement.value):
+        return False
+    free, factors = ir.free_indices(statement.value), factors_of(statement.value)
+    return len(factors) > 1 and all(ir.free_indices(factor) < free for factor in factors)
 
 
 def _steps(bound: ranges.Bound) -> Iterator[tuple[int, Step]]:

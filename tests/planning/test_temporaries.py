@@ -297,6 +297,17 @@ def test_few_elements_stay_where_the_price_decides(monkeypatch: pytest.MonkeyPat
     assert unstored(kernel, jax.ShapeDtypeStruct((1024, 1024), np.float32)) == ["T"]
 
 
+def test_few_weights_that_are_a_product_are_one(monkeypatch: pytest.MonkeyPatch, by_price: None) -> None:
+    monkeypatch.setattr(temporaries, "FEW_ELEMENTS", 1 << 14)
+    head = "def f(float(H,W) I, float(R) k, float(S) l) -> (O)"
+    body = "T(r,s) = k(r)*l(s)\n O(h,w) +=! I(h+r,w+s)*T(r,s)"
+    kernel = tcjax.kernel(f"{head} {{ {body} }}")
+    shapes = [jax.ShapeDtypeStruct(shape, np.float32) for shape in ((1024, 1024), (5,), (5,))]
+
+    assert unstored(kernel, *shapes) == ["T"]
+    assert unstored(tcjax.kernel(f"{head} {{ {body.replace('*l(s)', '+l(s)')} }}"), *shapes) == []
+
+
 def test_a_product_of_matrices_that_two_read_is_computed_once(by_price: None) -> None:
     text = "T(i,j) +=! A(i,k)*A(k,j)\n U(i) max=! T(i,j)\n O(i) = sum[j](T(i,j)) + U(i)"
     kernel = tcjax.kernel(f"def f(float(N,N) A) -> (O) {{ {text} }}")
