@@ -174,12 +174,15 @@ class _Program:
         name = self.target(number)
         if self.memory is not None and any(self.needs(reader, step) > self.memory for reader, step in found.items()):
             return None
+        given = [number, *found]
+        refused = self.memory is not None and any(self.needs(each, self.steps[each]) > self.memory for each in given)
         if prod(self.bound.shapes[name]) < FEW_ELEMENTS and not _is_outer_product(self.steps[number].statement):
             return None
         before = self.price(number, self.steps[number]).seconds
         before += sum(self.price(reader, self.steps[reader]).seconds for reader in found)
         after = sum(self.price(reader, step).seconds for reader, step in found.items())
-        return Gone(tuple(found), after, before) if after <= self.worth(number, found) * before else None
+        # What a limit of memory would refuse with the name stored is taken at any price.
+        return Gone(tuple(found), after, before) if refused or after <= self.worth(number, found) * before else None
 
     def worth(self, number: int, found: Mapping[int, Step]) -> float:
         """What the price of computing a statement where it is read may be, for a price of 1 with it stored."""

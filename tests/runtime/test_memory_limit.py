@@ -132,3 +132,26 @@ def test_a_limit_holds_for_one_iteration_of_a_schedule() -> None:
     needed = next(int(word) for word in error.message.split() if word.isdigit())
     assert needed >= 256 * 512 * 4
     in_tiles(256, needed).plan(*arrays)
+
+
+def test_a_name_goes_where_the_limit_would_refuse_what_it_stores() -> None:
+    kernel = tcjax.kernel(
+        """
+def f(float(T,D) Q, float(T,D) K, float(T,E) V) -> (O) {
+  s(q,k) +=! Q(q,d) * K(k,d) where k <= q
+  m(q) max=! s(q,k) where k <= q
+  p(q,k) = exp(s(q,k) - m(q)) where k <= q
+  l(q) +=! p(q,k)
+  O(q,e) +=! p(q,k) * V(k,e) / l(q)
+}""",
+        memory_limit="1MiB",
+    )
+    rng = np.random.default_rng(0)
+    Q, K, V = (rng.standard_normal((768, 8)).astype(np.float32) for _ in range(3))
+
+    scores = np.where(np.tri(768, dtype=bool), Q.astype(float) @ K.T.astype(float), -np.inf)
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+
+    np.testing.assert_allclose(kernel(Q, K, V), weights @ V / weights.sum(1, keepdims=True), rtol=1e-4, atol=1e-5)
+    analysis = jax.jit(kernel).lower(Q, K, V).compile().memory_analysis()
+    assert analysis is not None and analysis.temp_size_in_bytes <= 1 << 20
