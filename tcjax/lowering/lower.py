@@ -35,6 +35,7 @@ from ..planning.nodes import (
     operands,
 )
 from ..planning.stages import scope_of
+from ..planning.tiled import Unit
 from .apart import keep_apart
 from .assembly import assemble
 from .bands import lower_band
@@ -63,7 +64,6 @@ from .tiles import lower_tiled
 from .varying import equally_varying
 
 Foreign = Mapping[str, Callable[..., object]]
-Unit = planning.ScheduledStage | planning.Parts
 
 
 def lower(

@@ -10,9 +10,7 @@ from .meter import Meter, is_fused, nest_bytes
 from .nodes import Apply, CallBuiltin, Contract, LoopNest, Node, Read, operands
 from .prices import is_elementwise, is_plain, names_read, surroundings
 from .stages import Call, CallForeign, Compute, Parts, Plan, Rounds, Unstored
-from .tiled import Begin, Loop, Round, ScheduledStage, Tiled, TiledStep
-
-Unit = ScheduledStage | Parts
+from .tiled import Begin, Loop, Round, Tiled, TiledStep, Unit
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,16 @@
 """Which loop nests are one search: the value of an extremum and the place of it, over the same points."""
 
 from collections.abc import Sequence
-from typing import Final
 
 from .. import ir
 from ..ir import Reducer
 from .changes import Changes
-from .extrema import search
+from .extrema import PLACE_OF, search
 from .members import Place, Survey
 from .nests import Nest
 from .nodes import Online, Pass
 
 Member = tuple[Place, Nest]
-
-# The place of what a reducer finds.
-_PLACES: Final = {Reducer.MIN: Reducer.ARGMIN, Reducer.MAX: Reducer.ARGMAX}
 
 
 def searches(survey: Survey) -> Changes:
@@ -22,8 +18,8 @@ def searches(survey: Survey) -> Changes:
     groups: dict[object, list[Member]] = {}
     for place in survey.places:
         reduce = place.node.nest.computed.reduce
-        sought = _PLACES.get(reduce.reducer, reduce.reducer) if isinstance(reduce.reducer, Reducer) else None
-        if sought not in _PLACES.values() or len(reduce.indices) != 1 or reduce.accumulate != reduce.body.dtype:
+        sought = PLACE_OF.get(reduce.reducer, reduce.reducer) if isinstance(reduce.reducer, Reducer) else None
+        if sought not in PLACE_OF.values() or len(reduce.indices) != 1 or reduce.accumulate != reduce.body.dtype:
             continue
         nest = survey.common(place)
         if nest is not None:

@@ -174,13 +174,13 @@ class _Program:
         name = self.target(number)
         if self.memory is not None and any(self.needs(reader, step) > self.memory for reader, step in found.items()):
             return None
-        given = [number, *found]
-        refused = self.memory is not None and any(self.needs(each, self.steps[each]) > self.memory for each in given)
         if prod(self.bound.shapes[name]) < FEW_ELEMENTS and not _is_outer_product(self.steps[number].statement):
             return None
         before = self.price(number, self.steps[number]).seconds
         before += sum(self.price(reader, self.steps[reader]).seconds for reader in found)
         after = sum(self.price(reader, step).seconds for reader, step in found.items())
+        given = [number, *found]
+        refused = self.memory is not None and any(self.needs(each, self.steps[each]) > self.memory for each in given)
         # What a limit of memory would refuse with the name stored is taken at any price.
         return Gone(tuple(found), after, before) if refused or after <= self.worth(number, found) * before else None
 

@@ -4,32 +4,30 @@ from dataclasses import replace
 from typing import Final
 
 from .. import ir
-from ..ir import Reducer
 from ..symbolic import Affine, Size
 from ..transforms import derivatives
-from .extrema import Extrema, search
+from .extrema import PLACE_OF, Extrema, search
 from .members import nest_over
 from .nests import Nest, Operand
 from .softmax import statistic_name
 
 # While the loop runs, the number of a block and that of ties are one integer of 32 bits.
 MOST_BLOCKS: Final = 1 << 14
-_PLACES: Final = {Reducer.MIN: Reducer.ARGMIN, Reducer.MAX: Reducer.ARGMAX}
 
 
 def search_of(nest: Nest, memory: int | None) -> Extrema | None:
     """The search that gives the value of a nest and counts ties; None where the nest is no extremum over one index."""
     reduce = nest.reduce
-    if reduce.reducer not in _PLACES or len(reduce.indices) != 1:
+    if reduce.reducer not in PLACE_OF or len(reduce.indices) != 1:
         return None
-    place = replace(nest, reduce=replace(reduce, reducer=_PLACES[reduce.reducer], dtype="int32"))
+    place = replace(nest, reduce=replace(reduce, reducer=PLACE_OF[reduce.reducer], dtype="int32"))
     return with_ties(search(place, nest, memory))
 
 
 def with_ties(extrema: Extrema) -> Extrema | None:
     """The search that counts ties too; None where a lane has too many blocks, or no derivative asks for them."""
     reduce = extrema.value.reduce
-    if reduce.reducer not in _PLACES or {reduce.dtype, reduce.accumulate} != {reduce.body.dtype}:
+    if reduce.reducer not in PLACE_OF or {reduce.dtype, reduce.accumulate} != {reduce.body.dtype}:
         # An order statistic is one point; what is rounded at the end has other ties.
         return None
     form, ranges = extrema.form, extrema.ranges

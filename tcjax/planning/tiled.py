@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..symbolic import IndexVar
-from .stages import Call, CallForeign, Compute, Unstored
+from .stages import Call, CallForeign, Compute, Parts, Unstored
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +68,5 @@ class Tiled:
 
 
 ScheduledStage = Compute | Call | CallForeign | Unstored | Tiled
+# What runs one after the other: stages, some of them in parts of their rows.
+Unit = ScheduledStage | Parts

@@ -76,12 +76,12 @@ def _places(bound: Bound, number: int) -> Iterator[_Place]:
     statement, box = bound.function.statements[number], bound.boxes[number]
     if not isinstance(statement, (ir.Define, ir.Accumulate)) or statement.domain.guard is not None:
         return
-    pending: list[tuple[ir.Expr, frozenset[IndexVar]]] = [(statement.value, frozenset())]
+    pending: list[ir.Expr] = [statement.value]
     while pending:
-        expr, around = pending.pop()
+        expr = pending.pop()
         match expr:
             case ir.Select(condition):
-                pending.append((condition, around))
+                pending.append(condition)
                 continue
             case ir.Reduce(ir.Reducer() as reducer, indices, guard=guard) if reducer not in ir.RANKED:
                 free = tuple(dict.fromkeys(_indices(expr)))
@@ -91,12 +91,11 @@ def _places(bound: Bound, number: int) -> Iterator[_Place]:
                     yield _Place(number, expr, _form(bound, expr, free, box), free)
                 if guard is not None:
                     continue
-                around = around.union(indices)
             case ir.Reduce():
                 continue
             case _:
                 pass
-        pending.extend((child, around) for child in ir.children(expr))
+        pending.extend(ir.children(expr))
 
 
 def _indices(reduce: ir.Reduce) -> Iterator[IndexVar]:
