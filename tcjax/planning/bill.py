@@ -63,6 +63,8 @@ FEW_LINES = 2
 SKEWED = 2
 # Where a loop walks across so few rows of an array, it walks along them next: they stay in the cache.
 FEW_ROWS = 16
+# XLA computes a value at up to so many places of the loop that reads it; one that is read at more is stored.
+COPIES = 15
 # A loop is short whose minor axis has more values than XLA writes out, and fewer than it makes vectors of.
 SHORT = range(9, 48)
 # Multiplications and additions of a matrix that is a small one of a batch.
@@ -389,8 +391,8 @@ class Bill:
         groups, channels, features = (self.count(axes) for axes in (node.groups, node.channels, node.features))
         taps = channels * self.count(tuple(window.kernel for window in node.windows))
         work = meter.points(node) * taps
-        # Whether the groups are one convolution or many.
-        whole = max(channels, features) if groups > 1 else channels * features
+        # In one convolution of many groups each does not work as fast as it would alone.
+        whole = channels * features if groups == 1 or node.split else max(channels, features)
         rate = (machine.convolve + machine.channel / max(1, whole)) * slower(node.dtype, machine)
         self.flops += 2 * work
         size = meter.size(node.image) + meter.size(node.kernel) + meter.size(node)
@@ -444,19 +446,20 @@ class Bill:
         self.sliding(window for window, _, _ in node.windows)
         extents = self.meter.extents
         self.stored(node.operand)
-        axes = list(node.operand.axes)
-        before, between = prod(extents.get(axis, 1) for axis in axes), 0
-        for number, (window, extent, native) in enumerate(node.windows):
+        axes, sizes = list(node.operand.axes), [self.meter.points(node.operand)]
+        for window, _, _ in node.windows:
             axes[axes.index(window.position)] = window.output
-            points = prod(extents.get(axis, 1) for axis in axes)
+            sizes.append(prod(extents.get(axis, 1) for axis in axes))
+        # Backwards: a dimension computes the values of the one before it again at each place where it reads them.
+        written, computed, places, seconds = sizes[-1], sizes[-1], 1, 0.0
+        for number, (_, extent, native) in reversed(list(enumerate(node.windows))):
             each = machine.window if native else machine.element + self.combined(node.reducer, node.dtype)
-            self.flops += points * extent
-            last = number + 1 == len(node.windows)
-            # Of windows that overlap, what lies between two dimensions is stored.
-            stored = last or native or window.stride < extent
-            count = (before if number == 0 else between) + (points if stored else 0)
-            between = points if stored else 0
-            self.moved(count * width, points * extent * each * slower(node.dtype, machine), points)
+            self.flops += computed * extent
+            seconds += computed * extent * each * slower(node.dtype, machine)
+            computed, places = computed * extent, places * extent
+            if number == 0 or native or node.windows[number - 1][2] or places > COPIES:
+                self.moved((sizes[number] + written) * width, seconds, written)
+                written, computed, places, seconds = sizes[number], sizes[number], 1, 0.0
 
     def scan(self, node: Scan) -> None:
         self.stored(node.operand)

@@ -71,7 +71,7 @@ def _added(indices: tuple[IndexVar, ...], products: list[Product], accumulate: s
 
 def _worth_splitting(products: list[Product], reduced: frozenset[IndexVar], scope: Scope) -> bool:
     """Whether the summands reduce over less than the whole space, or one of them is a contraction."""
-    spaces = [frozenset[IndexVar]().union(*map(ir.free_indices, p.factors)) - scope.unrolled for p in products]
+    spaces = [frozenset[IndexVar]().union(*map(ir.free_indices, _parts(p))) - scope.unrolled for p in products]
     whole = frozenset[IndexVar]().union(*spaces)
     if any(space & reduced and space < whole for space in spaces):
         return True
@@ -82,12 +82,17 @@ def _worth_splitting(products: list[Product], reduced: frozenset[IndexVar], scop
     )
 
 
+def _parts(product: Product) -> tuple[ir.Expr, ...]:
+    """The factors of a product, and what decides where it counts."""
+    return product.factors if product.mask is None else (*product.factors, product.mask)
+
+
 def _is_heavy(products: list[Product], reduced: frozenset[IndexVar], scope: Scope) -> bool:
     """Whether functions or reductions are computed for points of the reduction and of the result together."""
     if scope.nests is None:
         return False
     for product in products:
-        for part in (*product.factors, *([product.mask] if product.mask is not None else [])):
+        for part in _parts(product):
             free = ir.free_indices(part)
             if free & reduced and free - reduced and any(isinstance(n, (ir.Call, ir.Reduce)) for n in ir.walk(part)):
                 return True

@@ -337,3 +337,35 @@ def test_a_band_is_taken_only_where_a_loop_over_its_shifts_costs_more() -> None:
     few, many = (tcjax.kernel(text).plan(spec(c, 16384), spec(c, 16384 + 31)) for c in (3, 32))
 
     assert nodes.Band not in _kinds(few.stages[0].value) and nodes.Band in _kinds(many.stages[0].value)
+
+
+def test_a_difference_under_a_condition_on_both_operands_is_one_loop() -> None:
+    text = "def f(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) > B(k,n) ? A(m,k) - B(k,n) : 0.0 }"
+
+    plan = tcjax.kernel(text).plan(spec(512, 512), spec(512, 512))
+
+    assert _kinds(plan.stages[0].value).count(nodes.LoopNest) == 1
+
+
+def test_overlapping_windows_are_summed_dimension_by_dimension_in_one_padded_array() -> None:
+    text = (
+        "def f(float(H,W) A) -> (O) {"
+        " O(i,j) +=! A((i+a) % H, (j+b) % W) where i in 0:H, j in 0:W, a in -1:2, b in -1:2 }"
+    )
+
+    plan = tcjax.kernel(text).plan(spec(4096, 4096))
+
+    assert nodes.Pool in _kinds(plan.stages[0].value)
+
+
+@pytest.mark.parametrize(("channels", "width"), [(16, 14), (32, 7)])
+def test_groups_of_many_channels_are_a_convolution_each(channels: int, width: int) -> None:
+    text = (
+        "def f(float(N,G,C,H,W) I, float(G,F,C,KH,KW) K) -> (O) {"
+        " O(n,g,f,h,w) +=! I(n,g,c,h+kh,w+kw) * K(g,f,c,kh,kw) }"
+    )
+
+    plan = tcjax.kernel(text).plan(spec(32, 32, channels, width, width), spec(32, channels, channels, 3, 3))
+
+    value = plan.stages[0].value
+    assert isinstance(value, nodes.Convolve) and value.split
