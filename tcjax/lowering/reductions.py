@@ -84,7 +84,18 @@ def _product(left: jax.Array, first: Axes, right: jax.Array, second: Axes, resul
         if sizes.keys() & set(own):
             array = lax.reshape(array, [sizes.get(axis, extents[axis]) for axis in kept])
         parts.append((array, [label[axis] for axis in kept]))
-    return jnp.einsum(*parts[0], *parts[1], [label[axis] for axis in result], preferred_element_type=dtype)
+    order = _as_it_comes(first, second, result)
+    product = jnp.einsum(*parts[0], *parts[1], [label[axis] for axis in order], preferred_element_type=dtype)
+    return transpose(product, order, result)
+
+
+def _as_it_comes(first: Axes, second: Axes, result: Axes) -> Axes:
+    """The result's axes as a product of matrices has them: einsum would swap the operands where it has to transpose."""
+    batch, left, right = (
+        tuple(axis for axis in result if (axis in first, axis in second) == sides)
+        for sides in ((True, True), (True, False), (False, True))
+    )
+    return result if result in ((*batch, *left, *right), (*batch, *right, *left)) else (*batch, *left, *right)
 
 
 def side_by_side(orders: Sequence[Axes]) -> list[Axes]:

@@ -318,19 +318,21 @@ class Bill:
             self.stored(operand)
         first = (*node.spread, *a.axes)
         batch, summed, left, right = groups(node)
-        # XLA takes the operand whose axes come first in the result for the left one; the sum runs along its minor axis.
+        # The sum runs along the minor axis of the operand whose axes come first in the result.
         both = bool(self.meter.long(left) and self.meter.long(right))
-        leading = next((group for axis in self.meter.long(node.axes) for group in (left, right) if axis in group), left)
+        leading = meter.leading(node)
         for operand, own, free in ((a, first, left), (b, b.axes, right)):
             order = lies(operand) if own == operand.axes else own
             if any(axis not in (*batch, *summed, *free) for axis in own):
                 # What only one operand has is summed before.
                 self.moved(meter.size(operand), meter.points(operand) * machine.fold_major, meter.points(operand))
                 order = tuple(axis for axis in order if axis in (*batch, *summed, *free))
-            if order and not self.meter.is_matrix(order, batch, free, summed):
+            if order and not meter.is_matrix(order, batch, free, summed):
                 inner = (*free, *summed) if order[-1] in summed else (*summed, *free)
                 self.transposed(operand, order, (*batch, *inner))
-            elif free is leading and both and self.meter.long(order)[-1] not in summed:
+            elif both and meter.is_turned_round(order, free, summed, leads=free == leading):
+                self.transposed(operand, order, (*batch, *((*free, *summed) if free == leading else (*summed, *free))))
+            elif free == leading and both and self.meter.long(order)[-1] not in summed:
                 self.moved(2 * meter.size(operand), meter.points(operand) * machine.strided, meter.points(operand))
             elif isinstance(operand, Read) and any(d.start.constant != 0 for d in strips(operand)):
                 # A part of a tensor is copied first.

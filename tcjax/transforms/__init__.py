@@ -11,6 +11,7 @@ from .flattening import flattened
 from .guards import guard_ranges
 from .inlining import Named, Shapes, Step, inlined, named, needs_before, reads
 from .narrowing import Rest, Rests, ends_of, narrowed
+from .orders import Orders, in_order, reordered, reordered_bound
 from .powers import without_powers
 from .shifts import fix_extrema
 from .specialize import specialize, specialize_expr
@@ -26,6 +27,7 @@ __all__ = [
     "CommonForm",
     "Known",
     "Named",
+    "Orders",
     "Rest",
     "Rests",
     "Shapes",
@@ -40,6 +42,7 @@ __all__ = [
     "fix_extrema",
     "flattened",
     "guard_ranges",
+    "in_order",
     "inlined",
     "named",
     "named_in_common",
@@ -47,6 +50,8 @@ __all__ = [
     "needs_before",
     "plain_extrema",
     "reads",
+    "reordered",
+    "reordered_bound",
     "solve",
     "specialize",
     "specialize_expr",

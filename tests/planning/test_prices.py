@@ -162,6 +162,14 @@ def test_the_operand_whose_axes_come_first_in_a_product_is_copied_unless_the_sum
     assert of(product(turned, b, (J, I))) == of(product(plain, b, (J, I)))
 
 
+def test_a_matrix_whose_columns_are_several_axes_is_copied_unless_the_sum_is_along_its_inner_side() -> None:
+    a, b = read("A", (I, D, J)), read("B", (J, K))
+    first, turned = read("A", (J, I, D)), read("A", (J, I, D), (I, D, J))
+
+    assert of(product(a, b, (I, D, K))) < of(product(turned, b, (I, D, K)))
+    assert of(product(b, first, (K, I, D))) < of(product(b, a, (K, I, D)))
+
+
 def test_a_transposed_result_of_a_product_is_the_product_of_swapped_operands() -> None:
     a, b, turned = read("A", (I, K)), read("B", (J, K)), read("B", (K, J), (J, K))
 

@@ -43,12 +43,14 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
     kept = scope.sorted(whole - frozenset(indices))
     result = frozenset(() if reduction.around is None else ir.conjuncts(reduction.around))
 
-    def multiplied(order: Sequence[Pairing], spread: bool) -> Node:
+    def multiplied(order: Sequence[Pairing], spread: bool, swapped: bool) -> Node:
         left = list(operands)
         for pairing in order:
             pair = left[pairing.first], left[pairing.second]
             left = [one for number, one in enumerate(left) if number not in (pairing.first, pairing.second)]
             axes = pairing.kept if left else kept
+            if _leads(pair[1].node, pair[0].node, axes, swapped):
+                pair = pair[1], pair[0]
             found = pair[0].masks | pair[1].masks
             # Where no point of the others counts nothing uses the product.
             others = result.union(*(operand.masks for operand in left)) - found
@@ -59,7 +61,8 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
 
     why = f"a sum over {', '.join(map(str, indices))} of a product of {len(factors)} operands"
     for order in pairings([operand.node.axes for operand in operands], kept, scope):
-        yield from dict.fromkeys(multiplied(order, spread) for spread in (False, True))
+        ways = ((spread, swapped) for spread in (False, True) for swapped in (False, True))
+        yield from dict.fromkeys(multiplied(order, spread, swapped) for spread, swapped in ways)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +127,18 @@ def _multiplied(
         # A vector goes first: XLA:CPU transposes a matrix that is contracted along its major dimension on the left.
         a, b, live = b, a, (live[1], live[0])
     return Contract((a, b), live=live, counts=_counts((a, b), others, scope), dtype=accumulate, axes=kept, why=why)
+
+
+def _leads(second: Node, first: Node, result: Axes, swapped: bool) -> bool:
+    """Whether the second operand is multiplied from the left, as the result has its axes first.
+
+    Where these lie between those of the first operand, either may be: the other one where it is `swapped`.
+    """
+    batch = tuple(axis for axis in result if axis in first.axes and axis in second.axes)
+    left, right = (tuple(a for a in result if a in node.axes and a not in batch) for node in (first, second))
+    if result in ((*batch, *left, *right), (*batch, *right, *left)):
+        return bool(left and right) and result == (*batch, *right, *left)
+    return swapped
 
 
 def _counts(
