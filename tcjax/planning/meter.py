@@ -40,6 +40,7 @@ from .nodes import (
     Strip,
     Unroll,
     Window,
+    is_fused,
     operands,
 )
 from .onepass import Block, OnePass, plan_pass
@@ -502,13 +503,6 @@ def lies(node: Node) -> Axes:
         return node.axes
     strips = (d for d in node.dimensions if isinstance(d, Strip))
     return tuple(dict.fromkeys(index for d in strips for index, _, _ in d.factors))
-
-
-def is_fused(node: Node) -> bool:
-    """Whether XLA computes a node in the loop that reads it."""
-    return isinstance(node, (Apply, CallBuiltin, Unroll, Fill, Iota, Step)) or (
-        isinstance(node, Read) and any(isinstance(d, Lookup) for d in node.dimensions)
-    )
 
 
 def fuses(node: Fold) -> bool:

@@ -420,9 +420,18 @@ def has(node: Node, *kinds: type[Computation]) -> bool:
     return isinstance(node, kinds) or any(has(operand, *kinds) for operand in operands(node))
 
 
+def is_fused(node: Node) -> bool:
+    """Whether XLA computes the node itself, element by element, in the loop that reads it: it is no array."""
+    if isinstance(node, Read):
+        return any(isinstance(dimension, Lookup) for dimension in node.dimensions)
+    return isinstance(node, (Apply, CallBuiltin, Unroll, Fill, Iota, Step))
+
+
 def is_elementwise(node: Node) -> bool:
-    """Whether the node is computed element by element, and so is all that is below it."""
-    return isinstance(node, (Fill, Iota, Step, Read, Apply, CallBuiltin)) and all(map(is_elementwise, operands(node)))
+    """Whether the node and all that is below it are one fused loop over slices of tensors."""
+    if isinstance(node, LoopNest):
+        return node.form.whole and all(map(is_elementwise, operands(node)))
+    return (isinstance(node, Read) or is_fused(node)) and all(map(is_elementwise, operands(node)))
 
 
 def holds_data(node: Node) -> bool:

@@ -10,10 +10,9 @@ from ...transforms.factors import masked
 from ..branches import projected
 from ..nodes import Axes, Contract, Fold, Node
 from ..paths import Pairing, pairings
-from ..reads import as_stored
 from ..scope import Scope, fill
 from ..values import plan_value
-from .reduction import Reduction, is_read
+from .reduction import Reduction, is_read, operand_of
 
 # A matrix of so many elements may be repeated.
 SMALL_MATRIX: Final = 64 * 64
@@ -39,7 +38,9 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
         return
     if all(space == whole for space in spaces):
         return
-    operands = [_Operand(_operand(f, accumulate, scope), frozenset(own)) for f, own in zip(factors, masks, strict=True)]
+    operands = [
+        _Operand(operand_of(f, accumulate, scope), frozenset(own)) for f, own in zip(factors, masks, strict=True)
+    ]
     kept = scope.sorted(whole - frozenset(indices))
     result = frozenset(() if reduction.around is None else ir.conjuncts(reduction.around))
 
@@ -187,14 +188,3 @@ def _spread_out(mask: ir.Expr, factors: Sequence[ir.Expr], fixed: frozenset[Inde
     if not all(any(needed <= space for space in spaces) for _, needed in parts):
         return [[] for _ in factors]
     return [[part for part, needed in parts if needed <= space] for space in spaces]
-
-
-def _operand(factor: ir.Expr, accumulate: str, scope: Scope) -> Node:
-    # dot_general multiplies 16-bit operands and accumulates in 32 bits by itself.
-    match factor:
-        case ir.Cast(ir.Access() as read) if (
-            factor.dtype == accumulate and ir.types.accumulator(read.dtype) == accumulate
-        ):
-            return as_stored(plan_value(read, scope))
-        case _:
-            return as_stored(plan_value(factor, scope))
