@@ -4,7 +4,7 @@ from .canonical import canonical
 from .common import CommonForm, named_in_common
 from .decisions import decide
 from .definitions import as_accumulation
-from .deviations import centres
+from .deviations import centres, with_centres
 from .equations import solve
 from .extrema import plain_extrema
 from .flattening import flattened
@@ -61,6 +61,7 @@ __all__ = [
     "substitute_expr",
     "turn",
     "windowed",
+    "with_centres",
     "without_powers",
     "without_truths",
 ]

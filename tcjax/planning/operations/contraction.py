@@ -10,6 +10,7 @@ from ...transforms.factors import masked
 from ..branches import projected
 from ..nodes import Axes, Contract, Fold, Node
 from ..paths import Pairing, pairings
+from ..reads import as_stored
 from ..scope import Scope, fill
 from ..values import plan_value
 from .reduction import Reduction, is_read, operand_of
@@ -113,7 +114,7 @@ def _multiplied(
             first.where(second.masks | others, accumulate, scope),
             second.where(first.masks | others, accumulate, scope),
         )
-        product: Node = scope.apply("*", factors, accumulate)
+        product = as_stored(scope.apply("*", factors, accumulate))
         if not summed:
             return product
         left = tuple(axis for axis in product.axes if axis in kept)
