@@ -146,7 +146,7 @@ def combine(reducer: Reducer | Monoid) -> Callable[[jax.Array, jax.Array], jax.A
 
 def lower_fold(node: Fold, context: Context, lower: Lower) -> jax.Array:
     if isinstance(node.derivative, LoopNest):
-        return _as_nest(node.derivative, node.axes, context, lower)
+        return as_nest(node.derivative, node.axes, context, lower)
     if node.shifts:
         return _shifted_sums(node, context, lower)
     if not node.anew:
@@ -179,7 +179,7 @@ def _folded(node: Fold, context: Context, lower: Lower) -> jax.Array:
             raise AssertionError(node.reducer)
 
 
-def _as_nest(nest: LoopNest, axes: Axes, context: Context, lower: Lower) -> jax.Array:
+def as_nest(nest: LoopNest, axes: Axes, context: Context, lower: Lower) -> jax.Array:
     """What a nest computes that runs the same operations as a node with these axes: it has its own derivative."""
     return transpose(lower(nest, context), nest.axes, axes)
 
@@ -218,7 +218,7 @@ def _sums(terms: Sequence[jax.Array], dimension: int) -> list[jax.Array]:
 
 def lower_pool(node: Pool, context: Context, lower: Lower) -> jax.Array:
     if isinstance(node.derivative, LoopNest):
-        return _as_nest(node.derivative, node.axes, context, lower)
+        return as_nest(node.derivative, node.axes, context, lower)
     result = lower(node.operand, context)
     axes = list(node.operand.axes)
     for slide, extent, native in node.windows:
@@ -329,7 +329,7 @@ def lower_unroll(node: Unroll, context: Context, lower: Lower) -> jax.Array:
         return _unrolled(node, context, lower)
     folded = node.derivative
     if isinstance(folded, LoopNest):
-        return _as_nest(folded, node.axes, context, lower)
+        return as_nest(folded, node.axes, context, lower)
     names = sorted(context.arrays)
 
     def here(arrays: tuple[jax.Array, ...]) -> Context:

@@ -146,6 +146,7 @@ class Convolve(Computation):
     `features` and the windows' kernel axes. `split`: one convolution for each group, not one grouped convolution.
     `exact` is the sum where the kernel is not finite: what meets the zeros around the image must not count. Unless the
     result counts `everywhere` the image has to be finite too: no derivative may meet an infinity where it does not.
+    `derivative` is that of an `Unroll`.
     """
 
     image: "Node"
@@ -158,6 +159,7 @@ class Convolve(Computation):
     split: bool = False
     exact: "Unroll | None" = None
     everywhere: bool = True
+    derivative: "Node | None" = None
 
 
 @dataclass(frozen=True, slots=True)
