@@ -18,6 +18,8 @@ from .stages import Call, CallForeign, Compute, Plan
 
 # Another order is tried for statements that take so many seconds, and taken where it saves this part of the plan.
 LEAST_SECONDS: Final = 1e-4
+# Statements of fewer points take less.
+FEW_POINTS: Final = 1 << 13
 SAVED: Final = 0.03
 # So many orders are tried for temporaries that lie alike.
 MOST_ORDERS: Final = 5
@@ -38,8 +40,9 @@ def cheapest_orders(plan: Plan, priced: Priced, ordered: Callable[[Orders], Plan
     What else changes then, such as which names go, is seen only where the statements as they are cost less.
     """
     orders: Orders = {}
-    least = plan_price(plan).seconds
-    for group in _groups(plan):
+    groups = list(_groups(plan))
+    least = plan_price(plan).seconds if groups else 0.0
+    for group in groups:
         before = priced({}, group.shapes)
         for own in group.orders():
             if priced(own, group.shapes) > before - SAVED * least:
@@ -111,8 +114,10 @@ def _following(subscripts: Subscripts, walk: Subscripts) -> tuple[int, ...] | No
 
 def _groups(plan: Plan) -> Iterator[_Group]:
     """The temporaries of a plan that may lie in any order, those that lie alike together, largest first."""
-    uses = [(stage, _uses(stage)) for stage in plan.stages if isinstance(stage, Compute)]
     shapes = {name: plan.bound.shapes[name] for name in _temporaries(plan)}
+    if not shapes:
+        return
+    uses = [(stage, _uses(stage)) for stage in plan.stages if isinstance(stage, Compute)]
     alike = {name: {name} for name in shapes}
     for _, use in uses:
         for one, other in combinations([name for name in use if name in shapes], 2):
@@ -122,9 +127,15 @@ def _groups(plan: Plan) -> Iterator[_Group]:
     groups = {id(names): names for names in alike.values()}
     for names in sorted(groups.values(), key=lambda names: -max(prod(shapes[name]) for name in names)):
         own = [(stage, {n: use[n] for n in use if n in names}) for stage, use in uses if names & use.keys()]
+        if all(_points(stage) < FEW_POINTS for stage, _ in own):
+            continue
         if sum(price(stage, shapes=plan.bound.shapes).seconds for stage, _ in own) >= LEAST_SECONDS:
             walks = [_walk(stage.statement) for stage, _ in own]
             yield _Group({name: shapes[name] for name in sorted(names)}, [use for _, use in own], walks)
+
+
+def _points(stage: Compute) -> int:
+    return prod(max(0, hi - lo) for lo, hi in stage.box.values())
 
 
 def _temporaries(plan: Plan) -> set[str]:

@@ -35,6 +35,7 @@ def every_order_is_taken() -> Iterator[None]:
     """The last order that is tried is taken, at any price, of small temporaries too."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(orders, "LEAST_SECONDS", 0.0)
+        patch.setattr(orders, "FEW_POINTS", 0)
         patch.setattr(orders, "SAVED", -1e9)
         yield
 
@@ -97,6 +98,7 @@ def test_results_are_the_interpreters_in_every_order(body: str, every_order_is_t
 def test_orders_do_not_change_values(case: Case) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(orders, "LEAST_SECONDS", 0.0)
+        patch.setattr(orders, "FEW_POINTS", 0)
         patch.setattr(orders, "SAVED", -1e9)
         comparing.values(case)
 
@@ -106,6 +108,7 @@ def test_orders_do_not_change_values(case: Case) -> None:
 def test_orders_do_not_change_gradients(case: Case) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(orders, "LEAST_SECONDS", 0.0)
+        patch.setattr(orders, "FEW_POINTS", 0)
         patch.setattr(orders, "SAVED", -1e9)
         comparing.grads(case)
 

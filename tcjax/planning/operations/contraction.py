@@ -45,13 +45,16 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
     kept = scope.sorted(whole - frozenset(indices))
     result = frozenset(() if reduction.around is None else ir.conjuncts(reduction.around))
 
-    def multiplied(order: Sequence[Pairing], spread: bool, swapped: bool) -> Node:
-        left = list(operands)
+    def multiplied(order: Sequence[Pairing], spread: bool, swapped: bool = False) -> tuple[Node, bool]:
+        """The products in this order, and whether some of their operands may be `swapped`."""
+        left, either = list(operands), False
         for pairing in order:
             pair = left[pairing.first], left[pairing.second]
             left = [one for number, one in enumerate(left) if number not in (pairing.first, pairing.second)]
             axes = pairing.kept if left else kept
-            if _leads(pair[1].node, pair[0].node, axes, swapped):
+            leads = _leads(pair[1].node, pair[0].node, axes)
+            either = either or leads is None
+            if swapped if leads is None else leads:
                 pair = pair[1], pair[0]
             found = pair[0].masks | pair[1].masks
             # Where no point of the others counts nothing uses the product.
@@ -59,12 +62,13 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
             counts = projected(others, axes, scope)
             node = _multiplied(*pair, counts, axes, accumulate, scope, why, spread)
             left.append(_Operand(node, projected(found, axes, scope) if left else frozenset()))
-        return left[0].node
+        return left[0].node, either
 
     why = f"a sum over {', '.join(map(str, indices))} of a product of {len(factors)} operands"
     for order in pairings([operand.node.axes for operand in operands], kept, scope):
-        ways = ((spread, swapped) for spread in (False, True) for swapped in (False, True))
-        yield from dict.fromkeys(multiplied(order, spread, swapped) for spread, swapped in ways)
+        found = [multiplied(order, spread) for spread in (False, True)]
+        turned = [multiplied(order, spread, swapped=True) for spread in (False, True) if found[spread][1]]
+        yield from dict.fromkeys(node for node, _ in (*found, *turned))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,16 +135,16 @@ def _multiplied(
     return Contract((a, b), live=live, counts=_counts((a, b), others, scope), dtype=accumulate, axes=kept, why=why)
 
 
-def _leads(second: Node, first: Node, result: Axes, swapped: bool) -> bool:
-    """Whether the second operand is multiplied from the left, as the result has its axes first.
+def _leads(second: Node, first: Node, result: Axes) -> bool | None:
+    """Whether the second operand is multiplied from the left: the result has its axes first.
 
-    Where these lie between those of the first operand, either may be: the other one where it is `swapped`.
+    None where these lie between those of the first operand: then either may be.
     """
     batch = tuple(axis for axis in result if axis in first.axes and axis in second.axes)
     left, right = (tuple(a for a in result if a in node.axes and a not in batch) for node in (first, second))
     if result in ((*batch, *left, *right), (*batch, *right, *left)):
         return bool(left and right) and result == (*batch, *right, *left)
-    return swapped
+    return None
 
 
 def _counts(
