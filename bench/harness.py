@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import random
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -107,12 +108,16 @@ def _relative_error(got: np.ndarray, want: np.ndarray) -> float:
 def time_interleaved(candidates: Sequence[Candidate], seconds: float) -> None:
     """Fills in the samples: every round times each candidate once, so that noise hits all of them alike.
 
+    Each round has an order of its own, the same in every run: a call begins with the caches and the pages that the one
+    before it left, which in one order, or in two, would always be the same one's.
+
     At least `MINIMUM_ROUNDS` rounds, then until the best candidate has used `seconds`.
     """
     for candidate in candidates:
         candidate.sample()  # First call: warms caches and sets the number of calls in a sample.
         candidate.calls_per_sample = max(1, math.ceil(SAMPLE_SECONDS / max(candidate.samples.pop(), 1e-7)))
     spent: dict[str, float] = {candidate.name: 0.0 for candidate in candidates}
+    shuffled = random.Random(0)
     for round_number in range(MAXIMUM_ROUNDS):
         best = min((min(c.samples) for c in candidates if c.samples), default=math.inf)
         running = [c for c in candidates if not _is_hopeless(c, best)]
@@ -120,7 +125,7 @@ def time_interleaved(candidates: Sequence[Candidate], seconds: float) -> None:
             running = [c for c in running if spent[c.name] < seconds]
         if not running:
             return
-        for candidate in running if round_number % 2 else reversed(running):
+        for candidate in shuffled.sample(running, len(running)):
             candidate.sample()
             spent[candidate.name] += candidate.samples[-1] * candidate.calls_per_sample
 

@@ -4,15 +4,17 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..planning.nodes import Axes, Convolve, Window
+from ..planning.nodes import Axes, Convolve, LoopNest, Window
 from .context import Context, Lower, numeric, transpose
 from .finite import finite_p
 from .placing import placed_as
-from .reductions import looped
+from .reductions import as_nest, looped
 
 
 def lower_convolve(node: Convolve, context: Context, lower: Lower) -> jax.Array:
     """The convolution; where what is not finite may meet what does not count, term by term."""
+    if isinstance(node.derivative, LoopNest):
+        return as_nest(node.derivative, node.axes, context, lower)
     image, kernel, exact = lower(node.image, context), lower(node.kernel, context), node.exact
     if exact is None:
         return _convolution(node, image, kernel)

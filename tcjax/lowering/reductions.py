@@ -84,7 +84,18 @@ def _product(left: jax.Array, first: Axes, right: jax.Array, second: Axes, resul
         if sizes.keys() & set(own):
             array = lax.reshape(array, [sizes.get(axis, extents[axis]) for axis in kept])
         parts.append((array, [label[axis] for axis in kept]))
-    return jnp.einsum(*parts[0], *parts[1], [label[axis] for axis in result], preferred_element_type=dtype)
+    order = _as_it_comes(first, second, result)
+    product = jnp.einsum(*parts[0], *parts[1], [label[axis] for axis in order], preferred_element_type=dtype)
+    return transpose(product, order, result)
+
+
+def _as_it_comes(first: Axes, second: Axes, result: Axes) -> Axes:
+    """The result's axes as a product of matrices has them: einsum would swap the operands where it has to transpose."""
+    batch, left, right = (
+        tuple(axis for axis in result if (axis in first, axis in second) == sides)
+        for sides in ((True, True), (True, False), (False, True))
+    )
+    return result if result in ((*batch, *left, *right), (*batch, *right, *left)) else (*batch, *left, *right)
 
 
 def side_by_side(orders: Sequence[Axes]) -> list[Axes]:
@@ -135,7 +146,7 @@ def combine(reducer: Reducer | Monoid) -> Callable[[jax.Array, jax.Array], jax.A
 
 def lower_fold(node: Fold, context: Context, lower: Lower) -> jax.Array:
     if isinstance(node.derivative, LoopNest):
-        return _as_nest(node.derivative, node.axes, context, lower)
+        return as_nest(node.derivative, node.axes, context, lower)
     if node.shifts:
         return _shifted_sums(node, context, lower)
     if not node.anew:
@@ -168,7 +179,7 @@ def _folded(node: Fold, context: Context, lower: Lower) -> jax.Array:
             raise AssertionError(node.reducer)
 
 
-def _as_nest(nest: LoopNest, axes: Axes, context: Context, lower: Lower) -> jax.Array:
+def as_nest(nest: LoopNest, axes: Axes, context: Context, lower: Lower) -> jax.Array:
     """What a nest computes that runs the same operations as a node with these axes: it has its own derivative."""
     return transpose(lower(nest, context), nest.axes, axes)
 
@@ -207,7 +218,7 @@ def _sums(terms: Sequence[jax.Array], dimension: int) -> list[jax.Array]:
 
 def lower_pool(node: Pool, context: Context, lower: Lower) -> jax.Array:
     if isinstance(node.derivative, LoopNest):
-        return _as_nest(node.derivative, node.axes, context, lower)
+        return as_nest(node.derivative, node.axes, context, lower)
     result = lower(node.operand, context)
     axes = list(node.operand.axes)
     for slide, extent, native in node.windows:
@@ -318,7 +329,7 @@ def lower_unroll(node: Unroll, context: Context, lower: Lower) -> jax.Array:
         return _unrolled(node, context, lower)
     folded = node.derivative
     if isinstance(folded, LoopNest):
-        return _as_nest(folded, node.axes, context, lower)
+        return as_nest(folded, node.axes, context, lower)
     names = sorted(context.arrays)
 
     def here(arrays: tuple[jax.Array, ...]) -> Context:

@@ -6,6 +6,7 @@ from math import frexp, prod
 
 from .. import ir
 from ..ir import Reducer
+from ..symbolic import IndexVar
 from .bands import band_of
 from .loop_prices import Work, nest_work, pass_work
 from .machine import Machine
@@ -320,19 +321,21 @@ class Bill:
             self.stored(operand)
         first = (*node.spread, *a.axes)
         batch, summed, left, right = groups(node)
-        # XLA takes the operand whose axes come first in the result for the left one; the sum runs along its minor axis.
+        # The sum runs along the minor axis of the operand whose axes come first in the result.
         both = bool(self.meter.long(left) and self.meter.long(right))
-        leading = next((group for axis in self.meter.long(node.axes) for group in (left, right) if axis in group), left)
+        leading = meter.leading(node)
         for operand, own, free in ((a, first, left), (b, b.axes, right)):
             order = lies(operand) if own == operand.axes else own
             if any(axis not in (*batch, *summed, *free) for axis in own):
                 # What only one operand has is summed before.
                 self.moved(meter.size(operand), meter.points(operand) * machine.fold_major, meter.points(operand))
                 order = tuple(axis for axis in order if axis in (*batch, *summed, *free))
-            if order and not self.meter.is_matrix(order, batch, free, summed):
+            if order and not meter.is_matrix(order, batch, free, summed):
                 inner = (*free, *summed) if order[-1] in summed else (*summed, *free)
                 self.transposed(operand, order, (*batch, *inner))
-            elif free is leading and both and self.meter.long(order)[-1] not in summed:
+            elif both and meter.is_turned_round(order, free, summed, leads=free == leading):
+                self.transposed(operand, order, (*batch, *((*free, *summed) if free == leading else (*summed, *free))))
+            elif free == leading and both and self.meter.long(order)[-1] not in summed:
                 self.moved(2 * meter.size(operand), meter.points(operand) * machine.strided, meter.points(operand))
             elif isinstance(operand, Read) and any(d.start.constant != 0 for d in strips(operand)):
                 # A part of a tensor is copied first.
@@ -435,7 +438,7 @@ class Bill:
             self.array(operand, lies(operand), kernel, 1)
             plain = node.reducer is Reducer.SUM or node.dtype in ("float32", "float64", "bool")
             rate = (machine.fold_minor if minor else machine.fold_major) if plain else machine.fold_slow
-        if not minor and is_product_of_rows(node):
+        if axes and is_product_of_columns(node, axes[-1]):
             rate = machine.fold_batch
         kernel.seconds += points * rate * slower(node.dtype, machine) + (results * machine.fold_row if minor else 0.0)
         self.flops += points
@@ -539,13 +542,16 @@ def is_view(node: Node) -> bool:
     )
 
 
-def is_product_of_rows(node: Fold) -> bool:
-    """Whether a sum is of the products of two arrays, one of which has an axis that the other has not."""
+def is_product_of_columns(node: Fold, minor: IndexVar) -> bool:
+    """Whether a sum is of products of two arrays, one of which has an axis that the other has not, for each `minor`.
+
+    XLA makes a batch of products of it, whose matrices are columns of what is stored.
+    """
     match node:
         case Fold(reducer=Reducer.SUM, operand=Apply(operator="*", arguments=(a, b))):
             own = [set(part.axes) for part in (a, b)]
             kept = own[0] & own[1] & set(node.axes)
-            return own[0] != own[1] and bool(kept) and bool(own[0] & own[1] & set(node.indices))
+            return own[0] != own[1] and minor in kept and bool(own[0] & own[1] & set(node.indices))
         case _:
             return False
 

@@ -25,7 +25,7 @@ from .nodes import (
     operands,
 )
 from .operations import OPERATIONS, loop
-from .operations.convolution import differentiates_well
+from .operations.convolution import differentiates_well, pads_slowly
 from .operations.reduction import Reduction
 from .operations.unrolled import gathered_indices, window_indices
 from .padding import is_padding
@@ -157,12 +157,15 @@ def _differentiated(node: Node, others: Sequence[Node], reduction: Reduction, sc
 
 
 def _as_loop(node: Node, reduction: Reduction, most: int, scope: Scope) -> Node:
-    """The computation; a sum of slices whose terms JAX's derivative would store, `most` bytes or more, has a loop's."""
-    if not isinstance(node, (Unroll, Pool, Fold)) or node.reducer is not ir.Reducer.SUM:
-        return node
-    if ir.types.is_integral(node.dtype) or not _stores_terms(node, scope, most):
-        return node
-    derivative = loop.of_slices(node, reduction.expr, scope)
+    """The computation; where JAX's derivative would store `most` bytes or more, or would be slow, it has a loop's."""
+    match node:
+        case Convolve():
+            has_own = pads_slowly(node, scope)
+        case Unroll() | Pool() | Fold() if node.reducer is ir.Reducer.SUM:
+            has_own = not ir.types.is_integral(node.dtype) and _stores_terms(node, scope, most)
+        case _:
+            return node
+    derivative = loop.of_slices(node, reduction.expr, scope) if has_own else None
     return node if derivative is None else replace(node, derivative=derivative)
 
 

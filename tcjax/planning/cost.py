@@ -6,9 +6,9 @@ from math import prod
 
 from .. import ir
 from ..symbolic import IndexVar
-from .meter import Meter, is_fused, nest_bytes
-from .nodes import Apply, CallBuiltin, Contract, LoopNest, Node, Read, operands
-from .prices import is_elementwise, is_plain, names_read, surroundings
+from .meter import Meter, nest_bytes
+from .nodes import Apply, CallBuiltin, Contract, LoopNest, Node, Read, is_fused, operands
+from .prices import is_one_loop, is_plain, names_read, surroundings
 from .stages import Call, CallForeign, Compute, Parts, Plan, Rounds, Unstored
 from .tiled import Begin, Loop, Round, Tiled, TiledStep, Unit
 
@@ -142,7 +142,7 @@ class _Rooms:
         there = [name for name, (begin, end) in self.spans.items() if begin <= number <= end]
         stage = self.stages[number]
         over = 0
-        if isinstance(stage, Compute) and stage.target in there and is_elementwise(stage):
+        if isinstance(stage, Compute) and stage.target in there and is_one_loop(stage):
             ending = [n for n in names_read(stage) & set(there) if self.spans[n][1] == number and n != stage.target]
             over = max((self.sizes[n] for n in ending if self.sizes[n] == self.sizes[stage.target]), default=0)
         return sum(self.sizes[name] for name in there) - over
@@ -155,7 +155,7 @@ class _Rooms:
         ending = {self.sizes[n] for n in names_read(stage) if n in self.spans and self.spans[n][1] == number}
         meter = _meter(stage)
         found = [meter.size(part) for part in _computed(stage.value)]
-        found += [prod(part.shape) * ir.types.width(part.dtype) for part in stage.before if is_elementwise(part)]
+        found += [prod(part.shape) * ir.types.width(part.dtype) for part in stage.before if is_one_loop(part)]
         return max((size for size in found if size in ending), default=0)
 
 
@@ -193,7 +193,7 @@ def _lies_in(
 
 def _overwrites(stage: Compute, name: str) -> bool:
     """Whether a statement is one loop that reads a tensor at the place of the value that it writes."""
-    if is_elementwise(stage):
+    if is_one_loop(stage):
         return True
     pending = [stage.value] if is_plain(stage) and is_fused(stage.value) else []
     while pending:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from math import prod
 from typing import TypeVar
 
 from .. import ir, ranges, transforms
@@ -261,9 +262,20 @@ def _unreduced(reduce: ir.Reduce, scope: Scope) -> Node:
 
 
 def _order(statement: ir.Define | ir.Accumulate, box: ranges.Box) -> dict[IndexVar, int]:
-    """Left-side indices first, as they lie in memory, then the reduction's, then those of inline reductions."""
+    """Left-side indices first, as they lie in memory, then all others as they lie in what is read, largest first.
+
+    In which order a reduction names its indices says nothing.
+    """
+
+    def size(access: ir.Access) -> int:
+        free = frozenset[IndexVar]().union(*(subscript.variables for subscript in access.indices))
+        return prod(box[index][1] - box[index][0] for index in free if index in box)
+
+    read = dict.fromkeys(ir.accesses(statement.value))
+    read = sorted(read, key=lambda access: (-size(access), access.tensor.name))
+    subscripts = (*statement.indices, *(subscript for access in read for subscript in access.indices))
     order: dict[IndexVar, int] = {}
-    for subscript in statement.indices:
+    for subscript in subscripts:
         linear = [(atom, weight) for atom, weight in subscript.terms if isinstance(atom, IndexVar)]
         for atom, _ in sorted(linear, key=lambda term: -abs(term[1].constant or 0)):
             order.setdefault(atom, len(order))

@@ -57,9 +57,7 @@ class Machine:
     fold_major: float  # of a point, along another axis
     fold_row: float  # of a result of a reduction along the minor axis
     fold_slow: float  # of a point of what XLA does not vectorise: extrema of integers, halves
-    fold_batch: (
-        float  # of a point of a sum of products of rows, not along the minor axis: XLA makes a slow product of it
-    )
+    fold_batch: float  # of a point of a sum of products for each value of the minor axis: XLA makes slow products of it
     window: float  # of a point of a window of `reduce_window`
     running: float  # of a point of a running sum
     position: float  # of a point of argmin and argmax

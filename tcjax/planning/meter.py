@@ -40,6 +40,7 @@ from .nodes import (
     Strip,
     Unroll,
     Window,
+    is_fused,
     operands,
 )
 from .onepass import Block, OnePass, plan_pass
@@ -196,10 +197,12 @@ class Meter:
         """The operands of a product that XLA copies to have matrices; the product if its axes come out otherwise."""
         a, b = node.operands
         batch, summed, left, right = groups(node)
+        leading, both = self.leading(node), bool(self.long(left) and self.long(right))
         for operand, own, free in ((a, (*node.spread, *a.axes), left), (b, b.axes, right)):
             order = lies(operand) if own == operand.axes else own
             order = tuple(axis for axis in order if axis in (*batch, *summed, *free))
-            if order and not self.is_matrix(order, batch, free, summed):
+            turned = both and self.is_turned_round(order, free, summed, leads=free == leading)
+            if order and (turned or not self.is_matrix(order, batch, free, summed)):
                 yield operand
         orders = (*batch, *left, *right), (*batch, *right, *left)
         if self.long(node.axes) not in map(self.long, orders):
@@ -216,6 +219,20 @@ class Meter:
         changes = "".join(kind for n, kind in enumerate(kinds) if n == 0 or kinds[n - 1] != kind)
         inner = tuple(axis for axis in order if axis in summed)
         return changes.lstrip("b") in ("fs", "sf", "f", "s", "") and inner == summed
+
+    def leading(self, node: Contract) -> Axes:
+        """The axes of the operand that XLA multiplies from the left: those that come first in the product."""
+        batch, _, left, right = groups(node)
+        turned = self.long(node.axes) == self.long((*batch, *right, *left)) and self.long(left) and self.long(right)
+        return right if turned else left
+
+    def is_turned_round(self, order: Axes, free: Axes, summed: Axes, *, leads: bool) -> bool:
+        """Whether XLA copies a matrix whose rows or columns are several axes, as the sum is not along its inner side.
+
+        That is the minor one from the left, the major one from the right. Either will do where both are one axis.
+        """
+        order = self.long(order)
+        return len(self.long(free)) > 1 and bool(order) and (order[-1] in summed) != leads
 
     def _overwritten(self, node: Node) -> int:
         """The bytes of an array that a fused loop reads and that its result takes the place of."""
@@ -486,13 +503,6 @@ def lies(node: Node) -> Axes:
         return node.axes
     strips = (d for d in node.dimensions if isinstance(d, Strip))
     return tuple(dict.fromkeys(index for d in strips for index, _, _ in d.factors))
-
-
-def is_fused(node: Node) -> bool:
-    """Whether XLA computes a node in the loop that reads it."""
-    return isinstance(node, (Apply, CallBuiltin, Unroll, Fill, Iota, Step)) or (
-        isinstance(node, Read) and any(isinstance(d, Lookup) for d in node.dimensions)
-    )
 
 
 def fuses(node: Fold) -> bool:

@@ -146,6 +146,7 @@ class Convolve(Computation):
     `features` and the windows' kernel axes. `split`: one convolution for each group, not one grouped convolution.
     `exact` is the sum where the kernel is not finite: what meets the zeros around the image must not count. Unless the
     result counts `everywhere` the image has to be finite too: no derivative may meet an infinity where it does not.
+    `derivative` is that of an `Unroll`.
     """
 
     image: "Node"
@@ -158,6 +159,7 @@ class Convolve(Computation):
     split: bool = False
     exact: "Unroll | None" = None
     everywhere: bool = True
+    derivative: "Node | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,9 +422,18 @@ def has(node: Node, *kinds: type[Computation]) -> bool:
     return isinstance(node, kinds) or any(has(operand, *kinds) for operand in operands(node))
 
 
+def is_fused(node: Node) -> bool:
+    """Whether XLA computes the node itself, element by element, in the loop that reads it: it is no array."""
+    if isinstance(node, Read):
+        return any(isinstance(dimension, Lookup) for dimension in node.dimensions)
+    return isinstance(node, (Apply, CallBuiltin, Unroll, Fill, Iota, Step))
+
+
 def is_elementwise(node: Node) -> bool:
-    """Whether the node is computed element by element, and so is all that is below it."""
-    return isinstance(node, (Fill, Iota, Step, Read, Apply, CallBuiltin)) and all(map(is_elementwise, operands(node)))
+    """Whether the node and all that is below it are one fused loop over slices of tensors."""
+    if isinstance(node, LoopNest):
+        return node.form.whole and all(map(is_elementwise, operands(node)))
+    return (isinstance(node, Read) or is_fused(node)) and all(map(is_elementwise, operands(node)))
 
 
 def holds_data(node: Node) -> bool:

@@ -12,6 +12,7 @@ from .choice import MOST_GROWTH, SMALL_SPACE
 from .formulas import plan_formula
 from .nodes import Apply, Fill, Iota, Node, Read, Strip, holds_data, operands
 from .online import fuse
+from .orders import cheapest_orders
 from .parts import in_parts
 from .preferences import DEFAULT, Preferences
 from .prices import price
@@ -29,18 +30,28 @@ FEW_PLACES: Final = 16
 
 def make_plan(bound: ranges.Bound, preferences: Preferences = DEFAULT) -> Plan:
     """Chooses the operation for each statement, and which of the reductions that the program repeats are stored."""
+    known: _Known = {}
     if preferences.stored or preferences.forms:
-        return _planned(bound, preferences)
+        return _planned(bound, preferences, known).in_parts
     most = _most_stored(bound, preferences)
     without: set[transforms.CommonForm] = set()
     while True:
         wide, names = transforms.named_in_common(bound, most, without)
-        plan = _planned(wide, preferences)
+        found = _planned(wide, preferences, known)
         # What is computed where it is read needs no name.
-        gone = [names[s.target] for s in plan.stages if isinstance(s, Unstored) and s.target in names]
+        gone = [names[s.target] for s in found.plan.stages if isinstance(s, Unstored) and s.target in names]
         if not gone:
-            return replace(plan, stages=tuple(_told(stage, names) for stage in plan.stages)) if names else plan
+            break
         without.update(gone)
+
+    def ordered(orders: transforms.Orders) -> _Planned:
+        return _planned(transforms.reordered_bound(wide, orders), preferences, known)
+
+    orders = cheapest_orders(found.plan, found.priced, lambda orders: ordered(orders).plan)
+    plan = (ordered(orders) if orders else found).in_parts
+    if not names and not orders:
+        return plan
+    return replace(plan, stages=tuple(_told(stage, names, orders) for stage in plan.stages))
 
 
 def _most_stored(bound: ranges.Bound, preferences: Preferences) -> int:
@@ -52,16 +63,57 @@ def _most_stored(bound: ranges.Bound, preferences: Preferences) -> int:
     return max(SMALL_SPACE, MOST_GROWTH * given)
 
 
-def _told(stage: Stage, names: Collection[str]) -> Stage:
-    """The stage; of a reduction that the program repeats it says so."""
-    if not isinstance(stage, Compute) or stage.target not in names:
+def _told(stage: Stage, names: Collection[str], orders: Collection[str]) -> Stage:
+    """The stage; of a reduction that the program repeats it says so, and of axes that lie otherwise than written."""
+    if not isinstance(stage, Compute):
         return stage
-    return replace(stage, decided=(*stage.decided, "the program has it more than once, and it is computed once"))
+    said = stage.decided
+    if stage.target in names:
+        said = (*said, "the program has it more than once, and it is computed once")
+    if stage.target in orders:
+        said = (
+            *said,
+            f"`{stage.target}` is stored with its axes in this order: so it is computed and read faster",
+        )
+    return stage if said == stage.decided else replace(stage, decided=said)
 
 
-def _planned(bound: ranges.Bound, preferences: Preferences) -> Plan:
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """The plan of all statements as a whole; of runs of them `in_parts`, where that is cheaper."""
+
+    plan: Plan
+    steps: Mapping[int, Step]
+    preferences: Preferences
+    known: "_Known"
+
+    @property
+    def in_parts(self) -> Plan:
+        return in_parts(self.plan, self.steps, self.preferences, self.plan_steps)
+
+    def priced(self, orders: transforms.Orders, tensors: Collection[str]) -> float:
+        """The seconds that the statements with these tensors take, each on its own, with axes in other orders."""
+        planner = _Planner(transforms.reordered_bound(self.plan.bound, orders), self.preferences, self.known)
+        total = 0.0
+        for number, step in self.steps.items():
+            if not {step.statement.target.name, *transforms.reads(step.statement)}.isdisjoint(tensors):
+                given = self.plan.stages[number]
+                defined = isinstance(given, Compute) and given.store.keeps
+                stage = planner.plan(number, transforms.reordered(step, orders), defined)
+                total += price(stage, shapes=planner.bound.shapes).seconds
+        return total
+
+    def plan_steps(self, part: ranges.Bound, steps: Mapping[int, Step]) -> Plan:
+        """The plan of the statements of one part."""
+        planner = _Planner(part, self.preferences, {})
+        names = [step.statement.target.name for step in steps.values()]
+        stages: list[Stage] = [planner.plan(n, step, names[n] in names[:n]) for n, step in steps.items()]
+        return _assembled(part, stages, steps, planner)
+
+
+def _planned(bound: ranges.Bound, preferences: Preferences, known: "_Known") -> _Planned:
     function = bound.function
-    planner = _Planner(bound, preferences)
+    planner = _Planner(bound, preferences, known)
     settled = settle(bound, preferences, planner.plan)
     defined = {tensor.name for tensor in function.initial}
     stages: list[Stage] = []
@@ -83,15 +135,7 @@ def _planned(bound: ranges.Bound, preferences: Preferences) -> Plan:
                 results = tuple((tensor.dtype, bound.shapes[tensor.name]) for tensor in targets)
                 stages.append(CallForeign(_names(targets), name, _names(arguments), results, frame, varying))
         defined.update(_names(ir.targets(statement)))
-    plan = _assembled(bound, stages, settled.steps, planner)
-
-    def plan_steps(part: ranges.Bound, steps: Mapping[int, Step]) -> Plan:
-        planner = _Planner(part, preferences)
-        names = [step.statement.target.name for step in steps.values()]
-        stages: list[Stage] = [planner.plan(n, step, names[n] in names[:n]) for n, step in steps.items()]
-        return _assembled(part, stages, steps, planner)
-
-    return in_parts(plan, settled.steps, preferences, plan_steps)
+    return _Planned(_assembled(bound, stages, settled.steps, planner), settled.steps, preferences, known)
 
 
 def _assembled(bound: ranges.Bound, stages: list[Stage], steps: Mapping[int, Step], planner: "_Planner") -> Plan:
@@ -111,20 +155,35 @@ def _assembled(bound: ranges.Bound, stages: list[Stage], steps: Mapping[int, Ste
     return Plan(function.name, *names, initial, stored_apart(fused, names[1]), bound, groups)
 
 
-class _Planner:
-    """Plans the statements of a function, each form of one once."""
+# A statement with its place in the text and all that its plan depends on, and the plan.
+_Known = dict[tuple[object, ...], Compute]
 
-    def __init__(self, bound: ranges.Bound, preferences: Preferences) -> None:
+
+class _Planner:
+    """Plans the statements of a function, each form of one once; `known` are plans of this function in other forms."""
+
+    def __init__(self, bound: ranges.Bound, preferences: Preferences, known: _Known) -> None:
         self.bound = bound
         self.preferences = preferences
-        self.known: dict[tuple[int, bool], tuple[Step, Compute]] = {}
+        self.known = known
+        self.last: dict[tuple[int, bool], tuple[Step, Compute]] = {}
 
     def plan(self, number: int, step: Step, defined: bool = True) -> Compute:
         """The statement; its target may have content where it is `defined`."""
-        known = self.known.get((number, defined))
-        if known is None or known[0] is not step:
-            known = self.known[number, defined] = step, self.cheaper(step, defined)
-        return known[1]
+        last = self.last.get((number, defined))
+        if last is None or last[0] is not step:
+            key = self.key(step, defined)
+            if key not in self.known:
+                self.known[key] = self.cheaper(step, defined)
+            last = self.last[number, defined] = step, self.known[key]
+        return last[1]
+
+    def key(self, step: Step, defined: bool) -> tuple[object, ...]:
+        """What the plan of a statement depends on, and where it is written: equal statements are two."""
+        statement = step.statement
+        names = {statement.target.name, *transforms.reads(statement)}
+        places = tuple((name, self.bound.shapes[name], self.bound.origins[name]) for name in sorted(names))
+        return statement, statement.span, frozenset(step.box.items()), step.fixed, defined, places
 
     def cheaper(self, step: Step, defined: bool) -> Compute:
         """The statement in the form that costs least: with sums in sums as one, with a part of it computed before."""

@@ -19,19 +19,14 @@ from .bill import LEAST_ROW, Bill, Kernel, is_view
 from .machine import CPU, Machine
 from .meter import Meter, fuses, lies
 from .nodes import (
-    Apply,
-    CallBuiltin,
-    Fill,
     Fold,
-    Iota,
     Lookup,
     LoopNest,
     Node,
     Online,
     Read,
-    Step,
-    Unroll,
     has,
+    is_elementwise,
     operands,
     tensors_read,
 )
@@ -199,7 +194,7 @@ def surroundings(plan: Plan) -> dict[int, Around]:
         if not isinstance(stage, Compute) or stage.apart or stage.target in plan.returns or made[stage.target] > 1:
             continue
         users = [stages[user] for user in readers.get(stage.target, [])]
-        if len(users) == 1 and is_elementwise(stage) and isinstance(users[0], Compute) and _fuses_with(users[0]):
+        if len(users) == 1 and is_one_loop(stage) and isinstance(users[0], Compute) and _fuses_with(users[0]):
             fused[number] = stage.target
             if _is_turned(users[0], stage.target):
                 turned.add(number)
@@ -248,9 +243,9 @@ def _reads(stage: Compute) -> set[str]:
     return own.union(*map(_reads, (*stage.before, *others)))
 
 
-def is_elementwise(stage: Compute) -> bool:
+def is_one_loop(stage: Compute) -> bool:
     """Whether a statement is one fused loop over its target."""
-    return is_plain(stage) and _is_fused(stage.value)
+    return is_plain(stage) and is_elementwise(stage.value)
 
 
 def is_plain(stage: Compute) -> bool:
@@ -258,20 +253,12 @@ def is_plain(stage: Compute) -> bool:
     return not stage.store.is_scatter and stage.rounds is None and stage.proviso is None
 
 
-def _is_fused(node: Node) -> bool:
-    if isinstance(node, LoopNest):
-        return node.form.whole and all(map(_is_fused, operands(node)))
-    return isinstance(node, (Apply, CallBuiltin, Read, Fill, Iota, Step, Unroll)) and all(
-        _is_fused(operand) for operand in operands(node)
-    )
-
-
 def _fuses_with(stage: Compute) -> bool:
     """Whether what a statement reads can be computed in the loop that reads it."""
     value = stage.value
     if isinstance(value, Fold) and fuses(value):
         value = value.operand
-    return is_plain(stage) and _is_fused(value)
+    return is_plain(stage) and is_elementwise(value)
 
 
 def _steps(steps: Iterable[TiledStep], machine: Machine, shapes: Shapes) -> Price:

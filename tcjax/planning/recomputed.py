@@ -9,7 +9,7 @@ from .bill import Bill, Kernel
 from .machine import CPU, Machine
 from .meter import Meter
 from .nodes import Apply, CallBuiltin, Fold, LoopNest, Node, Pool, Read, Unroll, has, operands
-from .prices import is_elementwise, names_read
+from .prices import is_one_loop, names_read
 from .stages import Compute, Stage
 
 
@@ -32,7 +32,7 @@ def stored_apart(stages: Sequence[Stage], returns: Sequence[str]) -> tuple[Stage
 
 def _apart(stage: Compute, later: Sequence[Stage], machine: Machine = CPU) -> Compute:
     """The stage, apart where the one that reads it next would take longer to compute it again and again."""
-    if not is_elementwise(stage) or not has(stage.value, Unroll, LoopNest):
+    if not is_one_loop(stage) or not has(stage.value, Unroll, LoopNest):
         return stage
     reader = next((other for other in later if stage.target in names_read(other)), None)
     if not isinstance(reader, Compute):

@@ -99,18 +99,25 @@ class _Program:
     def center(self) -> None:
         """Means in the place of their names where squares about them are summed: so both sums come of one pass.
 
-        What else reads a mean reads what is stored.
+        What else reads a mean, in the same statement too, reads what is stored.
         """
         for number, step in list(self.steps.items()):
             for name in dict.fromkeys(transforms.centres(step.statement)):
-                found = self.with_value(number, self.steps[number], name)
+                # No program has a name like this.
+                alias = f"{name}'"
+                own = self.steps[number]
+                own = replace(own, statement=transforms.with_centres(own.statement, name, alias))
+                found = self.with_value(number, own, name, alias)
                 if found is None or not has(self.plan(number, found).value, Deviations):
                     continue
                 if self.price(number, found).seconds < self.price(number, self.steps[number]).seconds:
                     self.steps[number] = found
 
-    def with_value(self, number: int, step: Step, name: str) -> Step | None:
-        """A statement with the value of a tensor, as the last statement before left it, in the place of its name."""
+    def with_value(self, number: int, step: Step, name: str, alias: str | None = None) -> Step | None:
+        """A statement with the value of a tensor, as the last statement before left it, in the place of its name.
+
+        With an `alias` only where it has that name.
+        """
         writers = (n for n in range(number - 1, -1, -1) if n not in self.gone and name in self.targets(n))
         writer = next(writers, None)
         whole = self.steps.get(writer) if writer is not None else None
@@ -126,7 +133,9 @@ class _Program:
         written = {target for later in range(writer + 1, number) for target in self.targets(later)}
         if read & {name, *written, self.target(number)}:
             return None
-        return transforms.inlined(step, name, known, shapes, origins)
+        alias = alias or name
+        places = ({**of, alias: of[name]} for of in (shapes, origins))
+        return transforms.inlined(step, alias, known, *places)
 
     def readers(self, number: int) -> tuple[int, ...]:
         """The statements that read what this one writes; none where it has to be stored."""

@@ -4,13 +4,14 @@ from .canonical import canonical
 from .common import CommonForm, named_in_common
 from .decisions import decide
 from .definitions import as_accumulation
-from .deviations import centres
+from .deviations import centres, with_centres
 from .equations import solve
 from .extrema import plain_extrema
 from .flattening import flattened
 from .guards import guard_ranges
 from .inlining import Named, Shapes, Step, inlined, named, needs_before, reads
 from .narrowing import Rest, Rests, ends_of, narrowed
+from .orders import Orders, in_order, reordered, reordered_bound
 from .powers import without_powers
 from .shifts import fix_extrema
 from .specialize import specialize, specialize_expr
@@ -26,6 +27,7 @@ __all__ = [
     "CommonForm",
     "Known",
     "Named",
+    "Orders",
     "Rest",
     "Rests",
     "Shapes",
@@ -40,6 +42,7 @@ __all__ = [
     "fix_extrema",
     "flattened",
     "guard_ranges",
+    "in_order",
     "inlined",
     "named",
     "named_in_common",
@@ -47,6 +50,8 @@ __all__ = [
     "needs_before",
     "plain_extrema",
     "reads",
+    "reordered",
+    "reordered_bound",
     "solve",
     "specialize",
     "specialize_expr",
@@ -56,6 +61,7 @@ __all__ = [
     "substitute_expr",
     "turn",
     "windowed",
+    "with_centres",
     "without_powers",
     "without_truths",
 ]

@@ -38,11 +38,35 @@ def centres(statement: Formula) -> Iterator[str]:
     if isinstance(statement, ir.Accumulate) and statement.reducer in _SUMS:
         sums.append((statement.reduction, statement.value))
     for indices, body in sums:
-        reduced = frozenset(indices)
-        for product in summands(body):
-            found = _square([factor for factor in product.factors if depends(factor, reduced)], reduced)
-            for centre in () if found is None else found.centres:
-                yield from (access.tensor.name for factor in centre.factors for access in ir.accesses(factor))
+        yield from _centres(indices, body)
+
+
+def _centres(indices: Sequence[IndexVar], body: ir.Expr) -> Iterator[str]:
+    reduced = frozenset(indices)
+    for product in summands(body):
+        found = _square([factor for factor in product.factors if depends(factor, reduced)], reduced)
+        for centre in () if found is None else found.centres:
+            yield from (access.tensor.name for factor in centre.factors for access in ir.accesses(factor))
+
+
+def with_centres(statement: Formula, name: str, alias: str) -> Formula:
+    """The statement with the tensor under another name wherever a sum of squares about it reads it."""
+
+    def renamed(expr: ir.Expr) -> ir.Expr:
+        expr = ir.rebuild(expr, renamed)
+        if isinstance(expr, ir.Access) and expr.tensor.name == name:
+            return replace(expr, tensor=replace(expr.tensor, name=alias))
+        return expr
+
+    def visit(expr: ir.Expr) -> ir.Expr:
+        if isinstance(expr, ir.Reduce) and expr.reducer in _SUMS and name in _centres(expr.indices, expr.body):
+            return replace(expr, body=renamed(expr.body))
+        return ir.rebuild(expr, visit)
+
+    own = isinstance(statement, ir.Accumulate) and statement.reducer in _SUMS
+    if isinstance(statement, ir.Accumulate) and own and name in _centres(statement.reduction, statement.value):
+        return replace(statement, value=renamed(statement.value))
+    return replace(statement, value=visit(statement.value))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,18 @@
-"""Powers in one spelling: ``pow(x, 2)`` is ``x * x``, and a quotient by an exponential a product with one."""
+"""Powers in one spelling: ``pow(x, 2)`` and ``|x| * |x|`` are ``x * x``, a quotient by an exponential is a product."""
 
+from collections import Counter
+from collections.abc import Collection
 from dataclasses import replace
 
 from .. import ir
+from .factors import factors_of
 
 # A base of more nodes than this is not written twice.
 MOST_NODES = 40
 
 
 def without_powers(expr: ir.Expr) -> ir.Expr:
-    """The expression with squares, cubes and reciprocals of floats as products and quotients.
+    """The expression with squares, cubes and reciprocals of floats as products and quotients, squares without signs.
 
     ``x / exp(u)`` becomes ``x * exp(-u)``: its derivative needs no quotient, and the same exponential as the value.
     """
@@ -19,6 +22,8 @@ def without_powers(expr: ir.Expr) -> ir.Expr:
             negative = ir.Unary("-", exponent, exponent.dtype, span=exponent.span)
             inverse = replace(divisor, arguments=(negative,))
             return ir.Binary("*", dividend, inverse, expr.dtype, span=expr.span)
+        case ir.Binary("*"):
+            return _without_signs(expr)
         case ir.Binary("**", base, exponent) | ir.Call("pow", (base, exponent)) if ir.types.is_float(expr.dtype):
             number = ir.number_of(exponent)
         case _:
@@ -27,5 +32,31 @@ def without_powers(expr: ir.Expr) -> ir.Expr:
         return ir.Binary("/", ir.Const(1.0, expr.dtype), base, expr.dtype, span=expr.span)
     if number not in (2, 3) or sum(1 for _ in ir.walk(base)) > MOST_NODES or ir.has_reduction(base):
         return expr
-    square = ir.Binary("*", base, base, expr.dtype, span=expr.span)
+    square = _without_signs(ir.Binary("*", base, base, expr.dtype, span=expr.span))
     return square if number == 2 else ir.Binary("*", square, base, expr.dtype, span=expr.span)
+
+
+def _without_signs(product: ir.Binary) -> ir.Binary:
+    """A product of floats in which ``|x|`` that occurs twice is `x`: the signs cancel, and so does their derivative."""
+    if not ir.types.is_float(product.dtype):
+        return product
+    counts = Counter(factor for factor in factors_of(product) if _is_magnitude(factor))
+    several = {factor for factor, count in counts.items() if count % 2 == 0}
+    found = _replaced(product, several)
+    assert isinstance(found, ir.Binary)
+    return found
+
+
+def _is_magnitude(expr: ir.Expr) -> bool:
+    return isinstance(expr, ir.Call) and expr.function in ("abs", "fabs") and expr.arguments[0].dtype == expr.dtype
+
+
+def _replaced(expr: ir.Expr, magnitudes: Collection[ir.Expr]) -> ir.Expr:
+    """The product with what is between the bars in the place of some of its factors."""
+    match expr:
+        case ir.Binary("*", left, right) if magnitudes:
+            return replace(expr, left=_replaced(left, magnitudes), right=_replaced(right, magnitudes))
+        case ir.Call(_, (operand,)) if expr in magnitudes:
+            return operand
+        case _:
+            return expr

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import time
 from dataclasses import replace
+from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +16,7 @@ from bench import compare, report
 from bench.cases import Case, Skipped, keops
 from bench.cases.case import normals
 from bench.cases.gradients import gradient
-from bench.harness import CaseResult, Measurement, measure
+from bench.harness import Candidate, CaseResult, Measurement, measure, time_interleaved
 from bench.run import is_chosen
 
 
@@ -215,3 +217,22 @@ def test_a_form_that_trades_digits_for_speed_is_no_rival() -> None:
     assert result.best is exact
     assert result.rough == [rough]
     assert result.ratio == result.minimum_ratio == 1.0
+
+
+def test_no_candidate_always_follows_the_same_one() -> None:
+    called: list[str] = []
+
+    def candidate(name: str) -> Candidate:
+        def call() -> int:
+            called.append(name)
+            time.sleep(1e-3)
+            return len(called)
+
+        return Candidate(name, call, 0.0, 0)
+
+    names = ["a", "b", "c", "d"]
+
+    time_interleaved([candidate(name) for name in names], 0.02)
+
+    pairs = set(pairwise(called[len(names) :]))
+    assert all(len({before for before, after in pairs if after == name}) >= len(names) - 1 for name in names)

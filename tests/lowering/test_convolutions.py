@@ -168,3 +168,50 @@ def _convolutions(jaxpr: Any, inside: bool) -> Iterator[bool]:
             yield inside
         for function in functions_of(equation):
             yield from _convolutions(function, inside or equation.primitive.name == "cond")
+
+
+# A matrix whose diagonals are constant, a long filter, and one with gaps: from one channel to one, in one dimension.
+LONG = {
+    "a Toeplitz matrix": ("float(S) t, float(N) x", "y(i) +=! t(i-j+N-1) * x(j) where i in 0:N", (511, 256)),
+    "a filter": ("float(S) t, float(N) x", "y(i) +=! t(i+j) * x(j)", (1000, 200)),
+    "every other element": ("float(S) t, float(N) x", "y(i) +=! t(2*i+j) * x(j)", (1000, 200)),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_derivatives_of_long_filters_are_sums_of_their_own_and_right(name: str) -> None:
+    parameters, text, sizes = LONG[name]
+    kernel = tcjax.kernel(f"def f({parameters}) -> (y) {{ {text} }}")
+    rng = np.random.default_rng(3)
+    t, x = (rng.standard_normal(size).astype(np.float32) for size in sizes)
+    found, back = jax.vjp(kernel, jnp.asarray(t), jnp.asarray(x))
+    weight = rng.standard_normal(found.shape).astype(np.float32)
+    places = np.arange(found.shape[0])[:, None] * (2 if "2*i" in text else 1) + np.arange(x.size)[None]
+    if "N-1" in text:
+        places = np.arange(found.shape[0])[:, None] - np.arange(x.size)[None] + x.size - 1
+    matrix = t.astype(np.float64)[places]
+    by_t = np.zeros(t.size)
+    np.add.at(by_t, places, np.outer(weight, x).astype(np.float64))
+
+    moved = back(jnp.asarray(weight))
+    batch = jax.vmap(kernel, in_axes=(0, None))(np.stack([t, 2 * t]), x)
+    _, pushed = jax.jvp(kernel, (t, x), (t, x))
+
+    np.testing.assert_allclose(found, matrix @ x, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(moved[0], by_t, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(moved[1], matrix.T @ weight, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(batch[1], 2 * (matrix @ x), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(pushed, 2 * (matrix @ x), rtol=1e-4, atol=1e-4)
+
+
+def test_no_derivative_of_a_long_filter_pads_within_a_convolution() -> None:
+    kernel = tcjax.kernel("def f(float(S) t, float(N) x) -> (y) { y(i) +=! t(i-j+N-1) * x(j) where i in 0:N }")
+    t, x, y = (jax.ShapeDtypeStruct((size,), jnp.float32) for size in (4095, 2048, 2048))
+
+    def back(t: jax.Array, x: jax.Array, weight: jax.Array) -> tuple[jax.Array, ...]:
+        return jax.vjp(kernel, t, x)[1](weight)
+
+    shown = str(jax.make_jaxpr(back)(t, x, y))
+
+    assert "conv_general_dilated" in shown and "pad[" in shown
+    assert set(re.findall(r"padding=\((\(\d+, \d+\)),\)", shown)) <= {"(0, 0)"}

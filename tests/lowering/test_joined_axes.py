@@ -22,6 +22,10 @@ PRODUCTS = (
     "zabc,zdab->zcd",
     "abc,abc->",
     "ab,cd->abcd",
+    "abc,cd->adb",
+    "cd,abc->adb",
+    "zab,zbc->czab",
+    "zbhk,zbkhe->zeb",
 )
 SIZES = dict(zip("abcdehijknqz", (2, 3, 4, 5, 6, 2, 3, 4, 5, 6, 7, 3), strict=True))
 

@@ -67,3 +67,30 @@ def test_a_mean_that_is_returned_is_stored_all_the_same() -> None:
 
     np.testing.assert_allclose(mean, x.astype(np.float64).mean(0), atol=1e-6)
     np.testing.assert_allclose(variance, x.astype(np.float64).var(0), rtol=1e-5)
+
+
+# A mean that a statement reads beside the squares about it: that read stays one of what is stored.
+NORMS = {
+    "one expression": "v(n,d) = (x(n,d) - mean[k](x(n,k))) / sqrt(mean[k](pow(x(n,k) - mean[l](x(n,l)), 2.0)) + 1e-5)",
+    "a named mean": "m(n) = mean[k](x(n,k))\nv(n,d) = (x(n,d) - m(n)) / sqrt(mean[k](pow(x(n,k) - m(n), 2.0)) + 1e-5)",
+}
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_the_squares_about_a_mean_that_is_read_beside_them_are_one_operation(name: str) -> None:
+    x = arrays(2048, 1024)
+
+    assert "squares about the mean" in str(kernel(NORMS[name]).plan(x))
+    wide = x[:64].astype(np.float64)
+    expected = (wide - wide.mean(1, keepdims=True)) / np.sqrt(wide.var(1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(kernel(NORMS[name])(x)[:64], expected, atol=1e-5)
+
+
+def test_a_norm_of_rows_far_from_zero_keeps_its_digits() -> None:
+    x = arrays(2048, 1024) + np.float32(1000)
+    wide = x.astype(np.float64)
+
+    found = kernel(NORMS["one expression"])(x)
+
+    expected = (wide - wide.mean(1, keepdims=True)) / np.sqrt(wide.var(1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(found, expected, atol=1e-3)

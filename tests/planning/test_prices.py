@@ -162,6 +162,14 @@ def test_the_operand_whose_axes_come_first_in_a_product_is_copied_unless_the_sum
     assert of(product(turned, b, (J, I))) == of(product(plain, b, (J, I)))
 
 
+def test_a_matrix_whose_columns_are_several_axes_is_copied_unless_the_sum_is_along_its_inner_side() -> None:
+    a, b = read("A", (I, D, J)), read("B", (J, K))
+    first, turned = read("A", (J, I, D)), read("A", (J, I, D), (I, D, J))
+
+    assert of(product(a, b, (I, D, K))) < of(product(turned, b, (I, D, K)))
+    assert of(product(b, first, (K, I, D))) < of(product(b, a, (K, I, D)))
+
+
 def test_a_transposed_result_of_a_product_is_the_product_of_swapped_operands() -> None:
     a, b, turned = read("A", (I, K)), read("B", (J, K)), read("B", (K, J), (J, K))
 
@@ -181,6 +189,28 @@ def test_a_sum_of_products_of_rows_costs_less_along_the_minor_axis() -> None:
     across = times(read("A", (I, D, J)), read("B", (D, J)), (I, D, J))
 
     assert of(summed(along, (J,))) < of(summed(across, (D,)))
+
+
+def test_a_sum_of_products_of_columns_costs_more_than_one_of_rows() -> None:
+    rows = times(read("A", (I, D, J)), read("B", (I, D)), (I, D, J))
+    columns = times(read("A", (I, D, J)), read("B", (D, J)), (I, D, J))
+
+    assert 5 * of(summed(rows, (D,))).seconds < of(summed(columns, (D,))).seconds
+
+
+def test_a_weighted_sum_of_rows_is_computed_as_they_lie() -> None:
+    text = "def f(float(B,T,D) x, float(B,T) w) -> (m) { m(b,d) +=! x(b,t,d) * w(b,t) }"
+    found = stage(text, (32, 256, 256), (32, 256)).value
+
+    assert isinstance(found, nodes.Fold) and str(found.operand.axes[-1]) == "d"
+
+
+def test_an_operand_that_is_computed_lies_as_what_it_is_computed_of() -> None:
+    text = "def f(float(N,D) x, float(N) w, float(N,E) y) -> (C) { C(a,b) +=! w(n) * (x(n,a) + 1) * (y(n,b) + 1) }"
+    found = stage(text, (4096, 128), (4096,), (4096, 128)).value
+
+    assert isinstance(found, nodes.Contract)
+    assert {str(operand.axes[0]) for operand in found.operands} == {"n"}
 
 
 def test_what_an_unfused_sum_stores_is_counted() -> None:

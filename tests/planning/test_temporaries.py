@@ -324,3 +324,22 @@ def test_what_somebody_chose_a_form_for_is_stored() -> None:
 
     assert not any(isinstance(stage, planning.Unstored) for stage in plan.stages)
     assert not any(isinstance(stage, planning.Unstored) for stage in stored.stages)
+
+
+def test_a_statement_is_planned_once_however_often_its_program_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    cheaper = planning.plan._Planner.cheaper
+    planned: list[object] = []
+
+    def counting(self: Any, step: Any, defined: bool) -> planning.Compute:
+        planned.append(self.key(step, defined))
+        return cheaper(self, step, defined)
+
+    monkeypatch.setattr(planning.plan._Planner, "cheaper", counting)
+    # What has a name in common goes again: it costs less where it is read.
+    text = "U(i) = A(i,0)*2\nO(i) = sum[j](A(i,j)) + U(i)\nP(i) = sum[j](A(i,j)) * U(i)"
+    kernel = tcjax.kernel(f"def f(float(M,N) A) -> (O, P) {{ {text} }}")
+
+    plan = kernel.plan(jax.ShapeDtypeStruct((512, 512), np.float32))
+
+    assert len(plan.stages) >= 3
+    assert len(planned) == len(set(planned))

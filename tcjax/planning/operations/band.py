@@ -7,11 +7,10 @@ from ... import ir
 from ...ir import Reducer
 from ...symbolic import Affine, IndexVar
 from ...transforms.factors import masked, multiply
-from ..nodes import Band, Node, Window
-from ..reads import as_stored
+from ..nodes import Band, Window
 from ..scope import Scope
 from ..values import plan_value
-from .reduction import Reduction
+from .reduction import Reduction, operand_of
 
 # A block has about as many rows as there are shifts, then it does at most twice the work; but not fewer or more.
 FEW_ROWS = 16
@@ -112,8 +111,8 @@ def _band(way: _Way, still: Sequence[ir.Expr], sliding: Sequence[ir.Expr], reduc
     reach = max(1, abs(dilation) * scope.extent(shift) // abs(stride))
     rows = min(scope.extent(row), max(FEW_ROWS, min(MOST_ROWS, 1 << reach.bit_length() - 1)))
     return Band(
-        _operand(masked(reduction.mask, multiply(still), 0), accumulate, scope),
-        _operand(multiply(sliding), accumulate, inside),
+        operand_of(masked(reduction.mask, multiply(still), 0), accumulate, scope),
+        operand_of(multiply(sliding), accumulate, inside),
         Window(way.position, row, shift, abs(stride), abs(dilation), dilation < 0, stride < 0),
         rows,
         None if reduction.mask is None else plan_value(reduction.mask, scope),
@@ -122,12 +121,3 @@ def _band(way: _Way, still: Sequence[ir.Expr], sliding: Sequence[ir.Expr], reduc
         axes=scope.sorted(free.difference(reduction.indices, (way.position,))),
         why=f"`{shift}` slides along `{row}`: {rows} rows at a time are a product of matrices",
     )
-
-
-def _operand(factor: ir.Expr, accumulate: str, scope: Scope) -> Node:
-    # dot_general multiplies 16-bit operands and accumulates in 32 bits by itself.
-    match factor:
-        case ir.Cast(ir.Access() as read) if ir.types.accumulator(read.dtype) == accumulate:
-            return as_stored(plan_value(read, scope))
-        case _:
-            return as_stored(scope.cast(plan_value(factor, scope), accumulate))

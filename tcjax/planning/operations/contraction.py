@@ -13,7 +13,7 @@ from ..paths import Pairing, pairings
 from ..reads import as_stored
 from ..scope import Scope, fill
 from ..values import plan_value
-from .reduction import Reduction, is_read
+from .reduction import Reduction, is_read, operand_of
 
 # A matrix of so many elements may be repeated.
 SMALL_MATRIX: Final = 64 * 64
@@ -39,27 +39,36 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
         return
     if all(space == whole for space in spaces):
         return
-    operands = [_Operand(_operand(f, accumulate, scope), frozenset(own)) for f, own in zip(factors, masks, strict=True)]
+    operands = [
+        _Operand(operand_of(f, accumulate, scope), frozenset(own)) for f, own in zip(factors, masks, strict=True)
+    ]
     kept = scope.sorted(whole - frozenset(indices))
     result = frozenset(() if reduction.around is None else ir.conjuncts(reduction.around))
 
-    def multiplied(order: Sequence[Pairing], spread: bool) -> Node:
-        left = list(operands)
+    def multiplied(order: Sequence[Pairing], spread: bool, swapped: bool = False) -> tuple[Node, bool]:
+        """The products in this order, and whether some of their operands may be `swapped`."""
+        left, either = list(operands), False
         for pairing in order:
             pair = left[pairing.first], left[pairing.second]
             left = [one for number, one in enumerate(left) if number not in (pairing.first, pairing.second)]
             axes = pairing.kept if left else kept
+            leads = _leads(pair[1].node, pair[0].node, axes)
+            either = either or leads is None
+            if swapped if leads is None else leads:
+                pair = pair[1], pair[0]
             found = pair[0].masks | pair[1].masks
             # Where no point of the others counts nothing uses the product.
             others = result.union(*(operand.masks for operand in left)) - found
             counts = projected(others, axes, scope)
             node = _multiplied(*pair, counts, axes, accumulate, scope, why, spread)
             left.append(_Operand(node, projected(found, axes, scope) if left else frozenset()))
-        return left[0].node
+        return left[0].node, either
 
     why = f"a sum over {', '.join(map(str, indices))} of a product of {len(factors)} operands"
     for order in pairings([operand.node.axes for operand in operands], kept, scope):
-        yield from dict.fromkeys(multiplied(order, spread) for spread in (False, True))
+        found = [multiplied(order, spread) for spread in (False, True)]
+        turned = [multiplied(order, spread, swapped=True) for spread in (False, True) if found[spread][1]]
+        yield from dict.fromkeys(node for node, _ in (*found, *turned))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +118,7 @@ def _multiplied(
             first.where(second.masks | others, accumulate, scope),
             second.where(first.masks | others, accumulate, scope),
         )
-        product: Node = scope.apply("*", factors, accumulate)
+        product = as_stored(scope.apply("*", factors, accumulate))
         if not summed:
             return product
         left = tuple(axis for axis in product.axes if axis in kept)
@@ -124,6 +133,18 @@ def _multiplied(
         # A vector goes first: XLA:CPU transposes a matrix that is contracted along its major dimension on the left.
         a, b, live = b, a, (live[1], live[0])
     return Contract((a, b), live=live, counts=_counts((a, b), others, scope), dtype=accumulate, axes=kept, why=why)
+
+
+def _leads(second: Node, first: Node, result: Axes) -> bool | None:
+    """Whether the second operand is multiplied from the left: the result has its axes first.
+
+    None where these lie between those of the first operand: then either may be.
+    """
+    batch = tuple(axis for axis in result if axis in first.axes and axis in second.axes)
+    left, right = (tuple(a for a in result if a in node.axes and a not in batch) for node in (first, second))
+    if result in ((*batch, *left, *right), (*batch, *right, *left)):
+        return bool(left and right) and result == (*batch, *right, *left)
+    return None
 
 
 def _counts(
@@ -172,14 +193,3 @@ def _spread_out(mask: ir.Expr, factors: Sequence[ir.Expr], fixed: frozenset[Inde
     if not all(any(needed <= space for space in spaces) for _, needed in parts):
         return [[] for _ in factors]
     return [[part for part, needed in parts if needed <= space] for space in spaces]
-
-
-def _operand(factor: ir.Expr, accumulate: str, scope: Scope) -> Node:
-    # dot_general multiplies 16-bit operands and accumulates in 32 bits by itself.
-    match factor:
-        case ir.Cast(ir.Access() as read) if (
-            factor.dtype == accumulate and ir.types.accumulator(read.dtype) == accumulate
-        ):
-            return as_stored(plan_value(read, scope))
-        case _:
-            return as_stored(plan_value(factor, scope))

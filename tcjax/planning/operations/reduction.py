@@ -8,6 +8,7 @@ from ...symbolic import IndexVar
 from ...transforms.factors import both, multiply
 from ..folds import as_number
 from ..nodes import Node
+from ..reads import as_stored
 from ..scope import Scope, masked_by
 from ..values import plan_value
 
@@ -56,3 +57,15 @@ class Reduction:
 def is_read(expr: ir.Expr) -> bool:
     """Whether an expression is an element of a tensor, as it is or in another type."""
     return isinstance(expr.operand if isinstance(expr, ir.Cast) else expr, ir.Access)
+
+
+def operand_of(factor: ir.Expr, accumulate: str, scope: Scope) -> Node:
+    """A factor as an operand of a product of matrices, with its axes as they lie in memory."""
+    match factor:
+        case ir.Cast(ir.Access() as read) if (
+            factor.dtype == accumulate and ir.types.accumulator(read.dtype) == accumulate
+        ):
+            # dot_general multiplies 16-bit operands and accumulates in 32 bits by itself.
+            return as_stored(plan_value(read, scope))
+        case _:
+            return as_stored(scope.cast(plan_value(factor, scope), accumulate))
