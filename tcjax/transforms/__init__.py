@@ -13,6 +13,7 @@ from .inlining import Named, Shapes, Step, inlined, named, needs_before, reads
 from .narrowing import Rest, Rests, ends_of, narrowed
 from .powers import without_powers
 from .shifts import fix_extrema
+from .softmaxes import as_quotients, normalisers
 from .specialize import specialize, specialize_expr
 from .split import split_floors
 from .splits import apart
@@ -32,6 +33,7 @@ __all__ = [
     "Step",
     "apart",
     "as_accumulation",
+    "as_quotients",
     "canonical",
     "centres",
     "curves",
@@ -45,6 +47,7 @@ __all__ = [
     "named_in_common",
     "narrowed",
     "needs_before",
+    "normalisers",
     "plain_extrema",
     "reads",
     "solve",
