@@ -26,8 +26,6 @@ KNOWN: dict[tuple[str, str], str] = {
         "five_nearest_gradient/4096x4096x64",
         "reverse",
     ): "terms of a second derivative, side by side, with five rows each",
-    ("attention_unnamed_gradient/4096x4096x64", "reverse"): "scores that are written twice are kept for each",
-    ("causal_attention_unnamed_gradient/4096x4096x64", "reverse"): "scores that are written twice are kept for each",
 }
 
 

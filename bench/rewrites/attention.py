@@ -190,6 +190,16 @@ p(q,k) = exp(s(q,k) - m(q)) * float(k <= q)
 l(q) +=! p(q,k)
 O(q,e) +=! p(q,k) * V(k,e)
 O(q,e) = O(q,e) / l(q)""",
+                    "added_infinity": """
+s(q,k) = sum[d](Q(q,d) * K(k,d)) / sqrt(D) + (k <= q ? 0.0 : -inf)
+m(q) max=! s(q,k)
+p(q,k) = exp(s(q,k) - m(q))
+l(q) +=! p(q,k)
+O(q,e) +=! p(q,k) * V(k,e) / l(q)""",
+                    "weights_by_logsumexp": """
+s(q,k) +=! Q(q,d) * K(k,d) / sqrt(D)
+w(q,k) = k <= q ? exp(s(q,k) - logsumexp[j where j <= q](s(q,j))) : 0.0
+O(q,e) +=! w(q,k) * V(k,e)""",
                     "condition_as_mask": """
 c(q,k) = k <= q ? 1.0 : 0.0 where q in 0:T, k in 0:T
 s(q,k) = sum[d](Q(q,d) * K(k,d)) / sqrt(D) + (c(q,k) - 1.0) * 1e9

@@ -285,6 +285,18 @@ y(n,d) = e(n,d) / sum[k](e(n,k))""",
 m(n) max=! x(n,d)
 l(n) = m(n) + log(sum[d](exp(x(n,d) - m(n))))
 y(n,d) = exp(x(n,d) - l(n))""",
+                    "log_softmax_named": """
+l(n) logsumexp=! x(n,d)
+z(n,d) = x(n,d) - l(n)
+y(n,d) = exp(z(n,d))""",
+                    "logarithm_subtracted": """
+z(n,d) = x(n,d) - max[k](x(n,k))
+s(n) = sum[d](exp(z(n,d)))
+y(n,d) = exp(z(n,d) - log(s(n)))""",
+                    "base_two": """
+m(n) max=! x(n,d)
+e(n,d) = exp2((x(n,d) - m(n)) * 1.4426950408889634)
+y(n,d) = e(n,d) / sum[k](e(n,k))""",
                     "updated_in_place": """
 m(n) max=! x(n,d)
 y(n,d) = exp(x(n,d) - m(n))
@@ -354,6 +366,10 @@ y(n) +=! exp(x(n,d) - m(n))
 y(n) = log(y(n))
 y(n) += m(n)""",
                     "without_maximum": "y(n) = log(sum[d](exp(x(n,d))))",
+                    "base_ten": """
+m(n) max=! x(n,d)
+s(n) +=! exp10(0.4342944819032518 * (x(n,d) - m(n)))
+y(n) = m(n) + log10(s(n)) / 0.4342944819032518""",
                     "base_two": """
 m(n) max=! x(n,d)
 s(n) +=! exp2((x(n,d) - m(n)) * 1.4426950408889634)

@@ -5,13 +5,14 @@ from collections.abc import Iterable, Sequence
 
 from .. import ir
 from ..symbolic import Affine, Size
+from ..transforms.factors import summed
 from .blocking import choose
 from .changes import Changes, with_changes
 from .members import Statistic, Sum, Survey, nest_over
 from .nests import Nest, Operand
 from .nodes import Axes, Online, Pass
 from .preferences import Preferences
-from .scores import Key, relative, summed
+from .scores import Key, relative
 from .softmax import Softmax, statistic_name, weighted
 from .stages import Stage
 

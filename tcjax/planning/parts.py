@@ -16,6 +16,7 @@ from .. import ir, ranges, transforms
 from ..symbolic import Facts, IndexVar
 from ..transforms import Rest, Step
 from .cost import plan_cost
+from .machine import CPU
 from .memory import ALWAYS
 from .preferences import Preferences
 from .prices import plan_price, run_price
@@ -65,11 +66,15 @@ def _cheapest(plan: Plan, split: "_Split", preferences: Preferences, plan_steps:
     if preferences.backend.memory is not None:
         room = preferences.backend.memory
     found, before, least = plan, own, WORTH * own
+    # Of the price of a run only a part goes with its points: what fewer of them saved tells what fewer still save.
+    each, points = own / (split.points + split.saved), split.points + split.saved
+    # Every statement of a part is a kernel or more.
+    begin = len(run.steps) * (CPU.dispatch + CPU.fork)
     for count in COUNTS:
         more = count - (len(found.parts[first].spans) if first in found.parts else 0)
         if count != len(split.spans):
             finer = _Split.of(plan.bound, run, count)
-            if not finer.parts or before * (1 - finer.points / split.points) < more * SAVED:
+            if not finer.parts or each * (split.points - finer.points) < more * (SAVED + begin):
                 # About so much would it save.
                 break
             split = finer
@@ -83,6 +88,7 @@ def _cheapest(plan: Plan, split: "_Split", preferences: Preferences, plan_steps:
         seconds = plan_price(candidate).seconds - others
         if seconds > min(least, before - more * SAVED):
             break
+        each, points = (before - seconds) / (points - split.points), split.points
         found, before = candidate, seconds
     return found
 

@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 
 from .. import ir
 from ..ir import Reducer
-from ..transforms.factors import both, factors_of, masked
+from ..transforms.factors import Term, both, factors_of, masked, terms
 from .widening import widened
 
 # Scores as the terms of a sum and the conditions under which they count, in any order.
-Key = tuple[frozenset[tuple[tuple[bool, ir.Expr], int]], frozenset[ir.Expr]]
+Key = tuple[frozenset[tuple[Term, int]], frozenset[ir.Expr]]
 
 
 @dataclass(frozen=True, slots=True)
 class Exponent:
     """``exp(scores - statistic) * others``: the terms of the scores, and a read of the statistic."""
 
-    terms: tuple[tuple[bool, ir.Expr], ...]
+    terms: tuple[Term, ...]
     statistic: ir.Access
     call: ir.Call
     others: tuple[ir.Expr, ...]
@@ -44,25 +44,7 @@ def exponents(reduce: ir.Reduce) -> Iterator[Exponent]:
                 yield Exponent(tuple(found[:number] + found[number + 1 :]), read, factor, others)
 
 
-def terms(expr: ir.Expr) -> list[tuple[bool, ir.Expr]]:
-    """The expression as terms that are added or (true) subtracted."""
-    found: list[tuple[bool, ir.Expr]] = []
-    pending = [(False, expr)]
-    while pending:
-        negative, current = pending.pop()
-        match current:
-            case ir.Binary("+", left, right):
-                pending += [(negative, right), (negative, left)]
-            case ir.Binary("-", left, right):
-                pending += [(not negative, right), (negative, left)]
-            case ir.Unary("-", operand):
-                pending.append((not negative, operand))
-            case _:
-                found.append((negative, current))
-    return found
-
-
-def key(found: list[tuple[bool, ir.Expr]], guard: ir.Expr | None) -> Key:
+def key(found: list[Term], guard: ir.Expr | None) -> Key:
     """What is the same for the same scores."""
     return frozenset(Counter(found).items()), frozenset(ir.conjuncts(guard))
 
@@ -81,17 +63,6 @@ def keys(statistic: ir.Reduce, dtype: str) -> Iterator[Key]:
             yield key(terms(scores), both(statistic.guard, condition))
         case _:
             return
-
-
-def summed(found: tuple[tuple[bool, ir.Expr], ...], dtype: str) -> ir.Expr:
-    """The terms as one expression."""
-    order = sorted(found, key=lambda term: term[0])
-    (negative, total), *rest = order
-    if negative:
-        total = ir.Unary("-", total, dtype)
-    for negative, term in rest:
-        total = ir.Binary("-" if negative else "+", total, term, dtype)
-    return total
 
 
 def relative(scores: ir.Expr, statistic: ir.Access, stored: str, call: ir.Call) -> ir.Call:

@@ -94,6 +94,7 @@ class _Program:
                     grown.update(readers)
                     self.gone[number] = gone
         self.center()
+        self.divide()
         return Settled(self.steps, self.gone)
 
     def center(self) -> None:
@@ -112,6 +113,54 @@ class _Program:
                     continue
                 if self.price(number, found).seconds < self.price(number, self.steps[number]).seconds:
                     self.steps[number] = found
+
+    def divide(self) -> None:
+        """Quotients in the place of exponentials of values relative to the logarithm of their sum.
+
+        XLA stores the exponentials for both parts of a quotient, so that it has half as many. Where something else
+        reads the logarithm, it stays.
+        """
+        for number, step in list(self.steps.items()):
+            found, names = self.as_quotients(number, step)
+            if found is None:
+                continue
+            steps = {**self.steps, number: found}
+            unread = self.unread(steps)
+            if any(self.target(each) in names for each in steps.keys() - unread):
+                continue
+            before = sum(self.price(each, self.steps[each]).seconds for each in sorted({number, *unread}))
+            after = self.price(number, found).seconds
+            self.steps = {each: step for each, step in steps.items() if each not in unread}
+            self.gone |= {each: Gone((number,), after, before) for each in sorted(unread)}
+
+    def unread(self, steps: Mapping[int, Step]) -> frozenset[int]:
+        """The statements of these that nothing reads."""
+        found: list[int] = []
+        for number in sorted(steps, reverse=True):
+            name = self.target(number)
+            later = [n for n in range(number + 1, len(self.statements)) if n not in self.gone and n not in found]
+            read = any(
+                name in transforms.reads(steps[n].statement if n in steps else self.statements[n]) for n in later
+            )
+            goes_on = any(name in self.targets(n) for n in later)
+            if not (read or goes_on or name in self.returned or name in self.fixed or name in self.given):
+                found.append(number)
+        return frozenset(found)
+
+    def as_quotients(self, number: int, step: Step) -> tuple[Step | None, frozenset[str]]:
+        """The step with quotients, None where it has none, and the names of what was computed before for these."""
+        names: set[str] = set()
+        tried: set[str] = set()
+        while (found := transforms.as_quotients(step)) is None:
+            name = next((name for name in transforms.normalisers(step.statement) if name not in tried), None)
+            if name is None:
+                break
+            tried.add(name)
+            inner = self.with_value(number, step, name)
+            if inner is not None:
+                names.add(name)
+                step = inner
+        return found, frozenset(names)
 
     def with_value(self, number: int, step: Step, name: str, alias: str | None = None) -> Step | None:
         """A statement with the value of a tensor, as the last statement before left it, in the place of its name.

@@ -14,6 +14,7 @@ from .narrowing import Rest, Rests, ends_of, narrowed
 from .orders import Orders, in_order, reordered, reordered_bound
 from .powers import without_powers
 from .shifts import fix_extrema
+from .softmaxes import as_quotients, normalisers
 from .specialize import specialize, specialize_expr
 from .split import split_floors
 from .splits import apart
@@ -34,6 +35,7 @@ __all__ = [
     "Step",
     "apart",
     "as_accumulation",
+    "as_quotients",
     "canonical",
     "centres",
     "curves",
@@ -48,6 +50,7 @@ __all__ = [
     "named_in_common",
     "narrowed",
     "needs_before",
+    "normalisers",
     "plain_extrema",
     "reads",
     "reordered",

@@ -9,7 +9,7 @@ from typing import Final
 
 from .. import ir
 from ..ranges import Bound, Box
-from ..symbolic import Affine, IndexVar, Size, SizeVar
+from ..symbolic import Affine, Facts, IndexVar, Size, SizeVar
 from .canonical import Scope
 from .definitions import Formula
 
@@ -45,8 +45,8 @@ def named_in_common(
 ) -> tuple[Bound, Mapping[str, CommonForm]]:
     """The program with a statement for each reduction that it has more than once, and the names of these reductions.
 
-    Those of more than `most` bytes or of a form in `without` stay as they are. So does what a condition decides: beside
-    the points that count, its reads may lie outside of their tensors.
+    Those of more than `most` bytes or of a form in `without` stay as they are. So does what a condition decides, where
+    its reads may lie outside of their tensors beside the points that count.
     """
     names: dict[str, CommonForm] = {}
     for number in range(MOST_NAMES):
@@ -72,30 +72,46 @@ def _repeated(bound: Bound, most: int, without: Collection[CommonForm]) -> list[
 
 
 def _places(bound: Bound, number: int) -> Iterator[_Place]:
-    """The heavy reductions of a statement that are computed at all of its points, outer ones first."""
+    """The heavy reductions of a statement that can be computed at all points of their free indices, outer ones first.
+
+    What a condition decides can be where its reads lie inside of their tensors everywhere.
+    """
     statement, box = bound.function.statements[number], bound.boxes[number]
-    if not isinstance(statement, (ir.Define, ir.Accumulate)) or statement.domain.guard is not None:
+    if not isinstance(statement, (ir.Define, ir.Accumulate)):
         return
-    pending: list[ir.Expr] = [statement.value]
+    # Each with whether a condition decides it.
+    pending: list[tuple[ir.Expr, bool]] = [(statement.value, statement.domain.guard is not None)]
     while pending:
-        expr = pending.pop()
+        expr, decided = pending.pop()
         match expr:
-            case ir.Select(condition):
-                pending.append(condition)
+            case ir.Select(condition, then, otherwise):
+                pending += [(condition, decided), (then, True), (otherwise, True)]
                 continue
             case ir.Reduce(ir.Reducer() as reducer, indices, guard=guard) if reducer not in ir.RANKED:
                 free = tuple(dict.fromkeys(_indices(expr)))
                 ends = [box[index] for index in (*free, *indices)]
                 heavy = prod(hi - lo for lo, hi in ends) >= FEW_POINTS
-                if free and heavy and not any(isinstance(node, ir.Foreign) for node in ir.walk(expr)):
+                foreign = any(isinstance(node, ir.Foreign) for node in ir.walk(expr))
+                if free and heavy and not foreign and not (decided and _reads_beside(bound, expr, box)):
                     yield _Place(number, expr, _form(bound, expr, free, box), free)
-                if guard is not None:
-                    continue
+                decided = decided or guard is not None
             case ir.Reduce():
                 continue
             case _:
                 pass
-        pending.extend(ir.children(expr))
+        pending.extend((part, decided) for part in ir.children(expr))
+
+
+def _reads_beside(bound: Bound, reduce: ir.Reduce, box: Box) -> bool:
+    """Whether a reduction may read beside its tensors where no condition keeps it from that."""
+    facts = Facts.over({index: span for index, span in box.items() if span[0] < span[1]})
+    for access in ir.accesses(reduce):
+        name = access.tensor.name
+        for subscript, first, extent in zip(access.indices, bound.origins[name], bound.shapes[name], strict=True):
+            ends = None if subscript.is_data else facts.values(subscript)
+            if ends is None or ends[0] < first or ends[1] >= first + extent:
+                return True
+    return False
 
 
 def _indices(reduce: ir.Reduce) -> Iterator[IndexVar]:

@@ -7,6 +7,9 @@ from .. import ir
 from ..symbolic import Affine, IndexVar
 from .substitution import substitute_expr
 
+# A term of a sum, with whether it is subtracted.
+Term = tuple[bool, ir.Expr]
+
 
 @dataclass(frozen=True, slots=True)
 class Product:
@@ -199,6 +202,34 @@ def multiply(factors: Iterable[ir.Expr]) -> ir.Expr:
         operator, second = ("*", factor) if divisor is None else ("/", divisor)
         first = ir.Binary(operator, first, second, factor.dtype)
     return first
+
+
+def terms(expr: ir.Expr) -> list[Term]:
+    """The expression as terms that are added or (true) subtracted."""
+    found: list[Term] = []
+    pending = [(False, expr)]
+    while pending:
+        negative, current = pending.pop()
+        match current:
+            case ir.Binary("+", left, right):
+                pending += [(negative, right), (negative, left)]
+            case ir.Binary("-", left, right):
+                pending += [(not negative, right), (negative, left)]
+            case ir.Unary("-", operand):
+                pending.append((not negative, operand))
+            case _:
+                found.append((negative, current))
+    return found
+
+
+def summed(found: Iterable[Term], dtype: str) -> ir.Expr:
+    """The terms as one expression."""
+    (negative, total), *rest = sorted(found, key=lambda term: term[0])
+    if negative:
+        total = ir.Unary("-", total, dtype)
+    for negative, term in rest:
+        total = ir.Binary("-" if negative else "+", total, term, dtype)
+    return total
 
 
 def masked(mask: ir.Expr | None, body: ir.Expr, otherwise: bool | int | float) -> ir.Expr:

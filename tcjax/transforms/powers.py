@@ -1,12 +1,21 @@
-"""Powers in one spelling: ``pow(x, 2)`` and ``|x| * |x|`` are ``x * x``, a quotient by an exponential is a product."""
+"""Powers in one spelling: ``pow(x, 2)`` and ``|x| * |x|`` are ``x * x``, a quotient by an exponential is a product.
 
+``exp2(x * log2(e))`` is ``exp(x)``, and ``log2(x) * log(2)`` is ``log(x)``.
+"""
+
+import math
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import replace
+from typing import Final
 
 from .. import ir
 from .factors import factors_of
 
+# Natural logarithms of the bases of exponentials and logarithms, and how far from one a constant rounded to a type is.
+_EXPONENTIALS: Final = {"exp2": math.log(2), "exp10": math.log(10)}
+_LOGARITHMS: Final = {"log2": math.log(2), "log10": math.log(10)}
+_ROUNDING: Final = {"float32": 2.0**-23, "float64": 2.0**-52}
 # A base of more nodes than this is not written twice.
 MOST_NODES = 40
 
@@ -16,7 +25,7 @@ def without_powers(expr: ir.Expr) -> ir.Expr:
 
     ``x / exp(u)`` becomes ``x * exp(-u)``: its derivative needs no quotient, and the same exponential as the value.
     """
-    expr = ir.rebuild(expr, without_powers)
+    expr = _natural(ir.rebuild(expr, without_powers))
     match expr:
         case ir.Binary("/", dividend, ir.Call("exp" | "exp2", (exponent,)) as divisor) if divisor.dtype == expr.dtype:
             negative = ir.Unary("-", exponent, exponent.dtype, span=exponent.span)
@@ -60,3 +69,29 @@ def _replaced(expr: ir.Expr, magnitudes: Collection[ir.Expr]) -> ir.Expr:
             return operand
         case _:
             return expr
+
+
+def _natural(expr: ir.Expr) -> ir.Expr:
+    """An exponential or a logarithm of another base as the natural one, where it is scaled to that."""
+    match expr:
+        case ir.Call(function, (ir.Binary("*" | "/") as exponent,)) if function in _EXPONENTIALS:
+            rest = _without(exponent, _EXPONENTIALS[function])
+            return expr if rest is None else replace(expr, function="exp", arguments=(rest,))
+        case ir.Binary("*" | "/"):
+            called = (part for part in (expr.left, expr.right) if isinstance(part, ir.Call))
+            logarithms = [part for part in called if part.function in _LOGARITHMS]
+            found = (part for part in logarithms if _without(expr, 1 / _LOGARITHMS[part.function]) == part)
+            return next((replace(part, function="log") for part in found), expr)
+        case _:
+            return expr
+
+
+def _without(product: ir.Binary, scale: float) -> ir.Expr | None:
+    """What is multiplied by one over the scale, or divided by the scale; None where nothing is."""
+    divides = product.operator == "/"
+    pairs = [(product.left, product.right)] + ([] if divides else [(product.right, product.left)])
+    for rest, constant in pairs:
+        number = ir.number_of(constant)
+        if number and abs((number / scale if divides else number * scale) - 1) <= _ROUNDING.get(product.dtype, -1.0):
+            return rest
+    return None

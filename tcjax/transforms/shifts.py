@@ -82,15 +82,15 @@ def _inline(statement: ir.Define | ir.Accumulate) -> Iterable[ir.Reduce]:
 def _named(reduce: ir.Reduce, axes: tuple[IndexVar, ...], box: Mapping[IndexVar, tuple[int, int]]) -> ir.Expr:
     """The reduction over common names, so that equal ones are equal wherever they stand."""
     names = {index: Affine.of(IndexVar(f"a.{place}")) for place, index in enumerate(axes)}
-    return substitute_expr(_bound_alike(reduce, box, 0), names)
+    return substitute_expr(bound_alike(reduce, box, 0), names)
 
 
-def _bound_alike(expr: ir.Expr, box: Mapping[IndexVar, tuple[int, int]], depth: int) -> ir.Expr:
+def bound_alike(expr: ir.Expr, box: Mapping[IndexVar, tuple[int, int]], depth: int) -> ir.Expr:
     """The expression with common names for the indices that it binds; `depth` of them are bound around it."""
     if not isinstance(expr, ir.Reduce):
-        return ir.rebuild(expr, lambda part: _bound_alike(part, box, depth))
+        return ir.rebuild(expr, lambda part: bound_alike(part, box, depth))
     names = {index: IndexVar(f"b.{depth + place}.{box[index]}") for place, index in enumerate(expr.indices)}
-    inner = ir.rebuild(expr, lambda part: _bound_alike(part, box, depth + len(names)))
+    inner = ir.rebuild(expr, lambda part: bound_alike(part, box, depth + len(names)))
     found = substitute_expr(inner, {index: Affine.of(new) for index, new in names.items()})
     assert isinstance(found, ir.Reduce)
     return replace(found, indices=tuple(names.values()), fixed=False)

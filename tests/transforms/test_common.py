@@ -121,3 +121,29 @@ def test_it_is_explained() -> None:
     explained = str(kernel_of(REPEATED["a logarithm and a sum"]).explain(Q, K, V))
 
     assert "sum~a[q, k] = sum[d]" in explained and "it is computed once" in explained
+
+
+GUARDED = f"""
+l(q) = logsumexp[k where k <= q]({SCORES})
+O(q,e) = sum[k where k <= q](exp({SCORES} - l(q)) * V(k,e))"""
+
+
+def test_what_a_condition_decides_has_a_name_where_it_can_be_read_everywhere() -> None:
+    kernel = tcjax.kernel(f"def f(float(T,D) Q, float(T,D) K, float(T,E) V) -> (O) {{\n{GUARDED}\n}}")
+
+    assert named(kernel, Q, K, V) == ["sum~a"]
+    scores = np.where(np.tri(T, dtype=bool), Q.astype(float) @ K.astype(float).T / 8, -np.inf)
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+    np.testing.assert_allclose(kernel(Q, K, V), weights @ V / weights.sum(1, keepdims=True), rtol=1e-4, atol=1e-5)
+
+
+def test_what_would_read_beside_its_tensor_where_a_condition_is_false_has_no_name() -> None:
+    # Rows from T - 1 on have no next row.
+    scores = "sum[d](Q(q,d) * K(k+1,d))"
+    kernel = tcjax.kernel(
+        f"""def f(float(T,D) Q, float(S,D) K, float(S,E) V) -> (O) {{
+        l(q) = logsumexp[k in 0:S where k < S - 1]({scores})
+        O(q,e) = sum[k in 0:S where k < S - 1](exp({scores} - l(q)) * V(k,e)) }}"""
+    )
+
+    assert named(kernel, Q, K, V) == []

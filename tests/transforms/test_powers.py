@@ -1,4 +1,6 @@
-"""Powers in one spelling: squares of magnitudes are squares, and so are their derivatives."""
+"""Powers, exponentials and logarithms in one spelling."""
+
+import math
 
 import jax
 import jax.numpy as jnp
@@ -7,42 +9,53 @@ import pytest
 
 import tcjax
 
-SQUARES = (
-    "abs(x(i) - y(i)) * abs(x(i) - y(i))",
-    "fabs(x(i) - y(i)) * fabs(x(i) - y(i))",
-    "pow(fabs(x(i) - y(i)), 2.0)",
-    "1.0 * fabs(x(i) - y(i)) * fabs(x(i) - y(i))",
-    "pow(x(i) - y(i), 2)",
-)
-X = np.array([1.5, -2.0, 0.0, 3.0, -np.inf, np.nan], np.float32)
-Y = np.array([2.0, 1.0, 0.0, 3.0, 1.0, 1.0], np.float32)
+X = np.array([-np.inf, -3.5, 0.0, 0.25, 1.0, 7.0, np.inf, np.nan], "float32")
+LN2, LN10 = math.log(2), math.log(10)
+# Each is the natural exponential or logarithm of x.
+NATURAL = {
+    "exp2 of a product": (f"exp2(x(n) * {1 / LN2!r})", "exp"),
+    "exp2, the constant first": (f"exp2({1 / LN2!r} * x(n))", "exp"),
+    "exp2 of a quotient": (f"exp2(x(n) / {LN2!r})", "exp"),
+    "exp10 of a product": (f"exp10(x(n) * {1 / LN10!r})", "exp"),
+    "log2 times a constant": (f"log2(x(n)) * {LN2!r}", "log"),
+    "a constant times log2": (f"{LN2!r} * log2(x(n))", "log"),
+    "log10 by a constant": (f"log10(x(n)) / {1 / LN10!r}", "log"),
+}
+# Another scale, and a scale that is none.
+OTHERS = ("exp2(x(n) * 1.44)", "exp2(x(n) * 2.0)", "exp2(x(n))", "log2(x(n)) * 0.7", "log2(x(n))", "log10(x(n)) * 2.0")
 
 
-@pytest.mark.parametrize("square", SQUARES)
-def test_a_square_of_a_magnitude_is_a_square(square: str) -> None:
-    kernel = tcjax.kernel(f"def f(float(N) x, float(N) y) -> (o) {{ o(i) = {square} }}")
-
-    assert "abs" not in str(kernel.plan(X, Y))
-    np.testing.assert_array_equal(kernel(X, Y), np.square(X - Y))
-    np.testing.assert_array_equal(kernel(X, Y), kernel.interpret(X, Y))
-    found = jax.grad(lambda x: kernel(x, jnp.asarray(Y)).sum())(jnp.asarray(X))
-    np.testing.assert_array_equal(found, 2 * (X - Y))
+def kernel_of(value: str, dtype: str = "float") -> tcjax.Kernel:
+    return tcjax.kernel(f"def f({dtype}(N) x) -> (y) {{ y(n) = {value} }}")
 
 
-def test_other_magnitudes_stay() -> None:
-    text = "def f(float(N) x, float(N) y) -> (o) { o(i) = abs(x(i)) * abs(y(i)) * abs(x(i)) * abs(x(i)) }"
+@pytest.mark.parametrize("name", NATURAL)
+def test_another_base_scaled_to_the_natural_one_is_that(name: str) -> None:
+    value, function = NATURAL[name]
+    kernel = kernel_of(value)
 
-    kernel = tcjax.kernel(text)
+    assert f"{function} -> " in str(kernel.plan(X))
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(kernel(X), kernel.interpret(X), rtol=1e-5)
 
-    assert str(kernel.plan(X[:4], Y[:4])).count("abs") >= 2
-    np.testing.assert_allclose(kernel(X[:4], Y[:4]), np.abs(X[:4]) ** 3 * np.abs(Y[:4]), rtol=1e-6)
+
+@pytest.mark.parametrize("value", OTHERS)
+def test_another_scale_keeps_its_base(value: str) -> None:
+    assert f"{value.partition('(')[0]} -> " in str(kernel_of(value).plan(X))
 
 
-def test_magnitudes_of_integers_and_complex_numbers_are_the_interpreters() -> None:
-    integers = tcjax.kernel("def f(int32(N) x) -> (o) { o(i) = abs(x(i)) * abs(x(i)) }")
-    numbers = tcjax.kernel("def f(complex64(N) x) -> (o) { o(i) = abs(x(i)) * abs(x(i)) }")
-    x = np.array([3, -4, 0], np.int32)
-    z = np.array([3 + 4j, -1j], np.complex64)
+def test_a_constant_of_single_precision_is_another_one_in_double() -> None:
+    with jax.enable_x64(True):
+        x = X.astype("float64")
 
-    np.testing.assert_array_equal(integers(x), x * x)
-    np.testing.assert_allclose(numbers(z), [25, 1], rtol=1e-6)
+        assert "exp2 -> " in str(kernel_of("exp2(x(n) * 1.44269504)", "double").plan(x))
+        assert "exp2 -> " not in str(kernel_of(f"exp2(x(n) * {1 / LN2!r})", "double").plan(x))
+
+
+def test_the_derivative_is_that_of_the_natural_one() -> None:
+    x = np.array([-3.5, 0.25, 1.0, 7.0], "float32")
+    kernel = kernel_of(f"exp2(x(n) * {1 / LN2!r}) + {LN2!r} * log2(x(n) * x(n))")
+
+    found = jax.grad(lambda x: jnp.sum(kernel(x)))(x)
+
+    np.testing.assert_allclose(found, np.exp(x.astype("float64")) + 2 / x, rtol=1e-5)

@@ -37,9 +37,9 @@ def propose(reduce: ir.Reduce, plain: Node, most: int, scope: Scope) -> LoopNest
     if not used or len(used) < len(reduce.indices) or not _can_stream(reduce, scope):
         return None
     nest = _nest(reduce, axes, read, scope)
-    if is_absurd(nest, plain, scope):
-        return None
     form = scope.form if scope.form is not None and scope.form.loop in reduce.indices else choose(nest)
+    if is_absurd(nest, form, plain, scope):
+        return None
     if scope.form is None:
         form = _sparing(form, plain, nest, wishes.backend, most)
         if wishes.backend.forms:
@@ -53,12 +53,26 @@ def propose(reduce: ir.Reduce, plain: Node, most: int, scope: Scope) -> LoopNest
     return LoopNest(nest, form, _views(read, scope), computed, wishes.backend, dtype=plain.dtype, axes=axes, why=why)
 
 
-def is_absurd(nest: Nest, other: Node, scope: Scope) -> bool:
+def is_absurd(nest: Nest, form: Form, other: Node, scope: Scope) -> bool:
     """Whether the other plan does the same with a small part of the operations."""
     from ..meter import Meter
 
-    meter = Meter({index: scope.extent(index) for index in scope.box})
-    return points(nest) > MOST_OPERATIONS * max(1, meter.flops(other))
+    most = MOST_OPERATIONS * max(1, Meter({index: scope.extent(index) for index in scope.box}).flops(other))
+    return points(nest) > most and (not form.inside or _operations(nest, form) > most)
+
+
+def _operations(nest: Nest, form: Form) -> int:
+    """The operations of a loop whose blocks are sums of products of their own: these visit fewer points."""
+    from ..meter import Meter
+    from ..streams import ROW, plan_stream
+
+    stream = plan_stream(nest, form)
+    total = 0
+    for part, rows, count in ((stream.body, stream.rows, stream.blocks), (stream.tail, stream.last, 1)):
+        if part is not None:
+            extents = {**{index: hi - lo for index, (lo, hi) in nest.ranges.items()}, ROW: rows}
+            total += count * Meter(extents).flops(part.value)
+    return total
 
 
 def of_slices(plain: Node, reduce: ir.Reduce, scope: Scope) -> LoopNest | None:

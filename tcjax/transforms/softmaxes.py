@@ -1,0 +1,158 @@
+"""A softmax that is written by a logarithm: ``exp(x - logsumexp(x))`` is ``exp(x - m) / sum(exp(x - m))``.
+
+The quotient has one exponential for each element, the other form two and a logarithm. `m` is the largest value, which
+no result changes with, or the nearest finite number: then every element is what the logarithm would make of it, rows
+of infinities included.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import permutations
+from typing import Final
+
+from .. import ir
+from ..ir import Reducer
+from ..symbolic import Affine, IndexVar
+from .definitions import Formula
+from .factors import Term, summed, terms
+from .inlining import Renaming, Step, is_large
+from .shifts import bound_alike
+from .substitution import substitute_expr
+
+# The largest finite numbers, by type.
+_LARGEST: Final = {"float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308}
+
+
+def normalisers(statement: Formula) -> Iterator[str]:
+    """The tensors that are subtracted in exponents, as logarithms of sums may be."""
+    for node in _outside_reductions(statement.value):
+        if isinstance(node, ir.Call) and node.function == "exp":
+            for negative, term in terms(node.arguments[0]):
+                if negative and ir.free_indices(term) < ir.free_indices(node):
+                    yield from (access.tensor.name for access in ir.accesses(term))
+
+
+def as_quotients(step: Step) -> Step | None:
+    """The step with quotients in the place of exponentials of values relative to the logarithm of their sum.
+
+    None where there are none. What is summed stays: of an attention the gradient is cheaper with the logarithm.
+    """
+    if isinstance(step.statement, ir.Accumulate) and step.statement.reduction:
+        return None
+    rewriter = _Rewriter(dict(step.box))
+    value = rewriter.expr(step.statement.value, frozenset(ir.conjuncts(step.statement.domain.guard)))
+    statement = replace(step.statement, value=value)
+    if statement == step.statement or is_large(statement):
+        return None
+    bound = {index for node in ir.walk(value) if isinstance(node, ir.Reduce) for index in node.indices}
+    inside = {i for node in ir.walk(step.statement.value) if isinstance(node, ir.Reduce) for i in node.indices}
+    box = {index: span for index, span in rewriter.box.items() if index in bound or index not in inside}
+    return replace(step, statement=statement, box=box)
+
+
+def _outside_reductions(expr: ir.Expr) -> Iterator[ir.Expr]:
+    if not isinstance(expr, ir.Reduce):
+        yield expr
+        for part in ir.children(expr):
+            yield from _outside_reductions(part)
+
+
+@dataclass(slots=True)
+class _Rewriter:
+    """One statement; `box` grows by the indices of what is computed twice."""
+
+    box: dict[IndexVar, tuple[int, int]]
+    known: dict[ir.Reduce, tuple[ir.Expr, ir.Expr]] = field(default_factory=dict)
+
+    def expr(self, expr: ir.Expr, conditions: frozenset[ir.Expr]) -> ir.Expr:
+        """The expression where the conditions hold; reductions stay as they are."""
+        match expr:
+            case ir.Reduce():
+                return expr
+            case ir.Select(condition, then, otherwise):
+                inside = conditions.union(ir.conjuncts(condition))
+                return replace(expr, then=self.expr(then, inside), otherwise=self.expr(otherwise, conditions))
+            case ir.Call("exp", (argument,), dtype) if dtype in _LARGEST:
+                found = self.quotient(expr, terms(argument), conditions)
+                if found is not None:
+                    return found
+            case _:
+                pass
+        return ir.rebuild(expr, lambda part: self.expr(part, conditions))
+
+    def quotient(self, call: ir.Call, found: list[Term], conditions: frozenset[ir.Expr]) -> ir.Expr | None:
+        """The exponential of these terms as a quotient; None where it is none."""
+        for number, (negative, term) in enumerate(found):
+            others = found[:number] + found[number + 1 :]
+            if not negative or not others:
+                continue
+            match term:
+                case ir.Reduce(Reducer.LOGSUMEXP, body=body) if self.is_one_of(term, body, others, conditions):
+                    shift, total = self.parts(term)
+                    return self.divided(call, [*others, (True, shift)], total)
+                case ir.Call("log", (ir.Reduce(Reducer.SUM, body=ir.Call("exp", (inner,))) as total,)):
+                    if self.is_relative(total, inner) and self.is_one_of(total, inner, others, conditions):
+                        return self.divided(call, others, total)
+                case _:
+                    continue
+        return None
+
+    def divided(self, call: ir.Call, exponent: list[Term], total: ir.Expr) -> ir.Expr:
+        return ir.Binary("/", replace(call, arguments=(summed(exponent, call.dtype),)), total, call.dtype)
+
+    def parts(self, given: ir.Reduce) -> tuple[ir.Expr, ir.Expr]:
+        """What to subtract of each exponent, and the sum of the exponentials of what is left."""
+        if given not in self.known:
+            shift, dtype = self.largest(given), given.dtype
+            exponent = ir.Binary("-", given.body, self.renamed(shift), dtype)
+            body = ir.Call("exp", (exponent,), dtype)
+            self.known[given] = shift, self.renamed(replace(given, reducer=Reducer.SUM, body=body))
+        return self.known[given]
+
+    def largest(self, given: ir.Reduce) -> ir.Expr:
+        """The largest exponent, or the nearest finite number."""
+        dtype, most = given.dtype, _LARGEST[given.dtype]
+        found: ir.Expr = self.renamed(replace(given, reducer=Reducer.MAX, fixed=True))
+        found = ir.Binary("min", found, ir.Const(most, dtype), dtype)
+        return ir.Binary("max", found, ir.Const(-most, dtype), dtype)
+
+    def renamed(self, expr: ir.Expr) -> ir.Expr:
+        return Renaming(self.box, dict(self.box)).renamed(expr)
+
+    def is_relative(self, total: ir.Reduce, exponent: ir.Expr) -> bool:
+        """Whether exponents are relative to the largest of them: then no exponential overflows, and one is 1."""
+        found = terms(exponent)
+        for number, (negative, term) in enumerate(found):
+            if negative and isinstance(term, ir.Reduce) and term.reducer is Reducer.MAX and term.guard is None:
+                others = found[:number] + found[number + 1 :]
+                if total.guard is None and self.is_one_of(total, term.body, others, frozenset(), term):
+                    return True
+        return False
+
+    def is_one_of(
+        self,
+        total: ir.Reduce,
+        body: ir.Expr,
+        value: list[Term],
+        conditions: frozenset[ir.Expr],
+        over: ir.Reduce | None = None,
+    ) -> bool:
+        """Whether the value is the body of the reduction at one of its points."""
+        reduce = over or total
+        if len({reduce.dtype, reduce.accumulate, body.dtype}) > 1:
+            return False
+        free = sorted(frozenset[IndexVar]().union(*(ir.free_indices(term) for _, term in value)), key=str)
+        wanted = self.counted(value)
+        for image in permutations(free, len(reduce.indices)):
+            if any(self.box[old] != self.box[new] for old, new in zip(reduce.indices, image, strict=True)):
+                continue
+            values = {old: Affine.of(new) for old, new in zip(reduce.indices, image, strict=True)}
+            if self.counted(terms(substitute_expr(body, values))) != wanted:
+                continue
+            if reduce.guard is None or conditions.issuperset(ir.conjuncts(substitute_expr(reduce.guard, values))):
+                return True
+        return False
+
+    def counted(self, found: Iterable[Term]) -> Mapping[Term, int]:
+        return Counter((negative, bound_alike(term, self.box, 0)) for negative, term in found)
