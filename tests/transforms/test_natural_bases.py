@@ -1,4 +1,4 @@
-"""Powers, exponentials and logarithms in one spelling."""
+"""Exponentials and logarithms of other bases: which are natural ones, and that values and derivatives stay right."""
 
 import math
 
