@@ -262,17 +262,18 @@ def _unreduced(reduce: ir.Reduce, scope: Scope) -> Node:
 
 
 def _order(statement: ir.Define | ir.Accumulate, box: ranges.Box) -> dict[IndexVar, int]:
-    """Left-side indices first, as they lie in memory, then all others as they lie in what is read, largest first.
+    """Left-side indices first, as they lie in memory, then all others as they lie in what is read.
 
-    In which order a reduction names its indices says nothing.
+    What has most of them decides, then what is largest: in which order a reduction names its indices says nothing.
     """
+    left = frozenset[IndexVar]().union(*(subscript.variables for subscript in statement.indices))
 
-    def size(access: ir.Access) -> int:
+    def rank(access: ir.Access) -> tuple[int, int, str]:
         free = frozenset[IndexVar]().union(*(subscript.variables for subscript in access.indices))
-        return prod(box[index][1] - box[index][0] for index in free if index in box)
+        points = prod(box[index][1] - box[index][0] for index in free if index in box)
+        return -len(free - left), -points, access.tensor.name
 
-    read = dict.fromkeys(ir.accesses(statement.value))
-    read = sorted(read, key=lambda access: (-size(access), access.tensor.name))
+    read = sorted(dict.fromkeys(ir.accesses(statement.value)), key=rank)
     subscripts = (*statement.indices, *(subscript for access in read for subscript in access.indices))
     order: dict[IndexVar, int] = {}
     for subscript in subscripts:

@@ -22,7 +22,7 @@ LEAST_SECONDS: Final = 1e-4
 FEW_POINTS: Final = 1 << 13
 SAVED: Final = 0.03
 # So many orders are tried for temporaries that lie alike.
-MOST_ORDERS: Final = 5
+MOST_ORDERS: Final = 3
 # Of tensors of higher rank only some orders are looked at.
 MOST_RANK: Final = 3
 
