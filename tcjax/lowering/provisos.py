@@ -48,8 +48,8 @@ def lower_proviso(stage: Compute, old: jax.Array | None, context: Context, lower
     def holds(*arrays: jax.Array) -> jax.Array:
         return functools.reduce(jnp.logical_and, [computed(test, arrays, None) == 0 for test in proviso.tests])
 
-    def every_place(count: Compute, *arrays: jax.Array) -> jax.Array:
-        return computed(count, arrays, None) == 0
+    def every_place(every: Compute, *arrays: jax.Array) -> jax.Array:
+        return computed(every, arrays, None)
 
     first, second = (functools.partial(way, part) for part in (replace(stage, proviso=None), proviso.otherwise))
     placed = None if proviso.placed is None else functools.partial(every_place, proviso.placed)

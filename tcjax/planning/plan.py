@@ -10,6 +10,7 @@ from ..transforms import Step
 from .assembly import Overlay, assemblies
 from .choice import MOST_GROWTH, SMALL_SPACE
 from .formulas import plan_formula
+from .memory import allowance
 from .nodes import Apply, Fill, Iota, Node, Read, Strip, holds_data, operands
 from .online import fuse
 from .parts import in_parts
@@ -47,9 +48,13 @@ def _most_stored(bound: ranges.Bound, preferences: Preferences) -> int:
     """The bytes that a value may have to which nobody gave a name."""
     if preferences.backend.memory is not None:
         return preferences.backend.memory
+    return max(SMALL_SPACE, MOST_GROWTH * _given(bound))
+
+
+def _given(bound: ranges.Bound) -> int:
+    """The bytes of arguments and results together."""
     tensors = (*bound.function.parameters, *bound.function.returns)
-    given = sum(prod(bound.shapes[tensor.name]) * ir.types.width(tensor.dtype) for tensor in tensors)
-    return max(SMALL_SPACE, MOST_GROWTH * given)
+    return sum(prod(bound.shapes[tensor.name]) * ir.types.width(tensor.dtype) for tensor in tensors)
 
 
 def _told(stage: Stage, names: Collection[str]) -> Stage:
@@ -130,10 +135,10 @@ class _Planner:
         """The statement in the form that costs least: with sums in sums as one, with a part of it computed before."""
         if self.preferences.stored or step.statement.target.name in self.preferences.forms:
             return next(self.ways(step, defined)).stage
-        step = transforms.windowed(transforms.plain_extrema(step))
+        step = self.placed(transforms.windowed(transforms.plain_extrema(step)))
         flat = transforms.flattened(step.statement)
         forms = (step, *(() if flat is None else (replace(step, statement=flat),)))
-        found = [way for form in forms for way in self.ways(form, defined)]
+        found = self.kept([way for form in forms for way in self.ways(form, defined)])
         otherwise = min(found, key=lambda way: way.seconds)
         found += [way for form in forms for way in self.provided(form, defined, otherwise)]
         if len(found) == 1:
@@ -164,6 +169,12 @@ class _Planner:
                 stage = replace(way.stage, before=(before, *way.stage.before), decided=(*solved, *way.stage.decided))
                 yield _Way.of(stage, wide)
 
+    def kept(self, found: list["_Way"]) -> list["_Way"]:
+        """The ways that compute nothing before that the memory contract has no room for; all, where none is left."""
+        most = self.preferences.backend.memory
+        most = allowance(_given(self.bound)) if most is None else most
+        return [way for way in found if way.before <= most] or found
+
     def whole(
         self, step: Step, solved: tuple[str, ...], defined: bool, shapes: transforms.Shapes, lows: transforms.Shapes
     ) -> "_Way":
@@ -185,7 +196,7 @@ class _Planner:
         own, _ = self.solved(form)
         counted = placed(own, found.finite, self.bound.shapes[name], self.bound.origins[name])
         places = None if counted is None else self.test(counted)
-        if places is not None:
+        if places is not None and places.seconds < seconds:
             proviso, seconds = replace(proviso, placed=places.stage), places.seconds
         for way in self.ways(form, defined):
             if way.seconds + seconds <= WORTH * otherwise.seconds:
@@ -200,7 +211,13 @@ class _Planner:
     def solved(self, step: Step) -> tuple[Step, tuple[str, ...]]:
         name = step.statement.target.name
         statement, notes = transforms.solve(step.statement, step.box, self.bound.shapes[name], self.bound.origins[name])
-        return (replace(step, statement=statement), notes) if notes else (step, ())
+        return (self.placed(replace(step, statement=statement)), notes) if notes else (step, ())
+
+    def placed(self, step: Step) -> Step:
+        """The statement without the conditions that hold wherever a point has a place in the target."""
+        name = step.statement.target.name
+        found = transforms.placed(step.statement, self.bound.shapes[name], self.bound.origins[name])
+        return step if found is step.statement else replace(step, statement=found)
 
     def compute(
         self, step: Step, box: ranges.Box, defined: bool, shapes: transforms.Shapes, origins: transforms.Shapes
@@ -218,6 +235,11 @@ class _Way:
 
     stage: Compute
     seconds: float
+
+    @property
+    def before(self) -> int:
+        """The bytes of what is computed before."""
+        return sum(prod(part.shape) * ir.types.width(part.dtype) for part in self.stage.before)
 
     @staticmethod
     def of(stage: Compute, shapes: transforms.Shapes) -> "_Way":

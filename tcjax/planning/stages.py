@@ -93,7 +93,7 @@ class Proviso:
 
     They are where all `tests` are zero, each the sum of zero times such values. Otherwise the statement is computed as
     in `otherwise`; `named` are the tensors of these values.
-    Where each value becomes part of the result unless it has no place in the target, there is `placed`: zero where all
+    Where each value becomes part of the result unless it has no place in the target, there is `placed`: true where all
     have one. Then a finite result tells that they are finite, and the tests are for other results.
     """
 

@@ -11,6 +11,7 @@ from .flattening import flattened
 from .guards import guard_ranges
 from .inlining import Named, Shapes, Step, inlined, named, needs_before, reads
 from .narrowing import Rest, Rests, ends_of, narrowed
+from .places import placed
 from .powers import without_powers
 from .shifts import fix_extrema
 from .specialize import specialize, specialize_expr
@@ -45,6 +46,7 @@ __all__ = [
     "named_in_common",
     "narrowed",
     "needs_before",
+    "placed",
     "plain_extrema",
     "reads",
     "solve",
