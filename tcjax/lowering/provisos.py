@@ -144,14 +144,22 @@ def _run(
             holds = holds & jnp.all(jnp.isfinite(array)) if must else holds
         return holds
 
+    def flat(way: Traced, *own: jax.Array) -> list[jax.Array]:
+        """The results without dimensions: XLA would lay all out as the slow way has them, and transpose the others."""
+        return [lax.reshape(result, (result.size,)) for result in way(*own)]
+
+    ways = [functools.partial(flat, jaxpr_as_fun(way)) for way in (first, second)]
     if placed is None:
-        return lax.cond(tested(*arrays), jaxpr_as_fun(first), jaxpr_as_fun(second), *arrays)
-    found = jaxpr_as_fun(first)(*arrays)
-    (shown,) = jaxpr_as_fun(placed)(*arrays)
-    for array in found:
-        shown = shown & jnp.all(jnp.isfinite(array))
-    holds = lax.cond(shown, lambda *own: equally_varying([jnp.array(True), *own])[0], tested, *arrays)
-    return lax.cond(holds, lambda found, *_: found, lambda _, *own: jaxpr_as_fun(second)(*own), found, *arrays)
+        results = lax.cond(tested(*arrays), *ways, *arrays)
+    else:
+        found = ways[0](*arrays)
+        (shown,) = jaxpr_as_fun(placed)(*arrays)
+        for array in found:
+            shown = shown & jnp.all(jnp.isfinite(array))
+        holds = lax.cond(shown, lambda *own: equally_varying([jnp.array(True), *own])[0], tested, *arrays)
+        results = lax.cond(holds, lambda found, *_: found, lambda _, *own: ways[1](*own), found, *arrays)
+    shapes = [shape.shape for shape in jax.eval_shape(jaxpr_as_fun(first), *arrays)]
+    return [lax.reshape(result, shape) for result, shape in zip(results, shapes, strict=True)]
 
 
 @either_p.def_abstract_eval

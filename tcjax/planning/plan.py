@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Final
 
 from .. import ir, ranges, transforms
 from ..transforms import Step
@@ -23,9 +22,6 @@ from .reductions import fixed
 from .sharing import share
 from .stages import Call, CallForeign, Compute, Plan, Proviso, Stage, Unstored
 from .temporaries import settle
-
-# More places than this are never cheaper as a condition for each of them.
-FEW_PLACES: Final = 16
 
 
 def make_plan(bound: ranges.Bound, preferences: Preferences = DEFAULT) -> Plan:
@@ -157,8 +153,6 @@ class _Planner:
         shapes, lows = shapes or self.bound.shapes, lows or self.bound.origins
         own, solved = self.solved(step)
         yield self.whole(own, solved, defined, shapes, lows)
-        if _has_few_places(step, own):
-            yield self.whole(step, (), defined, shapes, lows)
         # No program names a tensor so.
         name = step.statement.target.name + "~" * (1 + len(shapes) - len(self.bound.shapes))
         for first, second in transforms.apart(own, name, shapes, lows, is_new=not defined):
@@ -244,13 +238,6 @@ class _Way:
     @staticmethod
     def of(stage: Compute, shapes: transforms.Shapes) -> "_Way":
         return _Way(stage, price(stage, shapes=shapes).seconds)
-
-
-def _has_few_places(step: Step, solved: Step) -> bool:
-    """Whether an element for each value of the indices that became data is an alternative to places for the values."""
-    before, after = (frozenset(subscript.bare for subscript in own.statement.indices) for own in (step, solved))
-    lost = [step.box[index] for index in before - after if index is not None]
-    return bool(lost) and prod(hi - lo for lo, hi in lost) <= FEW_PLACES
 
 
 def _lows(first: Step, second: Step) -> tuple[int, ...]:
