@@ -48,8 +48,8 @@ def lower_proviso(stage: Compute, old: jax.Array | None, context: Context, lower
     def holds(*arrays: jax.Array) -> jax.Array:
         return functools.reduce(jnp.logical_and, [computed(test, arrays, None) == 0 for test in proviso.tests])
 
-    def every_place(count: Compute, *arrays: jax.Array) -> jax.Array:
-        return computed(count, arrays, None) == 0
+    def every_place(every: Compute, *arrays: jax.Array) -> jax.Array:
+        return computed(every, arrays, None)
 
     first, second = (functools.partial(way, part) for part in (replace(stage, proviso=None), proviso.otherwise))
     placed = None if proviso.placed is None else functools.partial(every_place, proviso.placed)
@@ -144,14 +144,22 @@ def _run(
             holds = holds & jnp.all(jnp.isfinite(array)) if must else holds
         return holds
 
+    def flat(way: Traced, *own: jax.Array) -> list[jax.Array]:
+        """The results without dimensions: XLA would lay all out as the slow way has them, and transpose the others."""
+        return [lax.reshape(result, (result.size,)) for result in way(*own)]
+
+    ways = [functools.partial(flat, jaxpr_as_fun(way)) for way in (first, second)]
     if placed is None:
-        return lax.cond(tested(*arrays), jaxpr_as_fun(first), jaxpr_as_fun(second), *arrays)
-    found = jaxpr_as_fun(first)(*arrays)
-    (shown,) = jaxpr_as_fun(placed)(*arrays)
-    for array in found:
-        shown = shown & jnp.all(jnp.isfinite(array))
-    holds = lax.cond(shown, lambda *own: equally_varying([jnp.array(True), *own])[0], tested, *arrays)
-    return lax.cond(holds, lambda found, *_: found, lambda _, *own: jaxpr_as_fun(second)(*own), found, *arrays)
+        results = lax.cond(tested(*arrays), *ways, *arrays)
+    else:
+        found = ways[0](*arrays)
+        (shown,) = jaxpr_as_fun(placed)(*arrays)
+        for array in found:
+            shown = shown & jnp.all(jnp.isfinite(array))
+        holds = lax.cond(shown, lambda *own: equally_varying([jnp.array(True), *own])[0], tested, *arrays)
+        results = lax.cond(holds, lambda found, *_: found, lambda _, *own: ways[1](*own), found, *arrays)
+    shapes = [shape.shape for shape in jax.eval_shape(jaxpr_as_fun(first), *arrays)]
+    return [lax.reshape(result, shape) for result, shape in zip(results, shapes, strict=True)]
 
 
 @either_p.def_abstract_eval

@@ -1,6 +1,7 @@
 """Values that meet in one element of a target, combined: JAX's scatters, and derivatives where it has none."""
 
 from functools import partial
+from math import prod
 from typing import Any, Final
 
 import jax
@@ -15,14 +16,41 @@ DROPPED: Final[dict[str, Any]] = {"mode": "drop", "wrap_negative_indices": False
 CLIPPED: Final[dict[str, Any]] = {"mode": "clip", "wrap_negative_indices": False}
 
 
-def scatter(reducer: Reducer, target: jax.Array, place: Place, value: jax.Array, weight: jax.Array | None) -> jax.Array:
+def numbered(target: jax.Array, place: Place) -> tuple[jax.Array, Place]:
+    """The target with its first dimensions as one, and each place in them as one number, too large where it is outside.
+
+    XLA would put the columns of places together to an array of their own.
+    """
+    extents = target.shape[: len(place)]
+    size = prod(extents)
+    if len(place) == 1 or size > jnp.iinfo(jnp.int32).max:
+        return target, place
+    number, inside = jnp.int32(0), jnp.bool_(True)
+    for extent, column in zip(extents, place, strict=True):
+        number = number * extent + column
+        inside &= (column >= 0) & (column < extent)
+    return lax.reshape(target, (size, *target.shape[len(place) :])), (jnp.where(inside, number, size),)
+
+
+def scatter(
+    reducer: Reducer | None, target: jax.Array, place: Place, value: jax.Array, weight: jax.Array | None
+) -> jax.Array:
     """The target, its elements at `place` combined with what is there and with each other; outside: dropped.
 
     Of a mean `value` is the sum and `weight` the number of points; of a position, `weight` is the extremum there.
-    Both replace what was in the element. Without a weight no two places are equal.
+    Both replace what was in the element. Without a weight no two places are equal, nor are they without a reducer.
     """
+    flat, places = numbered(target, place)
+    return lax.reshape(_scattered(reducer, flat, places, value, weight), target.shape)
+
+
+def _scattered(
+    reducer: Reducer | None, target: jax.Array, place: Place, value: jax.Array, weight: jax.Array | None
+) -> jax.Array:
     at = target.at[place]
     match reducer:
+        case None:
+            return at.set(value, **DROPPED)
         case Reducer.MEAN | Reducer.ARGMIN | Reducer.ARGMAX if weight is None:
             return at.set(value, **DROPPED)
         case Reducer.MEAN if weight is not None:
@@ -34,8 +62,6 @@ def scatter(reducer: Reducer, target: jax.Array, place: Place, value: jax.Array,
             return (counted & 1).astype(jnp.bool_)
         case Reducer.SUM:
             return at.add(value, **DROPPED)
-        case Reducer.PRODUCT if jnp.issubdtype(target.dtype, jnp.inexact):
-            return _product(target, place, value)
         case Reducer.PRODUCT if target.dtype != jnp.bool_:
             return at.multiply(value, **DROPPED)
         case Reducer.MIN | Reducer.MAX if jnp.issubdtype(target.dtype, jnp.floating):
@@ -94,28 +120,27 @@ def _(reducer: Reducer, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> 
     return answer, moved / jnp.maximum(ways, 1)
 
 
-def _product(target: jax.Array, place: Place, value: jax.Array) -> jax.Array:
-    """By a segmented scan: the derivative of a scattered product would divide by its factors."""
+def scatter_sorted(reducer: Reducer, target: jax.Array, place: Place, value: jax.Array) -> jax.Array:
+    """The target with the sum or product of the values at each place, by a segmented scan over the sorted places.
+
+    So a product has a derivative that does not divide by its factors.
+    """
     if value.size == 0 or target.size == 0:
         return target
-    element = jnp.zeros(value.shape, jnp.int32)
-    inside = jnp.ones(value.shape, jnp.bool_)
-    for extent, column in zip(target.shape, place, strict=True):
-        element = element * extent + column
-        inside &= (column >= 0) & (column < extent)
-    element = jnp.where(inside, element, target.size).ravel()
-    order = jnp.argsort(element, stable=True)
-    element, factors = element[order], value.ravel()[order]
+    combine = jnp.add if reducer is Reducer.SUM else jnp.multiply
+    flat, (element,) = numbered(target, place)
+    order = jnp.argsort(element.ravel(), stable=True)
+    element, values = element.ravel()[order], value.ravel()[order]
     changes = element[1:] != element[:-1]
     edge = jnp.ones((1,), jnp.bool_)
 
     def together(a: tuple[jax.Array, jax.Array], b: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        return jnp.where(b[1], b[0], a[0] * b[0]), a[1] | b[1]
+        return jnp.where(b[1], b[0], combine(a[0], b[0])), a[1] | b[1]
 
-    products, _ = lax.associative_scan(together, (factors, jnp.concatenate([edge, changes])))
+    found, _ = lax.associative_scan(together, (values, jnp.concatenate([edge, changes])))
     ends = jnp.where(jnp.concatenate([changes, edge]), element, target.size)
-    ones = jnp.ones((target.size,), target.dtype)
-    return target * ones.at[ends].set(products, **DROPPED).reshape(target.shape)
+    neutral = jnp.full((target.size,), 0 if reducer is Reducer.SUM else 1, target.dtype)
+    return lax.reshape(combine(flat, neutral.at[ends].set(found, **DROPPED)), target.shape)
 
 
 def _logsumexp(target: jax.Array, place: Place, value: jax.Array) -> jax.Array:

@@ -7,7 +7,7 @@ from jax import lax
 from ..ir import Monoid
 from .elementwise import convert
 from .registered import States, choose, combine, finish, inject
-from .scatters import Place
+from .scatters import Place, numbered
 
 
 def scatter_elements(
@@ -19,12 +19,8 @@ def scatter_elements(
     """
     if elements.size == 0 or target.size == 0:
         return target
-    cell = jnp.zeros(elements.shape, jnp.int32)
-    inside = jnp.ones(elements.shape, jnp.bool_)
-    for extent, column in zip(target.shape, place, strict=True):
-        cell = cell * extent + column
-        inside &= (column >= 0) & (column < extent)
-    cell = jnp.where(inside, cell, target.size).ravel()
+    old, (cell,) = numbered(target, place)
+    cell = cell.ravel()
     order = jnp.argsort(cell, stable=True)
     cell = cell[order]
     changes = cell[1:] != cell[:-1]
@@ -36,7 +32,6 @@ def scatter_elements(
     states = inject(monoid, elements.ravel()[order], running)
     scanned, _ = lax.associative_scan(together, (states, jnp.concatenate([edge, changes])))
     ends = jnp.where(jnp.concatenate([changes, edge]), cell, target.size)
-    old = target.ravel()
     if goes_on:
         # Elsewhere any element does: what comes of it is dropped.
         here = old.at[ends].get(mode="clip")

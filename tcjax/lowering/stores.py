@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import prod
-from typing import Final
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +10,7 @@ from jax import lax
 
 from .. import ir
 from ..ir import JOINS, Monoid, Reducer
-from ..planning import Compute
+from ..planning import Compute, Scatter
 from ..planning.nodes import Axes, Fill, Lookup, Strip
 from ..planning.scope import restarts
 from ..symbolic import IndexVar
@@ -21,11 +19,8 @@ from .elementwise import convert, lower_fill
 from .positions import Start, cut, numbers, position, put
 from .reductions import combine
 from .registered import nothing
-from .scatters import DROPPED, Place, scatter
+from .scatters import DROPPED, Place, scatter, scatter_sorted
 from .segments import scatter_elements
-
-# Updates of fewer bytes than this are made at once.
-LARGE_UPDATES: Final = 8 << 20
 
 
 def lower_store(stage: Compute, value: jax.Array, old: jax.Array | None, context: Context, lower: Lower) -> jax.Array:
@@ -38,13 +33,11 @@ def lower_store(stage: Compute, value: jax.Array, old: jax.Array | None, context
             (index for index, _, _ in dimension.factors) if isinstance(dimension, Strip) else dimension.positions.axes
         )
     )
-    if any(isinstance(dimension, Lookup) for dimension in store.dimensions) or len(set(axes)) < len(axes):
-        return _scatter(stage, value, old, context, lower)
+    if store.scatter is not None:
+        return _scatter(stage, store.scatter, value, old, context, lower)
     strips = [dimension for dimension in store.dimensions if isinstance(dimension, Strip)]
     starts = tuple(position(strip.start, context) for strip in strips)
     apart = any(abs(strip.stride) > 1 and strip.count > 1 for strip in strips)
-    if any(_gaps(strip) for strip in strips) or (apart and numbers(starts) is None):
-        return _scatter(stage, value, old, context, lower)
     counts = tuple(strip.count for strip in strips)
     value = _shaped(value, stage, axes, strips, counts)
     mask = store.mask
@@ -111,14 +104,6 @@ def boxed(stage: Compute, value: jax.Array) -> jax.Array:
     return convert(_shaped(value, stage, axes, strips, tuple(strip.count for strip in strips)), stage.dtype)
 
 
-def _gaps(strip: Strip) -> bool:
-    """Whether a strip's values lie apart in another way than by one stride."""
-    size = 1
-    for _, extent, _ in strip.factors:
-        size *= extent
-    return size != strip.count
-
-
 def _shaped(
     array: jax.Array,
     stage: Compute,
@@ -180,16 +165,16 @@ def _columns(stage: Compute, context: Context, lower: Lower) -> list[tuple[jax.A
     return columns
 
 
-def _scatter(stage: Compute, value: jax.Array, old: jax.Array | None, context: Context, lower: Lower) -> jax.Array:
-    """One `scatter` over all points; targets outside are dropped. What every point writes whole is a row: it lies last
-    while the values meet.
-    """
+def _scatter(
+    stage: Compute, scatter: Scatter, value: jax.Array, old: jax.Array | None, context: Context, lower: Lower
+) -> jax.Array:
+    """The target after a scatter over all points; targets outside are dropped. Rows lie last while the values meet."""
     store = stage.store
     columns = _columns(stage, context, lower)
     target = _zeros(stage) if old is None else old
     if _begins(stage, old):
         target = _restarted(stage, target, columns)
-    rows = store.rows(stage.shape, stage.value.axes)
+    rows = scatter.rows
     order = [*(number for number in range(len(columns)) if number not in rows), *rows]
     inside = tuple(axis for number in rows for axis in columns[number][1])
     found = [columns[number] for number in order if number not in rows]
@@ -207,10 +192,10 @@ def _scatter(stage: Compute, value: jax.Array, old: jax.Array | None, context: C
     spread = ranked(align(value, stage.value.axes, every), len(every))
     count = None if weight is None else ranked(align(*weight, every), len(every))
     target = lax.transpose(target, order)
-    if weight is None and store.combine in JOINS:
+    if scatter.along is not None:
         assert isinstance(store.combine, Reducer)
-        wide = convert(target, stage.accumulate)
-        result = _in_slices(store.combine, wide, place, convert(spread, stage.accumulate))
+        wide, along = convert(target, stage.accumulate), axes.index(scatter.along)
+        result = _in_slices(store.combine, wide, place, convert(spread, stage.accumulate), along)
     else:
         result = _combined(stage, target, *_everywhere(place, spread, count), goes_on=not _begins(stage, old))
     return lax.transpose(convert(result, stage.dtype), np.argsort(order))
@@ -222,9 +207,14 @@ def _combined(
     """The target after a scatter that is more than an operator."""
     combine = stage.store.combine
     if combine is None:
-        return target.at[place].set(convert(value, stage.dtype), **DROPPED)
+        return scatter(None, target, place, convert(value, stage.dtype), None)
     if isinstance(combine, Monoid):
         return scatter_elements(combine, target, place, value, _running(stage), goes_on=goes_on)
+    assert stage.store.scatter is not None
+    if stage.store.scatter.is_sorted:
+        assert combine in JOINS
+        wide = convert(target, stage.accumulate)
+        return scatter_sorted(combine, wide, place, convert(value, stage.accumulate))
     if combine in (Reducer.ARGMIN, Reducer.ARGMAX):
         return scatter(combine, target, place, convert(value, stage.dtype), count)
     return scatter(combine, convert(target, stage.accumulate), place, convert(value, stage.accumulate), count)
@@ -242,20 +232,10 @@ def _everywhere(
     return columns, jnp.broadcast_to(value, whole), None if count is None else jnp.broadcast_to(count, whole)
 
 
-def _in_slices(combine: Reducer, target: jax.Array, place: Sequence[jax.Array], value: jax.Array) -> jax.Array:
-    """The target with the value combined at its places, one slice after another where all are large.
-
-    A value that many points share would be repeated for each.
-    """
-    rank = place[0].ndim
-    shape = jnp.broadcast_shapes(*(column.shape for column in place), value.shape[:rank])
-    shared = [number for number in range(rank) if value.shape[number] < shape[number]]
-    repeated = prod(shape) * prod(value.shape[rank:])
-    stored = target.size + value.size + sum(column.size for column in place)
-    if not shared or repeated * value.itemsize < LARGE_UPDATES or repeated < 2 * stored:
-        columns, spread, _ = _everywhere(place, value, None)
-        return scatter(combine, target, columns, spread, None)
-    axis = max(shared, key=lambda number: shape[number])
+def _in_slices(
+    combine: Reducer, target: jax.Array, place: Sequence[jax.Array], value: jax.Array, axis: int
+) -> jax.Array:
+    """The target with the value combined at its places, one slice of an axis of the points after another."""
 
     def step(number: jax.Array, running: jax.Array) -> jax.Array:
         def sliced(part: jax.Array) -> jax.Array:
@@ -264,7 +244,7 @@ def _in_slices(combine: Reducer, target: jax.Array, place: Sequence[jax.Array], 
         columns, spread, _ = _everywhere([*map(sliced, place)], sliced(value), None)
         return scatter(combine, running, columns, spread, None)
 
-    return lax.fori_loop(0, shape[axis], step, target)
+    return lax.fori_loop(0, max(part.shape[axis] for part in (*place, value)), step, target)
 
 
 def _order(stage: Compute) -> list[IndexVar]:
@@ -278,7 +258,8 @@ def _restarted(stage: Compute, target: jax.Array, columns: list[tuple[jax.Array,
     """The target with the identity wherever the left side can name an element, whatever the data."""
     if any(0 in array.shape for array, _ in columns):
         return target
-    every = {*stage.store.open, *stage.store.rows(stage.shape, stage.value.axes)}
+    rows = () if stage.store.scatter is None else stage.store.scatter.rows
+    every = {*stage.store.open, *rows}
     fixed = [columns[number] for number in range(len(columns)) if number not in every]
     if not fixed:
         return jnp.full(target.shape, _blank(stage), target.dtype)

@@ -12,9 +12,9 @@ from .memory import allowance, check_memory
 from .plan import make_plan
 from .preferences import Backend, Preferences
 from .prices import Price, plan_price, price, price_of
-from .printer import facts_of, name_of, operations_of, reason_of, show_node, show_plan
+from .printer import facts_of, operation_of, operations_of, reason_of, show_node, show_plan
 from .sharing import share
-from .stages import Call, CallForeign, Compute, Parts, Plan, Proviso, Stage, Store, Unstored
+from .stages import Call, CallForeign, Compute, Parts, Plan, Proviso, Scatter, Stage, Store, Unstored
 from .tiled import Loop, ScheduledStage, Tiled
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "Preferences",
     "Price",
     "Proviso",
+    "Scatter",
     "ScheduledStage",
     "Stage",
     "Store",
@@ -43,8 +44,8 @@ __all__ = [
     "growth_of",
     "machine_of",
     "make_plan",
-    "name_of",
     "nodes",
+    "operation_of",
     "operations_of",
     "plan_formula",
     "plan_price",

@@ -15,6 +15,7 @@ from .nodes import (
     CallBuiltin,
     Convolve,
     Fold,
+    Lookup,
     LoopNest,
     Node,
     Pool,
@@ -24,12 +25,15 @@ from .nodes import (
     holds_data,
     operands,
 )
-from .operations import OPERATIONS, loop
+from .operations import OPERATIONS, PLACEMENTS, loop
 from .operations.convolution import differentiates_well, pads_slowly
+from .operations.placement import Placement
 from .operations.reduction import Reduction
 from .operations.unrolled import gathered_indices, window_indices
 from .padding import is_padding
+from .printer import operations_of
 from .scope import Rival, Scope, fill
+from .stages import Compute, Scatter
 
 # Below so many bytes XLA may store the space of a reduction: it does the same operations with less ado.
 SMALL_SPACE: Final = 4 << 20
@@ -40,10 +44,13 @@ SMALL_TERMS: Final = 1 << 16
 # Prices that differ by less are equal: a part of the lesser one, and so many seconds.
 EQUAL: Final = 0.05
 NOISE: Final = 2e-6
+# Values that many points share may be repeated to fewer bytes than this.
+LARGE_UPDATES: Final = 8 << 20
 # Operators whose derivative needs their arguments, products apart.
 _CURVED: Final = ("/", "**")
 
 Operation = Callable[[Reduction, Scope], Iterator[Node]]
+Sending = Callable[[Placement], Iterator[Compute]]
 
 
 def cheapest(candidates: Iterable[Node], scope: Scope) -> Node:
@@ -89,6 +96,32 @@ def chosen(reduction: Reduction, scope: Scope, without: Iterable[Operation] = ()
     if node is not best and id(best) in scope.rivals:
         scope.rivals[id(node)] = replace(scope.rivals[id(best)], chosen=node)
     return node
+
+
+def sent(placement: Placement) -> Compute:
+    """The statement by the cheapest operation that keeps the memory contract; it knows the next best one."""
+    from .prices import price
+
+    scope, most = placement.scope, _repeatable(placement)
+    found = [stage for propose in PLACEMENTS for stage in propose(placement)]
+    kept = [stage for stage in found if placement.repeated(stage.store.scatter or Scatter()) < most] or found
+    prices = [price(stage, shapes=scope.shapes).seconds for stage in kept]
+    limit = min(prices) * (1 + EQUAL) + NOISE
+    best = next(number for number, seconds in enumerate(prices) if seconds <= limit)
+    others = [(seconds - prices[best], number) for number, seconds in enumerate(prices) if number != best]
+    if not others:
+        return kept[best]
+    dearer, second = min(others)
+    own, other = kept[best].runner_up, (operations_of(kept[second]), max(0.0, dearer))
+    return replace(kept[best], runner_up=other if own is None or other[1] < own[1] else own)
+
+
+def _repeatable(placement: Placement) -> int:
+    """The bytes of repeated values that are too many to be stored."""
+    stage, scope = placement.stage, placement.scope
+    parts = [stage.value.axes, *(d.positions.axes for d in stage.store.dimensions if isinstance(d, Lookup))]
+    stored = (prod(stage.shape) + sum(map(scope.points, parts))) * ir.types.width(stage.accumulate)
+    return max(LARGE_UPDATES, MOST_GROWTH * stored)
 
 
 def plan_fold(

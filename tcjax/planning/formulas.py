@@ -10,9 +10,10 @@ from ..diagnostics import Span
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
 from .branches import branch, is_risky
-from .choice import plan_fold
+from .choice import plan_fold, sent
 from .monoids import plan_elements, plan_monoid
 from .nodes import Lookup, Node, Strip, operands
+from .operations.placement import Placement
 from .preferences import DEFAULT, Preferences
 from .printer import name_of
 from .reads import as_strip, plan_integer
@@ -75,6 +76,15 @@ def plan_formula(
     names = target.name, target.dtype, shapes[target.name]
     runner_up = _runner_up(value, scope)
     stage = Compute(*names, accumulate, value, store, statement, box, loops, decided, runner_up=runner_up)
+    if store.is_scatter:
+
+        def planned(other: ir.Accumulate, within: ranges.Box) -> Compute:
+            return plan_formula(other, within, shapes, origins, defined=defined, preferences=preferences)
+
+        first = origins[target.name]
+        placed = None if plain or not all(isinstance(one, int) for one in first) else planned
+        begin = tuple(one if isinstance(one, int) else 0 for one in first)
+        stage = sent(Placement(stage, given, whole, begin, scope, placed))
     if not isinstance(given, ir.Accumulate) or plain:
         return stage
 

@@ -4,7 +4,7 @@ from typing import Final, assert_never
 
 from ..diagnostics import Code, CompileError
 from .cost import cost_of, tiled_cost
-from .printer import name_of, reason_of
+from .printer import operation_of, reason_of
 from .stages import Call, CallForeign, Compute, Parts, Plan, Unstored
 from .tiled import Tiled
 
@@ -32,7 +32,7 @@ def check_memory(plan: Plan, limit: int) -> None:
             case Compute():
                 needed = cost_of(stage).temporary
                 if needed > limit:
-                    how = f"{name_of(stage.value)}: {reason_of(stage.value)}"
+                    how = f"{operation_of(stage)}: {reason_of(stage.value)}"
                     help = f"raise the limit, or compute less at a time, by a schedule or in several calls ({how})"
                     raise _too_much(stage, needed, limit, help)
             case Tiled():

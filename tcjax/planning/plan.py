@@ -3,13 +3,13 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Final
 
 from .. import ir, ranges, transforms
 from ..transforms import Step
 from .assembly import Overlay, assemblies
 from .choice import MOST_GROWTH, SMALL_SPACE
 from .formulas import plan_formula
+from .memory import allowance
 from .nodes import Apply, Fill, Iota, Node, Read, Strip, holds_data, operands
 from .online import fuse
 from .orders import cheapest_orders
@@ -23,9 +23,6 @@ from .reductions import fixed
 from .sharing import share
 from .stages import Call, CallForeign, Compute, Plan, Proviso, Stage, Unstored
 from .temporaries import settle
-
-# More places than this are never cheaper as a condition for each of them.
-FEW_PLACES: Final = 16
 
 
 def make_plan(bound: ranges.Bound, preferences: Preferences = DEFAULT) -> Plan:
@@ -58,9 +55,13 @@ def _most_stored(bound: ranges.Bound, preferences: Preferences) -> int:
     """The bytes that a value may have to which nobody gave a name."""
     if preferences.backend.memory is not None:
         return preferences.backend.memory
+    return max(SMALL_SPACE, MOST_GROWTH * _given(bound))
+
+
+def _given(bound: ranges.Bound) -> int:
+    """The bytes of arguments and results together."""
     tensors = (*bound.function.parameters, *bound.function.returns)
-    given = sum(prod(bound.shapes[tensor.name]) * ir.types.width(tensor.dtype) for tensor in tensors)
-    return max(SMALL_SPACE, MOST_GROWTH * given)
+    return sum(prod(bound.shapes[tensor.name]) * ir.types.width(tensor.dtype) for tensor in tensors)
 
 
 def _told(stage: Stage, names: Collection[str], orders: Collection[str]) -> Stage:
@@ -189,10 +190,10 @@ class _Planner:
         """The statement in the form that costs least: with sums in sums as one, with a part of it computed before."""
         if self.preferences.stored or step.statement.target.name in self.preferences.forms:
             return next(self.ways(step, defined)).stage
-        step = transforms.windowed(transforms.plain_extrema(step))
+        step = self.placed(transforms.windowed(transforms.plain_extrema(step)))
         flat = transforms.flattened(step.statement)
         forms = (step, *(() if flat is None else (replace(step, statement=flat),)))
-        found = [way for form in forms for way in self.ways(form, defined)]
+        found = self.kept([way for form in forms for way in self.ways(form, defined)])
         otherwise = min(found, key=lambda way: way.seconds)
         found += [way for form in forms for way in self.provided(form, defined, otherwise)]
         if len(found) == 1:
@@ -211,8 +212,6 @@ class _Planner:
         shapes, lows = shapes or self.bound.shapes, lows or self.bound.origins
         own, solved = self.solved(step)
         yield self.whole(own, solved, defined, shapes, lows)
-        if _has_few_places(step, own):
-            yield self.whole(step, (), defined, shapes, lows)
         # No program names a tensor so.
         name = step.statement.target.name + "~" * (1 + len(shapes) - len(self.bound.shapes))
         for first, second in transforms.apart(own, name, shapes, lows, is_new=not defined):
@@ -222,6 +221,12 @@ class _Planner:
             for way in self.ways(second, defined, wide, begin):
                 stage = replace(way.stage, before=(before, *way.stage.before), decided=(*solved, *way.stage.decided))
                 yield _Way.of(stage, wide)
+
+    def kept(self, found: list["_Way"]) -> list["_Way"]:
+        """The ways that compute nothing before that the memory contract has no room for; all, where none is left."""
+        most = self.preferences.backend.memory
+        most = allowance(_given(self.bound)) if most is None else most
+        return [way for way in found if way.before <= most] or found
 
     def whole(
         self, step: Step, solved: tuple[str, ...], defined: bool, shapes: transforms.Shapes, lows: transforms.Shapes
@@ -244,7 +249,7 @@ class _Planner:
         own, _ = self.solved(form)
         counted = placed(own, found.finite, self.bound.shapes[name], self.bound.origins[name])
         places = None if counted is None else self.test(counted)
-        if places is not None:
+        if places is not None and places.seconds < seconds:
             proviso, seconds = replace(proviso, placed=places.stage), places.seconds
         for way in self.ways(form, defined):
             if way.seconds + seconds <= WORTH * otherwise.seconds:
@@ -259,7 +264,13 @@ class _Planner:
     def solved(self, step: Step) -> tuple[Step, tuple[str, ...]]:
         name = step.statement.target.name
         statement, notes = transforms.solve(step.statement, step.box, self.bound.shapes[name], self.bound.origins[name])
-        return (replace(step, statement=statement), notes) if notes else (step, ())
+        return (self.placed(replace(step, statement=statement)), notes) if notes else (step, ())
+
+    def placed(self, step: Step) -> Step:
+        """The statement without the conditions that hold wherever a point has a place in the target."""
+        name = step.statement.target.name
+        found = transforms.placed(step.statement, self.bound.shapes[name], self.bound.origins[name])
+        return step if found is step.statement else replace(step, statement=found)
 
     def compute(
         self, step: Step, box: ranges.Box, defined: bool, shapes: transforms.Shapes, origins: transforms.Shapes
@@ -278,16 +289,14 @@ class _Way:
     stage: Compute
     seconds: float
 
+    @property
+    def before(self) -> int:
+        """The bytes of what is computed before."""
+        return sum(prod(part.shape) * ir.types.width(part.dtype) for part in self.stage.before)
+
     @staticmethod
     def of(stage: Compute, shapes: transforms.Shapes) -> "_Way":
         return _Way(stage, price(stage, shapes=shapes).seconds)
-
-
-def _has_few_places(step: Step, solved: Step) -> bool:
-    """Whether an element for each value of the indices that became data is an alternative to places for the values."""
-    before, after = (frozenset(subscript.bare for subscript in own.statement.indices) for own in (step, solved))
-    lost = [step.box[index] for index in before - after if index is not None]
-    return bool(lost) and prod(hi - lo for lo, hi in lost) <= FEW_PLACES
 
 
 def _lows(first: Step, second: Step) -> tuple[int, ...]:

@@ -31,7 +31,7 @@ from .nodes import (
     tensors_read,
 )
 from .scope import restarts
-from .stages import Call, CallForeign, Compute, Parts, Plan, Unstored
+from .stages import Call, CallForeign, Compute, Parts, Plan, Scatter, Unstored
 from .tiled import Begin, Loop, Round, ScheduledStage, Tiled, TiledStep
 
 # Scatters of an extremum's position, a logarithm of a sum of exponentials, a mean and a product are several.
@@ -313,15 +313,18 @@ def _scatter(stage: Compute, bill: Bill) -> None:
         bill.stored(part)
     axes = dict.fromkeys((*store.sliced, *(axis for part in (*parts, *places) for axis in part.axes)))
     points = prod(meter.extents.get(axis, 1) for axis in axes)
-    row = prod(stage.shape[number] for number in store.rows(stage.shape, value.axes))
+    scatter = store.scatter or Scatter()
+    row = prod(stage.shape[number] for number in scatter.rows)
     times = 1 if isinstance(store.combine, Monoid) or store.combine is None else SCATTERS.get(store.combine, 1)
     target = prod(stage.shape) * width
     if row >= LEAST_ROW:
         each = points // row * machine.scatter_row + points * width * machine.scatter_byte
     else:
         far = target > machine.near
-        each = points * (machine.scatter_far if far else machine.scatter) * (1 + len(places)) / 2
-    if isinstance(store.combine, Monoid) or store.combine is Reducer.PRODUCT:
-        each += points * max(1, points.bit_length()) * machine.sort
+        each = points * (machine.scatter_far if far else machine.scatter)
+    if scatter.is_sorted:
+        each += points * (max(1, points.bit_length()) * machine.sort + machine.gather + machine.running)
+    if scatter.along is not None:
+        each += meter.extents.get(scatter.along, 1) * machine.trip
     bill.flops += points
     bill.moved(2 * target + points * width, times * each, points)

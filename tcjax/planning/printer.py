@@ -261,8 +261,18 @@ def _dimension(dimension: Strip | Lookup) -> str:
 
 def operations_of(stage: Compute) -> str:
     """What a statement does, in a few words."""
-    own = name_of(stage.value)
-    return own if not stage.before else f"{', '.join(name_of(part.value) for part in stage.before)}, then {own}"
+    own = operation_of(stage)
+    return own if not stage.before else f"{', '.join(map(operation_of, stage.before))}, then {own}"
+
+
+def operation_of(stage: Compute) -> str:
+    """The operation that computes a statement's values, and the one that sends them to places of their own."""
+    own, scatter = name_of(stage.value), stage.store.scatter
+    if scatter is None:
+        return own
+    way = "scatter by rows" if scatter.rows else "scatter"
+    way = "sort and segments" if scatter.is_sorted else way if scatter.along is None else f"{way}, slice by slice"
+    return way if own in ("slice", "constant") else f"{own}, {way}"
 
 
 def name_of(node: Node) -> str:

@@ -32,7 +32,7 @@ def tests(step: Step, finite: Iterable[ir.Expr]) -> Iterator[Step]:
 def placed(
     step: Step, finite: Collection[ir.Expr], shape: tuple[int, ...], origin: tuple[int | Affine, ...]
 ) -> Step | None:
-    """A statement that counts the points of a sum into places that have none in the target, of this shape and origin.
+    """A statement that tells whether all points of a sum into places have one in the target, of this shape and origin.
 
     None where the sum may leave out one of the `finite` values for another reason than that.
     """
@@ -52,13 +52,12 @@ def placed(
     has_place = ir.conjunction(inside)
     if not any(subscript.is_data for subscript in statement.indices) or has_place is None:
         return None
-    target = ir.Tensor(f"{statement.target.name}~places", "int32", ())
-    missing = ir.Select(has_place, ir.Const(0, "int32"), ir.Const(1, "int32"), "int32")
-    reduction = tuple(sorted(ir.free_indices(missing), key=str))
+    target = ir.Tensor(f"{statement.target.name}~places", "bool", ())
+    reduction = tuple(sorted(ir.free_indices(has_place), key=str))
     if not reduction:
         return None
-    total = ir.Accumulate(target, (), Reducer.SUM, True, reduction, missing, "int32", span=statement.span)
-    return replace(step, statement=total)
+    every = ir.Accumulate(target, (), Reducer.ALL, True, reduction, has_place, "bool", span=statement.span)
+    return replace(step, statement=every)
 
 
 def tensors(finite: Iterable[ir.Expr]) -> tuple[str, ...]:

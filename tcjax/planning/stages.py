@@ -1,8 +1,8 @@
 """What a plan consists of: one stage for each statement, in order."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING
 
 from .. import ir, ranges
@@ -16,6 +16,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Scatter:
+    """How values go to places of their own: those of a point fill the `rows` of the target, which are dimensions.
+
+    Of values that many points share, one slice goes after the other `along` an axis: none is repeated. Points that are
+    sorted by their places come first, and each place takes what a running reduction over its points ends with.
+    """
+
+    rows: tuple[int, ...] = ()
+    along: IndexVar | None = None
+    is_sorted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Store:
     """Where a statement's values go.
 
@@ -24,7 +37,7 @@ class Store:
     new, what the left side names first becomes `blank` (of the accumulating type), whatever the data of open
     dimensions. A new target is zero elsewhere; `keeps` says that it may not be new. Where `mask` is false
     nothing is written. Where several points may meet in one element, `weight` is what a mean or a position
-    needs beside its value: the number of points, the extremum.
+    needs beside its value: the number of points, the extremum. Values that do not fill a box go by a `scatter`.
     """
 
     dimensions: tuple[Strip | Lookup, ...]
@@ -35,6 +48,7 @@ class Store:
     blank: bool | int | float = 0
     mask: Node | None = None
     weight: Node | None = None
+    scatter: Scatter | None = None
 
     @property
     def sliced(self) -> Axes:
@@ -43,35 +57,14 @@ class Store:
 
     @property
     def is_scatter(self) -> bool:
-        """Whether data, or an axis in several dimensions, decide where values go."""
+        """Whether values go to places of their own: as data decide, along a diagonal, or at irregular distances."""
         axes = self.sliced
-        return any(isinstance(d, Lookup) for d in self.dimensions) or len(set(axes)) < len(axes)
-
-    def rows(self, shape: tuple[int, ...], axes: Axes) -> tuple[int, ...]:
-        """The dimensions of a target of this shape that every point of a scatter writes whole, values having `axes`."""
-        if isinstance(self.combine, Monoid) or self.combine in _BY_ELEMENT:
-            return ()
-        used = Counter(axis for dimension in self.dimensions for axis in _axes(dimension))
-        masked = () if self.mask is None else self.mask.axes
-        found: list[int] = []
-        for number, (dimension, extent) in enumerate(zip(self.dimensions, shape, strict=True)):
-            match dimension:
-                case Strip(start, 1, count, 0, 0, ((axis, size, 1),)) if start.constant == 0:
-                    if count == extent == size and used[axis] == 1 and axis in axes and axis not in masked:
-                        found.append(number)
-                case _:
-                    continue
-        return tuple(found)
-
-
-# What is computed from the elements that meet in a place, one by one.
-_BY_ELEMENT = (Reducer.PRODUCT, Reducer.ARGMIN, Reducer.ARGMAX)
-
-
-def _axes(dimension: Strip | Lookup) -> set[IndexVar]:
-    if isinstance(dimension, Lookup):
-        return set(dimension.positions.axes)
-    return {axis for axis, _, _ in dimension.factors}
+        if any(isinstance(d, Lookup) for d in self.dimensions) or len(set(axes)) < len(axes):
+            return True
+        strips = [d for d in self.dimensions if isinstance(d, Strip)]
+        moves = any(strip.start.constant is None for strip in strips)
+        apart = any(abs(strip.stride) > 1 and strip.count > 1 for strip in strips)
+        return (apart and moves) or any(prod(size for _, size, _ in d.factors) != d.count for d in strips)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +86,7 @@ class Proviso:
 
     They are where all `tests` are zero, each the sum of zero times such values. Otherwise the statement is computed as
     in `otherwise`; `named` are the tensors of these values.
-    Where each value becomes part of the result unless it has no place in the target, there is `placed`: zero where all
+    Where each value becomes part of the result unless it has no place in the target, there is `placed`: true where all
     have one. Then a finite result tells that they are finite, and the tests are for other results.
     """
 

@@ -193,7 +193,7 @@ def _compute(stage: planning.Compute, bound: ranges.Bound, number: int) -> dict[
     cost, price = planning.cost_of(stage), planning.price(stage, shapes=bound.shapes)
     return {
         **_written(stage, bound, number),
-        "operation": planning.name_of(stage.value),
+        "operation": planning.operation_of(stage),
         "reason": planning.reason_of(stage.value),
         **_proviso(stage),
         "seconds": price.seconds,

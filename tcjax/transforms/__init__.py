@@ -12,6 +12,7 @@ from .guards import guard_ranges
 from .inlining import Named, Shapes, Step, inlined, named, needs_before, reads
 from .narrowing import Rest, Rests, ends_of, narrowed
 from .orders import Orders, in_order, reordered, reordered_bound
+from .places import placed
 from .powers import without_powers
 from .shifts import fix_extrema
 from .softmaxes import as_quotients, normalisers
@@ -51,6 +52,7 @@ __all__ = [
     "narrowed",
     "needs_before",
     "normalisers",
+    "placed",
     "plain_extrema",
     "reads",
     "reordered",

@@ -73,7 +73,8 @@ def _solved(statement: ir.Accumulate, index: IndexVar) -> ir.Accumulate:
             continue
         guard = ir.conjunction(other for other in parts if other is not part)
         reduction = tuple(each for each in statement.reduction if each not in value.variables)
-        if len(reduction) == len(statement.reduction):
+        places = frozenset[IndexVar]().union(*(each.variables for each in statement.indices if each.is_data))
+        if len(reduction) == len(statement.reduction) and not value.variables <= places:
             # Data of the left side alone: no points meet.
             continue
         return substitute(replace(statement, domain=replace(statement.domain, guard=guard)), {index: value}, reduction)

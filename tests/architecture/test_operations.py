@@ -8,7 +8,7 @@ import pytest
 from tcjax.planning import operations
 
 FOLDER = Path(operations.__file__).parent
-OPERATIONS = {path.stem for path in FOLDER.glob("*.py")} - {"__init__", "reduction"}
+OPERATIONS = {path.stem for path in FOLDER.glob("*.py")} - {"__init__", "reduction", "placement"}
 
 
 @pytest.mark.parametrize("name", sorted(OPERATIONS))
@@ -25,6 +25,6 @@ def test_an_operation_imports_no_other(name: str) -> None:
 
 
 def test_every_operation_proposes() -> None:
-    listed = {propose.__module__.rpartition(".")[2] for propose in operations.OPERATIONS}
+    listed = {propose.__module__.rpartition(".")[2] for propose in (*operations.OPERATIONS, *operations.PLACEMENTS)}
 
     assert listed == OPERATIONS - {"loop"}

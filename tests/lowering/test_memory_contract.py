@@ -56,6 +56,12 @@ NESTS = {
     "the five nearest": Nest(f"O(i,r) = mink[j]({SQUARES}, r) where r in 0:5", POINTS),
     "where the five nearest are": Nest(f"O(i,r) = argmink[j]({SQUARES}, r) where r in 0:5", POINTS),
     "a product": Nest("O(i) *=! x(i) - y(j)", ROWS),
+    "how often each row is named, times the rows": Nest(
+        "def f(float(E,D) T, int(B,L) I) -> (O) "
+        "{ C(b,e) +=! 1.0 where I(b,l) == e, e in 0:E  O(b,d) +=! C(b,e) * T(e,d) }",
+        ((4096, 64), (2048, 32)),
+        "float32 int32",
+    ),
     "shortest paths": Nest("C(i,j) min=! A(i,k) + B(k,j)", ((256, 256), (256, 256))),
     "widest paths": Nest("C(i,j) = max[k](min(A(i,k), B(k,j)))", ((256, 256), (256, 256))),
     "distances that are sums": Nest("D(i,j) +=! fabs(A(i,k) - B(j,k))", ((256, 256), (256, 256))),

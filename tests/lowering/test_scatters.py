@@ -1,5 +1,7 @@
 """Values that data sends to their places: what each point writes whole is a row, wherever it lies in the target."""
 
+from collections.abc import Iterator
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,7 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 import tcjax
-from tcjax.planning import Compute
+from tcjax.planning import Compute, choice, operations
+from tcjax.planning.operations import scatter, sorted_scatter
+from tcjax.planning.operations.placement import Placement
 
 N, B, D, E = 40, 7, 5, 3
 RNG = np.random.default_rng(0)
@@ -78,11 +82,13 @@ def test_values_meet_as_in_the_interpreter(case: str, operator: str) -> None:
 
 
 @pytest.mark.parametrize(("case", "operator"), [pair for pair in COMBINED if CASES[pair[0]][2] is not None])
-def test_what_every_point_writes_whole_is_a_row(case: str, operator: str) -> None:
+def test_what_every_point_writes_whole_is_a_row(case: str, operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "PLACEMENTS", (scatter.propose, sorted_scatter.propose))
     kernel = kernel_of(case, operator)
     (stage,) = kernel.plan(**arguments(kernel)).stages
     assert isinstance(stage, Compute)
-    assert stage.store.rows(stage.shape, stage.value.axes) == (() if operator in ELEMENTS else CASES[case][2])
+    assert stage.store.scatter is not None
+    assert stage.store.scatter.rows == (() if operator in ELEMENTS else CASES[case][2])
 
 
 @pytest.mark.parametrize("case", ["a row at the end", "a row in front", "a row between two places"])
@@ -118,3 +124,41 @@ def test_rows_take_no_room() -> None:
     given = jax.ShapeDtypeStruct((65536, 32), jnp.float32), jax.ShapeDtypeStruct((65536,), jnp.int32)
     analysis = jax.jit(kernel).lower(*given).compile().memory_analysis()
     assert analysis is not None and analysis.temp_size_in_bytes <= 65536 * 4 + 2 * 64 * 32 * 4
+
+
+@pytest.mark.parametrize("operation", operations.PLACEMENTS, ids=lambda propose: propose.__module__.rpartition(".")[2])
+@pytest.mark.parametrize(("case", "operator"), COMBINED)
+def test_every_operation_gives_the_same(
+    case: str, operator: str, operation: choice.Sending, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def only(placement: Placement) -> Iterator[Compute]:
+        found = list(operation(placement))
+        yield from found or (stage for propose in operations.PLACEMENTS for stage in propose(placement))
+
+    monkeypatch.setattr(choice, "PLACEMENTS", (only,))
+    kernel = kernel_of(case, operator)
+    given = arguments(kernel)
+    np.testing.assert_allclose(kernel(**given), kernel.interpret(**given), rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("operator", ["+=!", "max=!", "*=!", "mean=!"])
+def test_values_go_to_a_few_places_in_one_way_however_that_is_written(operator: str) -> None:
+    shapes = jax.ShapeDtypeStruct((65536,), jnp.float32), jax.ShapeDtypeStruct((65536,), jnp.int32)
+    head = "def f(float(N) v, int(N) I) -> (float(4) O)"
+    one, other = (
+        tcjax.kernel(f"{head} {{ {text} }}").plan(*shapes).stages[-1]
+        for text in (f"O(I(n)) {operator} v(n)", f"O(b) {operator} v(n) where I(n) == b")
+    )
+    assert isinstance(one, Compute) and isinstance(other, Compute)
+    assert one.store.scatter == other.store.scatter and one.runner_up is not None
+    # A product has no scatter of its own, and sorting its places takes long.
+    assert operator != "*=!" or one.store.scatter is None
+
+
+def test_what_lies_in_several_dimensions_is_one_place() -> None:
+    text = "O(i,j) +=! v(n) where I(n) == i, J(n) == j"
+    kernel = tcjax.kernel(f"def f(float(N) v, int(N) I, int(N) J) -> (float(7,3) O) {{ {text} }}")
+    given = {"v": ARRAYS["v"], "I": ARRAYS["I"], "J": np.roll(ARRAYS["I"], 5)}
+    (stage,) = kernel.plan(**given).stages
+    assert isinstance(stage, Compute) and stage.store.open == (0, 1)
+    np.testing.assert_allclose(kernel(**given), kernel.interpret(**given), rtol=2e-5, atol=2e-5)

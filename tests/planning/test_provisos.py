@@ -86,6 +86,22 @@ def test_a_finite_result_tells_where_every_value_is_part_of_it() -> None:
         assert isinstance(stage, Compute) and stage.proviso is not None and stage.proviso.placed is None, text
 
 
+def test_what_costs_less_is_asked() -> None:
+    # A row has one place; of single values there are as many places, and a sum of floats is the faster loop.
+    assert (rows := stage_of(ONE_HOT).proviso) is not None and rows.placed is not None
+    values = stage_of("O(b) +=! float(I(n) == b) * y(n)", HEAD.replace("(float(64,D) O)", "(float(64) O)"))
+    assert values.proviso is not None and values.proviso.placed is None
+
+
+def test_what_is_computed_before_keeps_the_memory_contract_where_it_can() -> None:
+    head = "def f(float(E,D) T, int(B,L) I) -> (O)"
+    text = "C(b,e) +=! 1.0 where I(b,l) == e, e in 0:E  O(b,d) +=! C(b,e) * T(e,d)"
+    shapes = (jax.ShapeDtypeStruct((4096, 64), np.float32), jax.ShapeDtypeStruct((2048, 32), np.int32))
+    stage = tcjax.kernel(f"{head} {{ {text} }}").plan(*shapes).stages[-1]
+    assert isinstance(stage, Compute) and stage.proviso is not None
+    assert not stage.before and not stage.proviso.otherwise.before
+
+
 def test_both_ways_are_shown() -> None:
     kernel = tcjax.kernel(f"{HEAD} {{ {ONE_HOT} }}")
     plan = str(kernel.plan(*SHAPES))

@@ -2,12 +2,21 @@
 
 from collections.abc import Iterator
 
+from ... import ir
+from ...ir import Reducer
 from ..folds import fold
 from ..nodes import Node
 from ..scope import Scope
+from ..values import plan_value
 from .reduction import Reduction
 
 
 def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
-    """The reduction of its values at every point."""
+    """The reduction of its values at every point; how many points there are is an integer."""
+    mask, is_sum = reduction.mask, reduction.reducer is Reducer.SUM and ir.types.is_float(reduction.accumulate)
+    if is_sum and not reduction.factors and mask is not None and scope.points(reduction.indices) < 1 << 31:
+        # XLA:CPU sums floats by a library, and stores what it has to compute for that.
+        ones = scope.cast(plan_value(mask, scope), "int32")
+        yield scope.cast(fold(Reducer.SUM, reduction.indices, ones, scope), reduction.accumulate)
+        return
     yield fold(reduction.reducer, reduction.indices, reduction.values(scope), scope)

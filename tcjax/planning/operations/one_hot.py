@@ -1,0 +1,47 @@
+"""A condition for each of a few places: ``O(I(n)) +=! X(n)`` as ``O(b) +=! X(n) where b == I(n)``."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import prod
+from typing import Final
+
+from ... import ir
+from ...ir import Reducer
+from ...symbolic import Affine, IndexVar
+from ..stages import Compute
+from .placement import Placement
+
+# More places than this are never cheaper as a condition for each of them.
+FEW_PLACES: Final = 16
+# Their values may meet in any order, and places that no point has get the identity.
+_MEETING: Final = frozenset([*ir.JOINS, Reducer.MEAN, Reducer.LOGSUMEXP])
+
+
+def propose(placement: Placement) -> Iterator[Compute]:
+    """The reduction over all points for each element of the target, of which those count that data send there."""
+    statement, plan = placement.statement, placement.plan
+    if plan is None or not isinstance(statement, ir.Accumulate) or not isinstance(statement.reducer, Reducer):
+        return
+    data = [number for number, subscript in enumerate(statement.indices) if subscript.is_data]
+    places = prod(placement.stage.shape[number] for number in data)
+    if (
+        statement.reducer not in {*ir.JOINS, Reducer.MEAN, Reducer.LOGSUMEXP}
+        or not data
+        or not 0 < places <= FEW_PLACES
+    ):
+        return
+    box, conditions, left = dict(placement.box), list(ir.conjuncts(statement.domain.guard)), list(statement.indices)
+    for number in data:
+        # No program names an index so.
+        place = IndexVar(f"place.{number}")
+        first = placement.origin[number]
+        box[place] = (first, first + placement.stage.shape[number])
+        conditions.append(ir.Binary("==", ir.Index(place), ir.integer(statement.indices[number]), "bool"))
+        left[number] = Affine.of(place)
+    kept = frozenset[IndexVar]().union(*(subscript.variables for subscript in left))
+    met = {index for number in data for index in statement.indices[number].variables} - kept
+    reduction = (*statement.reduction, *sorted(met - {*statement.reduction}, key=str))
+    if not reduction:
+        return
+    domain = replace(statement.domain, guard=ir.conjunction(conditions))
+    yield plan(replace(statement, indices=tuple(left), reduction=reduction, domain=domain), box)

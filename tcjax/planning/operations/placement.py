@@ -1,0 +1,62 @@
+"""Values that meet at places that data decide, as the operations see them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import prod
+
+from ... import ir, ranges
+from ...ir import Monoid
+from ...symbolic import IndexVar
+from ..nodes import Axes, Lookup
+from ..scope import Scope
+from ..stages import Compute, Scatter
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """``target(places) reducer=! value``: a planned statement but for how its values go to their places.
+
+    `statement` is what was written, with its ranges in the `box`; `origin` has the target's first element. `plan` plans
+    another one that means the same; None inside of the loops of a schedule, where there is no other.
+    """
+
+    stage: Compute
+    statement: ir.Define | ir.Accumulate
+    box: ranges.Box
+    origin: tuple[int, ...]
+    scope: Scope
+    plan: Callable[[ir.Accumulate, ranges.Box], Compute] | None
+
+    @property
+    def is_by_operator(self) -> bool:
+        """Whether an operator combines values, two at a time, and nothing else has to be known of them."""
+        store = self.stage.store
+        return store.combine in ir.JOINS and store.weight is None
+
+    @property
+    def points(self) -> Axes:
+        """The axes of all points: of values, places and conditions."""
+        store = self.stage.store
+        places = (d.positions.axes for d in store.dimensions if isinstance(d, Lookup))
+        others = (part.axes for part in (self.stage.value, store.mask, store.weight) if part is not None)
+        return self.scope.sorted(axis for axes in (store.sliced, *places, *others) for axis in axes)
+
+    @property
+    def shared(self) -> tuple[IndexVar, ...]:
+        """The axes of points that share a value."""
+        return tuple(axis for axis in self.points if axis not in self.stage.value.axes)
+
+    @property
+    def has_order(self) -> bool:
+        """Whether the values are those of a registered reduction, which are combined one after the other."""
+        return isinstance(self.stage.store.combine, Monoid)
+
+    def by(self, scatter: Scatter) -> Compute:
+        """The statement with its values sent so."""
+        return replace(self.stage, store=replace(self.stage.store, scatter=scatter))
+
+    def repeated(self, scatter: Scatter) -> int:
+        """The bytes of values that many points share, repeated for each of those that go to their places at once."""
+        points = prod(map(self.scope.extent, (axis for axis in self.points if axis != scatter.along)))
+        own = self.scope.points(axis for axis in self.stage.value.axes if axis != scatter.along)
+        return points * ir.types.width(self.stage.accumulate) if points > own else 0

@@ -1,0 +1,54 @@
+"""The scatter of XLA: row by row where every point writes whole rows of the target, else element by element."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from ... import ir
+from ...ir import Reducer
+from ...symbolic import IndexVar
+from ..nodes import Lookup, Strip
+from ..stages import Compute, Scatter
+from .placement import Placement
+
+# What is computed from the elements that meet in a place, one by one.
+_BY_ELEMENT = (Reducer.PRODUCT, Reducer.ARGMIN, Reducer.ARGMAX)
+
+
+def propose(placement: Placement) -> Iterator[Compute]:
+    """All points at once, or one slice after the other of those that share their values."""
+    combine, accumulate = placement.stage.store.combine, placement.stage.accumulate
+    if placement.has_order or (combine is Reducer.PRODUCT and not ir.types.is_integral(accumulate)):
+        # Its derivative would divide by the values.
+        return
+    ways = [rows_of(placement), ()] if combine not in _BY_ELEMENT else [()]
+    for rows in dict.fromkeys(ways):
+        yield placement.by(Scatter(rows))
+        if placement.is_by_operator and placement.shared:
+            inside = {axis for number in rows for axis in _axes(placement.stage.store.dimensions[number])}
+            most = max(
+                (axis for axis in placement.shared if axis not in inside), key=placement.scope.extent, default=None
+            )
+            if most is not None and placement.scope.extent(most) > 1:
+                yield placement.by(Scatter(rows, along=most))
+
+
+def rows_of(placement: Placement) -> tuple[int, ...]:
+    """The dimensions of the target that every point writes whole."""
+    stage = placement.stage
+    used = Counter(axis for dimension in stage.store.dimensions for axis in _axes(dimension))
+    masked = () if stage.store.mask is None else stage.store.mask.axes
+    found: list[int] = []
+    for number, (dimension, extent) in enumerate(zip(stage.store.dimensions, stage.shape, strict=True)):
+        match dimension:
+            case Strip(start, 1, count, 0, 0, ((axis, size, 1),)) if start.constant == 0:
+                if count == extent == size and used[axis] == 1 and axis in stage.value.axes and axis not in masked:
+                    found.append(number)
+            case _:
+                continue
+    return tuple(found)
+
+
+def _axes(dimension: Strip | Lookup) -> set[IndexVar]:
+    if isinstance(dimension, Lookup):
+        return set(dimension.positions.axes)
+    return {axis for axis, _, _ in dimension.factors}

@@ -1,0 +1,16 @@
+"""Points in the order of their places: what meets in one element is a segment, and reduced by a running reduction."""
+
+from collections.abc import Iterator
+
+from ... import ir
+from ...ir import Reducer
+from ..stages import Compute, Scatter
+from .placement import Placement
+
+
+def propose(placement: Placement) -> Iterator[Compute]:
+    """Sums, products and registered reductions; of the last two, no other operation has a derivative."""
+    store, accumulate = placement.stage.store, placement.stage.accumulate
+    is_sum = store.combine is Reducer.SUM and placement.is_by_operator and ir.types.is_float(accumulate)
+    if placement.has_order or is_sum or (store.combine is Reducer.PRODUCT and ir.types.is_float(accumulate)):
+        yield placement.by(Scatter(is_sorted=True))
