@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from math import prod
 from typing import TypeVar
 
 from .. import ir, ranges, transforms
@@ -282,14 +283,26 @@ def _store(indices: tuple[Affine, ...], scope: Scope, target: str) -> Store:
         moved = subscript - origin
         strip = as_strip(moved, extent, scope)
         axes = {axis for axis, _, _ in strip.factors} if strip is not None else set()
-        if strip is None or strip.low or strip.high or axes & taken:
+        if strip is None or axes & taken or not _is_cut(strip):
             dimensions.append(Lookup(plan_integer(moved, scope), clamp=False))
         else:
             dimensions.append(strip)
         taken |= moved.variables
+    looked_up = any(isinstance(dimension, Lookup) for dimension in dimensions)
     shared = [a for d in dimensions if isinstance(d, Lookup) for a in d.positions.axes]
     for number, dimension in enumerate(dimensions):
-        # Once one dimension is looked up by an axis, all that use the axis are.
-        if isinstance(dimension, Strip) and any(axis in shared for axis, _, _ in dimension.factors):
+        # Once one dimension is looked up by an axis, all that use the axis are, and all that are cut.
+        if not isinstance(dimension, Strip):
+            continue
+        cut = looked_up and (dimension.low or dimension.high)
+        if cut or any(axis in shared for axis, _, _ in dimension.factors):
             dimensions[number] = Lookup(plan_integer(indices[number] - origins[number], scope), clamp=False)
     return Store(tuple(dimensions), tuple(number for number, index in enumerate(indices) if index.is_data))
+
+
+def _is_cut(strip: Strip) -> bool:
+    """Whether what lies beyond the ends of a dimension, if anything, is a part of the values at either end."""
+    if not strip.low and not strip.high:
+        return True
+    whole = prod(extent for _, extent, _ in strip.factors) == strip.count
+    return strip.stride == 1 and whole and strip.start.constant is not None and strip.low + strip.high < strip.count
