@@ -9,6 +9,7 @@ from .. import ir, ranges, transforms
 from ..diagnostics import Span
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
+from ..transforms.factors import non_negative
 from .branches import branch, is_risky
 from .choice import plan_fold
 from .monoids import plan_elements, plan_monoid
@@ -63,6 +64,7 @@ def plan_formula(
         form=form,
     )
     store = replace(_store(statement.indices, scope, target.name), keeps=defined)
+    statement = _within_store(statement, store, scope)
     if isinstance(statement, ir.Define):
         accumulate = target.dtype
         value, mask = _defined(statement, scope)
@@ -298,6 +300,21 @@ def _store(indices: tuple[Affine, ...], scope: Scope, target: str) -> Store:
         if cut or any(axis in shared for axis, _, _ in dimension.factors):
             dimensions[number] = Lookup(plan_integer(indices[number] - origins[number], scope), clamp=False)
     return Store(tuple(dimensions), tuple(number for number, index in enumerate(indices) if index.is_data))
+
+
+def _within_store(statement: Formula, store: Store, scope: Scope) -> Formula:
+    """The statement without conditions that say no more than that the left side is inside: what is not, is cut off."""
+    name = statement.target.name
+    inside: set[Affine | None] = set()
+    for subscript, first, extent, dimension in zip(
+        statement.indices, scope.origins[name], scope.shapes[name], store.dimensions, strict=True
+    ):
+        if isinstance(dimension, Strip) and (dimension.low or dimension.high):
+            inside |= {subscript - first, first + extent - 1 - subscript}
+    if not inside:
+        return statement
+    rest = [part for part in ir.conjuncts(statement.domain.guard) if non_negative(part) not in inside]
+    return replace(statement, domain=replace(statement.domain, guard=ir.conjunction(rest)))
 
 
 def _is_cut(strip: Strip) -> bool:

@@ -136,6 +136,16 @@ def test_the_derivative_of_strided_windows_is_one_loop() -> None:
     assert memory is not None and memory.temp_size_in_bytes <= 4 * 16 * 29 * 29 * 4
 
 
+@pytest.mark.parametrize("reducer", ["+", "max"])
+def test_a_last_place_beyond_the_image_is_cut_off(reducer: str) -> None:
+    kernel = kernel_of(f"O(n,c,y,x) {reducer}=! I(n,c,2*y+i,2*x+j) where i in 0:3, j in 0:3")
+    image, cotangent = (jax.ShapeDtypeStruct((4, 16, size, size), jnp.float32) for size in (57, 28))
+
+    compiled = jax.jit(lambda i, g: jax.vjp(kernel, i)[1](g)[0]).lower(image, cotangent).compile()
+
+    assert "scatter" not in str(compiled.as_text())
+
+
 def test_signals_in_one_dimension_pass_on_what_their_windows_receive() -> None:
     kernel = tcjax.kernel("def f(float(C,X) a) -> (o) { o(c,i) max=! a(c,2*i+k) where k in 0:4 }")
     signal = np.random.default_rng(0).integers(0, 4, (16, 2001)).astype(np.float32)

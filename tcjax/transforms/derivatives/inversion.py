@@ -34,8 +34,7 @@ class Inversion:
     `places` are the logical ranges of the tensors' dimensions. Of the indices that a subscript allows to solve for, one
     of `axes` goes first: what is left to reduce is then the smaller part.
     With `classes`, windows that overlap at a stride are solved class by class of the places, without a division:
-    ``O(h) +=! x(2*h + k)`` gives ``d_x(2*p + r) +=! d_O(p - q)`` where ``2*q + r`` is a k. The last of these places may
-    lie beyond the tensor; nothing reads it there.
+    ``O(h) +=! x(2*h + k)`` gives ``d_x(2*p + r) +=! d_O(p - q)`` where ``2*q + r`` is a k.
     """
 
     scope: Scope
@@ -62,7 +61,9 @@ class Inversion:
             steps = self.in_steps(subscript, taken) if self.classes else None
             if steps is not None:
                 index, whole, step, rest = steps
-                position = self.position(access.tensor.name, dimension, index, self.ends(whole) or place[dimension])
+                ends = self.ends(whole)
+                assert ends is not None, "sums of indices have ends"
+                position = self.position(access.tensor.name, dimension, index, ends)
                 solution = Solution(index, 1, whole, position)
                 guard = moved(guard, [solution]) if guard is not None else None
                 for test in self.within(solution):
@@ -70,6 +71,8 @@ class Inversion:
                 solutions.append(solution)
                 left = [solution.apply(other) for other in left]
                 left[dimension] = Affine.of(position).scale(step) + rest
+                for test in self.beyond(left[dimension], place[dimension]):
+                    guard = both(guard, test)
                 taken |= {position, *rest.variables}
                 continue
             solved = None if subscript.is_data else self.solved(subscript, taken)
@@ -221,6 +224,14 @@ class Inversion:
             yield _below(multiple, hi)
         if step > 1:
             yield compare("==", ir.integer((multiple - lo).remainder(step)), constant(0, "int32"))
+
+    def beyond(self, subscript: Affine, place: Interval) -> Iterable[ir.Expr]:
+        """The conditions for places of a class to be inside of the tensor: the first and the last may be none."""
+        ends = self.ends(subscript)
+        if ends is None or not (ends.lo - place.lo).is_nonnegative:
+            yield _at_least(subscript, place.lo)
+        if ends is None or not (place.hi - ends.hi).is_nonnegative:
+            yield _below(subscript, place.hi)
 
     def always(self, test: ir.Expr) -> bool:
         """Whether the ranges alone make a comparison hold."""
