@@ -43,6 +43,12 @@ def lower_store(stage: Compute, value: jax.Array, old: jax.Array | None, context
     mask = store.mask
     if mask is not None:
         mask = _shaped(lower(mask, context), stage, axes, strips, counts, mask.axes)
+    if any(strip.low or strip.high for strip in strips):
+        # Beyond the ends there is no element.
+        value, mask = _inside(value, strips), None if mask is None else _inside(mask, strips)
+        # A start counts from the first place in front of the dimension.
+        strips = [replace(d, count=d.count - d.low - d.high, low=0, high=0) for d in strips]
+        counts = tuple(strip.count for strip in strips)
     backwards = [number for number, strip in enumerate(strips) if strip.stride < 0]
     if backwards:
         starts = tuple(
@@ -67,6 +73,11 @@ def lower_store(stage: Compute, value: jax.Array, old: jax.Array | None, context
     if mask is not None:
         value = jnp.where(mask, value, here)
     return value if whole else put(target, value, starts)
+
+
+def _inside(array: jax.Array, strips: Sequence[Strip]) -> jax.Array:
+    """The part of the values that has places in the target."""
+    return lax.slice(array, [strip.low for strip in strips], [strip.count - strip.high for strip in strips])
 
 
 def _apart(

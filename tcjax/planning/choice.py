@@ -9,6 +9,7 @@ from .. import ir
 from ..symbolic import IndexVar
 from .bands import band_of
 from .folds import as_number
+from .machine import CPU
 from .nodes import (
     Apply,
     Band,
@@ -34,6 +35,7 @@ from .padding import is_padding
 from .printer import operations_of
 from .scope import Rival, Scope, fill
 from .stages import Compute, Scatter
+from .windows import Sliding, as_sliding
 
 # Below so many bytes XLA may store the space of a reduction: it does the same operations with less ado.
 SMALL_SPACE: Final = 4 << 20
@@ -48,6 +50,8 @@ NOISE: Final = 2e-6
 LARGE_UPDATES: Final = 8 << 20
 # Operators whose derivative needs their arguments, products apart.
 _CURVED: Final = ("/", "**")
+# What gives the extremum, and passes its derivative to the first point that has it.
+_RANKED: Final = {ir.Reducer.MIN: ir.Reducer.MINK, ir.Reducer.MAX: ir.Reducer.MAXK}
 
 Operation = Callable[[Reduction, Scope], Iterator[Node]]
 Sending = Callable[[Placement], Iterator[Compute]]
@@ -159,7 +163,8 @@ def _padded(reduction: Reduction, scope: Scope) -> Reduction:
         # A zero around an array must not meet another factor's infinity.
         return reduction
     reads = [factor for factor in factors if isinstance(factor, ir.Access)]
-    return replace(reduction, mask=None) if is_padding(mask, reads, scope) else reduction
+    rest = [condition for condition in ir.conjuncts(mask) if not is_padding(condition, reads, scope)]
+    return replace(reduction, mask=ir.conjunction(rest))
 
 
 def _allowed(reduce: ir.Reduce, dtype: str, scope: Scope) -> int | None:
@@ -190,19 +195,27 @@ def _differentiated(node: Node, others: Sequence[Node], reduction: Reduction, sc
 
 
 def _as_loop(node: Node, reduction: Reduction, most: int, scope: Scope) -> Node:
-    """The computation; where JAX's derivative would store `most` bytes or more, or would be slow, it has a loop's."""
+    """The computation; it has a loop's derivative where JAX's takes longer, or stores `most` bytes or more.
+
+    Of equal values in a window the first receives: it is the first in order.
+    """
+    reduce = reduction.expr
     match node:
         case Convolve():
             has_own = pads_slowly(node, scope)
-        case Unroll() | Pool() | Fold() if node.reducer is ir.Reducer.SUM:
-            has_own = not ir.types.is_integral(node.dtype) and _stores_terms(node, scope, most)
+        case Unroll() | Pool() if node.reducer in _RANKED and not ir.types.is_integral(node.dtype):
+            reduce = replace(reduce, reducer=_RANKED[node.reducer], rank=ir.Const(0, "int32"))
+            # The place is found among terms that are written out.
+            has_own = scope.points(reduction.indices) <= CPU.unrolled and any(_slidings(reduction, scope))
+        case Unroll() | Pool() | Fold() if node.reducer is ir.Reducer.SUM and not ir.types.is_integral(node.dtype):
+            has_own = _stores_terms(node, reduction, scope, most)
         case _:
             return node
-    derivative = loop.of_slices(node, reduction.expr, scope) if has_own else None
+    derivative = loop.of_slices(node, reduce, scope) if has_own else None
     return node if derivative is None else replace(node, derivative=derivative)
 
 
-def _stores_terms(plain: Unroll | Pool | Fold, scope: Scope, most: int) -> bool:
+def _stores_terms(plain: Unroll | Pool | Fold, reduction: Reduction, scope: Scope, most: int) -> bool:
     """Whether JAX's derivative stores an array for each term of a sum of slices, and these are large."""
     match plain:
         case Fold(shifts=shifts):
@@ -218,7 +231,23 @@ def _stores_terms(plain: Unroll | Pool | Fold, scope: Scope, most: int) -> bool:
             if known or _has_powers(body):
                 return False
             terms = prod(hi - lo for _, lo, hi in box)
-            return terms * scope.points(plain.axes) * ir.types.width(plain.dtype) >= most
+            size = terms * scope.points(plain.axes) * ir.types.width(plain.dtype)
+            return size >= most or (size >= SMALL_TERMS and _has_strides(reduction, scope))
+
+
+def _has_strides(reduction: Reduction, scope: Scope) -> bool:
+    """Whether windows slide by strides: JAX lays zeros between what they pass on, which no loop vectorises."""
+    return any(abs(s.kernel_step) == 1 and s.output_step > 1 for s in _slidings(reduction, scope))
+
+
+def _slidings(reduction: Reduction, scope: Scope) -> Iterator[Sliding]:
+    """How windows slide in the reads of a reduction."""
+    reduced = frozenset(reduction.indices)
+    for access in ir.accesses(reduction.expr):
+        for subscript in access.indices:
+            sliding = as_sliding(subscript, reduced, scope)
+            if sliding is not None:
+                yield sliding
 
 
 def _has_powers(node: Node) -> bool:
@@ -229,14 +258,15 @@ def _has_powers(node: Node) -> bool:
 def _gathers_well(windows: tuple[tuple[Window, int, bool], ...]) -> bool:
     """Whether what windows pass on is cheaper to gather than to put around with zeros, as JAX does.
 
-    It is where windows lie side by side. Those that overlap need quotients where they have strides, and in a single
-    dimension XLA fuses the zeros.
+    It is where windows lie side by side, and where those that overlap have strides: place by place of a class. With
+    dilations they need quotients, and of windows without strides in a single dimension XLA fuses the zeros.
     """
     if any(native for _, _, native in windows):
         return False
-    if all(window.stride > window.dilation * (extent - 1) for window, extent, _ in windows):
-        return True
-    return len(windows) > 1 and all(window.stride == 1 for window, _, _ in windows)
+    strided = [window for window, extent, _ in windows if window.stride <= window.dilation * (extent - 1)]
+    if any(window.stride > 1 and window.dilation > 1 for window in strided):
+        return False
+    return len(windows) > 1 or all(window.stride > 1 for window in strided)
 
 
 def largest(node: Node, scope: Scope) -> int:

@@ -9,6 +9,7 @@ from .. import ir, ranges, transforms
 from ..diagnostics import Span
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
+from ..transforms.factors import non_negative
 from .branches import branch, is_risky
 from .choice import plan_fold, sent
 from .monoids import plan_elements, plan_monoid
@@ -64,6 +65,7 @@ def plan_formula(
         form=form,
     )
     store = replace(_store(statement.indices, scope, target.name), keeps=defined)
+    statement = _within_store(statement, store, scope)
     if isinstance(statement, ir.Define):
         accumulate = target.dtype
         value, mask = _defined(statement, scope)
@@ -305,14 +307,41 @@ def _store(indices: tuple[Affine, ...], scope: Scope, target: str) -> Store:
         moved = subscript - origin
         strip = as_strip(moved, extent, scope)
         axes = {axis for axis, _, _ in strip.factors} if strip is not None else set()
-        if strip is None or strip.low or strip.high or axes & taken:
+        if strip is None or axes & taken or not _is_cut(strip):
             dimensions.append(Lookup(plan_integer(moved, scope), clamp=False))
         else:
             dimensions.append(strip)
         taken |= moved.variables
+    looked_up = any(isinstance(dimension, Lookup) for dimension in dimensions)
     shared = [a for d in dimensions if isinstance(d, Lookup) for a in d.positions.axes]
     for number, dimension in enumerate(dimensions):
-        # Once one dimension is looked up by an axis, all that use the axis are.
-        if isinstance(dimension, Strip) and any(axis in shared for axis, _, _ in dimension.factors):
+        # Once one dimension is looked up by an axis, all that use the axis are, and all that are cut.
+        if not isinstance(dimension, Strip):
+            continue
+        cut = looked_up and (dimension.low or dimension.high)
+        if cut or any(axis in shared for axis, _, _ in dimension.factors):
             dimensions[number] = Lookup(plan_integer(indices[number] - origins[number], scope), clamp=False)
     return Store(tuple(dimensions), tuple(number for number, index in enumerate(indices) if index.is_data))
+
+
+def _within_store(statement: Formula, store: Store, scope: Scope) -> Formula:
+    """The statement without conditions that say no more than that the left side is inside: what is not, is cut off."""
+    name = statement.target.name
+    inside: set[Affine | None] = set()
+    for subscript, first, extent, dimension in zip(
+        statement.indices, scope.origins[name], scope.shapes[name], store.dimensions, strict=True
+    ):
+        if isinstance(dimension, Strip) and (dimension.low or dimension.high):
+            inside |= {subscript - first, first + extent - 1 - subscript}
+    if not inside:
+        return statement
+    rest = [part for part in ir.conjuncts(statement.domain.guard) if non_negative(part) not in inside]
+    return replace(statement, domain=replace(statement.domain, guard=ir.conjunction(rest)))
+
+
+def _is_cut(strip: Strip) -> bool:
+    """Whether what lies beyond the ends of a dimension, if anything, is a part of the values at either end."""
+    if not strip.low and not strip.high:
+        return True
+    whole = prod(extent for _, extent, _ in strip.factors) == strip.count
+    return strip.stride == 1 and whole and strip.start.constant is not None and strip.low + strip.high < strip.count

@@ -73,3 +73,127 @@ def test_windows_with_gaps_leave_zeros() -> None:
 
     assert "d_a(5 * i + 2 * k + 1)" in str(kernel.adjoint())
     np.testing.assert_array_equal(found, [0, 1, 0, 2, 0, 0, 2, 0, 4, 0, 0, 3, 0, 6, 0, 0, 0])
+
+
+WINDOWS = [(3, 2, 33), (3, 2, 32), (5, 2, 40), (4, 3, 41), (7, 3, 43), (3, 1, 30)]
+
+
+def windows_of(image: np.ndarray, extent: int, stride: int) -> np.ndarray:
+    """Every 2-D window of an image, its elements row-major behind its place."""
+    found = np.lib.stride_tricks.sliding_window_view(image, (extent, extent), (2, 3))[:, :, ::stride, ::stride]
+    return found.reshape(*found.shape[:4], -1)
+
+
+def received(shape: tuple[int, ...], parts: np.ndarray, extent: int, stride: int) -> np.ndarray:
+    """What the elements of an image receive, given that of the elements of each window."""
+    found = np.zeros(shape)
+    height, width = parts.shape[2:4]
+    for place in range(extent * extent):
+        row, column = divmod(place, extent)
+        rows = slice(row, row + stride * (height - 1) + 1, stride)
+        columns = slice(column, column + stride * (width - 1) + 1, stride)
+        found[:, :, rows, columns] += parts[..., place]
+    return found
+
+
+@pytest.mark.parametrize(("extent", "stride", "size"), WINDOWS)
+def test_a_sum_of_windows_that_overlap_passes_on_to_each_element_of_them(extent: int, stride: int, size: int) -> None:
+    body = f"O(n,c,y,x) +=! I(n,c,{stride}*y+i,{stride}*x+j) where i in 0:{extent}, j in 0:{extent}"
+    image = normal(2, 8, size, size)
+    cotangent = normal(*windows_of(image, extent, stride).shape[:4])
+
+    found = pulled(kernel_of(body), image, cotangent)
+
+    parts = np.repeat(cotangent[..., None].astype(np.float64), extent * extent, -1)
+    np.testing.assert_allclose(found, received(image.shape, parts, extent, stride), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("extent", "stride", "size"), [*WINDOWS, (2, 2, 40), (2, 2, 41), (2, 3, 40)])
+@pytest.mark.parametrize("reducer", ["max", "min"])
+def test_an_extremum_of_windows_passes_on_to_the_first_that_has_it(
+    reducer: str, extent: int, stride: int, size: int
+) -> None:
+    body = f"O(n,c,y,x) {reducer}=! I(n,c,{stride}*y+i,{stride}*x+j) where i in 0:{extent}, j in 0:{extent}"
+    # Few values: nearly every window has its extremum several times.
+    image = np.random.default_rng(size).integers(0, 3, (2, 8, size, size)).astype(np.float32)
+    windows = windows_of(image, extent, stride)
+    cotangent = normal(*windows.shape[:4])
+
+    found = pulled(kernel_of(body), image, cotangent)
+
+    place = windows.argmax(-1) if reducer == "max" else windows.argmin(-1)
+    parts = np.where(place[..., None] == np.arange(extent * extent), cotangent[..., None].astype(np.float64), 0)
+    np.testing.assert_allclose(found, received(image.shape, parts, extent, stride), rtol=1e-5, atol=1e-5)
+
+
+def test_the_derivative_of_strided_windows_is_one_loop() -> None:
+    kernel = kernel_of("O(n,c,y,x) +=! I(n,c,2*y+i,2*x+j) where i in 0:3, j in 0:3")
+    image, cotangent = (jax.ShapeDtypeStruct((4, 16, size, size), jnp.float32) for size in (56, 27))
+
+    compiled = jax.jit(lambda i, g: jax.vjp(kernel, i)[1](g)[0]).lower(image, cotangent).compile()
+
+    memory = compiled.memory_analysis()
+    assert memory is not None and memory.temp_size_in_bytes <= 4 * 16 * 29 * 29 * 4
+
+
+@pytest.mark.parametrize("reducer", ["+", "max"])
+def test_a_last_place_beyond_the_image_is_cut_off(reducer: str) -> None:
+    kernel = kernel_of(f"O(n,c,y,x) {reducer}=! I(n,c,2*y+i,2*x+j) where i in 0:3, j in 0:3")
+    image, cotangent = (jax.ShapeDtypeStruct((4, 16, size, size), jnp.float32) for size in (57, 28))
+
+    compiled = jax.jit(lambda i, g: jax.vjp(kernel, i)[1](g)[0]).lower(image, cotangent).compile()
+
+    assert "scatter" not in str(compiled.as_text())
+
+
+def test_signals_in_one_dimension_pass_on_what_their_windows_receive() -> None:
+    kernel = tcjax.kernel("def f(float(C,X) a) -> (o) { o(c,i) max=! a(c,2*i+k) where k in 0:4 }")
+    signal = np.random.default_rng(0).integers(0, 4, (16, 2001)).astype(np.float32)
+    cotangent = normal(16, 999)
+
+    found = pulled(kernel, signal, cotangent)
+
+    windows = np.lib.stride_tricks.sliding_window_view(signal, 4, 1)[:, ::2]
+    expected = np.zeros(signal.shape)
+    places = 2 * np.arange(999) + windows.argmax(-1)
+    np.add.at(expected, (np.arange(16)[:, None], places), cotangent)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("reducer", ["+", "max"])
+def test_windows_beyond_the_ends_pass_on_to_what_is_inside(reducer: str) -> None:
+    body = (
+        f"O(n,c,y,x) {reducer}=! I(n,c,2*y+i-1,2*x+j-1) where y in 0:(H+1)/2, x in 0:(W+1)/2, i in 0:3, j in 0:3, "
+        "0 <= 2*y+i-1, 2*y+i-1 < H, 0 <= 2*x+j-1, 2*x+j-1 < W"
+    )
+    image, cotangent = normal(2, 8, 33, 34), normal(2, 8, 17, 17)
+
+    found = pulled(kernel_of(body), image, cotangent)
+
+    def by_hand(image: jax.Array) -> jax.Array:
+        wide = ((0, 0), (0, 0), (1, 1), (1, 1))
+        start, join = (0.0, jax.lax.add) if reducer == "+" else (-jnp.inf, jax.lax.max)
+        return jax.lax.reduce_window(image, start, join, (1, 1, 3, 3), (1, 1, 2, 2), wide)
+
+    np.testing.assert_allclose(found, pulled(by_hand, image, cotangent), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("reducer", ["+", "max"])
+def test_derivatives_of_windows_have_derivatives(reducer: str) -> None:
+    kernel = kernel_of(f"O(n,c,y,x) {reducer}=! I(n,c,2*y+i,2*x+j) where i in 0:3, j in 0:3")
+    image, moved = normal(2, 8, 33, 33), normal(2, 8, 33, 33)[::-1].copy()
+    cotangent = normal(2, 8, 16, 16)
+
+    _, tangent = jax.jvp(kernel, (image,), (moved,))
+    batch = jax.vmap(lambda g: jax.vjp(kernel, image)[1](g)[0])(np.stack([cotangent, 2 * cotangent]))
+    curved = jax.grad(lambda g: jnp.vdot(jax.vjp(kernel, image)[1](g)[0], moved))(cotangent)
+
+    windows = windows_of(moved.astype(np.float64), 3, 2)
+    if reducer == "+":
+        expected = windows.sum(-1)
+    else:
+        place = windows_of(image, 3, 2).argmax(-1)
+        expected = np.take_along_axis(windows, place[..., None], -1)[..., 0]
+    np.testing.assert_allclose(tangent, expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(curved, expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(batch[1], 2 * np.asarray(batch[0]), rtol=1e-5, atol=1e-6)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from ... import ir
 from ...ir import Reducer
@@ -12,6 +13,8 @@ from .links import is_smooth, links
 from .points import Keep, chosen_point, first_point, points
 from .scope import Bound, Scope
 
+# Among so many points a place is found faster than it is looked up, and receives in a loop and not in a scatter.
+FEW_POINTS: Final = 8
 # For nodes by their identity whether they depend on something; the node is kept so that the identity stays its own.
 Known = dict[int, tuple[ir.Expr, bool]]
 
@@ -50,7 +53,7 @@ class Forward:
 
     def reduce(self, expr: ir.Reduce, bound: Bound, keep: Keep | None) -> ir.Expr | None:
         change = self.tangent(expr.body, bound | frozenset(expr.indices))
-        if change is not None and keep is not None and expr.rank is not None and len(expr.indices) == 1:
+        if change is not None and keep is not None and self.is_looked_up(expr):
             return self.chosen(expr, change, keep)
         found = None if change is None else points(expr, self.scope, bound, keep)
         if change is None or found is None:
@@ -68,9 +71,16 @@ class Forward:
         (index,) = expr.indices
         return substitute_expr(change, {index: Affine.of(ir.Data(place)) + self.scope.ranges[index].lo}), ties
 
+    def is_looked_up(self, expr: ir.Reduce) -> bool:
+        """Whether the tangent of an order statistic is looked up where it is, and not chosen among few points."""
+        if expr.rank is None or len(expr.indices) != 1:
+            return False
+        extent = self.scope.ranges[expr.indices[0]].extent.constant
+        return extent is None or extent > FEW_POINTS
+
     def primal(self, expr: ir.Reduce, keep: Keep) -> ir.Expr | None:
         """An order statistic itself, looked up where its tangent is."""
-        if expr.rank is None or len(expr.indices) != 1 or expr.reducer not in (Reducer.MINK, Reducer.MAXK):
+        if not self.is_looked_up(expr) or expr.reducer not in (Reducer.MINK, Reducer.MAXK):
             return None
         place, exists = chosen_point(expr, self.scope, keep)
         (index,) = expr.indices

@@ -10,6 +10,7 @@ from ... import ir
 from ...ir import Reducer
 from ...symbolic import Affine, AffineLike, AtLeastZero, IndexVar, Interval, Size, clamp
 from ...symbolic.affine import Atom
+from ..substitution import substitute_affine, substitute_expr
 from .arithmetic import both, choose, compare, constant, plus, times
 from .backward import Occurrence
 from .scope import Scope
@@ -32,15 +33,21 @@ class Inversion:
 
     `places` are the logical ranges of the tensors' dimensions. Of the indices that a subscript allows to solve for, one
     of `axes` goes first: what is left to reduce is then the smaller part.
+    With `classes`, windows that overlap at a stride are solved class by class of the places, without a division:
+    ``O(h) +=! x(2*h + k)`` gives ``d_x(2*p + r) +=! d_O(p - q)`` where ``2*q + r`` is a k.
     """
 
     scope: Scope
     places: Mapping[str, tuple[Interval, ...]]
     axes: frozenset[IndexVar]
+    classes: bool = False
     new: dict[tuple[str, int], list[IndexVar]] = field(default_factory=dict)
 
     def receipt(self, occurrence: Occurrence, target: ir.Tensor) -> Receipt:
         """What the read's tensor receives there, in `target`."""
+        if self.classes:
+            for dimension in range(len(occurrence.access.indices)):
+                occurrence = self.in_classes(occurrence, dimension)
         access = occurrence.access
         place = self.places[access.tensor.name]
         left = list(access.indices)
@@ -50,6 +57,23 @@ class Inversion:
         for dimension in range(len(left)):
             subscript = left[dimension]
             if subscript.bare is not None and subscript.bare in taken:
+                continue
+            steps = self.in_steps(subscript, taken) if self.classes else None
+            if steps is not None:
+                index, whole, step, rest = steps
+                ends = self.ends(whole)
+                assert ends is not None, "sums of indices have ends"
+                position = self.position(access.tensor.name, dimension, index, ends)
+                solution = Solution(index, 1, whole, position)
+                guard = moved(guard, [solution]) if guard is not None else None
+                for test in self.within(solution):
+                    guard = both(guard, test)
+                solutions.append(solution)
+                left = [solution.apply(other) for other in left]
+                left[dimension] = Affine.of(position).scale(step) + rest
+                for test in self.beyond(left[dimension], place[dimension]):
+                    guard = both(guard, test)
+                taken |= {position, *rest.variables}
                 continue
             solved = None if subscript.is_data else self.solved(subscript, taken)
             if solved is None:
@@ -86,6 +110,54 @@ class Inversion:
         if repeated:
             value = times(value, self.scope.count(repeated, value.dtype))
         return Receipt(target, left, tuple(index for index in rest if index in used), value, guard)
+
+    def in_classes(self, occurrence: Occurrence, dimension: int) -> Occurrence:
+        """The same with ``k = s*q + r`` in the place of what slides over more than the stride `s` of its windows."""
+        subscript, others = occurrence.access.indices[dimension], list(occurrence.access.indices)
+        del others[dimension]
+        weights = {atom: weight.constant for atom, weight in subscript.terms if isinstance(atom, IndexVar)}
+        steps = [
+            weight for index, weight in weights.items() if index in self.axes and weight is not None and weight > 1
+        ]
+        kernels = [index for index, weight in weights.items() if weight == 1 and index not in self.axes]
+        if len(steps) != 1 or len(kernels) != 1 or len(subscript.terms) != 2:
+            return occurrence
+        (step,), (kernel,) = steps, kernels
+        interval = self.scope.ranges[kernel]
+        extent = interval.extent.constant
+        if extent is None or extent <= step or any(kernel in other.variables for other in others):
+            return occurrence
+        whole = self.scope.new(kernel, Interval.of(0, -(-extent // step)))
+        rest = self.scope.new(kernel, Interval.of(0, step))
+        number = Affine.of(whole).scale(step) + rest
+        values = {kernel: number + interval.lo}
+        guard = None if occurrence.guard is None else substitute_expr(occurrence.guard, values)
+        if extent % step:
+            guard = both(guard, _below(number, Size.of(extent)))
+        indices = tuple([substitute_affine(index, values) for index in occurrence.access.indices])
+        bound = tuple(new for old in occurrence.bound for new in ((whole, rest) if old == kernel else (old,)))
+        access = replace(occurrence.access, indices=indices)
+        return Occurrence(access, substitute_expr(occurrence.value, values), bound, guard)
+
+    def in_steps(self, subscript: Affine, taken: Collection[IndexVar]) -> tuple[IndexVar, Affine, int, Affine] | None:
+        """The index for which ``s*whole + rest`` is solved, `whole`, `s` and `rest`, which names a class of places."""
+        weights = {atom: weight.constant for atom, weight in subscript.terms if isinstance(atom, IndexVar)}
+        if len(weights) < len(subscript.terms):
+            return None
+        for index, step in weights.items():
+            if index not in self.axes or index in taken or step is None or step <= 1:
+                continue
+            rest = [(other, weight) for other, weight in weights.items() if weight is None or weight % step]
+            whole = [(other, weight // step) for other, weight in weights.items() if weight and weight % step == 0]
+            if len(whole) < 2 or len(rest) != 1 or rest[0][1] != 1 or rest[0][0] in taken:
+                continue
+            extent = self.scope.ranges[rest[0][0]].extent.constant
+            if extent is not None and extent <= step:
+                total = Affine.of(0)
+                for other, weight in whole:
+                    total += Affine.of(other).scale(weight)
+                return index, total, step, Affine.of(rest[0][0]) + subscript.base
+        return None
 
     def solved(self, subscript: Affine, taken: Collection[IndexVar]) -> tuple[IndexVar, int] | None:
         """The index for which the subscript is solved, and its weight."""
@@ -152,6 +224,14 @@ class Inversion:
             yield _below(multiple, hi)
         if step > 1:
             yield compare("==", ir.integer((multiple - lo).remainder(step)), constant(0, "int32"))
+
+    def beyond(self, subscript: Affine, place: Interval) -> Iterable[ir.Expr]:
+        """The conditions for places of a class to be inside of the tensor: the first and the last may be none."""
+        ends = self.ends(subscript)
+        if ends is None or not (ends.lo - place.lo).is_nonnegative:
+            yield _at_least(subscript, place.lo)
+        if ends is None or not (place.hi - ends.hi).is_nonnegative:
+            yield _below(subscript, place.hi)
 
     def always(self, test: ir.Expr) -> bool:
         """Whether the ranges alone make a comparison hold."""

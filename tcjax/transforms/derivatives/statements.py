@@ -103,7 +103,7 @@ def adjoint(
     scope = _scope(box)
     given = ir.Access(cotangent, tuple(map(Affine.of, axes)))
     places = {name: _places(tensor, origins.get(name)) for name, tensor in wrt.items()}
-    inversion = Inversion(scope, places, frozenset(axes))
+    inversion = Inversion(scope, places, frozenset(axes), classes=True)
     occurrences = Backward(scope, wrt).pull(value, given, axes)
     receipts = gathered([inversion.receipt(found, wrt[found.access.tensor.name]) for found in occurrences])
     order = list(wrt)
