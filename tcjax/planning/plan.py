@@ -132,7 +132,9 @@ class _Planner:
             return next(self.ways(step, defined)).stage
         step = transforms.windowed(transforms.plain_extrema(step))
         flat = transforms.flattened(step.statement)
+        pieces = transforms.in_pieces(step)
         forms = (step, *(() if flat is None else (replace(step, statement=flat),)))
+        forms = (*forms, *(() if pieces is None else (pieces,)))
         found = [way for form in forms for way in self.ways(form, defined)]
         otherwise = min(found, key=lambda way: way.seconds)
         found += [way for form in forms for way in self.provided(form, defined, otherwise)]

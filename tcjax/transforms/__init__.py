@@ -1,7 +1,9 @@
 """Programs to programs: ir in, ir out."""
 
+from .calls import plain_calls
 from .canonical import canonical
 from .common import CommonForm, named_in_common
+from .conditions import plain_conditions, plain_guard
 from .decisions import decide
 from .definitions import as_accumulation
 from .deviations import centres
@@ -10,7 +12,10 @@ from .extrema import plain_extrema
 from .flattening import flattened
 from .guards import guard_ranges
 from .inlining import Named, Shapes, Step, inlined, named, needs_before, reads
+from .means import without_means
 from .narrowing import Rest, Rests, ends_of, narrowed
+from .pieces import in_pieces
+from .plain_indices import plain_indices
 from .powers import without_powers
 from .shifts import fix_extrema
 from .specialize import specialize, specialize_expr
@@ -40,12 +45,17 @@ __all__ = [
     "fix_extrema",
     "flattened",
     "guard_ranges",
+    "in_pieces",
     "inlined",
     "named",
     "named_in_common",
     "narrowed",
     "needs_before",
+    "plain_calls",
+    "plain_conditions",
     "plain_extrema",
+    "plain_guard",
+    "plain_indices",
     "reads",
     "solve",
     "specialize",
@@ -56,6 +66,7 @@ __all__ = [
     "substitute_expr",
     "turn",
     "windowed",
+    "without_means",
     "without_powers",
     "without_truths",
 ]
