@@ -77,6 +77,24 @@ o(i,m) +=! ABC(i,l) * E(l,m) / 64""",
 AB(i,k) +=! A(i,j) * B(j,k)
 CE(k,m) +=! C(k,l) * E(l,m)
 o(i,m) +=! AB(i,k) * CE(k,m) / 64""",
+                    "two_halves": """
+o(i,m) = (sum[j in 0:J/2, k, l](A(i,j) * B(j,k) * C(k,l) * E(l,m))
+  + sum[j in J/2:J, k, l](A(i,j) * B(j,k) * C(k,l) * E(l,m))) / 64""",
+                    "two_halves_guarded": """
+o(i,m) +=! A(i,j) * B(j,k) * C(k,l) * E(l,m) / 64 where j < J/2
+o(i,m) += A(i,j) * B(j,k) * C(k,l) * E(l,m) / 64 where j >= J/2""",
+                    "reversed_indices": "o(i,m) +=! A(i,J-1-j) * B(J-1-j,k) * C(k,L-1-l) * E(L-1-l,m) / 64",
+                    "transposed_names": """
+T(k,i) +=! A(i,j) * B(j,k)
+U(m,k) +=! C(k,l) * E(l,m)
+o(i,m) +=! T(k,i) * U(m,k) / 64""",
+                    "scalar_named": """
+s = 1.0 / 64.0
+o(i,m) +=! s * A(i,j) * B(j,k) * C(k,l) * E(l,m)""",
+                    "unit_axis": """
+X(u,i,j) = A(i,j) where u in 0:1
+Y(u,i,m) +=! X(u,i,j) * B(j,k) * C(k,l) * E(l,m) / 64
+o(i,m) = Y(0,i,m)""",
                 },
             ),
             "python": _chain,
@@ -133,6 +151,18 @@ y(b,n) = h(b,n) + c(n)""",
                     "transposed_result": """
 h(n,b) +=! x(b,k) * W(n,k)
 y(b,n) = s * h(n,b) + c(n)""",
+                    "two_halves": """
+y(b,n) = c(n) + s * sum[k in 0:K/2](x(b,k)*W(n,k)) + s * sum[k in K/2:K](x(b,k)*W(n,k))""",
+                    "offset_in_sum": "y(b,n) = s * sum[k in 0:K+1](k < K ? x(b,k)*W(n,k) : c(n)/s)",
+                    "augmented": """
+X(b,k) = k < K ? s*x(b,k) : 1.0 where k in 0:K+1, b in 0:B
+V(n,k) = k < K ? W(n,k) : c(n) where k in 0:K+1, n in 0:N
+y(b,n) +=! X(b,k) * V(n,k)""",
+                    "fma": "y(b,n) = fma(s, sum[k](x(b,k)*W(n,k)), c(n))",
+                    "unit_axis": """
+X(b,u,k) = x(b,k) where u in 0:1
+h(b,u,n) +=! X(b,u,k) * W(n,k)
+y(b,n) = h(b,0,n) * s + c(n)""",
                 },
             ),
             "python": _dense,
@@ -188,6 +218,18 @@ Z(b,q,h,e) = 0.125 * T(b,h,q,e)""",
                     "scaled_operand": """
 S(b,h,q,k) = P(b,h,q,k) / 8
 Z(b,q,h,e) +=! S(b,h,q,k) * V(b,k,h,e)""",
+                    "two_halves": """
+Z(b,q,h,e) = 0.125 * sum[k in 0:K/2](P(b,h,q,k) * V(b,k,h,e))
+Z(b,q,h,e) += 0.125 * sum[k in K/2:K](P(b,h,q,k) * V(b,k,h,e))""",
+                    "reversed_index": "Z(b,q,h,e) +=! P(b,h,q,K-1-k) * V(b,K-1-k,h,e) / 8",
+                    "flat_batch": """
+U(g,q,k) = P(g/H,g%H,q,k) where g in 0:B*H
+X(g,k,e) = V(g/H,k,g%H,e) where g in 0:B*H
+Y(g,q,e) +=! U(g,q,k) * X(g,k,e)
+Z(b,q,h,e) = Y(b*H+h,q,e) / 8 where b in 0:B, h in 0:H""",
+                    "unit_axis": """
+U(b,h,g,q,k) = P(b,h,q,k) where g in 0:1
+Z(b,q,h,e) +=! U(b,h,g,q,k) * V(b,k,h,e) / 8""",
                 },
             ),
             "python": _batched,
@@ -242,6 +284,10 @@ o(b,n) +=! xW(n,b,j) * y(b,j)""",
                     "named_outer_product": """
 xy(b,i,j) = x(b,i) * y(b,j)
 o(b,n) +=! xy(b,i,j) * W(n,i,j)""",
+                    "flat_pairs_inline": "o(b,n) +=! x(b,t/J) * y(b,t%J) * W(n,t/J,t%J) where t in 0:I*J",
+                    "two_halves": """
+o(b,n) = sum[i in 0:I/2, j](x(b,i)*W(n,i,j)*y(b,j)) + sum[i in I/2:I, j](x(b,i)*W(n,i,j)*y(b,j))""",
+                    "reversed_indices": "o(b,n) +=! x(b,I-1-i) * W(n,I-1-i,J-1-j) * y(b,J-1-j)",
                 },
             ),
             "python": _bilinear,
@@ -356,6 +402,17 @@ y(i) +=! C(i,j) * x(j)""",
 ax(j) = alpha * x(j)
 bx(j) = beta * x(j)
 y(i) +=! A(i,j) * ax(j) + B(i,j) * bx(j)""",
+                    "stacked": """
+S(c,i,j) = c == 0 ? A(i,j) : B(i,j) where c in 0:2
+w(c) = c == 0 ? alpha : beta where c in 0:2
+y(i) +=! w(c) * S(c,i,j) * x(j)""",
+                    "two_halves": """
+y(i) = sum[j in 0:M/2]((alpha*A(i,j) + beta*B(i,j))*x(j)) + sum[j in M/2:M]((alpha*A(i,j) + beta*B(i,j))*x(j))""",
+                    "fma": "y(i) +=! fma(alpha, A(i,j), beta*B(i,j)) * x(j)",
+                    "unit_axis": """
+X(j,u) = x(j) where u in 0:1
+Y(i,u) +=! alpha*A(i,j)*X(j,u) + beta*B(i,j)*X(j,u)
+y(i) = Y(i,0)""",
                 },
             ),
             "python": _gesummv,
@@ -414,6 +471,12 @@ K(r,c) = T(r / P, r % P, c / Q, c % Q) where r in 0:I*P, c in 0:J*Q""",
 R(r,c) = A(r / P, c / Q) where r in 0:I*P, c in 0:J*Q
 T(r,c) = B(r % P, c % Q) where r in 0:I*P, c in 0:J*Q
 K(r,c) = R(r,c) * T(r,c)""",
+                    "reversed_target": "K(P*i+P-1-p, Q*j+Q-1-q) = A(i,j) * B(P-1-p, Q-1-q)",
+                    "floor_by_remainder": """
+K(r,c) = A((r - r%P)/P, (c - c%Q)/Q) * B(r%P, c%Q) where r in 0:I*P, c in 0:J*Q""",
+                    "transposed_result": """
+L(c,r) = A(r/P, c/Q) * B(r%P, c%Q) where r in 0:I*P, c in 0:J*Q
+K(r,c) = L(c,r)""",
                 },
             ),
             "python": _kronecker,

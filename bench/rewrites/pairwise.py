@@ -87,6 +87,13 @@ o(i,j) += (x(i,d) - y(j,d)) * (x(i,d) - y(j,d))""",
                     "transposed_result": """
 t(j,i) +=! pow(x(i,d) - y(j,d), 2.0)
 o(i,j) = t(j,i)""",
+                    "larger_minus_smaller": "o(i,j) +=! pow(max(x(i,d), y(j,d)) - min(x(i,d), y(j,d)), 2.0)",
+                    "minus_product": "o(i,j) +=! -(x(i,d) - y(j,d)) * (y(j,d) - x(i,d))",
+                    "unit_axis": """
+a(i,u,d) = x(i,d) where u in 0:1
+o(i,j) +=! (a(i,u,d) - y(j,d)) * (a(i,u,d) - y(j,d))""",
+                    "two_halves": """
+o(i,j) = sum[d in 0:D/2](pow(x(i,d) - y(j,d), 2.0)) + sum[d in D/2:D](pow(x(i,d) - y(j,d), 2.0))""",
                 },
             ),
             "python": _distances,
@@ -140,6 +147,15 @@ C(m,n) min= A(m,k) + B(k,n)""",
                     "transposed_operand": "T(n,k) = B(k,n)\nC(m,n) min=! A(m,k) + T(n,k)",
                     "transposed_result": "T(n,m) min=! A(m,k) + B(k,n)\nC(m,n) = T(n,m)",
                     "smallest_first": "C(m,n) = mink[k](A(m,k) + B(k,n), 0)",
+                    "two_halves": """
+C(m,n) = min(min[k in 0:K/2](A(m,k) + B(k,n)), min[k in K/2:K](A(m,k) + B(k,n)))""",
+                    "two_halves_updated": """
+C(m,n) min=! A(m,k) + B(k,n) where k in 0:K/2
+C(m,n) min= A(m,k) + B(k,n) where k in K/2:K""",
+                    "negated_statement": """
+T(m,n) max=! -A(m,k) - B(k,n)
+C(m,n) = -T(m,n)""",
+                    "reversed_index": "C(m,n) min=! A(m,K-1-k) + B(K-1-k,n)",
                 },
             ),
             "python": _min_plus,
@@ -212,6 +228,16 @@ p(i) +=! x(i,d) * x(i,d)
 q(j) +=! y(j,d) * y(j,d)
 o(i) +=! exp(sum[d](x(i,d) * y(j,d)) - p(i) / 2 - q(j) / 2) * b(j)""",
                     "zero_then_add": f"o(i) = 0.0 where i in 0:N\no(i) += exp(-{square} / 2) * b(j)",
+                    "two_halves": """
+o(i) = sum[j in 0:M/2](exp(-sum[d]((x(i,d) - y(j,d)) * (x(i,d) - y(j,d)))/2) * b(j))
+o(i) += sum[j in M/2:M](exp(-sum[d]((x(i,d) - y(j,d)) * (x(i,d) - y(j,d)))/2) * b(j))""",
+                    "unit_axis": """
+w(j,u) = b(j) where u in 0:1
+t(i,u) +=! exp(-0.5 * sum[d]((x(i,d) - y(j,d)) * (x(i,d) - y(j,d)))) * w(j,u)
+o(i) = t(i,0)""",
+                    "transposed_matrix": """
+k(j,i) = exp(-sum[d]((x(i,d) - y(j,d)) * (x(i,d) - y(j,d))) / 2)
+o(i) +=! b(j) * k(j,i)""",
                 },
             ),
             "python": _kernel_sum,
@@ -320,6 +346,23 @@ s(i,j) = p(i) - 2 * sum[d](x(i,d) * y(j,d)) + q(j)
 least(i) min=! s(i,j)
 place(i) argmin=! s(i,j)""",
                     "smallest_of_order": f"least(i) = mink[j]({square}, 0)\nplace(i) = argmink[j]({square}, 0)",
+                    "two_halves": """
+s(i,j) = sum[d]((x(i,d) - y(j,d)) * (x(i,d) - y(j,d)))
+least(i) = min(min[j in 0:M/2](s(i,j)), min[j in M/2:M](s(i,j)))
+place(i) = argmin[j](sum[d]((x(i,d) - y(j,d)) * (x(i,d) - y(j,d))))""",
+                    "largest_negative": """
+s(i,j) = -sum[d]((x(i,d) - y(j,d)) * (x(i,d) - y(j,d)))
+t(i) max=! s(i,j)
+least(i) = -t(i)
+place(i) argmax=! s(i,j)""",
+                    "unit_axis": """
+s(i,u,j) = sum[d]((x(i,d) - y(j,d)) * (x(i,d) - y(j,d))) where u in 0:1
+least(i) min=! s(i,0,j)
+place(i) argmin=! s(i,0,j)""",
+                    "transposed_matrix": """
+s(j,i) = sum[d]((x(i,d) - y(j,d)) * (x(i,d) - y(j,d)))
+least(i) min=! s(j,i)
+place(i) argmin=! s(j,i)""",
                 },
             ),
             "python": _nearest,

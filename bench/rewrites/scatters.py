@@ -60,6 +60,7 @@ def row_scatter(n: int, d: int, b: int) -> Computation:
                     "guarded_value": "O(I(n),d) +=! I(n) >= 0 ? X(n,d) : 0.0",
                     "times_condition": "O(I(n),d) +=! X(n,d) * float(I(n) >= 0)",
                     "guarded_sum": "O(b,d) +=! X(n,d) where I(n) == b",
+                    "neither_less_nor_greater": "O(b,d) +=! X(n,d) where I(n) >= b, I(n) <= b",
                 },
             ),
             "transposed": f"""
@@ -128,6 +129,12 @@ def segment_sum(n: int, d: int, b: int) -> Computation:
                     "transposed": f"""
 T(d,b) +=! X(n,d) where b == I(n), b in 0:{b}
 O(b,d) = T(d,b)""",
+                    "both_bounds": "O(b,d) +=! X(n,d) where I(n) >= b, I(n) < b + 1",
+                    "not_not_equal": "O(b,d) +=! X(n,d) where !(I(n) != b)",
+                    "mean_times_size": "O(b,d) = N * mean[n](I(n) == b ? X(n,d) : 0.0)",
+                    "kronecker_delta_twice": "O(b,d) +=! float(I(n) <= b) * float(I(n) >= b) * X(n,d)",
+                    "two_halves": """
+O(b,d) = sum[n in 0:N/2 where I(n) == b](X(n,d)) + sum[n in N/2:N where I(n) == b](X(n,d))""",
                 },
             ),
             "python": _segment_sum(b),
@@ -181,6 +188,8 @@ def histogram(n: int, b: int) -> Computation:
                     "ternary": "H(b) +=! bin(n) == b ? w(n) / N : 0.0",
                     "times_condition": "H(b) +=! w(n) * float(bin(n) == b)\nH(b) = H(b) / N",
                     "inline_product": "H(b) = sum[n](w(n) * (bin(n) == b ? 1.0 : 0.0)) / N",
+                    "mean": "H(b) = mean[n](bin(n) == b ? w(n) : 0.0)",
+                    "guard_twice": "H(b) +=! w(n) / N where bin(n) <= b, bin(n) >= b",
                 },
             ),
             "named_sum": f"""

@@ -107,6 +107,32 @@ v(d) = (q(d) - s(d) * s(d) / N) / N""",
 t(d,n) = x(n,d)
 m(d) = mean[n](t(d,n))
 v(d) = mean[n](pow(t(d,n) - m(d), 2.0))""",
+                    "two_halves": """
+m(d) = (sum[n in 0:N/2](x(n,d)) + sum[n in N/2:N](x(n,d))) / N
+v(d) = (sum[n in 0:N/2](pow(x(n,d) - m(d), 2.0)) + sum[n in N/2:N](pow(x(n,d) - m(d), 2.0))) / N""",
+                    "times_the_value": """
+m(d) = mean[n](x(n,d))
+v(d) = mean[n](x(n,d) * (x(n,d) - m(d)))""",
+                    "absolute_differences": """
+m(d) = mean[n](x(n,d))
+v(d) = mean[n](fabs(x(n,d) - m(d)) * fabs(m(d) - x(n,d)))""",
+                    "weights_named": """
+w(n) = 1.0 / N where n in 0:N
+m(d) +=! w(n) * x(n,d)
+v(d) +=! w(n) * (x(n,d) - m(d)) * (x(n,d) - m(d))""",
+                    "reciprocal_named": """
+r = 1.0 / N
+m(d) = r * sum[n](x(n,d))
+v(d) = r * sum[n]((x(n,d) - m(d)) * (x(n,d) - m(d)))""",
+                    "reversed_rows": """
+m(d) +=! x(N-1-n,d) / N where n in 0:N
+v(d) +=! pow(x(N-1-n,d) - m(d), 2.0) / N where n in 0:N""",
+                    "unit_axis": """
+X(u,n,d) = x(n,d) where u in 0:1
+M(u,d) +=! X(u,n,d) / N
+V(u,d) +=! pow(X(u,n,d) - M(u,d), 2.0) / N
+m(d) = M(0,d)
+v(d) = V(0,d)""",
                 },
             ),
             "python": _column_moments,
@@ -204,6 +230,18 @@ m(n) += x(n,d)
 v(n) = 0.0 where n in 0:N
 v(n) += pow(x(n,d) - m(n) / D, 2.0)
 y(n,d) = (x(n,d) - m(n) / D) * rsqrt(v(n) / D + 1e-5) * g(d) + b(d)""",
+                    "two_halves": """
+m(n) = (sum[d in 0:D/2](x(n,d)) + sum[d in D/2:D](x(n,d))) / D
+v(n) = sum[d](pow(x(n,d) - m(n), 2.0)) / D
+y(n,d) = (x(n,d) - m(n)) * rsqrt(v(n) + 1e-5) * g(d) + b(d)""",
+                    "unit_axis": """
+m(n,u) +=! x(n,d) / D where u in 0:1
+v(n,u) +=! pow(x(n,d) - m(n,u), 2.0) / D where u in 0:1
+y(n,d) = (x(n,d) - m(n,0)) / sqrt(v(n,0) + 1e-5) * g(d) + b(d)""",
+                    "turned_round": """
+m(n) = mean[d](x(n,d))
+v(n) = mean[d](pow(m(n) - x(n,d), 2.0))
+y(n,d) = b(d) - (m(n) - x(n,d)) * rsqrt(v(n) + 1e-5) * g(d)""",
                 },
             ),
             "python": _layer_norm,

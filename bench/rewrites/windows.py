@@ -100,6 +100,19 @@ O(n,f,h,w) = sum[c,i,j](P(n,h,w,c,i,j) * K(f,c,i,j)) / 9.0""",
                     "transposed_result": """
 T(n,h,w,f) +=! I(n,c,h+i,w+j) * K(f,c,i,j)
 O(n,f,h,w) = T(n,h,w,f) / 9.0""",
+                    "origin_one": """
+O(n,f,h,w) +=! I(n,c,h+i-1,w+j-1) * K(f,c,i-1,j-1) / 9.0 where i in 1:KH+1, j in 1:KW+1""",
+                    "channel_halves": """
+O(n,f,h,w) = sum[c in 0:C/2, i, j](I(n,c,h+i,w+j) * K(f,c,i,j)) / 9.0
+O(n,f,h,w) += sum[c in C/2:C, i, j](I(n,c,h+i,w+j) * K(f,c,i,j)) / 9.0""",
+                    "position_inside_window": """
+O(n,f,h,w) = sum[c, y, x where y >= h, y < h + KH, x >= w, x < w + KW](I(n,c,y,x) * K(f,c,y-h,x-w)) / 9.0
+  where h in 0:H-KH+1, w in 0:W-KW+1""",
+                    "mean_of_taps": "O(n,f,h,w) = mean[i,j](sum[c](I(n,c,h+i,w+j) * K(f,c,i,j)))",
+                    "unit_axis": """
+J(n,g,c,h,w) = I(n,c,h,w) where g in 0:1
+Y(n,g,f,h,w) +=! J(n,g,c,h+i,w+j) * K(f,c,i,j)
+O(n,f,h,w) = Y(n,0,f,h,w) / 9.0""",
                 },
             ),
             "python": _convolution,
@@ -172,6 +185,9 @@ O(n,c,h,w) +=! R(n,c,h,w,i)""",
                     "transposed_result": """
 T(n,h,w,c) +=! I(n,c,h+i,w+j) * K(c,i,j)
 O(n,c,h,w) = T(n,h,w,c)""",
+                    "origin_one": "O(n,c,h,w) +=! I(n,c,h+i-1,w+j-1) * K(c,i-1,j-1) where i in 1:4, j in 1:4",
+                    "flat_taps": "O(n,c,h,w) +=! I(n,c,h+t/3,w+t%3) * K(c,t/3,t%3) where t in 0:9",
+                    "guarded_channels": "O(n,f,h,w) +=! I(n,c,h+i,w+j) * K(c,i,j) where f == c, f in 0:C",
                 },
             ),
             "python": _depthwise,
@@ -237,6 +253,13 @@ O(n,c,y,x) = mean[i,j](B(n,c,y,i,x,j))""",
 O(n,c,y,x) = 0.0 where n in 0:N, c in 0:C, y in 0:H/2, x in 0:W/2
 O(n,c,y,x) += I(n,c,2*y+i,2*x+j) / 4 where i in 0:2, j in 0:2""",
                     "divided_target": "O(n,c,h/2,w/2) +=! I(n,c,h,w) / 4",
+                    "flat_window": "O(n,c,y,x) = mean[t in 0:4](I(n,c,2*y+t/2,2*x+t%2))",
+                    "weights_named": """
+K(i,j) = 0.25 where i in 0:2, j in 0:2
+O(n,c,y,x) +=! I(n,c,2*y+i,2*x+j) * K(i,j)""",
+                    "window_guarded": """
+O(n,c,y,x) = sum[h, w where h >= 2*y, h < 2*y+2, w >= 2*x, w < 2*x+2](I(n,c,h,w)) / 4
+  where y in 0:H/2, x in 0:W/2""",
                 },
             ),
             "python": _average_pool,
@@ -308,6 +331,10 @@ O(n,c,y,x) = max[i,j](B(n,c,y,x,i,j))""",
 O(n,c,y,x) = I(n,c,2*y,2*x)
 O(n,c,y,x) max= I(n,c,2*y+i,2*x+j) where i in 0:2, j in 0:2""",
                     "divided_target": "O(n,c,h/2,w/2) max=! I(n,c,h,w)",
+                    "flat_window": "O(n,c,y,x) = max[t in 0:4](I(n,c,2*y+t/2,2*x+t%2))",
+                    "window_guarded": """
+O(n,c,y,x) = max[h, w where h/2 == y, w/2 == x](I(n,c,h,w)) where y in 0:H/2, x in 0:W/2""",
+                    "origin_one": "O(n,c,y,x) max=! I(n,c,2*y+i-1,2*x+j-1) where i in 1:3, j in 1:3",
                 },
             ),
             "python": _max_pool,
@@ -377,6 +404,12 @@ O(x,d) +=! f(x,c) * g(x+d,c) / C""",
 S(c,d,x) = G(c,x+d) where x in 0:X
 O(x,d) +=! F(c,x) * S(c,d,x) / C""",
                     "difference_as_subscript": "O(x,d) +=! F(c,x) * G(c,y) / C where y = x + d, d in 0:Y-X+1",
+                    "two_halves": """
+O(x,d) = (sum[c in 0:C/2](F(c,x) * G(c,x+d)) + sum[c in C/2:C](F(c,x) * G(c,x+d))) / C""",
+                    "reversed_index": "O(x,d) +=! F(C-1-c,x) * G(C-1-c,x+d) / C",
+                    "unit_axis": """
+g(u,c,y) = G(c,y) where u in 0:1
+O(x,d) +=! F(c,x) * g(u,c,x+d) / C""",
                 },
             ),
             "python": _correlation,
@@ -503,6 +536,16 @@ O(y,x) += I(y+i,x+j) * k(i) * l(j)""",
                     "transposed_result": """
 T(x,y) +=! I(y+i,x+j) * k(i) * l(j)
 O(y,x) = T(x,y)""",
+                    "flat_taps": """
+O(y,x) +=! I(y+t/P,x+t%P) * k(t/P) * l(t%P) where t in 0:P*P, y in 0:H-P+1, x in 0:W-P+1""",
+                    "flipped": """
+a(i) = k(P-1-i)
+b(j) = l(P-1-j)
+O(y,x) +=! I(y+P-1-i,x+P-1-j) * a(i) * b(j)""",
+                    "two_halves": """
+O(y,x) = sum[i in 0:P/2, j](I(y+i,x+j) * k(i) * l(j)) + sum[i in P/2:P, j](I(y+i,x+j) * k(i) * l(j))
+  where y in 0:H-P+1""",
+                    "origin_one": "O(y,x) +=! I(y+i-1,x+j-1) * k(i-1) * l(j-1) where i in 1:P+1, j in 1:P+1",
                 },
             ),
             "python": _separable,

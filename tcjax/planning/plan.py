@@ -192,7 +192,9 @@ class _Planner:
             return next(self.ways(step, defined)).stage
         step = self.placed(transforms.windowed(transforms.plain_extrema(step)))
         flat = transforms.flattened(step.statement)
-        forms = (step, *(() if flat is None else (replace(step, statement=flat),)))
+        pieces = transforms.in_pieces(step)
+        others = (None if flat is None else replace(step, statement=flat), pieces)
+        forms = (step, *(form for form in others if form is not None))
         found = self.kept([way for form in forms for way in self.ways(form, defined)])
         otherwise = min(found, key=lambda way: way.seconds)
         found += [way for form in forms for way in self.provided(form, defined, otherwise)]

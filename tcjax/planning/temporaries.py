@@ -224,7 +224,7 @@ class _Program:
             inner = transforms.inlined(self.steps[reader], name, known, shapes, origins)
             if inner is None:
                 return None
-            found[reader] = inner
+            found[reader] = transforms.plain_indices(inner)
         return found
 
     def better(self, number: int, found: Mapping[int, Step]) -> Gone | None:
@@ -232,25 +232,46 @@ class _Program:
         name = self.target(number)
         if self.memory is not None and any(self.needs(reader, step) > self.memory for reader, step in found.items()):
             return None
-        if prod(self.bound.shapes[name]) < FEW_ELEMENTS and not _is_outer_product(self.steps[number].statement):
+        statement = self.steps[number].statement
+        is_number = _is_number(statement)
+        few = prod(self.bound.shapes[name]) < FEW_ELEMENTS
+        if few and not is_number and not _is_outer_product(statement) and not self.continues(number, found):
             return None
         before = self.price(number, self.steps[number]).seconds
         before += sum(self.price(reader, self.steps[reader]).seconds for reader in found)
         after = sum(self.price(reader, step).seconds for reader, step in found.items())
         given = [number, *found]
         refused = self.memory is not None and any(self.needs(each, self.steps[each]) > self.memory for each in given)
-        # What a limit of memory would refuse with the name stored is taken at any price.
-        return Gone(tuple(found), after, before) if refused or after <= self.worth(number, found) * before else None
+        # What a limit of memory would refuse with the name stored is taken at any price; a number has none.
+        goes = refused or is_number or after <= self.worth(number, found) * before
+        return Gone(tuple(found), after, before) if goes else None
 
     def worth(self, number: int, found: Mapping[int, Step]) -> float:
         """What the price of computing a statement where it is read may be, for a price of 1 with it stored."""
         statement = self.steps[number].statement
         if not isinstance(statement, ir.Accumulate) and not ir.has_reduction(statement.value):
             return 1.0
+        if self.continues(number, found) or self.goes_on(number, found):
+            return 1.0
         if not has(self.plan(number, self.steps[number]).value, Contract, Convolve):
             return WORTH
         nests = any(has(self.plan(reader, step).value, LoopNest) for reader, step in found.items())
         return WORTH_PRODUCT if nests else WORTH
+
+    def continues(self, number: int, found: Mapping[int, Step]) -> bool:
+        """Whether the one reader goes on over another part of the same range: then both are one reduction."""
+        if len(found) > 1:
+            return False
+        ((reader, step),) = found.items()
+        before = _reductions(self.steps[number]) + _reductions(self.steps[reader])
+        return before > 1 and _reductions(step) < before
+
+    def goes_on(self, number: int, found: Mapping[int, Step]) -> bool:
+        """Whether the one reader adds to what it reads: then nothing is computed more than once."""
+        name = self.target(number)
+        return all(
+            self.target(reader) == name and name not in transforms.reads(self.current(reader)) for reader in found
+        )
 
     def price(self, number: int, step: Step) -> Price:
         known = self.prices.get((number, id(step)))
@@ -282,6 +303,18 @@ class _Program:
         return transforms.needs_before(step, self.bound.shapes[name], self.bound.origins[name])
 
 
+def _reductions(step: Step) -> int:
+    """How many reductions a statement has."""
+    inside = sum(isinstance(node, ir.Reduce) for node in ir.walk(step.statement.value))
+    return inside + (isinstance(step.statement, ir.Accumulate) and bool(step.statement.reduction))
+
+
+def _is_number(statement: ir.Define | ir.Accumulate) -> bool:
+    """Whether every element of a value is the same number, which nothing has to be read for."""
+    known = ir.Const, ir.Unary, ir.Binary, ir.Call, ir.Cast
+    return isinstance(statement, ir.Define) and all(isinstance(node, known) for node in ir.walk(statement.value))
+
+
 def _is_outer_product(statement: ir.Define | ir.Accumulate) -> bool:
     """Whether each factor of a value has fewer indices than the value: what reads it may sum along each on its own."""
     if not isinstance(statement, ir.Define) or ir.has_reduction(statement.value):
@@ -294,6 +327,8 @@ def _steps(bound: ranges.Bound) -> Iterator[tuple[int, Step]]:
     for number, statement in enumerate(bound.function.statements):
         if isinstance(statement, (ir.Define, ir.Accumulate)):
             plain = transforms.specialize(transforms.guard_ranges(statement), bound.sizes)
-            value = transforms.without_powers(plain.value)
-            plain = replace(plain, value=value, domain=replace(plain.domain, exists=()))
-            yield number, Step(transforms.as_accumulation(plain) or plain, bound.boxes[number])
+            value = transforms.plain_conditions(transforms.plain_calls(transforms.without_powers(plain.value)))
+            domain = replace(plain.domain, guard=transforms.plain_guard(plain.domain.guard), exists=())
+            plain = transforms.without_means(replace(plain, value=value, domain=domain), bound.boxes[number])
+            step = Step(transforms.as_accumulation(plain) or plain, bound.boxes[number])
+            yield number, transforms.plain_indices(step)

@@ -1,7 +1,9 @@
 """Programs to programs: ir in, ir out."""
 
+from .calls import plain_calls
 from .canonical import canonical
 from .common import CommonForm, named_in_common
+from .conditions import plain_conditions, plain_guard
 from .decisions import decide
 from .definitions import as_accumulation
 from .deviations import centres, with_centres
@@ -10,9 +12,12 @@ from .extrema import plain_extrema
 from .flattening import flattened
 from .guards import guard_ranges
 from .inlining import Named, Shapes, Step, inlined, named, needs_before, reads
+from .means import without_means
 from .narrowing import Rest, Rests, ends_of, narrowed
 from .orders import Orders, in_order, reordered, reordered_bound
+from .pieces import in_pieces
 from .places import placed
+from .plain_indices import plain_indices
 from .powers import without_powers
 from .shifts import fix_extrema
 from .softmaxes import as_quotients, normalisers
@@ -46,6 +51,7 @@ __all__ = [
     "flattened",
     "guard_ranges",
     "in_order",
+    "in_pieces",
     "inlined",
     "named",
     "named_in_common",
@@ -53,7 +59,11 @@ __all__ = [
     "needs_before",
     "normalisers",
     "placed",
+    "plain_calls",
+    "plain_conditions",
     "plain_extrema",
+    "plain_guard",
+    "plain_indices",
     "reads",
     "reordered",
     "reordered_bound",
@@ -67,6 +77,7 @@ __all__ = [
     "turn",
     "windowed",
     "with_centres",
+    "without_means",
     "without_powers",
     "without_truths",
 ]

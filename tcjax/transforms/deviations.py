@@ -87,11 +87,25 @@ def _square(factors: Sequence[ir.Expr], reduced: frozenset[IndexVar]) -> _Square
         case _:
             return None
     left, right = (_difference(factor, reduced) for factor in (first, second))
-    return None if left is None or right is None or left[0] != right[0] else _Square(left[0], (left[1], right[1]))
+    if left is None or right is None:
+        return _with_value(first, right) or _with_value(second, left)
+    # With one of them turned round it is a square with a minus in front.
+    return _Square(left[0], (left[1], right[1])) if (left[0], left[2]) == (right[0], right[2]) else None
 
 
-def _difference(expr: ir.Expr, reduced: frozenset[IndexVar]) -> tuple[ir.Access, Product] | None:
-    """An element, and what is taken off it; the sign of the element itself does not matter to a square."""
+def _with_value(value: ir.Expr, found: "_Difference | None") -> _Square | None:
+    """``x * (x - mean)`` summed is ``(x - mean) * (x - mean)`` summed: differences from the mean add up to 0."""
+    if found is None or found[0] != value or found[2]:
+        return None
+    return _Square(found[0], (found[1], found[1]))
+
+
+# An element, what is taken off it, and whether both have a minus in front.
+_Difference = tuple[ir.Access, Product, bool]
+
+
+def _difference(expr: ir.Expr, reduced: frozenset[IndexVar]) -> _Difference | None:
+    """The difference of an element from what is the same for all `reduced` indices, if the expression is one."""
     parts = summands(expr)
     if len(parts) != 2:
         return None
@@ -101,7 +115,7 @@ def _difference(expr: ir.Expr, reduced: frozenset[IndexVar]) -> tuple[ir.Access,
         case Product((ir.Access() as value,), mask=None) if ir.types.is_float(value.dtype):
             is_same = centre.mask is None and not any(depends(factor, reduced) for factor in centre.factors)
             taken_off = replace(centre, negative=centre.negative == own.negative)
-            return (value, taken_off) if is_same and reduced <= ir.free_indices(value) else None
+            return (value, taken_off, own.negative) if is_same and reduced <= ir.free_indices(value) else None
         case _:
             return None
 

@@ -19,6 +19,14 @@ def plain_extrema(step: Step) -> Step:
         case ir.Accumulate(reducer=Reducer.ARGMIN | Reducer.ARGMAX as reducer, value=ir.Unary("-", operand)):
             if _is_float(operand):
                 statement = replace(statement, reducer=_PLACES[reducer], value=operand)
+        case ir.Accumulate(
+            target, indices, Reducer.MIN | Reducer.MAX as reducer, True, (_, *_), ir.Unary("-", operand) as value
+        ) if _is_float(operand) and value.dtype == target.dtype and not any(place.is_data for place in indices):
+            guard, kind = statement.domain.guard, statement.accumulate
+            least = ir.Reduce(_TURNED[reducer], statement.reduction, (), guard, operand, None, kind, value.dtype)
+            domain = replace(statement.domain, guard=None)
+            turned = ir.Unary("-", least, value.dtype, span=value.span)
+            statement = ir.Define(target, indices, turned, domain, span=statement.span)
         case _:
             pass
     return replace(step, statement=statement)

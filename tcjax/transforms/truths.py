@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import IndexVar
+from .conditions import plain_guard
 from .definitions import Formula, guarded
 from .factors import factors_of, multiply
 
@@ -53,7 +54,7 @@ def without_truths(statement: Formula) -> Guarded | None:
         if found is None:
             return expr
         finite.extend(found.finite)
-        return replace(expr, indices=found.indices, guard=found.guard, body=found.body)
+        return replace(expr, indices=found.indices, guard=plain_guard(found.guard), body=found.body)
 
     result = replace(statement, value=visit(statement.value))
     if isinstance(result, ir.Accumulate) and result.reducer is Reducer.SUM:
@@ -61,7 +62,7 @@ def without_truths(statement: Formula) -> Guarded | None:
         found = _over_what_counts(whole)
         if found is not None:
             finite.extend(found.finite)
-            domain = replace(result.domain, guard=found.guard)
+            domain = replace(result.domain, guard=plain_guard(found.guard))
             result = replace(result, reduction=found.indices, value=found.body, domain=domain)
     return None if result == statement else Guarded(result, tuple(dict.fromkeys(finite)))
 

@@ -14,6 +14,12 @@ MEANS = {
     "inline": "v(d) = mean[n](pow(x(n,d) - mean[k](x(k,d)), 2))",
     "named difference": "m(d) = mean[n](x(n,d))\nc(n,d) = x(n,d) - m(d)\nv(d) +=! c(n,d) * c(n,d)",
     "transposed": "t(d,n) = x(n,d)\nm(d) = mean[n](t(d,n))\nv(d) = mean[n](pow(t(d,n) - m(d), 2.0))",
+    "times the value": "m(d) = mean[n](x(n,d))\nv(d) = mean[n](x(n,d) * (x(n,d) - m(d)))",
+    "weights": "w(n) = 1.0 / N where n in 0:N\nm(d) +=! w(n) * x(n,d)\nv(d) +=! w(n) * pow(x(n,d) - m(d), 2)",
+    "absolute differences": "m(d) = mean[n](x(n,d))\nv(d) +=! fabs(x(n,d) - m(d)) * fabs(m(d) - x(n,d))",
+    "halves": """m(d) = (sum[n in 0:N/2](x(n,d)) + sum[n in N/2:N](x(n,d))) / N
+v(d) = sum[n in 0:N/2](pow(x(n,d) - m(d), 2)) + sum[n in N/2:N](pow(x(n,d) - m(d), 2))""",
+    "other way round": "m(d) +=! x(N-1-n,d) / N where n in 0:N\nv(d) +=! pow(x(N-1-n,d) - m(d), 2) where n in 0:N",
     "sign of the sum": "m(d) +=! -x(n,d)\nv(d) +=! pow(x(n,d) + m(d) / N, 2)",
 }
 OTHERS = {
@@ -27,6 +33,8 @@ OTHERS = {
 m(d) = mean[n](y(n,d))
 y(n,d) = y(n,d) * y(n,d)
 v(d) +=! pow(y(n,d) - m(d), 2) + y(n,d)""",
+    "times the value, twice the mean": "m(d) = mean[n](x(n,d))\nv(d) = mean[n](x(n,d) * (x(n,d) - 2*m(d)))",
+    "times the value, turned round": "m(d) = mean[n](x(n,d))\nv(d) = mean[n](x(n,d) * (m(d) - x(n,d)))",
     "cubes": "m(d) = mean[n](x(n,d))\nv(d) +=! pow(x(n,d) - m(d), 3)",
     "a product with another difference": "m(d) = mean[n](x(n,d))\nv(d) +=! (x(n,d) - m(d)) * (x(n,d) - 1)",
 }

@@ -381,6 +381,93 @@ LAWS = {
         ("O(i,j) +=! A(i,k)*B(k,j)",),
         (matmul, "{ [i,j] -> sum({ [k] -> A[i,k] * B[k,j] }) }"),
     ),
+    "a reduction runs the other way": Law(
+        MATRICES, SQUARES, ("O(i,j) +=! A(i,k)*B(k,j)", "O(i,j) +=! A(i,K-1-k)*B(K-1-k,j)")
+    ),
+    "a result is written the other way": Law(
+        "float(M,N) A",
+        ((2048, 2048),),
+        ("O(i,j) = 2.0*A(i,j)", "O(M-1-i,N-1-j) = 2.0*A(M-1-i,N-1-j) where i in 0:M, j in 0:N"),
+    ),
+    "a range has parts": Law(
+        MATRICES,
+        SQUARES,
+        (
+            "O(i,j) +=! A(i,k)*B(k,j)",
+            "O(i,j) = sum[k in 0:K/2](A(i,k)*B(k,j)) + sum[k in K/2:K](A(i,k)*B(k,j))",
+            "O(i,j) = 0.5*sum[k in 0:K/2](2.0*A(i,k)*B(k,j)) + 0.5*sum[k in K/2:K](2.0*A(i,k)*B(k,j))",
+            "O(i,j) +=! A(i,k)*B(k,j) where k in 0:K/2\n O(i,j) += A(i,k)*B(k,j) where k in K/2:K",
+            "O(i,j) +=! A(i,k)*B(k,j) where k < K/2\n O(i,j) += A(i,k)*B(k,j) where k >= K/2",
+        ),
+    ),
+    "an extremum has parts": Law(
+        "float(M,N) A",
+        ((2048, 2048),),
+        ("O(i) min=! A(i,j)", "O(i) = min(min[j in 0:N/2](A(i,j)), min[j in N/2:N](A(i,j)))"),
+    ),
+    "a guard is a range": Law(
+        "float(M,N) A",
+        ((2048, 2048),),
+        ("O(i) +=! A(i,j) where j in 0:512", "O(i) +=! A(i,j) where j < 512", "O(i) = sum[j where 511 >= j](A(i,j))"),
+    ),
+    "a guard is a window": Law(
+        "float(H,W) A",
+        ((512, 512),),
+        (
+            "O(y,x) max=! A(2*y+i,2*x+j) where i in 0:2, j in 0:2",
+            "O(y,x) = max[h, w where h >= 2*y, h < 2*y+2, w >= 2*x, w <= 2*x+1](A(h,w)) where y in 0:H/2, x in 0:W/2",
+            "O(y,x) = max[h, w where h/2 == y, w/2 == x](A(h,w)) where y in 0:H/2, x in 0:W/2",
+        ),
+    ),
+    "an index has two parts": Law(
+        "float(H,W) A, float(P) k, float(P) l",
+        ((512, 512), (7,), (7,)),
+        (
+            "O(y,x) +=! A(y+i,x+j)*k(i)*l(j)",
+            "O(y,x) +=! A(y+t/P,x+t%P)*k(t/P)*l(t%P) where t in 0:P*P, y in 0:H-P+1, x in 0:W-P+1",
+        ),
+    ),
+    "a choice by the index is two sums": Law(
+        "float(M,N) A, float(M) c",
+        ((2048, 2048), (2048,)),
+        ("O(i) = sum[j](A(i,j)) + c(i)", "O(i) = sum[j in 0:N+1](j < N ? A(i,j) : c(i))"),
+    ),
+    "two bounds are an equality": Law(
+        "float(N,D) X, int32(N) I, float(B,D) Y",
+        ((16384, 32), (16384,), (256, 32)),
+        (
+            "O(b,d) = Y(b,d) + sum[n where I(n) == b](X(n,d))",
+            "O(b,d) = Y(b,d) + sum[n where I(n) >= b, I(n) < b+1](X(n,d))",
+            "O(b,d) = Y(b,d) + sum[n where !(I(n) != b)](X(n,d))",
+        ),
+        dtypes=("float32", "int32", "float32"),
+    ),
+    "a mean over all points is a sum": Law(
+        MATRICES, SQUARES, ("O(i,j) mean=! A(i,k)*B(k,j)", "O(i,j) = sum[k](A(i,k)*B(k,j))/K")
+    ),
+    "an axis of one goes": Law(
+        MATRICES,
+        SQUARES,
+        (
+            "O(i,j) +=! A(i,k)*B(k,j)",
+            "C(i,u,k) = A(i,k) where u in 0:1\n D(u,i,j) +=! C(i,u,k)*B(k,j)\n O(i,j) = D(0,i,j)",
+        ),
+    ),
+    "arithmetic has names": Law(
+        "float(M,N) A, float(N) x, float(M,N) B",
+        ((2048, 1024), (1024,), (2048, 1024)),
+        ("O(i) +=! A(i,j)*x(j) + B(i,j)", "O(i) +=! fma(A(i,j), x(j), B(i,j))"),
+    ),
+    "a square has no sign": Law(
+        "float(N,D) x, float(M,D) y",
+        ((1024, 16), (1024, 16)),
+        (
+            "O(i,j) +=! (x(i,d) - y(j,d))*(x(i,d) - y(j,d))",
+            "O(i,j) +=! fabs(x(i,d) - y(j,d))*fabs(y(j,d) - x(i,d))",
+            "O(i,j) +=! -(x(i,d) - y(j,d))*(y(j,d) - x(i,d))",
+            "O(i,j) +=! pow(max(x(i,d), y(j,d)) - min(x(i,d), y(j,d)), 2)",
+        ),
+    ),
     "a column sum in two notations": Law(
         "float(M,N) A",
         ((4096, 512),),

@@ -1,0 +1,58 @@
+"""Indices that run upwards: ``sum[k](A(N-1-k) * B(N-1-k))`` is ``sum[k](A(k) * B(k))``."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+
+from .. import ir
+from ..symbolic import Affine, IndexVar
+from .inlining import Step
+from .substitution import substitute
+
+
+def upwards(step: Step) -> Step:
+    """The step with each index turned round that more subscripts count down than up; the left side decides its own.
+
+    Indices whose order has a meaning, as in the place of an extremum, stay.
+    """
+    statement, box = step.statement, step.box
+    left = _slopes(statement.indices)
+    slopes = Counter[IndexVar]()
+    for access in _accesses(statement):
+        slopes.update(_slopes(access.indices))
+    down = {index for index in box if left.get(index, 0) < 0 or (not left.get(index, 0) and slopes[index] < 0)}
+    down -= set(ordered(statement))
+    if not down:
+        return step
+    values = {index: Affine.of(box[index][0] + box[index][1] - 1) - index for index in down}
+    reduction = statement.reduction if isinstance(statement, ir.Accumulate) else ()
+    return replace(step, statement=substitute(statement, values, reduction))
+
+
+def _accesses(statement: ir.Define | ir.Accumulate) -> Iterator[ir.Access]:
+    for part in (statement.value, statement.domain.guard):
+        if part is not None:
+            yield from ir.accesses(part)
+
+
+def _slopes(subscripts: Collection[Affine]) -> Counter[IndexVar]:
+    """In how many subscripts each index counts up, less those in which it counts down."""
+    found = Counter[IndexVar]()
+    for subscript in subscripts:
+        for atom, weight in subscript.terms:
+            if isinstance(atom, IndexVar) and weight.constant:
+                found[atom] += 1 if weight.constant > 0 else -1
+    return found
+
+
+def ordered(statement: ir.Define | ir.Accumulate) -> Iterator[IndexVar]:
+    """The indices of reductions whose result depends on the order of the points."""
+    if isinstance(statement, ir.Accumulate) and _has_order(statement.reducer):
+        yield from statement.reduction
+    for node in ir.walk(statement.value):
+        if isinstance(node, ir.Reduce) and _has_order(node.reducer):
+            yield from node.indices
+
+
+def _has_order(reducer: ir.Reducer | ir.Monoid) -> bool:
+    return not reducer.commutative if isinstance(reducer, ir.Monoid) else reducer in ir.PLACES

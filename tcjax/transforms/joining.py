@@ -1,0 +1,201 @@
+"""Reductions over the parts of a range, as one: ``sum[k in 0:4](e) + sum[k in 4:8](e)`` is ``sum[k in 0:8](e)``."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from .. import ir
+from ..ir import Reducer
+from ..ranges import Box
+from ..symbolic import Affine, IndexVar
+from .definitions import as_accumulation
+from .factors import multiply, summands
+from .inlining import Step
+from .substitution import substitute_expr
+
+_REDUCERS: Final = {operator: reducer for reducer, operator in ir.JOINS.items()}
+
+_Box = dict[IndexVar, tuple[int, int]]
+
+
+def joined(step: Step) -> Step:
+    """The step with one reduction for those that combine the same values over ranges that lie side by side."""
+    box = dict(step.box)
+    value = _joined(step.statement.value, box)
+    if value == step.statement.value:
+        return step
+    value = _with_old_names(value, step.box, box)
+    statement = replace(step.statement, value=value)
+    return replace(step, statement=as_accumulation(statement) or statement, box=box)
+
+
+def _with_old_names(value: ir.Expr, before: Box, box: _Box) -> ir.Expr:
+    """The value with old names for indices of which only the whole is left; the box has their ranges then."""
+    bound = {index for node in ir.walk(value) if isinstance(node, ir.Reduce) for index in node.indices}
+    for new in bound - before.keys():
+        old = next((index for index in before if index.name == new.name and index not in bound), None)
+        if old is not None:
+            box[old] = box.pop(new)
+            bound.add(old)
+            value = _rebound(value, new, old)
+    return value
+
+
+def _rebound(expr: ir.Expr, old: IndexVar, new: IndexVar) -> ir.Expr:
+    expr = ir.rebuild(expr, lambda part: _rebound(part, old, new))
+    if not isinstance(expr, ir.Reduce) or old not in expr.indices:
+        return expr
+    guard = None if expr.guard is None else _renamed(expr.guard, old, new)
+    indices = tuple(new if index == old else index for index in expr.indices)
+    return replace(expr, indices=indices, guard=guard, body=_renamed(expr.body, old, new))
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """``sign * (factors * reduce)``, a term of a sum; `reduce` is None where it has none, or several."""
+
+    expr: ir.Expr
+    negative: bool
+    factors: tuple[ir.Expr, ...] = ()
+    reduce: ir.Reduce | None = None
+
+    def beside(self, other: "_Term", box: _Box) -> "_Term | None":
+        """Both terms as one, where they differ in the range of one index only."""
+        same = self.negative == other.negative and self.factors == other.factors
+        if not same or self.reduce is None or other.reduce is None:
+            return None
+        whole = _whole(self.reduce, other.reduce, box)
+        if whole is None:
+            return None
+        return replace(self, expr=multiply((*self.factors, whole)), reduce=whole)
+
+
+def _joined(expr: ir.Expr, box: _Box) -> ir.Expr:
+    expr = ir.rebuild(expr, lambda part: _joined(part, box))
+    match expr:
+        case ir.Binary("+" | "-") if expr.dtype != "bool":
+            terms = [_term(*pair) for pair in _signed(expr, False)]
+        case ir.Binary(operator) if operator in _REDUCERS:
+            terms = [_Term(part, False, (), _own(part, _REDUCERS[operator])) for part in _parts(expr, operator)]
+        case _:
+            return expr
+    found = _merged(terms, box)
+    if len(found) == len(terms):
+        return expr
+    # The first term with its own sign: a minus in front of all of them would be one more operation.
+    first, *rest = sorted(found, key=lambda term: term.negative) if expr.operator in ("+", "-") else found
+    total = ir.Unary("-", first.expr, expr.dtype) if first.negative else first.expr
+    operator = "+" if expr.operator == "-" else expr.operator
+    for term in rest:
+        total = ir.Binary("-" if term.negative else operator, total, term.expr, expr.dtype, span=expr.span)
+    return total
+
+
+def _merged(terms: Sequence[_Term], box: _Box) -> list[_Term]:
+    found: list[_Term] = []
+    for term in terms:
+        for place, earlier in enumerate(found):
+            both = earlier.beside(term, box)
+            if both is not None:
+                # What is whole now may lie beside another part.
+                return _merged([*found[:place], both, *found[place + 1 :], *terms[terms.index(term) + 1 :]], box)
+        found.append(term)
+    return found
+
+
+def _signed(expr: ir.Expr, negative: bool) -> Iterator[tuple[ir.Expr, bool]]:
+    match expr:
+        case ir.Binary("+" | "-" as operator, left, right):
+            yield from _signed(left, negative)
+            yield from _signed(right, negative != (operator == "-"))
+        case ir.Unary("-", operand):
+            yield from _signed(operand, not negative)
+        case _:
+            yield expr, negative
+
+
+def _term(expr: ir.Expr, negative: bool) -> _Term:
+    (product,) = summands(expr)
+    sums = [found for factor in product.factors if (found := _own(factor, Reducer.SUM)) is not None]
+    if product.mask is not None or len(sums) != 1:
+        return _Term(expr, negative)
+    factors = sorted((factor for factor in product.factors if factor is not sums[0]), key=ir.show_expr)
+    return _Term(multiply((*factors, sums[0])), negative != product.negative, tuple(factors), sums[0])
+
+
+def _own(expr: ir.Expr, reducer: Reducer | ir.Monoid) -> ir.Reduce | None:
+    """The expression if it is a reduction of this kind."""
+    return expr if isinstance(expr, ir.Reduce) and expr.reducer == reducer else None
+
+
+def _parts(expr: ir.Expr, operator: str) -> list[ir.Expr]:
+    match expr:
+        case ir.Binary(own, left, right) if own == operator:
+            return [*_parts(left, operator), *_parts(right, operator)]
+        case _:
+            return [expr]
+
+
+def _whole(first: ir.Reduce, second: ir.Reduce, box: _Box) -> ir.Reduce | None:
+    """Both as one reduction, over an index of its own; None where they are not two parts of one."""
+    kinds = ((one.reducer, one.accumulate, one.dtype, one.fixed, len(one.indices), one.rank) for one in (first, second))
+    if len(set(kinds)) > 1 or first.rank is not None:
+        return None
+    for cut in range(len(first.indices)):
+        pairs = list(zip(first.indices, second.indices, strict=True))
+        rest = [box[one] == box[other] for place, (one, other) in enumerate(pairs) if place != cut]
+        (lo, hi), (start, end) = (box[index] for index in pairs[cut])
+        if not all(rest) or lo >= hi or start >= end:
+            continue
+        # The second begins where the first ends, or the other way round; its index may count from elsewhere.
+        for shift, ends in ((hi - start, (lo, hi + end - start)), (lo - end, (lo - (end - start), hi))):
+            values = {one: Affine.of(other) for one, other in pairs}
+            values[pairs[cut][0]] = Affine.of(pairs[cut][1]) + shift
+            alike = (
+                _numbered(substitute_expr(own, values), box) == _numbered(other, box)
+                for own, other in _bodies(first, second)
+            )
+            if all(alike):
+                index = placed(pairs[cut][0], ends, box)
+                whole = replace(first, body=_renamed(first.body, pairs[cut][0], index))
+                guard = None if first.guard is None else _renamed(first.guard, pairs[cut][0], index)
+                indices = tuple(index if place == cut else one for place, (one, _) in enumerate(pairs))
+                return replace(whole, guard=guard, indices=indices)
+    return None
+
+
+def _bodies(first: ir.Reduce, second: ir.Reduce) -> Iterator[tuple[ir.Expr, ir.Expr]]:
+    yield first.body, second.body
+    if first.guard is not None or second.guard is not None:
+        nothing = ir.Const(True, "bool")
+        yield first.guard or nothing, second.guard or nothing
+
+
+def _numbered(expr: ir.Expr, box: Box, depth: int = 0) -> ir.Expr:
+    """The expression with numbers and ranges in the names of the indices that it binds, to be compared."""
+    if not isinstance(expr, ir.Reduce):
+        return ir.rebuild(expr, lambda part: _numbered(part, box, depth))
+    names = {own: IndexVar(f"{box[own]}~", depth + place) for place, own in enumerate(expr.indices)}
+    values = {own: Affine.of(name) for own, name in names.items()}
+    deeper = depth + len(names)
+    inner = ir.rebuild(expr, lambda part: substitute_expr(_numbered(part, box, deeper), values))
+    assert isinstance(inner, ir.Reduce)
+    return replace(inner, indices=tuple(names.values()))
+
+
+def _renamed(expr: ir.Expr, old: IndexVar, new: IndexVar) -> ir.Expr:
+    return substitute_expr(expr, {old: Affine.of(new)})
+
+
+def placed(index: IndexVar, ends: tuple[int, int], box: _Box) -> IndexVar:
+    """An index with these ends, in the place of the given one in the order of the box."""
+    new = index
+    while new in box:
+        new = IndexVar(new.name, new.tag + 1)
+    before = dict(box)
+    box.clear()
+    for each, own in before.items():
+        box[each] = own
+        if each == index:
+            box[new] = ends
+    return new

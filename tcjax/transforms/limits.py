@@ -1,0 +1,160 @@
+"""Guards that say how far an index of a reduction runs: ``sum[k where k < 4](e)`` is ``sum[k in 0:4](e)``.
+
+Where the range moves and its length does not, the index counts from its start:
+``sum[h where 2*y <= h, h < 2*y + 2](A(h))`` is ``sum[t in 0:2](A(2*y + t))``.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from .. import ir
+from ..symbolic import Affine, IndexVar
+from .definitions import Formula
+from .inlining import Step
+from .subscripts import Known
+from .substitution import substitute_expr
+
+
+def limited(step: Step) -> Step:
+    """The step without guards that are ranges. A place is counted from the start of its range, which stays."""
+    limiter = _Limiter(dict(step.box), _bound_once(step.statement))
+    statement = step.statement
+    guard, value = statement.domain.guard, limiter.expr(statement.value)
+    if isinstance(statement, ir.Accumulate) and guard is not None and statement.reducer not in ir.PLACES:
+        guard, value = limiter.cut(statement.reduction, guard, value)
+    if limiter.box == step.box:
+        return step
+    return replace(
+        step, statement=replace(statement, value=value, domain=replace(statement.domain, guard=guard)), box=limiter.box
+    )
+
+
+def _bound_once(statement: Formula) -> frozenset[IndexVar]:
+    """The indices that one reduction alone runs over: the range of no other changes with theirs."""
+    bound = Counter(statement.reduction if isinstance(statement, ir.Accumulate) else ())
+    for part in (statement.value, statement.domain.guard):
+        for node in ir.walk(part) if part is not None else ():
+            if isinstance(node, ir.Reduce):
+                bound.update(node.indices)
+    left = frozenset[IndexVar]().union(*(subscript.variables for subscript in statement.indices))
+    return frozenset(index for index, count in bound.items() if count == 1) - left
+
+
+@dataclass(slots=True)
+class _Limiter:
+    """One statement while ranges become shorter."""
+
+    box: dict[IndexVar, tuple[int, int]]
+    alone: frozenset[IndexVar]
+
+    def expr(self, expr: ir.Expr) -> ir.Expr:
+        expr = ir.rebuild(expr, self.expr)
+        if not isinstance(expr, ir.Reduce) or expr.guard is None or expr.rank is not None or expr.reducer in ir.PLACES:
+            return expr
+        guard, body = self.cut(expr.indices, expr.guard, expr.body)
+        return replace(expr, guard=guard, body=body)
+
+    def cut(self, indices: tuple[IndexVar, ...], guard: ir.Expr, body: ir.Expr) -> tuple[ir.Expr | None, ir.Expr]:
+        """What is left of a guard, and what is reduced where it holds."""
+        left: ir.Expr | None = guard
+        for index in indices:
+            if index in self.alone and left is not None:
+                left = self.shortened(index, left)
+                if left is not None:
+                    left, body = self.moved(index, left, body)
+        return left, body
+
+    def shortened(self, index: IndexVar, guard: ir.Expr) -> ir.Expr | None:
+        """The guard without what says between which numbers the index is, which its range says now."""
+        rest: list[ir.Expr] = []
+        for part in ir.conjuncts(guard):
+            ends = bounds_of(part, index)
+            if ends is None or any(end is not None and end.constant is None for end in ends):
+                rest.append(part)
+                continue
+            lo, hi = self.box[index]
+            low, high = (None if end is None else end.constant for end in ends)
+            lo = lo if low is None else max(lo, low)
+            hi = hi if high is None else min(hi, high)
+            self.box[index] = lo, max(lo, hi)
+        return ir.conjunction(rest)
+
+    def moved(self, index: IndexVar, guard: ir.Expr, body: ir.Expr) -> tuple[ir.Expr | None, ir.Expr]:
+        """The guard and the body with an index that counts from the start of a range that moves."""
+        parts = ir.conjuncts(guard)
+        ends = [(part, found) for part in parts if (found := bounds_of(part, index)) is not None]
+        for begin, (low, _) in ends:
+            for end, (_, high) in ends:
+                if low is None or high is None or (width := (high - low).constant) is None:
+                    continue
+                lo, hi = self.box[index]
+                if width < 1 or width >= hi - lo or not low.is_linear or not Known.over(self.box).within(low, lo, hi):
+                    continue
+                if not Known.over(self.box).within(low + (width - 1), lo, hi):
+                    continue
+                value = low + index
+                rest = ir.conjunction(part for part in parts if part is not begin and part is not end)
+                self.box[index] = 0, width
+                return (
+                    None if rest is None else substitute_expr(rest, {index: value}),
+                    substitute_expr(body, {index: value}),
+                )
+        return guard, body
+
+
+def bounds_of(condition: ir.Expr, index: IndexVar) -> tuple[Affine | None, Affine | None] | None:
+    """The least value of an index where a comparison holds, and what it stays below; None where it says neither."""
+    if not isinstance(condition, ir.Binary) or condition.left.dtype != "int32" or condition.right.dtype != "int32":
+        return None
+    below, above = ir.affine_of(condition.left), ir.affine_of(condition.right)
+    if condition.operator in (">", ">="):
+        below, above = above, below
+    if condition.operator == "==":
+        return _floor_ends(condition, index) or _equal_ends(below - above, index)
+    if condition.operator not in ("<", "<=", ">", ">="):
+        return None
+    slack = above - below - (1 if condition.operator in ("<", ">") else 0)
+    return _slack_ends(slack, index)
+
+
+def _slack_ends(slack: Affine, index: IndexVar) -> tuple[Affine | None, Affine | None] | None:
+    """Between which values the index is where an affine expression is not negative."""
+    weight = next((weight.constant for atom, weight in slack.terms if atom == index), None)
+    if weight is None or weight == 0:
+        return None
+    rest = slack - Affine.of(index).scale(weight)
+    if index in rest.variables or rest.is_data:
+        return None
+    if rest.constant is not None:
+        low = -(rest.constant // weight) if weight > 0 else None
+        high = rest.constant // -weight + 1 if weight < 0 else None
+        return (None if low is None else Affine.of(low), None if high is None else Affine.of(high))
+    if weight == 1:
+        return -rest, None
+    return (None, rest + 1) if weight == -1 else None
+
+
+def _equal_ends(difference: Affine, index: IndexVar) -> tuple[Affine | None, Affine | None] | None:
+    ends = _slack_ends(difference, index), _slack_ends(-difference, index)
+    if ends[0] is None or ends[1] is None or difference.constant is not None:
+        return None
+    weight = next(weight.constant for atom, weight in difference.terms if atom == index)
+    if weight not in (1, -1):
+        return None
+    low, high = ends if ends[0][0] is not None else ends[::-1]
+    assert low is not None and high is not None
+    return low[0], high[1]
+
+
+def _floor_ends(condition: ir.Binary, index: IndexVar) -> tuple[Affine | None, Affine | None] | None:
+    """Of ``h / 2 == y``: from ``2*y`` to ``2*y + 2``."""
+    for own, other in ((condition.left, condition.right), (condition.right, condition.left)):
+        match own:
+            case ir.Binary("//", ir.Index(variable), ir.Const(int() as by)) if variable == index and by > 0:
+                value = ir.affine_of(other)
+                if index in value.variables or value.is_data:
+                    return None
+                return value.scale(by), value.scale(by) + by
+            case _:
+                pass
+    return None
