@@ -23,6 +23,7 @@ from .reductions import combine
 from .registered import nothing
 from .scatters import DROPPED, Place, scatter
 from .segments import scatter_elements
+from .varying import steady
 
 # Updates of fewer bytes than this are made at once.
 LARGE_UPDATES: Final = 8 << 20
@@ -264,6 +265,7 @@ def _in_slices(combine: Reducer, target: jax.Array, place: Sequence[jax.Array], 
         columns, spread, _ = _everywhere([*map(sliced, place)], sliced(value), None)
         return scatter(combine, running, columns, spread, None)
 
+    target = steady(lambda running: step(jnp.int32(0), running), target, (*place, value))
     return lax.fori_loop(0, shape[axis], step, target)
 
 
