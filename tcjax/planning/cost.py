@@ -83,7 +83,7 @@ def plan_cost(plan: Plan) -> Cost:
             case Compute() | Tiled():
                 cost = cost_of(stage) if isinstance(stage, Compute) else tiled_cost(stage)
                 # XLA begins loops as early as it can: their accumulators are there at the same time.
-                own = _loops(stage.value) if isinstance(stage, Compute) else 0
+                own = _loops(stage.value) if isinstance(stage, Compute) and stage.rounds is None else 0
             case Call(plan=inner):
                 cost = plan_cost(inner)
             case CallForeign() | Unstored():
