@@ -14,7 +14,7 @@ from .context import Context
 from .elementwise import convert
 from .lower import Foreign, lower_node
 from .reductions import combine
-from .stores import lower_store
+from .rounds import lower_stage
 
 
 def lower_sharded(
@@ -59,11 +59,10 @@ def _computed(step: Step, held: Mapping[str, jax.Array], foreign: Foreign) -> ja
     for start in step.starts:
         known[start.name] = _start(start)
     context = Context(known, foreign)
-    value = lower_node(step.compute.value, context)
     old = held.get(step.compute.target)
     if step.reducer is None:
-        return lower_store(step.compute, value, old if step.compute.store.keeps else None, context, lower_node)
-    part = lower_store(step.compute, value, None, context, lower_node)
+        return lower_stage(step.compute, old if step.compute.store.keeps else None, context, lower_node)
+    part = lower_stage(step.compute, None, context, lower_node)
     whole = convert(_combined(part, step.reducer, step.axes), step.compute.dtype)
     if not step.joins or old is None:
         return whole

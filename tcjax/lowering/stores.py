@@ -21,6 +21,7 @@ from .reductions import combine
 from .registered import nothing
 from .scatters import DROPPED, Place, scatter, scatter_sorted
 from .segments import scatter_elements
+from .varying import steady
 
 
 def lower_store(stage: Compute, value: jax.Array, old: jax.Array | None, context: Context, lower: Lower) -> jax.Array:
@@ -255,6 +256,7 @@ def _in_slices(
         columns, spread, _ = _everywhere([*map(sliced, place)], sliced(value), None)
         return scatter(combine, running, columns, spread, None)
 
+    target = steady(lambda running: step(jnp.int32(0), running), target, (*place, value))
     return lax.fori_loop(0, max(part.shape[axis] for part in (*place, value)), step, target)
 
 

@@ -8,7 +8,7 @@ from .cost import Cost, cost_of
 from .formulas import plan_formula
 from .growth import Growth, growth_of
 from .machine import Machine, machine_of
-from .memory import allowance, check_memory
+from .memory import allowance, check_memory, check_stage
 from .plan import make_plan
 from .preferences import Backend, Preferences
 from .prices import Price, plan_price, price, price_of
@@ -39,6 +39,7 @@ __all__ = [
     "Unstored",
     "allowance",
     "check_memory",
+    "check_stage",
     "cost_of",
     "facts_of",
     "growth_of",

@@ -270,7 +270,13 @@ def _gathers_well(windows: tuple[tuple[Window, int, bool], ...]) -> bool:
 
 
 def largest(node: Node, scope: Scope) -> int:
-    """The bytes of the largest array below the node, as if nothing were fused; convolutions and pools store none."""
+    """The bytes of the largest array below the node, as if nothing were fused; convolutions and pools store none.
+
+    What is read of a tensor as it lies is none.
+    """
+    # Bills look into loops, whose blocks are planned as computations of their own.
+    from .bill import is_view
+
     found = 0
     pending = [node]
     while pending:
@@ -281,7 +287,8 @@ def largest(node: Node, scope: Scope) -> int:
         elif not (isinstance(current, (Convolve, Pool)) or (isinstance(current, Fold) and current.shifts)):
             below = operands(current)
             times = _kept(current)
-            found = max(found, *(times * scope.points(inner.axes) * ir.types.width(inner.dtype) for inner in below), 0)
+            stored = (inner for inner in below if times > 1 or not is_view(inner))
+            found = max(found, *(times * scope.points(inner.axes) * ir.types.width(inner.dtype) for inner in stored), 0)
             pending.extend(below)
     return found
 

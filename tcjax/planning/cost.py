@@ -83,7 +83,7 @@ def plan_cost(plan: Plan) -> Cost:
             case Compute() | Tiled():
                 cost = cost_of(stage) if isinstance(stage, Compute) else tiled_cost(stage)
                 # XLA begins loops as early as it can: their accumulators are there at the same time.
-                own = _loops(stage.value) if isinstance(stage, Compute) else 0
+                own = _loops(stage.value) if isinstance(stage, Compute) and stage.rounds is None else 0
             case Call(plan=inner):
                 cost = plan_cost(inner)
             case CallForeign() | Unstored():
@@ -96,11 +96,11 @@ def plan_cost(plan: Plan) -> Cost:
 
 
 def _parts_cost(parts: Parts) -> Cost:
-    """The cost of all parts; XLA begins them side by side, and holds the results of each until they are joined."""
+    """The cost of all parts, which XLA computes side by side; it holds the results of each until they are joined."""
     costs = [plan_cost(plan) for plan in parts.plans]
     joined = sum(_written(parts).values())
     flops, moved = sum(cost.flops for cost in costs), sum(cost.bytes for cost in costs)
-    return Cost(flops, moved + 2 * joined, joined + max(cost.temporary for cost in costs))
+    return Cost(flops, moved + 2 * joined, joined + sum(cost.temporary for cost in costs))
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,11 +30,7 @@ def check_memory(plan: Plan, limit: int) -> None:
                 for part in plans:
                     check_memory(part, limit)
             case Compute():
-                needed = cost_of(stage).temporary
-                if needed > limit:
-                    how = f"{operation_of(stage)}: {reason_of(stage.value)}"
-                    help = f"raise the limit, or compute less at a time, by a schedule or in several calls ({how})"
-                    raise _too_much(stage, needed, limit, help)
+                check_stage(stage, limit)
             case Tiled():
                 needed = tiled_cost(stage).temporary
                 if needed > limit:
@@ -46,6 +42,15 @@ def check_memory(plan: Plan, limit: int) -> None:
                 continue
             case _:
                 assert_never(stage)
+
+
+def check_stage(stage: Compute, limit: int) -> None:
+    """Raises `CompileError` (TC0810) where one statement needs more than `limit` bytes beside operands and result."""
+    needed = cost_of(stage).temporary
+    if needed > limit:
+        how = f"{operation_of(stage)}: {reason_of(stage.value)}"
+        help = f"raise the limit, or compute less at a time, by a schedule or in several calls ({how})"
+        raise _too_much(stage, needed, limit, help)
 
 
 def _too_much(stage: Compute, needed: int, limit: int, help: str) -> CompileError:

@@ -7,12 +7,13 @@ from math import prod
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import IndexVar
+from .bands import Blocks as Rows
 from .bands import band_of
 from .bundle_blocks import ARRAYS, BundlePlan, plan_bundle
 from .bundles import Bundle
 from .domains import parts
 from .extrema import Extrema
-from .forms import Form, choose
+from .forms import Form, choose, is_costly
 from .nests import Nest, Operand
 from .nodes import (
     Apply,
@@ -165,11 +166,14 @@ class Meter:
         for array in self.arrays(node):
             if counted.is_new(array):
                 size, needed = meter.stored(array, counted)
+                if isinstance(array, Band) and not isinstance(node, (Contract, Convolve)):
+                    # What reads a band takes it out of the products.
+                    size = 0
                 # A loop reads a product as it comes out.
                 needed -= size if self.is_turned(array) and not isinstance(node, (Contract, Convolve)) else 0
-                peak = max(peak, held + size + max(0, needed - place))
+                peak = max(peak, held + size + max(0, needed - (0 if isinstance(array, Band) else place)))
                 held += size
-        return own + max(peak, held) - over + self._beside(node, place)
+        return own + max(peak, held + self._beside(node, place)) - over
 
     def arrays(self, node: Node) -> Iterator[Node]:
         """What XLA stores of the operands of a node: of a fused loop only what it does not compute in it."""
@@ -238,7 +242,7 @@ class Meter:
         """The bytes of an array that a fused loop reads and that its result takes the place of."""
         size = self.size(node)
         same = (array for array in self.arrays(node) if array.axes == node.axes and not self.is_turned(array))
-        return size if any(not isinstance(array, Read) and self.size(array) == size for array in same) else 0
+        return size if any(not isinstance(array, (Read, Band)) and self.size(array) == size for array in same) else 0
 
     def is_turned(self, node: Node) -> bool:
         """Whether a product comes out with its axes in another order."""
@@ -247,14 +251,16 @@ class Meter:
     def _beside(self, node: Node, place: int) -> int:
         """What an operation needs beside operands and result, in whose `place` something may lie before."""
         match node:
-            case Contract():
-                return sum(self.size(array) for array in self.transposed(node))
+            case Contract(operands=(first, _), spread=spread):
+                repeated = self.size(first) * prod(self.extents.get(axis, 1) for axis in spread) if spread else 0
+                return repeated + sum(self.size(array) for array in self.transposed(node))
             case Convolve(image=image, kernel=kernel, windows=windows, split=split):
                 # XLA transposes image and result into the layout of its convolution; where groups are split, operands.
                 other = self.size(kernel) if split else self.size(node)
-                return max(0, self._image(image, windows) - place) + other
+                copied = self._image(image, windows)
+                return (0 if copied <= place else copied) + other
             case Band():
-                return sum(band_of(node, self.extents).arrays) * ir.types.width(node.dtype)
+                return self._banded(node, place)
             case Pool(operand=operand, windows=windows):
                 # All but the last reduce_window leave an array behind.
                 first, *rest = (window for window, _, _ in windows)
@@ -264,7 +270,8 @@ class Meter:
                 # XLA sums in steps of two; the last one makes the result.
                 return self.size(operand)
             case OrderStatistic(operand=operand):
-                return 2 * self.size(operand)
+                # Values, what orders them, and their places.
+                return 3 * self.size(operand)
             case MonoidFold(monoid=monoid, extents=extents):
                 # Half of the states of a block, and those of all blocks before it.
                 state = self.points(node) * len(monoid.identity) * ir.types.width(node.dtype)
@@ -275,6 +282,20 @@ class Meter:
                 return self._streamed(node)
             case _:
                 return 0
+
+    def _banded(self, node: Band, place: int) -> int:
+        """What the copies of a band and its products need; one of them may lie in the `place` of the result."""
+        matrices, windows, products = (
+            count * ir.types.width(node.dtype) for count in band_of(node, self.extents).arrays
+        )
+        if node.is_summed:
+            return matrices + windows + products
+        still = 0 if matrices <= place else matrices
+        # Windows are put together of slices as long as the step from one block to the next.
+        window = node.window
+        blocks = Rows.of(node.rows, self.extents[window.output], self.extents[window.kernel], window)
+        pieces = windows // blocks.width * blocks.overlapping * blocks.step
+        return still + max(windows + products, 2 * pieces)
 
     def _extended(self, node: Read, root: bool) -> int:
         """The arrays of a tensor with more elements than it has: one for each step, but for the last where it is read.
@@ -432,26 +453,45 @@ def _loop_room(nest: Nest, form: Form) -> tuple[int, int]:
         moved += prod(stream.extents) * 2 * width * stream.ranks
     # A single accumulator of the result's type and order is the result.
     is_result = rows == stream.states == 1 and not moved and stream.dtype == nest.reduce.dtype
-    lanes = 0 if is_result else result * rows + _meeting(stream, result, rows)
-    return lanes + moved + _turned(nest, stream), inside
+    turned, passing = _turned(nest, stream)
+    if is_result:
+        return moved + turned + passing, inside
+    if stream.reducer is Reducer.LOGSUMEXP and stream.unroll > 1 and _is_stored(nest):
+        # The scores of a trip, which its maximum and its sum use.
+        inside += result // stream.states * rows * stream.unroll
+    meeting = _meeting(stream, result, rows)
+    # What lies otherwise for the loop is gone when the rows meet.
+    return result * rows + moved + (meeting + turned if stream.states > 1 else max(meeting, turned)), inside
 
 
-def _turned(nest: Nest, stream: Stream) -> int:
-    """The bytes of operands that lie otherwise while a loop runs, and of the parts that a trip reads at once."""
+def _is_stored(nest: Nest) -> bool:
+    """Whether XLA rather stores the values of a nest than to compute them twice."""
+    divides = any(isinstance(node, ir.Binary) and node.operator == "/" for node in ir.walk(nest.reduce.body))
+    return divides or is_costly(nest)
+
+
+def _turned(nest: Nest, stream: Stream) -> tuple[int, int]:
+    """The bytes of operands that lie otherwise while a loop runs, with the parts that a trip reads at once; and of the
+    copies that XLA makes on the way."""
     operands = {o.name: o for o in nest.operands}
-    names = {one.tensor for one in stream.layouts if list(one.order) != sorted(one.order)}
+    turned = {one.tensor for one in stream.layouts if list(one.order) != sorted(one.order)}
     outside = {*nest.axes, *nest.reduce.indices}
+    walked: set[str] = set()
     for access in ir.accesses(nest.reduce):
-        # XLA puts what inner reductions walk along first.
-        if access.indices and not access.indices[-1].is_data and not access.indices[-1].variables <= outside:
-            names.add(access.tensor.name)
+        # XLA puts what inner reductions walk along first, in two steps, where the rest is a vector.
+        last = access.indices[-1] if access.indices else None
+        if last is not None and not last.is_data and not last.variables <= outside:
+            is_vector = any(index.variables & {*nest.axes} for index in access.indices)
+            walked |= {access.tensor.name} if is_vector else set()
     cuts = 0
     for cut in stream.cuts:
         operand = next((operands[one.tensor] for one in stream.layouts if one.name == cut.tensor), None)
-        if operand is not None and operand.name not in names:
+        if operand is not None and operand.name not in turned | walked:
             rows = stream.rows * stream.unroll
             cuts += _size(operand) * rows // max(1, stream.blocks * stream.rows)
-    return sum(_size(operands[name]) for name in names) + cuts
+    twice = sum(_size(operands[name]) for name in walked)
+    once = sum(_size(operands[name]) for name in turned - walked)
+    return once + 2 * twice + cuts, max(0, once - cuts)
 
 
 def _size(operand: Operand) -> int:
@@ -459,15 +499,26 @@ def _size(operand: Operand) -> int:
 
 
 def _meeting(stream: Stream, result: int, rows: int) -> int:
-    """What the accumulators of all rows need while they are combined: XLA fuses the last halves, down to `FUSED`."""
+    """What the accumulators of all rows need while they are combined, half by half."""
     if stream.states == 1:
-        return result * FUSED if rows > FUSED else 0
+        return result * _stored_halves(rows)
     if stream.reducer is Reducer.LOGSUMEXP:
         return result * rows // 2
-    # A value and its place are one array in the loop and two behind it.
+    # A value and its place are one array in the loop and two behind it, with what says which half counts.
     if rows > FUSED:
-        return 7 * result * rows // 4
+        return result * rows + prod(stream.shape) * (rows // 2)
     return result * rows // 2 if rows > FUSED // 4 else 0
+
+
+def _stored_halves(rows: int) -> int:
+    """The rows that are stored while rows are halved: XLA fuses halvings, but for those of odd rows, and at `FUSED`."""
+    stored = 0
+    while rows > FUSED // 2:
+        half = -(-rows // 2)
+        if rows % 2 or (half <= FUSED < rows and (half % 2 == 0 or half <= FUSED // 2)):
+            stored += half
+        rows = half
+    return stored
 
 
 def _block_bytes(nest: Nest, points: Points, extents: Mapping[IndexVar, int]) -> int:

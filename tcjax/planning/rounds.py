@@ -17,6 +17,8 @@ MOST_GROWTH: Final = 2
 # So many values, with a place each, are about 6 MiB.
 ROUND: Final = 1 << 18
 VALUE: Final = 24
+# A round may need so many times the bytes of its values.
+MOST_SPACE: Final = 2
 # The number of a round; no program names an index so.
 NUMBER: Final = IndexVar("n.")
 
@@ -30,6 +32,9 @@ def in_rounds(
 
     They may not beyond `memory` bytes.
     """
+    # Costs look into loops, whose blocks are planned as computations of their own.
+    from .cost import cost_of
+
     if stage.store.combine not in ir.JOINS or stage.store.weight is not None or not _is_large(stage, scope, memory):
         return None
     left = frozenset[IndexVar]().union(*(subscript.variables for subscript in statement.indices))
@@ -39,9 +44,19 @@ def in_rounds(
     if index is None or extents[index] < 2:
         return None
     most = ROUND if memory is None else min(ROUND, memory // VALUE)
-    size = max(1, most * extents[index] // prod(extents.values()))
-    count, rest = divmod(extents[index], size)
+    rounds = _in_steps(max(1, most * extents[index] // prod(extents.values())), index, statement, box, plan)
+    needed = cost_of(rounds.step).temporary
+    if needed > MOST_SPACE * VALUE * most and rounds.count > 0:
+        # What a value is a sum of is stored as well.
+        size = max(1, extents[index] // rounds.count * VALUE * most // needed)
+        rounds = _in_steps(size, index, statement, box, plan)
+    return rounds
+
+
+def _in_steps(size: int, index: IndexVar, statement: ir.Accumulate, box: ranges.Box, plan: Plan) -> Rounds:
+    """The statement for so many values of an index at a time."""
     lo, hi = box[index]
+    count, rest = divmod(hi - lo, size)
     moved = Affine.of(NUMBER).scale(size) + Affine.of(index) + lo
     placed = transforms.substitute(statement, {index: moved}, statement.reduction)
     step = plan(_going_on(placed), {**box, NUMBER: (0, count), index: (0, size)}, frozenset((NUMBER,)))
@@ -51,15 +66,23 @@ def in_rounds(
 
 def _is_large(stage: Compute, scope: Scope, memory: int | None) -> bool:
     """Whether values are computed that need more than `memory`, or much more room than what they are computed of."""
+    from .cost import cost_of
+    from .memory import allowance
+
     if not any(isinstance(dimension, Lookup) for dimension in stage.store.dimensions):
         return False
     nodes = _below(stage.value)
-    if any(isinstance(node, LoopNest) for node in nodes):
-        return False
     read = {node.tensor for node in nodes if isinstance(node, Read)}
+    for node in nodes:
+        if isinstance(node, LoopNest):
+            views = dict(node.views)
+            read |= {views[o.name].tensor if o.name in views else o.name for o in node.nest.operands}
     stored = prod(stage.shape) + sum(prod(scope.shapes[name]) for name in read if name in scope.shapes)
     size = scope.points(stage.value.axes)
     width = ir.types.width(stage.value.dtype)
+    if any(isinstance(node, LoopNest) for node in nodes):
+        # Its own blocks are small: only what it leaves, and what it looks up, may be too much.
+        return cost_of(stage).temporary > (allowance(width * stored) if memory is None else memory)
     plain = isinstance(stage.value, Read) and not any(isinstance(d, Lookup) for d in stage.value.dimensions)
     is_refused = memory is not None and size * width > memory
     return not plain and (is_refused or (size * width >= SMALL_VALUES and size > MOST_GROWTH * stored))

@@ -1,6 +1,6 @@
 """Calls of a program: which array is which argument, and one jitted function for everything that is static."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -64,16 +64,14 @@ class Calls:
         key = (initial, sizes, values)
         compiled = self._compiled.get(key)
         if compiled is None:
+            results = self._results(initial, sizes, values)
 
             def run(*arrays: jax.Array) -> Any:
                 self._count_trace()
-                by_name, begin = self._named(initial, arrays)
-                if self._front.options.sharding is None and any(map(_is_symbolic, arrays)):
-                    results = self._symbolic(by_name, begin, dict(sizes))
-                else:
-                    call = call_of(tuple(by_name.values()), begin, sizes, values)
-                    results = self._compiler.results(call, by_name, begin)
-                return results[0] if len(results) == 1 else results
+                found = results(*arrays)
+                if self._front.options.memory is not None and not any(map(_is_symbolic, arrays)):
+                    found = self._watched(results, arrays, found, initial, sizes, values)
+                return found[0] if len(found) == 1 else found
 
             run.__name__ = self._front.name
             compiled = jax.jit(run)
@@ -83,6 +81,41 @@ class Calls:
                 compiled = inspected(self, compiled, initial, sizes, values)
             self._compiled[key] = compiled
         return compiled
+
+    def _results(
+        self, initial: tuple[str, ...], sizes: tuple[tuple[str, int], ...], values: tuple[Value, ...]
+    ) -> Callable[..., Sequence[jax.Array]]:
+        """The results as a function of the arguments and of initial values."""
+
+        def results(*arrays: jax.Array) -> Sequence[jax.Array]:
+            by_name, begin = self._named(initial, arrays)
+            if self._front.options.sharding is None and any(map(_is_symbolic, arrays)):
+                return self._symbolic(by_name, begin, dict(sizes))
+            return self._compiler.results(call_of(tuple(by_name.values()), begin, sizes, values), by_name, begin)
+
+        return results
+
+    def _watched(
+        self,
+        results: Callable[..., Sequence[jax.Array]],
+        arrays: Sequence[jax.Array],
+        found: Sequence[jax.Array],
+        initial: tuple[str, ...],
+        sizes: tuple[tuple[str, int], ...],
+        values: tuple[Value, ...],
+    ) -> Sequence[jax.Array]:
+        """What ``results(*arrays)`` gave, with the limit of memory that it keeps."""
+        # Only who sets a limit imports what keeps it.
+        from .limits import Watched, watched
+
+        options = self._front.options
+        assert options.memory is not None, "a kernel with a limit asks"
+        places: tuple[Any, ...] = ()
+        if options.sharding is not None:
+            by_name, begin = self._named(initial, tuple(arrays))
+            places = self._compiler.placed(call_of(tuple(by_name.values()), begin, sizes, values), (*by_name, *begin))
+        watch = Watched(results, options.memory, self._front.name, self._front.span, places=places)
+        return watched(found, arrays, watch)
 
     def _count_trace(self) -> None:
         """Lets go of all that is compiled once that is for more signatures than a kernel keeps.

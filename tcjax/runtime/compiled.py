@@ -1,5 +1,6 @@
 """What XLA says of a kernel that it has compiled, and of its derivative."""
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -28,19 +29,43 @@ def figures(
 
 
 def _vjp_figures(function: Callable[..., Any], given: list[Any], parameters: int) -> Figures:
-    moving = [number for number in range(parameters) if _is_smooth(given[number])]
+    moving = tuple(number for number in range(parameters) if _is_smooth(given[number]))
+    both, arguments = directed(function, given, moving, "reverse")
+    return _figures(lambda *arrays: both(*arrays)[1], *arguments)
 
-    def results(*arrays: Any) -> list[Any]:
-        return [result for result in jax.tree.leaves(function(*arrays)) if _is_smooth(result)]
 
-    def cotangents(arrays: list[Any], weights: list[Any]) -> tuple[Any, ...]:
-        def moved(*found: Any) -> list[Any]:
-            everything = dict(enumerate(arrays)) | dict(zip(moving, found, strict=True))
-            return results(*everything.values())
+def directed(
+    function: Callable[..., Any], given: Sequence[Any], moving: Sequence[int], direction: str
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """A function and its arguments, for arguments of a kernel like those `given`.
 
-        return jax.vjp(moved, *(arrays[number] for number in moving))[1](weights)
+    ``forward`` it is the kernel; ``ahead`` its float results and their tangents, of the arguments and of the tangents
+    of those that are `moving`; in ``reverse`` its float results and the cotangents of the `moving` ones, of the
+    arguments and of the cotangents of the results.
+    """
+    if direction == "forward":
+        return function, tuple(given)
 
-    return _figures(cotangents, given, jax.eval_shape(results, *given))
+    def results(arrays: Sequence[Any], *found: Any) -> list[Any]:
+        everything = dict(enumerate(arrays)) | dict(zip(moving, found, strict=True))
+        return [result for result in jax.tree.leaves(function(*everything.values())) if _is_smooth(result)]
+
+    def ahead(arrays: Sequence[Any], ways: Sequence[Any]) -> Any:
+        return jax.jvp(functools.partial(results, arrays), [arrays[number] for number in moving], list(ways))
+
+    def reverse(arrays: Sequence[Any], weights: Sequence[Any]) -> Any:
+        found, back = jax.vjp(functools.partial(results, arrays), *(arrays[number] for number in moving))
+        return found, back(list(weights))
+
+    start = [given[number] for number in moving]
+    others = start if direction == "ahead" else jax.eval_shape(results, given, *start)
+    return (ahead if direction == "ahead" else reverse), (list(given), others)
+
+
+def temporary_bytes(function: Callable[..., Any], arguments: Sequence[Any]) -> int | None:
+    """The bytes that a function needs beside arguments and results; None where the device does not tell."""
+    memory = jax.jit(function).lower(*arguments).compile().memory_analysis()
+    return None if memory is None else int(memory.temp_size_in_bytes)
 
 
 def _figures(function: Callable[..., Any], *arguments: Any) -> Figures:
@@ -70,4 +95,4 @@ def _is_smooth(array: Any) -> bool:
     return bool(jnp.issubdtype(array.dtype, jnp.inexact))
 
 
-__all__ = ["Figures", "figures"]
+__all__ = ["Figures", "directed", "figures", "temporary_bytes"]

@@ -1,6 +1,6 @@
 """What the pipeline gives for the calls of one program, kept; planned as options, schedules and `tuning` say."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -60,7 +60,7 @@ class Compiler:
                 from ..planning.tiling import tile
 
                 plan = tile(plan, nest(schedule, bound))
-            if options.memory is not None:
+            if options.memory is not None and options.sharding is None:
                 planning.check_memory(plan, options.memory)
             return plan
 
@@ -90,11 +90,26 @@ class Compiler:
         """How one device of the mesh computes its part of every statement."""
         from ..planning.sharding import shard
 
-        sharding, preferences = self.front.options.sharding, self.front.options.preferences
+        sharding, options = self.front.options.sharding, self.front.options
         assert sharding is not None, "a kernel for a mesh asks"
-        axes = dict(sharding.axes)
+
+        def planned() -> "ShardedPlan":
+            plan = shard(self.bound(call), dict(sharding.axes), sharding.sizes, options.preferences)
+            if options.memory is not None:
+                for step in plan.steps:
+                    planning.check_stage(step.compute, options.memory)
+            return plan
+
         with self.front.within_depth():
-            return self._sharded.of(call, lambda: shard(self.bound(call), axes, sharding.sizes, preferences))
+            return self._sharded.of(call, planned)
+
+    def placed(self, call: Call, names: Iterable[str]) -> tuple[jax.sharding.NamedSharding, ...]:
+        """Where the arguments and initial values of these names lie on the mesh."""
+        from ..lowering.sharding import spec
+
+        sharding, layouts = self.front.options.sharding, self.sharded(call).layouts
+        assert sharding is not None, "a kernel for a mesh asks"
+        return tuple(jax.sharding.NamedSharding(sharding.mesh, spec(layouts[name])) for name in names)
 
     def inspection(self, call: Call) -> "Inspection":
         """How to look for what the data of a call do wrong, and what that may be."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -130,15 +131,18 @@ class Questions(Calls):
         return replace(explanation, compiled=self._figures(call, arguments, explanation.no_gradient))
 
     def _figures(self, call: Call, arguments: Arguments, no_vjp: str) -> dict[str, Any]:
-        """XLA's figures for a call; those of a kernel with ``checked`` leave out the look at its data."""
+        """XLA's figures for a call, on a mesh those of one device, without what ``checked`` and `memory_limit` add."""
         from .compiled import figures
 
-        kernel: Calls = self
-        if self._front.options.checked:
-            kernel = Calls(replace(self._front, options=replace(self._front.options, checked=False)))
-            kernel._compiler.choices = self._compiler.choices
-        run = kernel._jitted(tuple(arguments.initial), call.sizes, call.values)
+        names = *arguments.arrays, *arguments.initial
         given = (*arguments.arrays.values(), *arguments.initial.values())
+        if self._front.options.sharding is not None:
+            places = self._compiler.placed(call, names)
+            given = tuple(
+                jax.ShapeDtypeStruct(array.shape, array.dtype, sharding=place)
+                for array, place in zip(given, places, strict=True)
+            )
+        run = self._results(tuple(arguments.initial), call.sizes, call.values)
         return figures(run, given, len(arguments.arrays), no_vjp)
 
     def picture(self, /, *args: Any, **kwargs: Any) -> "Picture":

@@ -113,6 +113,12 @@ NESTS = {
         ((N, 64), (N, 64), (N, 64)),
         "int32 float32 float32",
     ),
+    "relations of a graph": Nest(
+        "def f(float(N,D) h, int32(E) s, int32(E) r, int32(E) t, float(R,D,C) W) -> (float(4096,C) O)"
+        " { O(t(k),c) +=! h(s(k),d) * W(r(k),d,c) }",
+        ((4096, 64), (65536,), (65536,), (65536,), (16, 64, 64)),
+        "float32 int32 int32 int32 float32",
+    ),
     "a correlation": Nest("O(u,h) +=! A(c,h) * B(c,h+u) where u in 0:64", ((64, 4096), (64, 4160))),
     "an energy of bodies": Nest(
         "F(i,c) = sum[j](m(j) * (x(j,c) - x(i,c)) / pow(0.01 + sum[d]((x(j,d) - x(i,d)) * (x(j,d) - x(i,d))), 1.5))",

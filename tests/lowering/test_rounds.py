@@ -94,3 +94,28 @@ def test_the_derivatives_are_those_of_values_at_once(sign: str, monkeypatch: pyt
 
     for got, want in zip(found, slopes(jnp.asarray(x)), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
+
+
+def test_sums_along_the_edges_of_a_graph_end_where_they_do_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tcjax.planning.memory.allowance", lambda moved: 0)
+    rng = np.random.default_rng(0)
+    h, W = rng.standard_normal((200, 32)).astype("f4"), rng.standard_normal((4, 32, 32)).astype("f4")
+    s, t = (rng.integers(0, 200, 1500, dtype=np.int32) for _ in range(2))
+    r, weights = rng.integers(0, 4, 1500, dtype=np.int32), rng.standard_normal((200, 32)).astype("f4")
+    kernel = tcjax.kernel(
+        "def f(float(N,D) h, int32(E) s, int32(E) r, int32(E) t, float(R,D,C) W) -> (float(200,C) O)"
+        " { O(t(k),c) +=! h(s(k),d) * W(r(k),d,c) }"
+    )
+    (stage,) = kernel.plan(h, s, r, t, W).stages
+    assert isinstance(stage, planning.Compute) and stage.rounds is not None
+
+    found = kernel(h, s, r, t, W)
+    by_h, by_W = jax.grad(lambda h, W: (kernel(h, s, r, t, W) * weights).sum(), (0, 1))(h, W)
+
+    expected, moved, turned = np.zeros((200, 32)), np.zeros((200, 32)), np.zeros((4, 32, 32))
+    np.add.at(expected, t, np.einsum("kd,kdc->kc", h.astype(float)[s], W[r]))
+    np.add.at(moved, s, np.einsum("kc,kdc->kd", weights.astype(float)[t], W[r]))
+    np.add.at(turned, r, h.astype(float)[s][:, :, None] * weights[t][:, None])
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(by_h, moved, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(by_W, turned, rtol=1e-4, atol=1e-3)

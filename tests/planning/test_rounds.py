@@ -60,3 +60,25 @@ def test_values_beyond_a_limit_of_memory_come_in_smaller_rounds() -> None:
     tight = found("128KiB")
     assert tight.rounds is not None
     assert planning.cost_of(tight).temporary <= 128 << 10 < planning.cost_of(found(None)).temporary
+
+
+RELATIONS = """
+def f(float(N,D) h, int32(E) s, int32(E) r, int32(E) t, float(R,D,C) W) -> (float(8192,C) O) {
+  O(t(k),c) +=! h(s(k),d) * W(r(k),d,c)
+}"""
+
+
+def test_the_sums_along_the_edges_of_a_graph_come_in_rounds_where_they_are_too_many() -> None:
+    def of(edges: int) -> planning.Compute:
+        ints, floats = ((edges,), jnp.int32), jnp.float32
+        given = (((8192, 64), floats), ints, ints, ints, ((16, 64, 64), floats))
+        (found,) = tcjax.kernel(RELATIONS).plan(*(jax.ShapeDtypeStruct(*one) for one in given)).stages
+        assert isinstance(found, planning.Compute)
+        return found
+
+    many, few = of(65536), of(2048)
+
+    assert few.rounds is None
+    assert many.rounds is not None
+    # A round gathers a matrix for each of its edges.
+    assert planning.cost_of(many.rounds.step).temporary <= 16 << 20

@@ -113,6 +113,19 @@ CASES = {
         (8, (8, 6)),
         [[None, "model"]],
     ),
+    "bags of rows": Case(
+        "def h(int32(N) I, float(K,M) A) -> (O) { O(i,j) +=! A(I(i) + l, j) where l in 0:32 }",
+        {"i": "data"},
+        (4096, (40, 64)),
+        [["data"]],
+    ),
+    "values that go away in rounds": Case(
+        "def h(int32(N) I, float(N,M) A) -> (float(40,M) O) {"
+        " O(I(i) + l, j) +=! 0.00001 * fabs(A(i,j) - l) where l in 0:32 }",
+        {"i": "data"},
+        (4096, (4096, 64)),
+        [[]],
+    ),
     "a total": Case("def t(float(N,M) A) -> (O) { O() +=! A(i,j) }", {"i": "data", "j": "model"}, ((8, 4),), [[]]),
     "SaC": Case("{ [i,j] -> sum({ [k] -> A[i,k] * B[k,j] }) }", {"i": "data"}, ((8, 4), (4, 6)), [["data"]]),
     "a loop nest": Case(NEAREST, {"i": "data", "j": "model"}, ((2048, 2), (4096, 2)), [["data"]]),

@@ -172,3 +172,13 @@ def test_symbolic_and_wrong_shapes_are_refused_as_ever() -> None:
         tcjax.kernel(MM).explain(floats(8, 7), floats(8, 8), compiled=True)
 
     assert raised.value.kind == "shape"
+
+
+@pytest.mark.filterwarnings("ignore::tcjax.CompileWarning")
+def test_on_a_mesh_an_initial_value_lies_with_the_result() -> None:
+    kernel = tcjax.kernel("def f(float(N,M) A) -> (C) { C(n) += A(n,m) }")
+    sharded = kernel.sharded(jax.make_mesh((1,), ("data",)), {"n": "data"})
+
+    compiled = sharded.explain(floats(64, 8), C=floats(64), compiled=True).to_dict()["compiled"]
+
+    assert compiled["vjp"] == backwards(lambda A: A.sum(1), floats(64, 8))

@@ -1,5 +1,11 @@
 """`memory_limit`: what may be written, what it refuses, and that what it allows keeps to it."""
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -155,3 +161,165 @@ def f(float(T,D) Q, float(T,D) K, float(T,E) V) -> (O) {
     np.testing.assert_allclose(kernel(Q, K, V), weights @ V / weights.sum(1, keepdims=True), rtol=1e-4, atol=1e-5)
     analysis = jax.jit(kernel).lower(Q, K, V).compile().memory_analysis()
     assert analysis is not None and analysis.temp_size_in_bytes <= 1 << 20
+
+
+# What reads and writes by data, with the shapes of its arguments.
+BY_DATA = {
+    "a mixture of experts": (
+        "def f(float(T,N) h, int32(T) e, float(E,N,D) w) -> (O) { O(t,d) +=! h(t,n) * w(e(t),n,d) }",
+        ("float32[256,64]", "int32[256]", "float32[8,64,64]"),
+    ),
+    "bags of rows": (
+        "def f(int32(N,L) I, float(K,M) A) -> (O) { O(i,j) +=! A(I(i,l),j) }",
+        ("int32[512,16]", "float32[1000,64]"),
+    ),
+    "a factor of low rank for each row": (
+        "def f(float(T,D) x, int32(T) s, float(L,D,R) A, float(L,R,E) B) -> (O) {"
+        " u(t,r) +=! x(t,d) * A(s(t),d,r)  O(t,e) +=! u(t,r) * B(s(t),r,e) }",
+        ("float32[512,64]", "int32[512]", "float32[8,64,8]", "float32[8,8,64]"),
+    ),
+    "a sum of segments": (
+        "def f(float(N,D) x, int32(N) s) -> (float(64,D) O) { O(s(n),d) +=! exp(x(n,d)) }",
+        ("float32[4096,32]", "int32[4096]"),
+    ),
+    "a product of its segments": (
+        "def f(float(N,D) x, int32(N) s) -> (float(64,D) O) { O(s(n),d) *=! x(n,d) }",
+        ("float32[1024,8]", "int32[1024]"),
+    ),
+}
+
+
+def of(*texts: str) -> tuple[jax.ShapeDtypeStruct, ...]:
+    """``float32[8,64]`` as a shape and a type."""
+    parts = (text.rstrip("]").split("[") for text in texts)
+    return tuple(jax.ShapeDtypeStruct(tuple(map(int, shape.split(","))), jnp.dtype(dtype)) for dtype, shape in parts)
+
+
+def refused_or_counted(function: object, arguments: tuple[jax.ShapeDtypeStruct, ...], direction: str) -> int | None:
+    """The temporary bytes by XLA's count; None where the limit is refused."""
+    try:
+        found = temporaries(function, arguments, direction)  # pyright: ignore[reportArgumentType]
+    except tcjax.CompileError as error:
+        assert error.code == "TC0810" and error.span is not None and error.help
+        return None
+    assert found is not None
+    return found[0]
+
+
+@pytest.mark.parametrize("limit", [1 << 14, 1 << 18, 1 << 24])
+@pytest.mark.parametrize("name", BY_DATA)
+def test_a_limit_is_kept_or_refused_where_data_decides_places(name: str, limit: int) -> None:
+    text, shapes = BY_DATA[name]
+    kernel, arguments = tcjax.kernel(text, memory_limit=limit), of(*shapes)
+
+    for direction in ("forward", "ahead", "reverse"):
+        found = refused_or_counted(kernel, arguments, direction)
+
+        assert found is None or found <= limit + 1024
+        assert found is not None or limit < 1 << 24
+
+
+def test_the_gradient_is_refused_where_it_needs_more_than_the_result() -> None:
+    text, shapes = BY_DATA["a mixture of experts"]
+    arguments = of(*shapes)
+    free = tcjax.kernel(text)
+    forward, reverse = (temporaries(free, arguments, direction) for direction in ("forward", "reverse"))
+    assert forward is not None and reverse is not None and forward[0] < reverse[0]
+    kernel = tcjax.kernel(text, memory_limit=(forward[0] + reverse[0]) // 2)
+
+    assert temporaries(kernel, arguments, "forward") is not None
+    with pytest.raises(tcjax.CompileError, match="the gradient of `f` needs") as caught:
+        temporaries(kernel, arguments, "reverse")
+    assert caught.value.code == "TC0810"
+    assert temporaries(tcjax.kernel(text, memory_limit=reverse[0]), arguments, "reverse") == reverse
+
+
+def test_only_the_derivatives_that_are_asked_for_are_counted() -> None:
+    text = "def f(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! exp(A(m,k)) * B(k,n) }"
+    (A, B), limit = of("float32[512,512]", "float32[512,16]"), 3 << 19
+    kernel = tcjax.kernel(text, memory_limit=limit)
+
+    by_B = lambda A, B: jax.grad(lambda B: kernel(A, B).sum())(B)  # noqa: E731
+    found = temporaries(by_B, (A, B), "forward")
+
+    assert found is not None and found[0] <= limit
+    with pytest.raises(tcjax.CompileError, match="the tangent of `f`"):
+        jax.jit(lambda A, B: jax.jvp(kernel, (A, B), (A, B))).lower(A, B)
+
+
+def test_a_batch_counts_as_a_whole() -> None:
+    text, shapes = BY_DATA["a sum of segments"]
+    x, s = of(*shapes)
+    one = temporaries(tcjax.kernel(text), (x, s), "forward")
+    assert one is not None
+    kernel = tcjax.kernel(text, memory_limit=max(4096, 2 * one[0]))
+    batch = jax.ShapeDtypeStruct((16, *x.shape), x.dtype)
+
+    found = refused_or_counted(jax.vmap(kernel, (0, None)), (batch, s), "forward")
+
+    assert found is None or found <= max(4096, 2 * one[0])
+
+
+def test_the_figures_of_a_kernel_are_told_where_they_exceed_its_limit() -> None:
+    text, shapes = BY_DATA["a mixture of experts"]
+    forward = temporaries(tcjax.kernel(text), of(*shapes), "forward")
+    assert forward is not None
+    kernel = tcjax.kernel(text, memory_limit=forward[0])
+
+    compiled = kernel.explain(*of(*shapes), compiled=True).to_dict()["compiled"]
+
+    assert compiled["vjp"]["temporary_bytes"] > forward[0] >= compiled["forward"]["temporary_bytes"]
+
+
+def test_numbers_pass_a_limit_as_they_are() -> None:
+    text, _ = BY_DATA["a mixture of experts"]
+    rng = np.random.default_rng(0)
+    h, w = (rng.standard_normal(shape).astype(np.float32) for shape in ((6, 5), (3, 5, 4)))
+    e = np.int32([0, 2, 1, 1, 0, 2])
+    kernel = tcjax.kernel(text, memory_limit="1MiB")
+    weights = rng.standard_normal((6, 4)).astype(np.float32)
+
+    expected = np.einsum("tn,tnd->td", h.astype(float), w.astype(float)[e])
+    np.testing.assert_allclose(kernel(h, e, w), expected, rtol=1e-5, atol=1e-6)
+    by_h = jax.grad(lambda h: (kernel(h, e, w) * weights).sum())(h)
+    np.testing.assert_allclose(by_h, np.einsum("td,tnd->tn", weights, w[e]), rtol=1e-5, atol=1e-5)
+    moved = jax.jvp(lambda h: kernel(h, e, w), (h,), (h,))[1]
+    np.testing.assert_allclose(moved, expected, rtol=1e-5, atol=1e-6)
+    stack = jax.vmap(jax.grad(lambda h: (kernel(h, e, w) * weights).sum()))(np.stack([h, 2 * h]))
+    np.testing.assert_allclose(stack[1], by_h, rtol=1e-5, atol=1e-5)
+    twice = jax.grad(lambda h: (jax.grad(lambda h: (kernel(h, e, w) ** 2).sum())(h) * h).sum())(h)
+    np.testing.assert_allclose(twice, 4 * np.einsum("td,tnd->tn", expected, w[e]), rtol=1e-4, atol=1e-4)
+
+
+def test_a_kernel_without_a_limit_passes_nothing() -> None:
+    traced = jax.make_jaxpr(tcjax.kernel(KERNEL_SUM))(*of("float32[8]", "float32[9]", "float32[9]"))
+
+    assert "tcjax_limit" not in str(traced)
+
+
+def test_each_device_of_a_mesh_keeps_to_the_limit_or_it_is_refused() -> None:
+    root = Path(__file__).parents[2]
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(root)}
+    command = [sys.executable, "-m", "tests.runtime.limits_on_devices"]
+
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=root, env=environment, timeout=300)
+
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    found = json.loads(ran.stdout)
+    units = {"KiB": 1 << 10, "MiB": 1 << 20}
+    for name, by_direction in found.items():
+        text = name.rpartition(", ")[2]
+        limit = int(text[:-3]) * units[text[-3:]]
+        assert all(count is None or count <= limit + 1024 for count in by_direction.values()), (name, by_direction)
+    kept = [name for name, by_direction in found.items() if None not in by_direction.values()]
+    assert {"rows of a kernel sum, 1MiB", "values that are sent away, 4MiB", "experts, 4MiB"} <= set(kept)
+    assert found["terms of a product, 256KiB"] == {"forward": None, "reverse": None}
+
+
+def test_a_tensor_as_it_lies_is_no_temporary() -> None:
+    kernel = tcjax.kernel("O(i) max=! X(i,j)", memory_limit="64KiB")
+    X = jax.ShapeDtypeStruct((512, 512), jnp.float32)
+
+    assert "loop nest" not in str(kernel.plan(X))
+    found = temporaries(kernel, (X,), "forward")
+    assert found is not None and found[0] <= 64 << 10

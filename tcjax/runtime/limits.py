@@ -1,0 +1,136 @@
+"""`memory_limit` is kept: what XLA allocates for a call, and for each of its derivatives, is looked at before it runs.
+
+A result of a kernel with a limit passes a primitive that does nothing to it. Where the primitive is compiled, so is the
+kernel on its own, for the shapes at hand, and what XLA says of it must keep to the limit. Its derivatives are of the
+same kind, and are looked at where they are compiled: nobody else has to pay for them.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import jax
+import jax.extend
+from jax.interpreters import ad, batching, mlir
+
+from ..diagnostics import Code, CompileError, Span
+from .compiled import directed, temporary_bytes
+
+# So many bytes XLA adds of its own, for pointers and constants.
+OWN: Final = 1 << 10
+# An array at each batch dimension of the arguments; None for what all have in common.
+Dimensions = tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """The call of a kernel: `run` gives its results for arguments, and `limit` are the most bytes that it may need.
+
+    `direction` says which of its derivatives is looked at, if one is, by the arguments that are `moving`. Batches are
+    those of `jax.vmap`, the innermost first. `places` say where arguments lie on a mesh.
+    """
+
+    run: Callable[..., Sequence[Any]]
+    limit: int
+    name: str
+    span: Span
+    direction: str = "forward"
+    moving: tuple[int, ...] = ()
+    batches: tuple[Dimensions, ...] = ()
+    places: tuple[Any, ...] = ()
+
+    def check(self, shapes: Sequence[Any]) -> None:
+        """Raises `CompileError` (TC0810) where XLA needs more than the limit for arguments of such `shapes`."""
+        places = self.places if self.places and not self.batches else (None,) * len(shapes)
+        specs = [
+            jax.ShapeDtypeStruct(s.shape, s.dtype, sharding=place) for s, place in zip(shapes, places, strict=True)
+        ]
+        needed = _needed(self.run, self.batches, self.direction, self.moving, tuple(specs))
+        if needed is None or needed <= self.limit + OWN:
+            return
+        what = {"forward": "", "ahead": "the tangent of ", "reverse": "the gradient of "}[self.direction]
+        raise CompileError(
+            Code.MEMORY_LIMIT,
+            f"{what}`{self.name}` needs {needed} bytes beside arguments and results, as XLA compiles it, more than "
+            f"memory_limit={self.limit}",
+            self.span,
+            help="raise the limit, or compute less at a time, in several calls; explain(..., compiled=True) counts",
+        )
+
+
+def watched(results: Sequence[Any], arguments: Sequence[Any], watch: Watched) -> list[Any]:
+    """The results, which are looked at where they are compiled."""
+    return [_watch.bind(result, *arguments, watch=watch) for result in results]
+
+
+@functools.lru_cache(maxsize=256)
+def _needed(
+    run: Callable[..., Any],
+    batches: tuple[Dimensions, ...],
+    direction: str,
+    moving: tuple[int, ...],
+    specs: tuple[jax.ShapeDtypeStruct, ...],
+) -> int | None:
+    for dimensions in batches:
+        run = jax.vmap(run, dimensions)
+    if any(spec.sharding is not None for spec in specs):
+        return temporary_bytes(*directed(run, specs, moving, direction))
+    # On one device of a mesh it is as on any: what is around it, such as `jax.shard_map`, does not matter.
+    with jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh((), ())):
+        return temporary_bytes(*directed(run, specs, moving, direction))
+
+
+# The result of a kernel, and all of its arguments.
+_watch = jax.extend.core.Primitive("tcjax_limit")
+
+
+@_watch.def_impl
+def _(value: Any, *arguments: Any, watch: Watched) -> Any:
+    watch.check(arguments)
+    return value
+
+
+@_watch.def_abstract_eval
+def _(value: Any, *arguments: Any, watch: Watched) -> Any:
+    return value
+
+
+def _lowered(context: Any, value: Any, *arguments: Any, watch: Watched) -> Any:
+    watch.check(context.avals_in[1:])
+    return [value]
+
+
+mlir.register_lowering(_watch, _lowered)
+
+
+def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, watch: Watched) -> Any:
+    (value, *arguments), (tangent, *changes) = primals, tangents
+    result = _watch.bind(value, *arguments, watch=watch)
+    if isinstance(tangent, ad.Zero) or tangent.dtype == jax.dtypes.float0 or watch.direction != "forward":
+        # The derivatives of derivatives are not looked at.
+        return result, tangent
+    moving = tuple(number for number, change in enumerate(changes) if not isinstance(change, ad.Zero))
+    return result, _watch.bind(tangent, *arguments, watch=replace(watch, direction="ahead", moving=moving))
+
+
+ad.primitive_jvps[_watch] = _jvp
+
+
+def _transpose(cotangent: Any, value: Any, *arguments: Any, watch: Watched) -> list[Any]:
+    if not isinstance(cotangent, ad.Zero):
+        cotangent = _watch.bind(cotangent, *arguments, watch=replace(watch, direction="reverse"))
+    return [cotangent, *(None for _ in arguments)]
+
+
+ad.primitive_transposes[_watch] = _transpose
+
+
+def _batch(arrays: Sequence[Any], dimensions: Sequence[int | None], *, watch: Watched) -> Any:
+    value, *own = dimensions
+    if any(dimension is not None for dimension in own):
+        watch = replace(watch, batches=(*watch.batches, tuple(own)))
+    return _watch.bind(*arrays, watch=watch), value
+
+
+batching.primitive_batchers[_watch] = _batch
