@@ -241,7 +241,9 @@ class _Program:
         before += sum(self.price(reader, self.steps[reader]).seconds for reader in found)
         after = sum(self.price(reader, step).seconds for reader, step in found.items())
         given = [number, *found]
-        refused = self.memory is not None and any(self.needs(each, self.steps[each]) > self.memory for each in given)
+        own = prod(self.bound.shapes[name]) * ir.types.width(statement.target.dtype)
+        needed = max(own, *(self.needs(each, self.steps[each]) for each in given)) if self.memory is not None else 0
+        refused = self.memory is not None and needed > self.memory
         # What a limit of memory would refuse with the name stored is taken at any price; a number has none.
         goes = refused or is_number or after <= self.worth(number, found) * before
         return Gone(tuple(found), after, before) if goes else None
@@ -305,8 +307,10 @@ class _Program:
 
 def _reductions(step: Step) -> int:
     """How many reductions a statement has."""
-    inside = sum(isinstance(node, ir.Reduce) for node in ir.walk(step.statement.value))
-    return inside + (isinstance(step.statement, ir.Accumulate) and bool(step.statement.reduction))
+    statement = step.statement
+    parts = (statement.value, *ir.conjuncts(statement.domain.guard))
+    inside = sum(isinstance(node, ir.Reduce) for part in parts for node in ir.walk(part))
+    return inside + (isinstance(statement, ir.Accumulate) and bool(statement.reduction))
 
 
 def _is_number(statement: ir.Define | ir.Accumulate) -> bool:
@@ -327,7 +331,7 @@ def _steps(bound: ranges.Bound) -> Iterator[tuple[int, Step]]:
     for number, statement in enumerate(bound.function.statements):
         if isinstance(statement, (ir.Define, ir.Accumulate)):
             plain = transforms.specialize(transforms.guard_ranges(statement), bound.sizes)
-            value = transforms.plain_conditions(transforms.plain_calls(transforms.without_powers(plain.value)))
+            value = transforms.plain_conditions(transforms.without_powers(transforms.plain_calls(plain.value)))
             domain = replace(plain.domain, guard=transforms.plain_guard(plain.domain.guard), exists=())
             plain = transforms.without_means(replace(plain, value=value, domain=domain), bound.boxes[number])
             step = Step(transforms.as_accumulation(plain) or plain, bound.boxes[number])

@@ -1,4 +1,6 @@
-"""Functions that arithmetic says as well: ``fma(x, y, z)`` is ``x * y + z``, and ``|x| * |x|`` is ``x * x``."""
+"""Functions that arithmetic says as well: ``fma(x, y, z)`` is ``x * y + z``, ``(a - b) * (b - a)`` a square."""
+
+from dataclasses import replace
 
 from .. import ir
 
@@ -26,11 +28,20 @@ def plain_calls(expr: ir.Expr) -> ir.Expr:
             if (v, w) not in ((x, y), (y, x)):
                 return expr
             difference = ir.Binary("-", x, y, expr.dtype, span=expr.span)
-            return ir.Call("fabs", (difference,), expr.dtype, span=expr.span)
-        case ir.Binary("*", ir.Call("abs" | "fabs", (x,)), ir.Call("abs" | "fabs", (y,))) if ir.types.is_float(x.dtype):
-            return ir.Binary("*", x, x, expr.dtype, span=expr.span) if x == y or _is_turned(x, y) else expr
+            return _one_way(ir.Call("fabs", (difference,), expr.dtype, span=expr.span))
+        case ir.Call("abs" | "fabs") if ir.types.is_float(expr.dtype):
+            return _one_way(expr)
         case _:
             return expr
+
+
+def _one_way(distance: ir.Call) -> ir.Call:
+    """``|y - x|`` as ``|x - y|``: equal factors of a product show."""
+    match distance.arguments:
+        case (ir.Binary("-", x, y) as difference,) if ir.show_expr(y) < ir.show_expr(x):
+            return replace(distance, arguments=(replace(difference, left=y, right=x),))
+        case _:
+            return distance
 
 
 def _square(x: ir.Expr, y: ir.Expr) -> tuple[ir.Expr, bool] | None:

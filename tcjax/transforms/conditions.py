@@ -1,15 +1,23 @@
 """Comparisons of integers in one spelling: ``!(a != b)`` and ``a <= b && a > b - 1`` are ``a == b``."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from typing import Final
 
 from .. import ir
 from ..symbolic import Affine
-from .factors import both
+
+# Stands for a condition that another one says.
+_TRUE: Final = ir.Const(True, "bool")
 
 
 def plain_conditions(expr: ir.Expr) -> ir.Expr:
     """The expression without negated comparisons of integers, and with an equality for two bounds that meet."""
+    if isinstance(expr, ir.Binary) and expr.operator == "&&":
+        # All parts at once: a chain of many would be looked at again for each of its beginnings.
+        given = ir.conjuncts(expr)
+        parts = tuple(map(plain_conditions, given))
+        changed = any(part is not own for part, own in zip(parts, given, strict=True))
+        return _met((ir.conjunction(parts) or expr) if changed else expr)
     expr = ir.rebuild(expr, plain_conditions)
     match expr:
         case ir.Unary("!", ir.Binary("||", left, right)):
@@ -19,10 +27,6 @@ def plain_conditions(expr: ir.Expr) -> ir.Expr:
             return _met(ir.Binary("&&", *parts, "bool", span=expr.span))
         case ir.Unary("!", operand):
             return ir.negated(operand)
-        case ir.Binary("&&"):
-            return _met(expr)
-        case ir.Reduce(guard=ir.Binary("&&") as guard):
-            return replace(expr, guard=_met(guard))
         case _:
             return expr
 
@@ -35,18 +39,20 @@ def plain_guard(guard: ir.Expr | None) -> ir.Expr | None:
 def _met(condition: ir.Expr) -> ir.Expr:
     """The condition with an equality in the place of each pair of bounds that leave one value."""
     parts = list(ir.conjuncts(condition))
-    for place, first in enumerate(parts):
-        for second in parts[place + 1 :]:
-            for one in _slacks(first):
-                if any((one + other).constant == 0 for other in _slacks(second)):
-                    assert isinstance(first, ir.Binary)
-                    rest = [part for part in parts if part is not first and part is not second]
-                    # Both bounds are of integers: the first without its slack is the equality.
-                    zero = ir.Const(0, "int32")
-                    equal = ir.Binary("==", ir.integer(one), zero, "bool", span=first.span)
-                    left = ir.conjunction(rest)
-                    return equal if left is None else _met(both(left, equal) or equal)
-    return condition
+    met = False
+    # The place of each bound by its slack: where the slacks of two are each other's negatives, both are zero.
+    places: dict[Affine, int] = {}
+    for place, part in enumerate(parts):
+        for slack in _slacks(part):
+            first = places.pop(slack.scale(-1), None)
+            if first is None:
+                places.setdefault(slack, place)
+            else:
+                zero = ir.Const(0, "int32")
+                parts[place] = ir.Binary("==", ir.integer(slack.scale(-1)), zero, "bool", span=parts[first].span)
+                parts[first] = _TRUE
+                met = True
+    return (ir.conjunction(part for part in parts if part is not _TRUE) or _TRUE) if met else condition
 
 
 def _slacks(condition: ir.Expr) -> Iterator[Affine]:

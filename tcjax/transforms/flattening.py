@@ -21,17 +21,18 @@ def flattened(statement: Formula) -> Formula | None:
     found = replace(statement, value=value)
     if isinstance(found, ir.Accumulate) and found.reducer in MERGED and found.reduction:
         guard, kind = found.domain.guard, found.accumulate
-        total = _merged(ir.Reduce(found.reducer, found.reduction, (), guard, value, None, kind, value.dtype))
+        total = merged(ir.Reduce(found.reducer, found.reduction, (), guard, value, None, kind, value.dtype))
         found = replace(found, reduction=total.indices, value=total.body)
     return None if found == statement else found
 
 
 def _flat(expr: ir.Expr) -> ir.Expr:
     expr = ir.rebuild(expr, _flat)
-    return _merged(expr) if isinstance(expr, ir.Reduce) and expr.reducer in MERGED else expr
+    return merged(expr) if isinstance(expr, ir.Reduce) and expr.reducer in MERGED else expr
 
 
-def _merged(total: ir.Reduce) -> ir.Reduce:
+def merged(total: ir.Reduce) -> ir.Reduce:
+    """The reduction with those of its kind that are its body, or factors of a product that is summed."""
     if total.reducer is Reducer.SUM:
         return _merged_sum(total)
     inner = total.body
@@ -40,7 +41,7 @@ def _merged(total: ir.Reduce) -> ir.Reduce:
     same = inner.accumulate == total.accumulate and inner.fixed == total.fixed
     if not same or inner.dtype != inner.body.dtype or inner.dtype != total.accumulate:
         return total
-    return _merged(replace(total, indices=(*total.indices, *inner.indices), body=inner.body))
+    return merged(replace(total, indices=(*total.indices, *inner.indices), body=inner.body))
 
 
 def _merged_sum(total: ir.Reduce) -> ir.Reduce:

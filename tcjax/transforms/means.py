@@ -7,6 +7,7 @@ from .. import ir
 from ..ir import Reducer
 from ..ranges import Box
 from .definitions import Formula
+from .flattening import merged
 
 
 def without_means(statement: Formula, box: Box) -> Formula:
@@ -25,6 +26,8 @@ def without_means(statement: Formula, box: Box) -> Formula:
 
 
 def _summed(expr: ir.Expr, box: Box) -> ir.Expr:
+    if isinstance(expr, ir.Reduce) and expr.reducer is Reducer.MEAN:
+        expr = merged(expr)
     expr = ir.rebuild(expr, lambda part: _summed(part, box))
     match expr:
         case ir.Reduce(Reducer.MEAN, indices, guard=None, body=body, rank=None, accumulate=accumulate, dtype=dtype):

@@ -43,7 +43,7 @@ CASES = {
     "two rows in another order": ("O(I(n),e,d) {} Y(d,n,e)", (B, E, D), (1, 2)),
     "a row between two places": ("O(I(n),d,J(n)) {} X(n,d)", (B, D, E), (1,)),
     "a row that the target is longer than": ("O(I(n),d) {} X(n,d) where d in 0:5", (B, D + 1), ()),
-    "a row backwards": ("O(I(n),4-d) {} X(n,d)", (B, D), ()),
+    "a row backwards": ("O(I(n),4-d) {} X(n,d)", (B, D), (1,)),
     "an index twice": ("O(I(n)+d,d) {} X(n,d)", (B, D), ()),
     "a value of points alone": ("O(I(n),d) {} v(n) where d in 0:5", (B, D), ()),
     "a value of rows alone": ("O(I(n),d) {} w(d)", (B, D), (1,)),
