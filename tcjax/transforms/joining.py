@@ -20,6 +20,8 @@ _Box = dict[IndexVar, tuple[int, int]]
 
 def joined(step: Step) -> Step:
     """The step with one reduction for those that combine the same values over ranges that lie side by side."""
+    if sum(isinstance(node, ir.Reduce) for node in ir.walk(step.statement.value)) < 2:
+        return step
     box = dict(step.box)
     value = _joined(step.statement.value, box)
     if value == step.statement.value:

@@ -106,7 +106,7 @@ def test_the_gradient_of_few_groups_is_that_of_a_convolution_each() -> None:
     assert operations(with_gradient(kernel), x, v) - operations(kernel, x, v) < 50 * 4
 
 
-def test_the_gradient_of_many_slices_in_groups_is_made_of_slices_and_products() -> None:
+def test_the_gradient_of_many_slices_in_groups_has_no_convolution_of_groups() -> None:
     kernel = tcjax.kernel("y(n,g,f,h,w) +=! x(n,g,c,h+p,w+q) * v(g,f,c,p,q)")
     x, v = normal(8, 4, 3, 34, 34), normal(4, 3, 3, 3, 3)
 
@@ -121,7 +121,7 @@ def test_the_gradient_of_many_slices_in_groups_is_made_of_slices_and_products() 
     found, expected = (jax.tree.leaves(jax.jit(with_gradient(f))(x, v)) for f in (kernel, plain))
 
     compiled = jax.jit(with_gradient(kernel)).lower(x, v).compile()
-    assert " convolution(" not in compiled.as_text()
+    assert "group_count" not in compiled.as_text()
     for mine, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-3, atol=1e-2)
 

@@ -160,7 +160,7 @@ def test_what_the_compiled_kernel_raises_is_a_disagreement() -> None:
     kernel = tcjax.kernel("def f(float(N) A) -> (O) { O(i) = g(A(i)) }", fns={"g": jnp.sin})
     kernel._front.options.fns["g"] = fails
 
-    with pytest.raises(tcjax.CheckError, match="raises where the interpreter has a result: TypeError"):
+    with pytest.raises(tcjax.CheckError, match=r"raises where the interpreter has a result: \w*TypeError"):
         kernel.check(examples=1)
 
 
