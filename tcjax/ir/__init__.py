@@ -4,6 +4,7 @@ from . import builtins, types
 from .conditions import affine_of, condition_of, conjunction, conjuncts, negated, number_of
 from .expressions import (
     JOINS,
+    MEETING,
     PLACES,
     RANKED,
     Access,
@@ -32,6 +33,7 @@ from .verifier import verify
 
 __all__ = [
     "JOINS",
+    "MEETING",
     "PLACES",
     "RANKED",
     "Access",

@@ -65,6 +65,8 @@ JOINS: Final[dict[Reducer | Monoid, str]] = {
     Reducer.ANY: "||",
     Reducer.ALL: "&&",
 }
+# Reductions whose values may meet in any order, and whose scatter gives the identity to what none of them meets.
+MEETING: Final[frozenset[Reducer | Monoid]] = frozenset([*JOINS, Reducer.MEAN, Reducer.LOGSUMEXP])
 
 
 @dataclass(frozen=True, slots=True)

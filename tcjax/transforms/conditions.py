@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from .. import ir
-from ..symbolic import Affine
+from ..symbolic import Affine, AtLeastZero
 
 # Stands for a condition that another one says.
 _TRUE: Final = ir.Const(True, "bool")
@@ -57,14 +57,11 @@ def _met(condition: ir.Expr) -> ir.Expr:
 
 def _slacks(condition: ir.Expr) -> Iterator[Affine]:
     """What is not negative where a comparison of integers holds."""
-    match condition:
-        case ir.Binary("<" | "<=" | ">" | ">=" as operator, left, right) if left.dtype == right.dtype == "int32":
-            below, above = ir.affine_of(left), ir.affine_of(right)
-            if operator in (">", ">="):
-                below, above = above, below
-            slack = above - below - (1 if operator in ("<", ">") else 0)
-            # Of two values of data, the sum of one and a number may be too large for its type.
-            if sum(isinstance(atom, ir.Data) for atom, _ in slack.terms) <= 1:
-                yield slack
+    if not isinstance(condition, ir.Binary) or not condition.left.dtype == condition.right.dtype == "int32":
+        return
+    match ir.condition_of(condition):
+        # Of two values of data, the sum of one and a number may be too large for its type.
+        case AtLeastZero(slack) if sum(isinstance(atom, ir.Data) for atom, _ in slack.terms) <= 1:
+            yield slack
         case _:
             return

@@ -3,16 +3,12 @@
 from dataclasses import replace
 
 from .. import ir
-from ..ir import Reducer
 from ..ranges import Box
 from ..symbolic import Affine, IndexVar
 from .definitions import as_accumulation
 from .substitution import substitute
 
 Formula = ir.Define | ir.Accumulate
-
-# Their values may meet in any order, and a scatter gives those that meet nowhere the identity.
-_MEETING = frozenset([*ir.JOINS, Reducer.MEAN, Reducer.LOGSUMEXP])
 
 
 def solve(
@@ -24,7 +20,7 @@ def solve(
     ranges must have become guards before.
     """
     found = as_accumulation(statement)
-    if found is None or found.reducer not in _MEETING:
+    if found is None or found.reducer not in ir.MEETING:
         return statement, ()
     solved, notes = found, list[str]()
     for index in found.reduction:

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from .. import ir
-from ..symbolic import Affine, IndexVar
+from ..symbolic import Affine, AtLeastZero, IndexVar
 from .definitions import Formula
 from .inlining import Step
 from .subscripts import Known
@@ -106,15 +106,14 @@ def bounds_of(condition: ir.Expr, index: IndexVar) -> tuple[Affine | None, Affin
     """The least value of an index where a comparison holds, and what it stays below; None where it says neither."""
     if not isinstance(condition, ir.Binary) or condition.left.dtype != "int32" or condition.right.dtype != "int32":
         return None
-    below, above = ir.affine_of(condition.left), ir.affine_of(condition.right)
-    if condition.operator in (">", ">="):
-        below, above = above, below
     if condition.operator == "==":
-        return _floor_ends(condition, index) or _equal_ends(below - above, index)
-    if condition.operator not in ("<", "<=", ">", ">="):
-        return None
-    slack = above - below - (1 if condition.operator in ("<", ">") else 0)
-    return _slack_ends(slack, index)
+        difference = ir.affine_of(condition.left) - ir.affine_of(condition.right)
+        return _floor_ends(condition, index) or _equal_ends(difference, index)
+    match ir.condition_of(condition):
+        case AtLeastZero(slack):
+            return _slack_ends(slack, index)
+        case _:
+            return None
 
 
 def _slack_ends(slack: Affine, index: IndexVar) -> tuple[Affine | None, Affine | None] | None:

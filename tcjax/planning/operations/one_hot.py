@@ -13,8 +13,6 @@ from .placement import Placement
 
 # More places than this are never cheaper as a condition for each of them.
 FEW_PLACES: Final = 16
-# Their values may meet in any order, and places that no point has get the identity.
-_MEETING: Final = frozenset([*ir.JOINS, Reducer.MEAN, Reducer.LOGSUMEXP])
 
 
 def propose(placement: Placement) -> Iterator[Compute]:
@@ -24,11 +22,7 @@ def propose(placement: Placement) -> Iterator[Compute]:
         return
     data = [number for number, subscript in enumerate(statement.indices) if subscript.is_data]
     places = prod(placement.stage.shape[number] for number in data)
-    if (
-        statement.reducer not in {*ir.JOINS, Reducer.MEAN, Reducer.LOGSUMEXP}
-        or not data
-        or not 0 < places <= FEW_PLACES
-    ):
+    if statement.reducer not in ir.MEETING or not data or not 0 < places <= FEW_PLACES:
         return
     box, conditions, left = dict(placement.box), list(ir.conjuncts(statement.domain.guard)), list(statement.indices)
     for number in data:
