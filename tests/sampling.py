@@ -23,6 +23,7 @@ OLDEST_PYTHON = 11
 # runs all.
 SAMPLED = {
     "tests/agreement/test_dropped_facts.py": 4,
+    "tests/agreement/test_left_sides.py": 8,
     "tests/agreement/test_nest_kinks.py": 16,
     "tests/agreement/test_nests.py": 4,
     "tests/agreement/test_odd_data.py": 6,

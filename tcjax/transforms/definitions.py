@@ -1,12 +1,25 @@
 """One statement in two ways: the value of each element, or an accumulation of the points that count."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from .. import ir
 from ..ir import Reducer, types
 from ..ranges import Box
+from ..symbolic import Affine
 
 Formula = ir.Define | ir.Accumulate
+
+
+def is_one_to_one(indices: Sequence[Affine]) -> bool:
+    """Whether every point of the left side has a place of its own, which no data decide.
+
+    So it is where each index stands alone in some dimension. Data may leave places out: an accumulation has its neutral
+    value there, a definition zero.
+    """
+    if any(place.is_data for place in indices):
+        return False
+    return {index for place in indices for index in place.variables} <= {place.bare for place in indices}
 
 
 def as_define(statement: Formula, is_new: bool) -> ir.Define:

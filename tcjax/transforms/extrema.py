@@ -5,6 +5,7 @@ from dataclasses import replace
 from .. import ir
 from ..ir import Reducer
 from ..ranges import Box
+from .definitions import is_one_to_one
 from .inlining import Step
 
 _TURNED = {Reducer.MIN: Reducer.MAX, Reducer.MAX: Reducer.MIN}
@@ -21,7 +22,7 @@ def plain_extrema(step: Step) -> Step:
                 statement = replace(statement, reducer=_PLACES[reducer], value=operand)
         case ir.Accumulate(
             target, indices, Reducer.MIN | Reducer.MAX as reducer, True, (_, *_), ir.Unary("-", operand) as value
-        ) if _is_float(operand) and value.dtype == target.dtype and not any(place.is_data for place in indices):
+        ) if _is_float(operand) and value.dtype == target.dtype and is_one_to_one(indices):
             guard, kind = statement.domain.guard, statement.accumulate
             least = ir.Reduce(_TURNED[reducer], statement.reduction, (), guard, operand, None, kind, value.dtype)
             domain = replace(statement.domain, guard=None)

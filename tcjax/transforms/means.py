@@ -6,7 +6,7 @@ from math import prod
 from .. import ir
 from ..ir import Reducer
 from ..ranges import Box
-from .definitions import Formula
+from .definitions import Formula, is_one_to_one
 from .flattening import merged
 
 
@@ -16,7 +16,7 @@ def without_means(statement: Formula, box: Box) -> Formula:
     match statement:
         case ir.Accumulate(
             target, indices, Reducer.MEAN, True, (_, *_) as reduction, value, accumulate, ir.Domain(guard=None)
-        ) if not any(subscript.is_data for subscript in indices):
+        ) if is_one_to_one(indices):
             mean = ir.Reduce(Reducer.MEAN, tuple(reduction), (), None, value, None, accumulate, value.dtype)
             total = _summed(mean, box)
             is_whole = total is not mean and value.dtype == target.dtype

@@ -6,6 +6,7 @@ from typing import Final
 
 from .. import ir
 from ..symbolic import Affine, IndexVar
+from .definitions import is_one_to_one
 from .inlining import Step
 from .joining import placed
 from .limits import bounds_of
@@ -28,6 +29,7 @@ def in_pieces(step: Step) -> Step | None:
             not statement.restart
             or statement.reducer not in ir.JOINS
             or statement.value.dtype != statement.target.dtype
+            or not is_one_to_one(statement.indices)
         ):
             return None
         reducer, value, guard = statement.reducer, statement.value, statement.domain.guard

@@ -96,7 +96,13 @@ def shapes(name: str) -> tuple[str, list[jax.ShapeDtypeStruct]]:
     return text, [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in found]
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+# The compiler of JAX 0.10 keeps another array in these loops; the estimates are those of 0.12.
+OLDER = pytest.mark.xfail(
+    jax.__version_info__ < (0, 11), reason="XLA of JAX 0.10 keeps other arrays in its loops", strict=True
+)
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=OLDER if n == "two nests" else ()) for n in PROGRAMS])
 def test_the_temporaries_of_a_result_are_foretold(name: str) -> None:
     text, arguments = shapes(name)
     kernel = tcjax.kernel(text)
@@ -110,10 +116,6 @@ def test_the_temporaries_of_a_result_are_foretold(name: str) -> None:
 TOO_FEW = pytest.mark.xfail(reason="what lies between the pieces of two axes is not counted", strict=True)
 
 
-# The compiler of JAX 0.10 keeps another array in these loops; the estimates are those of 0.12.
-OLDER = pytest.mark.xfail(
-    jax.__version_info__ < (0, 11), reason="XLA of JAX 0.10 keeps other arrays in its loops", strict=True
-)
 MARKS = {"a torus": TOO_FEW, "values in rounds": OLDER, "points in space": OLDER}
 
 
