@@ -15,7 +15,7 @@ from .. import ir
 from ..diagnostics import Code, CompileError
 from ..planning.batching import anonymous, batched
 from ..planning.domains import parts
-from ..planning.forms import Form, are_costly, choose, in_tiles, within
+from ..planning.forms import Form, are_costly, choose, within
 from ..planning.nests import Nest, Operand
 from ..planning.nodes import LoopNest, Node
 from ..planning.pallas_rule import prefers_pallas
@@ -209,7 +209,7 @@ def _jvp(
     result = None
     if form.whole and derivative is not None and are_costly(derivative.exprs, apart=changes):
         # XLA would compute once what the derivative needs as well, and store that for every step.
-        form = in_tiles(form, nest)
+        primals = lax.optimization_barrier(list(primals))
     extrema = _search(own, backend.memory) if derivative is not None and derivative.single is not None else None
     if extrema is not None and not form.whole:
         found = search(primals, extrema, foreign, backend)

@@ -83,7 +83,8 @@ def choose(nest: Nest) -> Form:
     nest = nest.computed
     ranges = nest.ranges
     loop = max(nest.reduce.indices, key=lambda index: _extent(index, ranges))
-    form = _windowed(nest, loop) or _product(nest, loop) or _guarded(_lanes(nest, loop), nest)
+    form = _windowed(nest, loop) or _product(nest, loop) or _of_rows(nest, loop)
+    form = form or _guarded(_lanes(nest, loop), nest)
     return replace(form, sieve=sieve_size(nest))
 
 
@@ -140,7 +141,8 @@ def candidates(nest: Nest) -> tuple[Form, ...]:
             found.append(replace(lanes, rows=max(1, lanes.rows // 4), unroll=max(1, lanes.unroll // factor)))
             found.append(replace(lanes, rows=dividing(lanes.rows * 4, extent), unroll=max(1, lanes.unroll // factor)))
         found.append(replace(lanes, unroll=max(1, lanes.unroll // 2)))
-        inside = max(1, PRODUCT_BLOCK // max(1, prod(nest.shape)))
+        others = prod(_extent(index, ranges) for index in nest.reduce.indices if index != loop)
+        inside = max(1, PRODUCT_BLOCK // max(1, prod(nest.shape) * others))
         if nest.reduce.reducer in ir.JOINS:
             # What combines the lanes of a block must give values, not positions.
             found.append(Form(loop, dividing(inside, extent), 1, inside=True))
@@ -277,6 +279,32 @@ def _windowed(nest: Nest, loop: IndexVar) -> Form | None:
     spaces = [ir.free_indices(access) for access in ir.accesses(reduce)]
     others = max(prod(_extent(index, ranges) for index in space - {loop, axis}) for space in spaces)
     return Form(loop, dividing(BLOCK // max(1, others), _extent(loop, ranges)), 1, (axis, 1), inside=True)
+
+
+def _of_rows(nest: Nest, loop: IndexVar) -> Form | None:
+    """Blocks of rows that data choose for each result, which are summed whole: ``O(j) +=! X(i + S(j), k) * y(i, k)``.
+
+    A gather stores a block in whichever order is asked for, and one sum of products reduces it. In lanes, each step
+    would add a few rows up, and combine what they leave at the end.
+    """
+    reduce, ranges = nest.reduce, nest.ranges
+    factors = _factors(reduce.body)
+    if reduce.reducer is not ir.Reducer.SUM or reduce.guard is not None or not ir.types.is_float(reduce.accumulate):
+        return None
+    if len(factors) != 2 or not all(isinstance(factor, ir.Access) for factor in factors):
+        return None
+    long = {index for index in reduce.indices if index != loop and _extent(index, ranges) >= LEAST_PRODUCT}
+    own = frozenset(nest.axes)
+    rows = [
+        access
+        for access in ir.accesses(reduce)
+        if any(index.is_data and loop in index.variables and own & index.variables for index in access.indices[:-1])
+        and access.indices[-1].bare in long
+    ]
+    points = prod(_extent(index, ranges) for index in (*nest.axes, *reduce.indices) if index != loop)
+    if not rows or points > PRODUCT_BLOCK:
+        return None
+    return Form(loop, dividing(PRODUCT_BLOCK // points, _extent(loop, ranges)), 1, inside=True)
 
 
 def _by_tiles(nest: Nest, loop: IndexVar, axis: IndexVar, others: int) -> Form:

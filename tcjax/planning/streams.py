@@ -257,7 +257,10 @@ class _Planner:
             o.name: tuple(0 if cut.get(o.name) == number else first for number, first in enumerate(o.origin))
             for o in self.nest.operands
         }
-        indices = dict.fromkeys((ROW, *self.axes, *self.nest.reduce.indices, *box))
+        # Rows that data choose lie as they are gathered: what a block reduces of them is minor.
+        gathered = any(index.is_data for access in ir.accesses(self.reduce) for index in access.indices)
+        first = (*self.axes, ROW) if self.form.inside and gathered else (ROW, *self.axes)
+        indices = dict.fromkeys((*first, *self.nest.reduce.indices, *box))
         loops = frozenset(index for index in (BLOCK, STEP, TILE) if index in box)
         return Scope(
             box,

@@ -119,23 +119,44 @@ def test_a_batch_of_unrolled_sums_and_a_second_derivative_are_those_of_numpy() -
     assert (doubled(np.asarray(curved)) * ways).sum() == pytest.approx(expected, rel=1e-3, abs=1.0)
 
 
-@pytest.mark.parametrize(("term", "whole"), [("T(I(b,l),d)", True), ("T(I(b,l),d) * T(I(b,l),d)", False)])
-def test_a_sum_of_rows_stays_one_loop_where_its_derivative_reads_no_row(term: str, whole: bool) -> None:
-    kernel = tcjax.kernel(f"def f(float(E,D) T, int32(B,L) I) -> (O) {{ O(b,d) +=! {term} }}")
+@pytest.mark.parametrize("term", ["T(I(b,l),d)", "T(I(b,l),d) * T(I(b,l),d)", "T(I(b,l),d) * w(l)"])
+def test_a_sum_of_rows_stays_one_loop_beside_its_derivative_and_stores_no_row(term: str) -> None:
+    kernel = tcjax.kernel(f"def f(float(E,D) T, int32(B,L) I, float(L) w) -> (O) {{ O(b,d) +=! {term} }}")
     rng = np.random.default_rng(0)
-    T, I = rng.standard_normal((100, 64)).astype(np.float32), rng.integers(0, 100, (512, 40), dtype=np.int32)
+    T, w = rng.standard_normal((100, 64)).astype(np.float32), rng.standard_normal(40).astype(np.float32)
+    I = rng.integers(0, 100, (512, 40), dtype=np.int32)
 
-    def gradient(T: Any) -> Any:
-        return jax.vjp(lambda T: kernel(T, I), T)[0]
+    def gradient(T: Any, w: Any, weights: Any) -> Any:
+        result, back = jax.vjp(lambda T, w: kernel(T, I, w), T, w)
+        return result, back(weights)
 
-    text = str(jax.make_jaxpr(gradient)(T))
-    assert "whole=True" in str(jax.make_jaxpr(lambda T: kernel(T, I))(T))
-    assert ("whole=True" in text) == whole
-    found = jax.grad(lambda T: (kernel(T, I) * jnp.arange(64.0)).sum())(T)
-    expected = np.zeros((100, 64))
-    slope = np.broadcast_to(np.arange(64.0), (512, 40, 64))
-    np.add.at(expected, I, slope if whole else slope * 2 * T[I])
-    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-2)
+    weights = rng.standard_normal((512, 64)).astype(np.float32)
+    assert str(jax.make_jaxpr(gradient)(T, w, weights)).count("whole=True") >= 1
+    compiled = jax.jit(gradient).lower(T, w, weights).compile()
+    assert compiled.memory_analysis().temp_size_in_bytes < T[I].nbytes
+    _, (d_T, d_w) = compiled(T, w, weights)
+    rows, slope, spread = doubled(T)[I], doubled(weights)[:, None], np.zeros((100, 64))
+    own = {"T(I(b,l),d)": np.ones_like(rows), "T(I(b,l),d) * w(l)": np.broadcast_to(w[:, None], rows.shape)}
+    np.add.at(spread, I, slope * own.get(term, 2 * rows))
+    np.testing.assert_allclose(d_T, spread, rtol=1e-4, atol=1e-2)
+    if "w" in term:
+        np.testing.assert_allclose(d_w, (slope * rows).sum((0, 2)), rtol=1e-4, atol=1e-2)
+
+
+@pytest.mark.parametrize("shift", [0, -30, 30])
+def test_sums_of_rows_at_a_shift_are_those_of_numpy(shift: int) -> None:
+    kernel = tcjax.kernel("def f(float(R,K) X, int32(J) S, float(N,K) y) -> (O) { O(j) +=! X(i+S(j),k) * y(i,k) }")
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((5000, 32)).astype(np.float32), rng.standard_normal((4500, 32)).astype(np.float32)
+    S = rng.integers(0, 501, (48,), dtype=np.int32) + np.int32(shift)
+
+    places = np.clip(np.arange(4500)[:, None] + S, 0, 4999)
+    plan: Any = kernel.plan(X, S, y).stages[0].value
+
+    assert plan.form.inside
+    np.testing.assert_allclose(
+        kernel(X, S, y), np.einsum("ijk,ik->j", doubled(X)[places], doubled(y)), rtol=1e-4, atol=1e-2
+    )
 
 
 def test_a_small_sum_keeps_the_derivative_of_its_slices() -> None:
