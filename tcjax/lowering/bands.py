@@ -133,7 +133,9 @@ class _Blocked:
         over = blocks.overlapping
         steps = _cut(sliding, place, blocks.count + over - 1, blocks.step)
         parts = [lax.slice_in_dim(steps, n, n + blocks.count, axis=place) for n in range(over)]
-        return lax.slice_in_dim(lax.concatenate(parts, place + 1), 0, blocks.width, axis=place + 1)
+        # Cut first: what is put together is stored.
+        parts[-1] = lax.slice_in_dim(parts[-1], 0, blocks.width - (over - 1) * blocks.step, axis=place + 1)
+        return lax.concatenate(parts, place + 1)
 
     def whole(self, array: jax.Array, axes: Axes) -> jax.Array:
         """The result of its blocks, whose axes are `axes`."""
