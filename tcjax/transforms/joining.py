@@ -33,7 +33,7 @@ def joined(step: Step) -> Step:
 
 def _with_old_names(value: ir.Expr, before: Box, box: _Box) -> ir.Expr:
     """The value with old names for indices of which only the whole is left; the box has their ranges then."""
-    bound = {index for node in ir.walk(value) if isinstance(node, ir.Reduce) for index in node.indices}
+    bound = set(ir.bound_indices(value))
     for new in bound - before.keys():
         old = next((index for index in before if index.name == new.name and index not in bound), None)
         if old is not None:
