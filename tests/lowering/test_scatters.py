@@ -126,7 +126,7 @@ def test_values_of_every_type_have_a_way_to_their_places(kind: str, reducer: str
     statement = f"O({places}) {reducer}={'' if goes_on else '!'} V(n) where n in 0:{N}"
     text = f"def f({kind}(N) V, int(N) I{', ' + target + '(20) S' if goes_on else ''}) -> ({target}(20) O) {{ "
     kernel = tcjax.kernel(text + ("O(b) = S(b)  " if goes_on else "") + statement + " }")
-    given = (jnp.asarray(values).astype(number), ARRAYS["I"] * 2, *([start] if goes_on else []))
+    given = (jnp.asarray(values).astype(number), np.multiply(ARRAYS["I"], 2), *([start] if goes_on else []))
 
     np.testing.assert_allclose(
         np.asarray(kernel(*given), complex if kind == "complex64" else float),
