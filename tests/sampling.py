@@ -22,6 +22,7 @@ OLDEST_PYTHON = 11
 # Files and folders of tests that compile much or read long texts, and into how many parts these are cut. `make deep`
 # runs all.
 SAMPLED = {
+    "tests/agreement/test_any_price.py": 2,
     "tests/agreement/test_dropped_facts.py": 4,
     "tests/agreement/test_left_sides.py": 8,
     "tests/agreement/test_nest_kinks.py": 16,

@@ -28,7 +28,7 @@ from .integers import integer
 from .monoids import Monoid, Number
 from .printer import show, show_expr
 from .statements import Accumulate, ApplyForeign, Define, Domain, Function, Invoke, Statement, targets
-from .traversal import accesses, children, data_atoms, free_indices, has_reduction, rebuild, walk
+from .traversal import accesses, bound_indices, children, data_atoms, free_indices, has_reduction, rebuild, walk
 from .verifier import verify
 
 __all__ = [
@@ -63,6 +63,7 @@ __all__ = [
     "Unary",
     "accesses",
     "affine_of",
+    "bound_indices",
     "builtins",
     "children",
     "condition_of",

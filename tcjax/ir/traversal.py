@@ -127,3 +127,8 @@ def free_indices(expr: Expr) -> frozenset[IndexVar]:
             return (inner | ends) - frozenset(indices)
         case _:
             return frozenset().union(*map(free_indices, children(expr)))
+
+
+def bound_indices(expr: Expr) -> frozenset[IndexVar]:
+    """The index variables that inline reductions in the expression bind."""
+    return frozenset(index for node in walk(expr) if isinstance(node, Reduce) for index in node.indices)

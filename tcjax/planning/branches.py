@@ -29,7 +29,7 @@ def counted(reduce: ir.Reduce, scope: Scope) -> ir.Reduce:
     """The reduction with what it counts under as its guard, so far as a derivative depends on it."""
     bound = frozenset(reduce.indices)
     # A condition that binds the same index cannot stand inside.
-    counts = frozenset(c for c in scope.counts if bound.isdisjoint(_bound(c)))
+    counts = frozenset(c for c in scope.counts if bound.isdisjoint(ir.bound_indices(c)))
     if not counts or not is_risky(reduce) or not _is_inexact(reduce.dtype):
         return reduce
     axes = scope.sorted(ir.free_indices(reduce) - scope.unrolled)
@@ -84,10 +84,6 @@ def may_be_infinite(node: ir.Expr) -> bool:
             return operator in ("/", "**", "%", "//", "quot", "rem")
         case _:
             return isinstance(node, (ir.Call, ir.Foreign))
-
-
-def _bound(expr: ir.Expr) -> frozenset[IndexVar]:
-    return frozenset(index for node in ir.walk(expr) if isinstance(node, ir.Reduce) for index in node.indices)
 
 
 def _is_inexact(dtype: str) -> bool:

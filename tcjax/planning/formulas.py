@@ -154,7 +154,7 @@ def _split(statement: Formula, box: ranges.Box, loops: frozenset[IndexVar]) -> t
     if isinstance(split, ir.Accumulate):
         left = frozenset[IndexVar]().union(*(index.variables for index in split.indices))
         before = frozenset[IndexVar]().union(*(index.variables for index in statement.indices))
-        inside = {index for node in ir.walk(split.value) if isinstance(node, ir.Reduce) for index in node.indices}
+        inside = ir.bound_indices(split.value)
         lost = (before | (parts.keys() - box.keys())) & parts.keys() - left - inside - loops - set(split.reduction)
         split = replace(split, reduction=(*sorted(lost, key=str), *split.reduction))
     return split, parts

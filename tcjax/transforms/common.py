@@ -149,7 +149,7 @@ def _named(bound: Bound, places: list[_Place], name: str) -> Bound:
     assert isinstance(given, (ir.Define, ir.Accumulate))
     domain = ir.Domain(tuple(one for one in given.domain.ranges if one.index in first.free))
     statement = ir.Define(tensor, tuple(map(Affine.of, first.free)), first.reduce, domain, span=first.reduce.span)
-    used = {*first.free, *(i for node in ir.walk(first.reduce) if isinstance(node, ir.Reduce) for i in node.indices)}
+    used = {*first.free} | ir.bound_indices(first.reduce)
     statements, boxes = list(bound.function.statements), list(bound.boxes)
     for at in dict.fromkeys(place.statement for place in places):
         reads: dict[int, ir.Expr] = {}
@@ -177,10 +177,7 @@ def _named(bound: Bound, places: list[_Place], name: str) -> Bound:
 
 def _used(new: Formula, box: Box, given: Formula) -> Box:
     """The ranges of the indices that a statement still has; those that only its domain names stay."""
-    inside, before = (
-        {index for node in ir.walk(one.value) if isinstance(node, ir.Reduce) for index in node.indices}
-        for one in (new, given)
-    )
+    inside, before = ir.bound_indices(new.value), ir.bound_indices(given.value)
     return {index: ends for index, ends in box.items() if index in inside or index not in before}
 
 

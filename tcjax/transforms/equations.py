@@ -22,6 +22,9 @@ def solve(
     found = as_accumulation(statement)
     if found is None or found.reducer not in ir.MEETING:
         return statement, ()
+    if any(box[index][0] >= box[index][1] for index in found.reduction):
+        # Data of no points name no element; the statement gives each of its own the neutral value.
+        return statement, ()
     solved, notes = found, list[str]()
     for index in found.reduction:
         before, solved = solved, _chosen(solved, index, box)

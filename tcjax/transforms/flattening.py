@@ -1,5 +1,6 @@
 """Reductions in reductions as one: ``sum[i](a * sum[j](b))`` is ``sum[i,j](a * b)``, an extremum of extrema is one."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -51,8 +52,9 @@ def _merged_sum(total: ir.Reduce) -> ir.Reduce:
         return total
     (product,) = products
     factors, indices = list[ir.Expr](), total.indices
-    for factor in product.factors:
-        if isinstance(factor, ir.Reduce) and factor.guard is None and _adds(factor, total):
+    for place, factor in enumerate(product.factors):
+        others = (*product.factors[:place], *product.factors[place + 1 :])
+        if isinstance(factor, ir.Reduce) and factor.guard is None and _adds(factor, total) and _alone(factor, others):
             indices = (*indices, *factor.indices)
             factor = factor.body
         factors.append(factor)
@@ -66,3 +68,8 @@ def _merged_sum(total: ir.Reduce) -> ir.Reduce:
 def _adds(factor: ir.Reduce, total: ir.Reduce) -> bool:
     same = factor.reducer is Reducer.SUM and factor.accumulate == total.accumulate
     return same and factor.dtype == factor.body.dtype == total.accumulate
+
+
+def _alone(factor: ir.Reduce, others: Sequence[ir.Expr]) -> bool:
+    """Whether no other factor binds an index of this one, as it does where a name in a clause stands for both."""
+    return all(ir.bound_indices(other).isdisjoint(factor.indices) for other in others)

@@ -26,19 +26,23 @@ def joined(step: Step) -> Step:
     value = _joined(step.statement.value, box)
     if value == step.statement.value:
         return step
-    value = _with_old_names(value, step.box, box)
+    value = _with_old_names(value, ir.bound_indices(step.statement.value), box)
     statement = replace(step.statement, value=value)
     return replace(step, statement=as_accumulation(statement) or statement, box=box)
 
 
-def _with_old_names(value: ir.Expr, before: Box, box: _Box) -> ir.Expr:
-    """The value with old names for indices of which only the whole is left; the box has their ranges then."""
-    bound = {index for node in ir.walk(value) if isinstance(node, ir.Reduce) for index in node.indices}
-    for new in bound - before.keys():
-        old = next((index for index in before if index.name == new.name and index not in bound), None)
+def _with_old_names(value: ir.Expr, before: frozenset[IndexVar], box: _Box) -> ir.Expr:
+    """The value with the names of parts that were bound before for indices of which only the whole is left.
+
+    The box has their ranges then.
+    """
+    bound = ir.bound_indices(value)
+    free = [index for index in box if index in before - bound]
+    for new in [index for index in box if index in bound - before]:
+        old = next((index for index in free if index.name == new.name), None)
         if old is not None:
+            free.remove(old)
             box[old] = box.pop(new)
-            bound.add(old)
             value = _rebound(value, new, old)
     return value
 

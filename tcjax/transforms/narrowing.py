@@ -75,7 +75,7 @@ def narrowed(
         return step, ()
     found = replace(step, statement=statement, box=narrower.box)
     rests_of = tuple(narrower.rests_of(found, *place, is_new))
-    bound = {index for node in ir.walk(statement.value) if isinstance(node, ir.Reduce) for index in node.indices}
+    bound = ir.bound_indices(statement.value)
     box = {index: span for index, span in narrower.box.items() if index in step.box or index in bound}
     return replace(found, box=box), rests_of
 

@@ -45,8 +45,7 @@ def as_quotients(step: Step) -> Step | None:
     statement = replace(step.statement, value=value)
     if statement == step.statement or is_large(statement):
         return None
-    bound = {index for node in ir.walk(value) if isinstance(node, ir.Reduce) for index in node.indices}
-    inside = {i for node in ir.walk(step.statement.value) if isinstance(node, ir.Reduce) for i in node.indices}
+    bound, inside = ir.bound_indices(value), ir.bound_indices(step.statement.value)
     box = {index: span for index, span in rewriter.box.items() if index in bound or index not in inside}
     return replace(step, statement=statement, box=box)
 

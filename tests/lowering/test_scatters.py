@@ -81,6 +81,60 @@ def test_values_meet_as_in_the_interpreter(case: str, operator: str) -> None:
     np.testing.assert_allclose(kernel(**given), kernel.interpret(**given), rtol=2e-5, atol=2e-5)
 
 
+@pytest.mark.filterwarnings("ignore::tcjax.CompileWarning")
+@pytest.mark.parametrize("bins", [3, 20])
+@pytest.mark.parametrize("operator", ["+=!", "*=!", "min=!", "max=!", "mean=!", "logsumexp=!"])
+@pytest.mark.parametrize("statement", ["O(b) {} v(n) where b == I(n)", "O(I(n)) {} v(n)", "O(I(n)) {} X(n,d)"])
+@pytest.mark.parametrize("points", [(0, D), (2, 0), (0, 0)])
+def test_no_points_leave_what_the_interpreter_leaves(
+    points: tuple[int, int], statement: str, operator: str, bins: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An element that a statement names begins with the neutral value; data name some where there are any."""
+    text = statement.format(operator)
+    given = {"v": np.ones(points[0], np.float32), "X": np.ones(points, np.float32), "I": np.zeros(points[0], np.int32)}
+    used = [name for name in given if f"{name}(" in text]
+    text += f"{',' if 'where' in text else ' where'} b in 0:{bins}" if "b" in text.split("=")[0] else ""
+    kernel = tcjax.kernel(f"def f({', '.join(f'{TYPES[n]} {n}' for n in used)}) -> (float({bins}) O) {{ {text} }}")
+    arguments = [given[name] for name in used]
+    expected = kernel.interpret(*arguments)
+
+    for ways in ([*operations.PLACEMENTS], *([one] for one in operations.PLACEMENTS)):
+        monkeypatch.setattr(choice, "PLACEMENTS", (*ways, *(one for one in operations.PLACEMENTS if one not in ways)))
+        monkeypatch.setattr(choice, "NOISE", 1.0)
+        np.testing.assert_array_equal(tcjax.kernel(kernel.to("tc"))(*arguments), expected)
+
+
+TYPED = {
+    "bool": ("+", "*", "min", "max", "any", "all", "argmax"),
+    "uint8": ("+", "*", "min", "max", "argmax"),
+    "int32": ("+", "*", "min", "max", "argmin"),
+    "half": ("+", "*", "min", "max", "argmin", "mean", "logsumexp"),
+    "bfloat16": ("+", "*", "min", "max", "argmin", "mean", "logsumexp"),
+    "complex64": ("+", "*"),
+}
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+@pytest.mark.parametrize("places", ["I(n)", "n / 3", "n % 20"])
+@pytest.mark.parametrize(("kind", "reducer"), [(kind, r) for kind, reducers in TYPED.items() for r in reducers])
+def test_values_of_every_type_have_a_way_to_their_places(kind: str, reducer: str, places: str, goes_on: bool) -> None:
+    number = {"half": "float16"}.get(kind, kind)
+    values = (RNG.normal(size=N) + 1j * RNG.normal(size=N)) if kind == "complex64" else RNG.integers(0, 3, N)
+    target = "int32" if reducer.startswith("arg") else kind
+    # More places than conditions are written for.
+    start = np.ones(20, {"half": "float16"}.get(target, target) if target != "bfloat16" else jnp.bfloat16)
+    statement = f"O({places}) {reducer}={'' if goes_on else '!'} V(n) where n in 0:{N}"
+    text = f"def f({kind}(N) V, int(N) I{', ' + target + '(20) S' if goes_on else ''}) -> ({target}(20) O) {{ "
+    kernel = tcjax.kernel(text + ("O(b) = S(b)  " if goes_on else "") + statement + " }")
+    given = (jnp.asarray(values).astype(number), np.multiply(ARRAYS["I"], 2), *([start] if goes_on else []))
+
+    np.testing.assert_allclose(
+        np.asarray(kernel(*given), complex if kind == "complex64" else float),
+        kernel.interpret(*given).astype(complex if kind == "complex64" else float),
+        rtol={"half": 1e-2, "bfloat16": 6e-2}.get(kind, 2e-5),
+    )
+
+
 @pytest.mark.parametrize(("case", "operator"), [pair for pair in COMBINED if CASES[pair[0]][2] is not None])
 def test_what_every_point_writes_whole_is_a_row(case: str, operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "PLACEMENTS", (scatter.propose, sorted_scatter.propose))

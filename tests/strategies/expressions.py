@@ -64,6 +64,8 @@ class Expressions:
     sizes: dict[str, int] = field(default_factory=dict)
     box: dict[str, tuple[int, int]] = field(default_factory=dict)
     lets: list[tuple[str, str]] = field(default_factory=list)
+    # The last kind of a name: a statement has names of its own.
+    kind_of_let: dict[str, str] = field(default_factory=dict)
     brackets: int = 0
     # The tensor that the statement writes, which it may read only at the element that it writes.
     written_now: str = ""
@@ -309,13 +311,20 @@ class Expressions:
                     return f"sum[{head}]({self.complex(depth - 1)})"
 
     def let(self, kind: str, depth: int) -> str:
-        """A name of the statement's `where` clause; inside brackets, whose indices it could not use, the value."""
+        """A name of the statement's `where` clause; inside brackets, whose indices it could not use, the value.
+
+        A name may be read more than once, and inside of brackets too.
+        """
+        known = [name for name, _ in self.lets if self.kind_of_let.get(name) == kind]
+        if known and self.chance(50):
+            return self.pick(*known)
         text = self.value(kind, depth)
         if self.brackets or len(self.lets) > 1:
             return f"({text})"
         name = f"x{len(self.lets)}"
         self.lets.append((name, text))
-        return name
+        self.kind_of_let[name] = kind
+        return self.pick(name, name, f"{name} * {name}") if kind == "float" else name
 
     # ------------------------------------------------------------ inline reductions
 

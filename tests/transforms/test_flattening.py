@@ -56,6 +56,27 @@ def test_others_stay_apart(text: str) -> None:
     np.testing.assert_allclose(kernel(array), kernel.interpret(array), rtol=1e-5)
 
 
+# What a clause names binds its indices wherever the name is read.
+TWICE = [
+    "O +=! A(y,0,0) * s * s where s = sum[i in 0:3](A(0,i,1))",
+    "O(y) = sum[j in 0:2](s * A(y,0,j) * s) where s = sum[i in 0:3](A(y,i,1))",
+    "O +=! s * A(y,0,0) * exp(s) where s = sum[i in 0:3](A(0,i,1))",
+    "O +=! s * sum[i in 0:2](A(y,i,0) * s) where s = sum[i in 0:3](A(0,i,1))",
+    "O +=! fabs(s) * A(y,1,0) * fabs(s) where s = sum[i in 0:3](A(y,i,1))",
+    "O +=! s * A(y,1,0) / s where s = sum[i in 0:3](A(y,i,1))",
+    "O +=! (i == y ? s : A(y,i,0)) * s where s = sum[j in 0:2](A(y,0,j))",
+    "O mean=! m * A(y,0,0) * m where m = mean[i in 0:3](A(y,i,1))",
+    "O max=! max(m, m) where m = max[i in 0:3](A(y,i,1)), y in 0:4",
+]
+
+
+@pytest.mark.parametrize("text", TWICE)
+def test_a_sum_that_is_a_factor_twice_is_not_one_sum(text: str) -> None:
+    array, kernel = numbers(), tcjax.kernel(text)
+
+    np.testing.assert_allclose(kernel(array), kernel.interpret(array), rtol=1e-5)
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize(("nested", "_"), SAME)
 def test_what_is_not_finite_comes_through_as_it_is(nested: str, _: str, bad: float) -> None:

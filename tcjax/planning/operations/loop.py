@@ -94,7 +94,7 @@ def of_slices(plain: Node, reduce: ir.Reduce, scope: Scope) -> LoopNest | None:
 
 
 def _nest(reduce: ir.Reduce, axes: tuple[IndexVar, ...], read: tuple[Operand, ...], scope: Scope) -> Nest:
-    bound = {index for node in ir.walk(reduce) if isinstance(node, ir.Reduce) for index in node.indices}
+    bound = ir.bound_indices(reduce)
     box = tuple((index, *scope.box[index]) for index in sorted({*axes, *bound}, key=str))
     return Nest(_canonical(reduce, read), axes, box, read)
 

@@ -35,7 +35,8 @@ def propose(placement: Placement) -> Iterator[Compute]:
     kept = frozenset[IndexVar]().union(*(subscript.variables for subscript in left))
     met = {index for number in data for index in statement.indices[number].variables} - kept
     reduction = (*statement.reduction, *sorted(met - {*statement.reduction}, key=str))
-    if not reduction:
+    # Where no point names an element, none begins anew.
+    if not reduction or any(box[index][0] >= box[index][1] for index in met):
         return
     domain = replace(statement.domain, guard=ir.conjunction(conditions))
     yield plan(replace(statement, indices=tuple(left), reduction=reduction, domain=domain), box)

@@ -17,7 +17,8 @@ _BY_ELEMENT = (Reducer.PRODUCT, Reducer.ARGMIN, Reducer.ARGMAX)
 def propose(placement: Placement) -> Iterator[Compute]:
     """All points at once, or one slice after the other of those that share their values."""
     combine, accumulate = placement.stage.store.combine, placement.stage.accumulate
-    if placement.has_order or (combine is Reducer.PRODUCT and not ir.types.is_integral(accumulate)):
+    curved = ir.types.is_float(accumulate) or ir.types.is_complex(accumulate)
+    if placement.has_order or (combine is Reducer.PRODUCT and curved):
         # Its derivative would divide by the values.
         return
     ways = [rows_of(placement), ()] if combine not in _BY_ELEMENT else [()]
