@@ -9,6 +9,7 @@ from .. import ir, ranges, transforms
 from ..transforms import Step
 from .assembly import Overlay, assemblies
 from .choice import MOST_GROWTH, SMALL_SPACE
+from .cost import cost_of
 from .formulas import plan_formula
 from .memory import allowance
 from .nodes import Apply, Fill, Iota, Node, Read, Strip, holds_data, operands
@@ -205,7 +206,8 @@ class _Planner:
         """The statement in the form that costs least: with sums in sums as one, with a part of it computed before."""
         if self.preferences.stored or step.statement.target.name in self.preferences.forms:
             return next(self.ways(step, defined)).stage
-        step = self.placed(transforms.windowed(transforms.plain_extrema(step)))
+        step = transforms.windowed(transforms.plain_extrema(step))
+        step = _placed(step, self.bound.shapes, self.bound.origins)
         flat = transforms.flattened(step.statement)
         pieces = transforms.in_pieces(step)
         others = (None if flat is None else replace(step, statement=flat), pieces)
@@ -230,23 +232,34 @@ class _Planner:
         `shapes` and `lows`, where they begin, are those of the tensors that it reads; the program's, if not given.
         """
         shapes, lows = shapes or self.bound.shapes, lows or self.bound.origins
-        own, solved = self.solved(step)
+        own, solved = self.solved(step, shapes, lows)
         yield self.whole(own, solved, defined, shapes, lows)
         # No program names a tensor so.
         name = step.statement.target.name + "~" * (1 + len(shapes) - len(self.bound.shapes))
         for first, second in transforms.apart(own, name, shapes, lows, is_new=not defined):
             wide = {**shapes, name: tuple(size.constant or 0 for size in first.statement.target.shape)}
             begin = {**lows, name: _lows(first, second)}
-            before = self.compute(first, first.box, False, wide, begin)
+            before = self.first(first, wide, begin)
             for way in self.ways(second, defined, wide, begin):
-                stage = replace(way.stage, before=(before, *way.stage.before), decided=(*solved, *way.stage.decided))
+                stage = replace(way.stage, before=(*before, *way.stage.before), decided=(*solved, *way.stage.decided))
                 yield self.way(stage, wide)
 
+    def first(self, step: Step, shapes: transforms.Shapes, lows: transforms.Shapes) -> tuple[Compute, ...]:
+        """What is computed before a statement: where data choose what it reads, with something before it in turn."""
+        chosen = any(s.is_data for access in ir.accesses(step.statement.value) for s in access.indices)
+        if not chosen or not isinstance(step.statement, ir.Accumulate):
+            return (self.compute(step, step.box, False, shapes, lows),)
+        best = min(self.kept(list(self.ways(step, False, shapes, lows))), key=lambda way: way.seconds).stage
+        return (*best.before, replace(best, before=()))
+
     def kept(self, found: list["_Way"]) -> list["_Way"]:
-        """The ways that compute nothing before that the memory contract has no room for; all, where none is left."""
+        """The ways that the memory contract has room for; where none is left, those that store least before."""
+        if len(found) == 1:
+            return found
         most = self.preferences.backend.memory
         most = allowance(_given(self.bound)) if most is None else most
-        return [way for way in found if way.before <= most] or found
+        found = [way for way in found if way.before <= most] or found
+        return [way for way in found if cost_of(way.stage).temporary <= most] or found
 
     def whole(
         self, step: Step, solved: tuple[str, ...], defined: bool, shapes: transforms.Shapes, lows: transforms.Shapes
@@ -271,7 +284,7 @@ class _Planner:
         proviso = Proviso(tuple(check.stage for check in checks), otherwise.stage, tensors(found.finite))
         form = replace(step, statement=found.statement)
         name = step.statement.target.name
-        own, _ = self.solved(form)
+        own, _ = self.solved(form, self.bound.shapes, self.bound.origins)
         counted = placed(own, found.finite, self.bound.shapes[name], self.bound.origins[name])
         places = None if counted is None else self.test(counted)
         if places is not None and places.seconds < seconds:
@@ -287,16 +300,10 @@ class _Planner:
         shapes, origins = {**self.bound.shapes, name: ()}, {**self.bound.origins, name: ()}
         return self.way(self.compute(step, step.box, False, shapes, origins), shapes)
 
-    def solved(self, step: Step) -> tuple[Step, tuple[str, ...]]:
+    def solved(self, step: Step, shapes: transforms.Shapes, lows: transforms.Shapes) -> tuple[Step, tuple[str, ...]]:
         name = step.statement.target.name
-        statement, notes = transforms.solve(step.statement, step.box, self.bound.shapes[name], self.bound.origins[name])
-        return (self.placed(replace(step, statement=statement)), notes) if notes else (step, ())
-
-    def placed(self, step: Step) -> Step:
-        """The statement without the conditions that hold wherever a point has a place in the target."""
-        name = step.statement.target.name
-        found = transforms.placed(step.statement, self.bound.shapes[name], self.bound.origins[name])
-        return step if found is step.statement else replace(step, statement=found)
+        statement, notes = transforms.solve(step.statement, step.box, shapes[name], lows[name])
+        return (_placed(replace(step, statement=statement), shapes, lows), notes) if notes else (step, ())
 
     def compute(
         self, step: Step, box: ranges.Box, defined: bool, shapes: transforms.Shapes, origins: transforms.Shapes
@@ -325,6 +332,13 @@ class _Way:
         return sum(prod(part.shape) * ir.types.width(part.dtype) for part in self.stage.before)
 
 
+def _placed(step: Step, shapes: transforms.Shapes, lows: transforms.Shapes) -> Step:
+    """The statement without the conditions that hold wherever a point has a place in the target."""
+    name = step.statement.target.name
+    found = transforms.placed(step.statement, shapes[name], lows[name])
+    return step if found is step.statement else replace(step, statement=found)
+
+
 def _lows(first: Step, second: Step) -> tuple[int, ...]:
     """The first element of what is computed before: where the second step reads it, or the first one writes it."""
     target = first.statement.target.name
@@ -347,7 +361,7 @@ def _widened(step: Step, planner: _Planner) -> Compute | None:
         if index.bare is None:
             return None
         box[index.bare] = (origin, origin + extent)
-    wide = planner.compute(planner.solved(step)[0], box, True, bound.shapes, bound.origins)
+    wide = planner.compute(planner.solved(step, bound.shapes, bound.origins)[0], box, True, bound.shapes, bound.origins)
     pending: list[Node] = [wide.value]
     while pending:
         node = pending.pop()
