@@ -20,6 +20,7 @@ import jax
 
 import tcjax
 from tcjax.planning import plan_price
+from tcjax.planning.cost import plan_cost
 
 from .cases import SIZES, all_cases
 from .cases.case import Arrays
@@ -115,7 +116,8 @@ def measured(
     """The price of a program for these arguments, and its time: the `known` one, or measured."""
     try:
         kernel = tcjax.kernel(text)  # type: ignore[arg-type]
-        predicted = plan_price(kernel.plan(*arrays))
+        plan = kernel.plan(*arrays)
+        predicted, needed = plan_price(plan), plan_cost(plan).temporary
         if known is None:
             count = operations(kernel, *arrays)
             if count > MOST_OPERATIONS:
@@ -127,7 +129,7 @@ def measured(
         said = (str(problem).splitlines() or [""])[0]
         return Priced(computation, case, problem=f"{type(problem).__name__}: {said}"[:200])
     temporary = known.measured_temporary
-    return Priced(computation, case, predicted.seconds, known.time, predicted.temporary, temporary, known.problem)
+    return Priced(computation, case, predicted.seconds, known.time, needed, temporary, known.problem)
 
 
 def _row(one: Priced) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
 """Where a piece of a program came from: a text, and a place in it."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -48,11 +47,15 @@ class Span:
 
     def part(self, word: str) -> "Span":
         """Where `word` first stands in it as a whole word; all of it where it does not."""
-        before, behind = (r"(?<!\w)" if word[:1].isalnum() else "", r"(?!\w)" if word[-1:].isalnum() else "")
-        found = re.search(f"{before}{re.escape(word)}{behind}", self.text) if word else None
-        if found is None:
-            return self
-        return replace(self, column=self.column + found.start(), end=self.column + found.end())
+        text = self.text
+        first, last = word[:1].isalnum(), word[-1:].isalnum()
+        start = text.find(word) if word else -1
+        while start >= 0:
+            end = start + len(word)
+            if not (first and _in_word(text[start - 1 : start])) and not (last and _in_word(text[end : end + 1])):
+                return replace(self, column=self.column + start, end=self.column + end)
+            start = text.find(word, start + 1)
+        return self
 
     def applied(self, word: str) -> "Span":
         """The same with the brackets behind it: ``A(i, j)``, ``A[i, j]``."""
@@ -63,6 +66,11 @@ class Span:
             if not depth:
                 return replace(name, end=name.end + position + 1) if sign in ")]" else name
         return name
+
+
+def _in_word(sign: str) -> bool:
+    """Whether a sign, if there is one, goes on with a word."""
+    return sign.isalnum() or sign == "_"
 
 
 NOWHERE = Span()

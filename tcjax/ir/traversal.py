@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from operator import is_
 from typing import assert_never
 
 from ..symbolic import Affine, IndexVar
@@ -48,7 +49,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
         case Const() | Extent() | Index():
             return ()
         case Access(_, indices):
-            return tuple(data.expr for index in indices for data in data_atoms(index))
+            return tuple(data.expr for index in indices if index.is_data for data in data_atoms(index))
         case Unary(_, operand) | Cast(operand):
             return (operand,)
         case Binary(_, left, right):
@@ -64,7 +65,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
 
 def rebuild(expr: Expr, visit: Callable[[Expr], Expr]) -> Expr:
-    """The same node with ``visit`` applied to each direct sub-expression."""
+    """The same node with ``visit`` applied to each direct sub-expression: itself, where none becomes another one."""
     match expr:
         case Const() | Extent() | Index():
             return expr
@@ -73,20 +74,25 @@ def rebuild(expr: Expr, visit: Callable[[Expr], Expr]) -> Expr:
                 return expr
             return replace(expr, indices=tuple(_rebuild_subscript(index, visit) for index in indices))
         case Unary(_, operand) | Cast(operand):
-            return replace(expr, operand=visit(operand))
+            found = visit(operand)
+            return expr if found is operand else replace(expr, operand=found)
         case Binary(_, left, right):
-            return replace(expr, left=visit(left), right=visit(right))
+            first, second = visit(left), visit(right)
+            return expr if first is left and second is right else replace(expr, left=first, right=second)
         case Call(_, arguments) | Foreign(_, arguments):
-            return replace(expr, arguments=tuple(map(visit, arguments)))
+            own = tuple(map(visit, arguments))
+            return expr if all(map(is_, own, arguments)) else replace(expr, arguments=own)
         case Select(condition, then, otherwise):
-            return replace(expr, condition=visit(condition), then=visit(then), otherwise=visit(otherwise))
+            given = condition, then, otherwise
+            own = visit(condition), visit(then), visit(otherwise)
+            if all(map(is_, own, given)):
+                return expr
+            return replace(expr, condition=own[0], then=own[1], otherwise=own[2])
         case Reduce(guard=guard, body=body, rank=rank):
-            return replace(
-                expr,
-                guard=None if guard is None else visit(guard),
-                body=visit(body),
-                rank=None if rank is None else visit(rank),
-            )
+            own = guard and visit(guard), visit(body), rank and visit(rank)
+            if all(map(is_, own, (guard, body, rank))):
+                return expr
+            return replace(expr, guard=own[0], body=own[1], rank=own[2])
         case _:
             assert_never(expr)
 

@@ -110,7 +110,6 @@ class Bill:
     seconds: float = 0.0
     bytes: int = 0
     flops: int = 0
-    looped: int = 0
     done: list[Node] = field(default_factory=list)
 
     def stored(self, node: Node, times: int = 1) -> None:
@@ -311,7 +310,6 @@ class Bill:
         self.seconds += work.seconds
         self.flops += work.flops
         self.bytes += work.bytes
-        self.looped = max(self.looped, work.temporary)
 
     def contract(self, node: Contract) -> None:
         """A matrix product for each value of the batch, and the transposes that it needs."""

@@ -35,12 +35,11 @@ SCORE_OPERATIONS: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Seconds, operations, bytes moved, and bytes that are needed beside operands and results."""
+    """Seconds, operations, and bytes moved."""
 
     seconds: float
     flops: int
     bytes: int
-    temporary: int
 
 
 def nest_work(nest: Nest, form: Form, machine: Machine) -> Work:
@@ -74,25 +73,17 @@ def nest_work(nest: Nest, form: Form, machine: Machine) -> Work:
     if not products:
         seconds += points * slow * (combined * machine.element + machine.accumulate)
     seconds *= part * passes
-    lanes = max(1, prod(nest.shape)) if form.tile is None else max(1, prod(nest.shape) // max(1, extents[form.tile[0]]))
     tiles = 1 if form.tile is None else -(-extents[form.tile[0]] // form.tile[1])
     trips = 0.0 if form.whole else passes * part * tiles * (extents[form.loop] / max(1, form.rows * form.unroll))
     if not form.whole and part * points < SPREAD * tiles:
         seconds *= 2
     if form.sieve:
         seconds *= SIEVED
-    width = ir.types.width(reduce.accumulate)
-    state = prod(nest.shape) if form.tile is None else lanes * form.tile[1]
-    states = 2 if reduce.reducer in ir.PLACES or reduce.rank is not None else 1
-    room = 0 if form.whole else state * width * states * (1 if form.inside else form.rows) * 3 // 2
-    if form.inside and not form.whole:
-        # What a block stores: a factor of the product, or all of its points.
-        room += width * form.rows * (state if not products or counter.multiplied else max(1, state // 8))
     moved = sum(prod(o.shape) * ir.types.width(o.dtype) for o in nest.operands)
     moved += prod(nest.shape) * ir.types.width(reduce.dtype)
     seconds += trips * machine.trip + machine.dispatch + moved * machine.cached_byte
     flops = int(part * passes * points * max(1, counter.operations + combined))
-    return Work(seconds, flops, moved, room)
+    return Work(seconds, flops, moved)
 
 
 def pass_work(group: Softmax | Bundle | Extrema, blocks: Blocks, machine: Machine) -> Work:
@@ -132,14 +123,12 @@ def pass_work(group: Softmax | Bundle | Extrema, blocks: Blocks, machine: Machin
     part = visited(first, tile, TILES) / max(1, visited_whole(first)) if first.reduce.guard is not None else 1.0
     tiles = prod(-(-extents[axis] // size) for axis, size in blocks.tile)
     trips = tiles * -(-extents[blocks.loop] // max(1, blocks.width)) * part
-    block = prod(min(extents[index], dict(blocks.tile).get(index, extents[index])) for index in rows)
-    room = 3 * block * blocks.width * width
     given = sum(prod(o.shape) * ir.types.width(o.dtype) for o in group.operands)
     results = sum(prod(nest.shape) * ir.types.width(nest.reduce.dtype) for nest in group.results)
     # A block is written and read a few times, in the cache.
     seconds += 4 * points * width * machine.cached_byte
     seconds = seconds * part + 4 * trips * machine.trip + (given + results) * machine.cached_byte
-    return Work(seconds, int(flops * part), given + results, room + 2 * results)
+    return Work(seconds, int(flops * part), given + results)
 
 
 def _minor(nest: Nest, form: Form) -> IndexVar | None:

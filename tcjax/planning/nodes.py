@@ -3,6 +3,7 @@
 Every node yields an array whose dimensions are its `axes`, in that order; a node without axes yields a scalar.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ..ir import Monoid, Reducer
@@ -419,7 +420,19 @@ def operands(node: Node) -> tuple[Node, ...]:
 
 def has(node: Node, *kinds: type[Computation]) -> bool:
     """Whether the node or one below it is of one of these kinds."""
-    return isinstance(node, kinds) or any(has(operand, *kinds) for operand in operands(node))
+    return any(isinstance(inner, kinds) for inner in below(node))
+
+
+def below(node: Node) -> Iterator[Node]:
+    """The node and all that is below it, each once: what several computations use is one object."""
+    pending, seen = [node], {id(node)}
+    while pending:
+        current = pending.pop()
+        yield current
+        for inner in operands(current):
+            if id(inner) not in seen:
+                seen.add(id(inner))
+                pending.append(inner)
 
 
 def is_fused(node: Node) -> bool:
@@ -443,13 +456,15 @@ def holds_data(node: Node) -> bool:
 
 def tensors_read(node: Node) -> set[str]:
     """The tensors and operands that are read below the node, by name."""
-    match node:
-        case Read(tensor=tensor):
-            found = {tensor}
-        case LoopNest(nest=nest):
-            found = {operand.name for operand in nest.operands}
-        case Online(whole=whole):
-            found = {operand.name for operand in whole.group.operands}
-        case _:
-            found = set[str]()
-    return found.union(*map(tensors_read, operands(node)))
+    found: set[str] = set()
+    for inner in below(node):
+        match inner:
+            case Read(tensor=tensor):
+                found.add(tensor)
+            case LoopNest(nest=nest):
+                found.update(operand.name for operand in nest.operands)
+            case Online(whole=whole):
+                found.update(operand.name for operand in whole.group.operands)
+            case _:
+                pass
+    return found

@@ -1,13 +1,15 @@
 """How each statement of a bound function is computed, and why."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from math import prod
 
 from .. import ir, ranges, transforms
 from ..transforms import Step
 from .assembly import Overlay, assemblies
 from .choice import MOST_GROWTH, SMALL_SPACE
+from .cost import cost_of
 from .formulas import plan_formula
 from .memory import allowance
 from .nodes import Apply, Fill, Iota, Node, Read, Strip, holds_data, operands
@@ -15,7 +17,7 @@ from .online import fuse
 from .orders import cheapest_orders
 from .parts import in_parts
 from .preferences import DEFAULT, Preferences
-from .prices import price
+from .prices import Price, price
 from .printer import operations_of
 from .provisos import WORTH, placed, tensors, tests
 from .recomputed import stored_apart
@@ -27,7 +29,7 @@ from .temporaries import settle
 
 def make_plan(bound: ranges.Bound, preferences: Preferences = DEFAULT) -> Plan:
     """Chooses the operation for each statement, and which of the reductions that the program repeats are stored."""
-    known: _Known = {}
+    known = _Known()
     if preferences.stored or preferences.forms:
         return _planned(bound, preferences, known).in_parts
     most = _most_stored(bound, preferences)
@@ -101,12 +103,12 @@ class _Planned:
                 given = self.plan.stages[number]
                 defined = isinstance(given, Compute) and given.store.keeps
                 stage = planner.plan(number, transforms.reordered(step, orders), defined)
-                total += price(stage, shapes=planner.bound.shapes).seconds
+                total += planner.price(stage).seconds
         return total
 
     def plan_steps(self, part: ranges.Bound, steps: Mapping[int, Step]) -> Plan:
         """The plan of the statements of one part."""
-        planner = _Planner(part, self.preferences, {})
+        planner = _Planner(part, self.preferences, _Known())
         names = [step.statement.target.name for step in steps.values()]
         stages: list[Stage] = [planner.plan(n, step, names[n] in names[:n]) for n, step in steps.items()]
         return _assembled(part, stages, steps, planner)
@@ -115,7 +117,7 @@ class _Planned:
 def _planned(bound: ranges.Bound, preferences: Preferences, known: "_Known") -> _Planned:
     function = bound.function
     planner = _Planner(bound, preferences, known)
-    settled = settle(bound, preferences, planner.plan)
+    settled = settle(bound, preferences, planner.plan, planner.price)
     defined = {tensor.name for tensor in function.initial}
     stages: list[Stage] = []
     for number, statement in enumerate(function.statements):
@@ -156,8 +158,15 @@ def _assembled(bound: ranges.Bound, stages: list[Stage], steps: Mapping[int, Ste
     return Plan(function.name, *names, initial, stored_apart(fused, names[1]), bound, groups)
 
 
-# A statement with its place in the text and all that its plan depends on, and the plan.
-_Known = dict[tuple[object, ...], Compute]
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Plans of statements by their place in the text and all that they depend on, and the prices of plans by identity.
+
+    A plan is kept beside its price, so that no other one gets its identity.
+    """
+
+    plans: dict[tuple[object, ...], Compute] = field(default_factory=dict)
+    prices: dict[int, tuple[Compute, Price]] = field(default_factory=dict)
 
 
 class _Planner:
@@ -169,14 +178,21 @@ class _Planner:
         self.known = known
         self.last: dict[tuple[int, bool], tuple[Step, Compute]] = {}
 
-    def plan(self, number: int, step: Step, defined: bool = True) -> Compute:
+    def price(self, stage: Compute) -> Price:
+        """What a statement of this program costs."""
+        known = self.known.prices.get(id(stage))
+        if known is None:
+            known = self.known.prices[id(stage)] = stage, price(stage, shapes=self.bound.shapes)
+        return known[1]
+
+    def plan(self, number: int, step: Step, defined: bool) -> Compute:
         """The statement; its target may have content where it is `defined`."""
         last = self.last.get((number, defined))
         if last is None or last[0] is not step:
             key = self.key(step, defined)
-            if key not in self.known:
-                self.known[key] = self.cheaper(step, defined)
-            last = self.last[number, defined] = step, self.known[key]
+            if key not in self.known.plans:
+                self.known.plans[key] = self.cheaper(step, defined)
+            last = self.last[number, defined] = step, self.known.plans[key]
         return last[1]
 
     def key(self, step: Step, defined: bool) -> tuple[object, ...]:
@@ -190,19 +206,23 @@ class _Planner:
         """The statement in the form that costs least: with sums in sums as one, with a part of it computed before."""
         if self.preferences.stored or step.statement.target.name in self.preferences.forms:
             return next(self.ways(step, defined)).stage
-        step = self.placed(transforms.windowed(transforms.plain_extrema(step)))
+        step = transforms.windowed(transforms.plain_extrema(step))
+        step = _placed(step, self.bound.shapes, self.bound.origins)
         flat = transforms.flattened(step.statement)
         pieces = transforms.in_pieces(step)
         others = (None if flat is None else replace(step, statement=flat), pieces)
         forms = (step, *(form for form in others if form is not None))
         found = self.kept([way for form in forms for way in self.ways(form, defined)])
-        otherwise = min(found, key=lambda way: way.seconds)
+        otherwise = min(found, key=lambda way: way.seconds) if len(found) > 1 else found[0]
         found += [way for form in forms for way in self.provided(form, defined, otherwise)]
         if len(found) == 1:
             return found[0].stage
         first, second, *_ = sorted(found, key=lambda way: way.seconds)
         own, other = first.stage.runner_up, (operations_of(second.stage), second.seconds - first.seconds)
-        return replace(first.stage, runner_up=other if own is None or other[1] < own[1] else own)
+        best = replace(first.stage, runner_up=other if own is None or other[1] < own[1] else own)
+        if id(first.stage) in self.known.prices:
+            self.known.prices[id(best)] = best, self.price(first.stage)
+        return best
 
     def ways(
         self, step: Step, defined: bool, shapes: transforms.Shapes | None = None, lows: transforms.Shapes | None = None
@@ -212,30 +232,46 @@ class _Planner:
         `shapes` and `lows`, where they begin, are those of the tensors that it reads; the program's, if not given.
         """
         shapes, lows = shapes or self.bound.shapes, lows or self.bound.origins
-        own, solved = self.solved(step)
+        own, solved = self.solved(step, shapes, lows)
         yield self.whole(own, solved, defined, shapes, lows)
         # No program names a tensor so.
         name = step.statement.target.name + "~" * (1 + len(shapes) - len(self.bound.shapes))
         for first, second in transforms.apart(own, name, shapes, lows, is_new=not defined):
             wide = {**shapes, name: tuple(size.constant or 0 for size in first.statement.target.shape)}
             begin = {**lows, name: _lows(first, second)}
-            before = self.compute(first, first.box, False, wide, begin)
+            before = self.first(first, wide, begin)
             for way in self.ways(second, defined, wide, begin):
-                stage = replace(way.stage, before=(before, *way.stage.before), decided=(*solved, *way.stage.decided))
-                yield _Way.of(stage, wide)
+                stage = replace(way.stage, before=(*before, *way.stage.before), decided=(*solved, *way.stage.decided))
+                yield self.way(stage, wide)
+
+    def first(self, step: Step, shapes: transforms.Shapes, lows: transforms.Shapes) -> tuple[Compute, ...]:
+        """What is computed before a statement: where data choose what it reads, with something before it in turn."""
+        chosen = any(s.is_data for access in ir.accesses(step.statement.value) for s in access.indices)
+        if not chosen or not isinstance(step.statement, ir.Accumulate):
+            return (self.compute(step, step.box, False, shapes, lows),)
+        best = min(self.kept(list(self.ways(step, False, shapes, lows))), key=lambda way: way.seconds).stage
+        return (*best.before, replace(best, before=()))
 
     def kept(self, found: list["_Way"]) -> list["_Way"]:
-        """The ways that compute nothing before that the memory contract has no room for; all, where none is left."""
+        """The ways that the memory contract has room for; where none is left, those that store least before."""
+        if len(found) == 1:
+            return found
         most = self.preferences.backend.memory
         most = allowance(_given(self.bound)) if most is None else most
-        return [way for way in found if way.before <= most] or found
+        found = [way for way in found if way.before <= most] or found
+        return [way for way in found if cost_of(way.stage).temporary <= most] or found
 
     def whole(
         self, step: Step, solved: tuple[str, ...], defined: bool, shapes: transforms.Shapes, lows: transforms.Shapes
     ) -> "_Way":
         """The statement in one piece; `solved` says which of its indices became data."""
         found = self.compute(step, step.box, defined, shapes, lows)
-        return _Way.of(replace(found, decided=(*solved, *found.decided)), shapes)
+        return self.way(replace(found, decided=(*solved, *found.decided)) if solved else found, shapes)
+
+    def way(self, stage: Compute, shapes: transforms.Shapes) -> "_Way":
+        """The statement planned so; `shapes` are those of what it reads."""
+        known = shapes is self.bound.shapes
+        return _Way(stage, lambda: (self.price(stage) if known else price(stage, shapes=shapes)).seconds)
 
     def provided(self, step: Step, defined: bool, otherwise: "_Way") -> Iterator["_Way"]:
         """A form with guards for factors that may be zero, where that costs much less than `otherwise`."""
@@ -248,31 +284,26 @@ class _Planner:
         proviso = Proviso(tuple(check.stage for check in checks), otherwise.stage, tensors(found.finite))
         form = replace(step, statement=found.statement)
         name = step.statement.target.name
-        own, _ = self.solved(form)
+        own, _ = self.solved(form, self.bound.shapes, self.bound.origins)
         counted = placed(own, found.finite, self.bound.shapes[name], self.bound.origins[name])
         places = None if counted is None else self.test(counted)
         if places is not None and places.seconds < seconds:
             proviso, seconds = replace(proviso, placed=places.stage), places.seconds
         for way in self.ways(form, defined):
             if way.seconds + seconds <= WORTH * otherwise.seconds:
-                yield _Way(replace(way.stage, proviso=proviso if checks else None), way.seconds + seconds)
+                both = way.seconds + seconds
+                yield _Way(replace(way.stage, proviso=proviso if checks else None), partial(float, both))
 
     def test(self, step: Step) -> "_Way":
         """A statement whose result is one number that no other statement reads."""
         name = step.statement.target.name
         shapes, origins = {**self.bound.shapes, name: ()}, {**self.bound.origins, name: ()}
-        return _Way.of(self.compute(step, step.box, False, shapes, origins), shapes)
+        return self.way(self.compute(step, step.box, False, shapes, origins), shapes)
 
-    def solved(self, step: Step) -> tuple[Step, tuple[str, ...]]:
+    def solved(self, step: Step, shapes: transforms.Shapes, lows: transforms.Shapes) -> tuple[Step, tuple[str, ...]]:
         name = step.statement.target.name
-        statement, notes = transforms.solve(step.statement, step.box, self.bound.shapes[name], self.bound.origins[name])
-        return (self.placed(replace(step, statement=statement)), notes) if notes else (step, ())
-
-    def placed(self, step: Step) -> Step:
-        """The statement without the conditions that hold wherever a point has a place in the target."""
-        name = step.statement.target.name
-        found = transforms.placed(step.statement, self.bound.shapes[name], self.bound.origins[name])
-        return step if found is step.statement else replace(step, statement=found)
+        statement, notes = transforms.solve(step.statement, step.box, shapes[name], lows[name])
+        return (_placed(replace(step, statement=statement), shapes, lows), notes) if notes else (step, ())
 
     def compute(
         self, step: Step, box: ranges.Box, defined: bool, shapes: transforms.Shapes, origins: transforms.Shapes
@@ -284,21 +315,28 @@ class _Planner:
         return replace(found, value=fixed(found.value), decided=(*found.decided, why))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Way:
-    """A plan of a statement, and its price in seconds."""
+    """A plan of a statement, and its price in seconds, which is asked for where there is another one."""
 
     stage: Compute
-    seconds: float
+    priced: Callable[[], float]
+
+    @cached_property
+    def seconds(self) -> float:
+        return self.priced()
 
     @property
     def before(self) -> int:
         """The bytes of what is computed before."""
         return sum(prod(part.shape) * ir.types.width(part.dtype) for part in self.stage.before)
 
-    @staticmethod
-    def of(stage: Compute, shapes: transforms.Shapes) -> "_Way":
-        return _Way(stage, price(stage, shapes=shapes).seconds)
+
+def _placed(step: Step, shapes: transforms.Shapes, lows: transforms.Shapes) -> Step:
+    """The statement without the conditions that hold wherever a point has a place in the target."""
+    name = step.statement.target.name
+    found = transforms.placed(step.statement, shapes[name], lows[name])
+    return step if found is step.statement else replace(step, statement=found)
 
 
 def _lows(first: Step, second: Step) -> tuple[int, ...]:
@@ -323,7 +361,7 @@ def _widened(step: Step, planner: _Planner) -> Compute | None:
         if index.bare is None:
             return None
         box[index.bare] = (origin, origin + extent)
-    wide = planner.compute(planner.solved(step)[0], box, True, bound.shapes, bound.origins)
+    wide = planner.compute(planner.solved(step, bound.shapes, bound.origins)[0], box, True, bound.shapes, bound.origins)
     pending: list[Node] = [wide.value]
     while pending:
         node = pending.pop()

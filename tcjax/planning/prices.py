@@ -21,11 +21,8 @@ from .meter import Meter, fuses, lies
 from .nodes import (
     Fold,
     Lookup,
-    LoopNest,
     Node,
-    Online,
     Read,
-    has,
     is_elementwise,
     operands,
     tensors_read,
@@ -44,24 +41,18 @@ NO_SHAPES: Shapes = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, order=True)
 class Price:
-    """Predicted `seconds`, `bytes` that are moved (transposes included), the peak of `temporary` bytes, and `flops`.
+    """Predicted `seconds`, `bytes` that are moved (transposes included), and `flops`.
 
-    Prices compare by their seconds.
+    Prices compare by their seconds. What memory a plan needs, `cost` says.
     """
 
     seconds: float
     bytes: int
-    temporary: int
     flops: int
 
     def __add__(self, other: "Price") -> "Price":
         """Both, one after the other."""
-        return Price(
-            self.seconds + other.seconds,
-            self.bytes + other.bytes,
-            max(self.temporary, other.temporary),
-            self.flops + other.flops,
-        )
+        return Price(self.seconds + other.seconds, self.bytes + other.bytes, self.flops + other.flops)
 
     def limit(self, machine: Machine = CPU) -> str:
         """What takes most of the time: ``memory`` or ``compute``."""
@@ -69,10 +60,10 @@ class Price:
 
     def __mul__(self, times: int) -> "Price":
         """The same so many times."""
-        return Price(self.seconds * times, self.bytes * times, self.temporary, self.flops * times)
+        return Price(self.seconds * times, self.bytes * times, self.flops * times)
 
 
-NOTHING = Price(0.0, 0, 0, 0)
+NOTHING = Price(0.0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +95,7 @@ def price_of(node: Node, extents: Mapping[IndexVar, int], machine: Machine = CPU
         bill.close(kernel, bill.meter.size(node), bill.meter.points(node))
     else:
         bill.stored(node)
-    return _price(bill, node)
+    return _price(bill)
 
 
 def price(stage: Compute, machine: Machine = CPU, shapes: Shapes = NO_SHAPES, around: "Around | None" = None) -> Price:
@@ -119,7 +110,7 @@ def _alone(stage: Compute, machine: Machine, shapes: Shapes, around: "Around | N
     """The price without what is computed before."""
     if stage.rounds is not None:
         step = price(stage.rounds.step, machine, shapes)
-        total = step * stage.rounds.count + Price(stage.rounds.count * machine.trip, 0, 0, 0)
+        total = step * stage.rounds.count + Price(stage.rounds.count * machine.trip, 0, 0)
         return total if stage.rounds.rest is None else total + price(stage.rounds.rest, machine, shapes)
     extents = {index: max(0, hi - lo) for index, (lo, hi) in stage.box.items() if index not in stage.loops}
     around = around or ALONE
@@ -128,12 +119,12 @@ def _alone(stage: Compute, machine: Machine, shapes: Shapes, around: "Around | N
         _scatter(stage, bill)
     else:
         _dense(stage, bill, around)
-    return _price(bill, stage.value)
+    return _price(bill)
 
 
 def plan_price(plan: Plan, machine: Machine = CPU) -> Price:
     """The price of a call: all of its statements, one after the other."""
-    return Price(machine.launch, 0, 0, 0) + _statements(plan, machine)
+    return Price(machine.launch, 0, 0) + _statements(plan, machine)
 
 
 def _statements(plan: Plan, machine: Machine) -> Price:
@@ -163,7 +154,7 @@ def _parts(parts: Parts, machine: Machine, shapes: Shapes) -> Price:
     tensors = parts.plans[0].bound.function.returns
     joined = sum(2 * prod(shapes[tensor.name]) * ir.types.width(tensor.dtype) for tensor in tensors)
     seconds = len(tensors) * (machine.dispatch + machine.fork) + machine.traffic(joined)
-    return total + Price(seconds, joined, 0, 0)
+    return total + Price(seconds, joined, 0)
 
 
 def run_price(plan: Plan, numbers: Iterable[int], machine: Machine = CPU) -> Price:
@@ -266,7 +257,7 @@ def _steps(steps: Iterable[TiledStep], machine: Machine, shapes: Shapes) -> Pric
     for step in steps:
         match step:
             case Loop(extent=extent, body=body):
-                total += (_steps(body, machine, shapes) + Price(machine.trip, 0, 0, 0)) * extent
+                total += (_steps(body, machine, shapes) + Price(machine.trip, 0, 0)) * extent
             case Begin(compute=compute) | (Compute() as compute):
                 total += price(compute, machine, shapes)
             case Round():
@@ -274,9 +265,8 @@ def _steps(steps: Iterable[TiledStep], machine: Machine, shapes: Shapes) -> Pric
     return total
 
 
-def _price(bill: Bill, node: Node) -> Price:
-    temporary = bill.looped if has(node, LoopNest, Online) else bill.meter.temporaries(node, root=True)
-    return Price(bill.seconds, bill.bytes, temporary, bill.flops)
+def _price(bill: Bill) -> Price:
+    return Price(bill.seconds, bill.bytes, bill.flops)
 
 
 def _dense(stage: Compute, bill: Bill, around: Around) -> None:

@@ -11,7 +11,7 @@ from ..transforms.factors import factors_of
 from .cost import cost_of
 from .nodes import Contract, Convolve, Deviations, LoopNest, has
 from .preferences import Preferences
-from .prices import Price, price
+from .prices import Price
 from .stages import Compute
 
 # Of fewer elements than this nothing is said: their price is that of a few operations.
@@ -23,7 +23,8 @@ WORTH_PRODUCT: Final = 0.7
 # Longer programs keep what they name: each costs the planning of its readers.
 MOST_STEPS: Final = 64
 
-PlanStep = Callable[[int, Step], Compute]
+PlanStep = Callable[[int, Step, bool], Compute]
+PriceStage = Callable[[Compute], Price]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +44,25 @@ class Gone:
     stored: float
 
 
-def settle(bound: ranges.Bound, preferences: Preferences, plan: PlanStep) -> Settled:
+def settle(bound: ranges.Bound, preferences: Preferences, plan: PlanStep, price: PriceStage) -> Settled:
     """The program with temporaries in the place of their names, where `plan` says that this is cheaper.
 
     What somebody chose a form for stays as it is.
     """
-    program = _Program(bound, frozenset(preferences.forms), plan, preferences.backend.memory)
+    program = _Program(bound, frozenset(preferences.forms), plan, price, preferences.backend.memory)
     return Settled(program.steps, {}) if preferences.stored else program.settled()
 
 
 class _Program:
     """The statements while names go."""
 
-    def __init__(self, bound: ranges.Bound, fixed: frozenset[str], plan: PlanStep, memory: int | None) -> None:
+    def __init__(
+        self, bound: ranges.Bound, fixed: frozenset[str], plan: PlanStep, priced: PriceStage, memory: int | None
+    ) -> None:
         self.bound = bound
         self.fixed = fixed
         self.plan = plan
+        self.priced = priced
         self.memory = memory
         self.statements: Sequence[ir.Statement] = bound.function.statements
         steps = dict(_steps(bound))
@@ -66,9 +70,9 @@ class _Program:
         returned = [tensor.name for tensor in bound.function.returns]
         self.steps = transforms.fix_extrema(steps, others, returned, bound.shapes, bound.origins)
         self.gone: dict[int, Gone] = {}
-        self.prices: dict[tuple[int, int], tuple[Step, Price]] = {}
         self.kept: dict[int, list[Step]] = {}
         self.returned = {tensor.name for tensor in bound.function.returns}
+        self.initial = {tensor.name for tensor in bound.function.initial}
         self.given = {tensor.name for tensor in (*bound.function.parameters, *bound.function.initial)}
 
     def settled(self) -> Settled:
@@ -109,7 +113,7 @@ class _Program:
                 own = self.steps[number]
                 own = replace(own, statement=transforms.with_centres(own.statement, name, alias))
                 found = self.with_value(number, own, name, alias)
-                if found is None or not has(self.plan(number, found).value, Deviations):
+                if found is None or not has(self.planned(number, found).value, Deviations):
                     continue
                 if self.price(number, found).seconds < self.price(number, self.steps[number]).seconds:
                     self.steps[number] = found
@@ -255,9 +259,9 @@ class _Program:
             return 1.0
         if self.continues(number, found) or self.goes_on(number, found):
             return 1.0
-        if not has(self.plan(number, self.steps[number]).value, Contract, Convolve):
+        if not has(self.planned(number, self.steps[number]).value, Contract, Convolve):
             return WORTH
-        nests = any(has(self.plan(reader, step).value, LoopNest) for reader, step in found.items())
+        nests = any(has(self.planned(reader, step).value, LoopNest) for reader, step in found.items())
         return WORTH_PRODUCT if nests else WORTH
 
     def continues(self, number: int, found: Mapping[int, Step]) -> bool:
@@ -275,15 +279,19 @@ class _Program:
             self.target(reader) == name and name not in transforms.reads(self.current(reader)) for reader in found
         )
 
+    def planned(self, number: int, step: Step) -> Compute:
+        """The plan of a statement in the place of this one; its target has content where one before it is left."""
+        name = self.target(number)
+        before = (n for n in range(number) if n not in self.gone)
+        defined = name in self.initial or any(name in self.targets(earlier) for earlier in before)
+        return self.plan(number, step, defined)
+
     def price(self, number: int, step: Step) -> Price:
-        known = self.prices.get((number, id(step)))
-        if known is None:
-            known = self.prices[number, id(step)] = step, price(self.plan(number, step), shapes=self.bound.shapes)
-        return known[1]
+        return self.priced(self.planned(number, step))
 
     def needs(self, number: int, step: Step) -> int:
         """What a limit of memory counts, in bytes."""
-        return cost_of(self.plan(number, step)).temporary
+        return cost_of(self.planned(number, step)).temporary
 
     def current(self, number: int) -> ir.Statement:
         return self.steps[number].statement if number in self.steps else self.statements[number]

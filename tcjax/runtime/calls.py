@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import jax
@@ -30,7 +31,6 @@ class Calls:
         self._traced = 0
         # The parameters whose values decide shapes, by the shapes and types of a call.
         self._static: Recent[Call, tuple[str, ...]] = Recent()
-        self._plain = self._jitted((), ())
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         # The usual call goes straight to jit: anything more would cost more than a small kernel itself.
@@ -57,6 +57,11 @@ class Calls:
             return self._jitted(tuple(arguments.initial), tuple(sorted(arguments.sizes.items())))(*given)
         call = self._call_of(arguments)
         return self._jitted(tuple(arguments.initial), call.sizes, call.values)(*given)
+
+    @cached_property
+    def _plain(self) -> Callable[..., Any]:
+        """The usual call; who only asks about a program makes none."""
+        return self._jitted((), ())
 
     def _jitted(
         self, initial: tuple[str, ...], sizes: tuple[tuple[str, int], ...], values: tuple[Value, ...] = ()
@@ -126,7 +131,7 @@ class Calls:
         if self._traced > MOST_SIGNATURES:
             self._traced = 1
             self._compiled = {}
-            self._plain = self._jitted((), ())
+            self.__dict__.pop("_plain", None)
 
     def _named(self, initial: tuple[str, ...], arrays: tuple[Any, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
         """The arguments, of their parameters' types, and the initial values, by name."""

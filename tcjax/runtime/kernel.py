@@ -22,6 +22,16 @@ if TYPE_CHECKING:
     from .tuning.report import Tuning
 
 
+class _Documented:
+    """A class's docstring; that of one of its kernels is the program."""
+
+    def __init__(self, text: str | None) -> None:
+        self.text = text
+
+    def __get__(self, kernel: "Kernel | None", owner: type) -> str | None:
+        return self.text if kernel is None else f"The tensor comprehension\n\n{kernel}"
+
+
 class Kernel(Questions):
     """A tensor comprehension as a pure function of arrays.
 
@@ -30,6 +40,9 @@ class Kernel(Questions):
     accumulates without ``!`` starts from the array passed under its name, ``k(A, B, C=C0)``. Raises `CompileError`
     where count, rank, type or size of an argument does not fit.
     """
+
+    # Written out when somebody asks.
+    __doc__ = _Documented(__doc__)  # pyright: ignore[reportAssignmentType]
 
     def __init__(self, front: Front) -> None:
         checked_assumptions(front)
@@ -41,7 +54,6 @@ class Kernel(Questions):
         self.tuned: Tuning | None = None
         self.__name__ = front.name
         self.__qualname__ = front.name
-        self.__doc__ = f"The tensor comprehension\n\n{self}"
 
     def __reduce__(self) -> Any:
         # The program and its options, as for a function: what is compiled stays here.

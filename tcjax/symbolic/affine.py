@@ -85,8 +85,10 @@ class Affine:
 
     def __post_init__(self) -> None:
         # What is built inside out is asked inside out: no later question goes deeper than one level.
-        if any(not isinstance(atom, IndexVar) for atom, _ in self.terms):
-            _ = self._hash, self._text, self.variables, self.is_data, self.has_sizes
+        for atom, _ in self.terms:
+            if not isinstance(atom, IndexVar):
+                _ = self._hash, self._text, self.variables, self.is_data, self.has_sizes
+                break
 
     @staticmethod
     def of(value: "AffineLike") -> "Affine":
@@ -140,8 +142,12 @@ class Affine:
         return next((weight for other, weight in self.terms if other == atom), ZERO)
 
     def __add__(self, other: "AffineLike") -> "Affine":
-        other = Affine.of(other)
+        other = other if isinstance(other, Affine) else Affine.of(other)
         if not (self.terms and other.terms):
+            if not (self.terms or self.base.terms):
+                return other
+            if not (other.terms or other.base.terms):
+                return self
             return Affine(self.terms or other.terms, self.base + other.base)
         return _collect((*self.terms, *other.terms), self.base + other.base)
 
@@ -161,6 +167,8 @@ class Affine:
         factor = Size.of(factor)
         if factor == ZERO:
             return Affine((), ZERO)
+        if factor.constant == 1:
+            return self
         return Affine(tuple((atom, weight * factor) for atom, weight in self.terms), self.base * factor)
 
     def quotient(self, divisor: SizeLike) -> "Affine":
@@ -348,6 +356,8 @@ def _has_sizes(atom: Atom) -> bool:
 
 def _rewrite_atom(inner: Atom, atom: Callable[[Atom], AffineLike], size: Callable[[Size], Size]) -> Affine:
     match inner:
+        case IndexVar():
+            return Affine.of(atom(inner))
         case Quotient(argument, divisor):
             divisor = size(divisor)
             return Affine.of(0) if divisor == ZERO else argument.rewrite(atom, size).quotient(divisor)

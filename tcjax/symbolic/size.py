@@ -95,7 +95,9 @@ class Size:
         return self._hash
 
     def __add__(self, other: "SizeLike") -> "Size":
-        other = Size.of(other)
+        other = other if isinstance(other, Size) else Size.of(other)
+        if not other.terms:
+            return self
         a, b = self.constant, other.constant
         if a is not None and b is not None:
             return Size.of(a + b)
@@ -115,8 +117,10 @@ class Size:
         return Size.of(other) + -self
 
     def __mul__(self, other: "SizeLike") -> "Size":
-        other = Size.of(other)
+        other = other if isinstance(other, Size) else Size.of(other)
         a, b = self.constant, other.constant
+        if b == 1:
+            return self
         if a is not None and b is not None:
             return Size.of(a * b)
         return _collect((tuple(sorted((*m, *n), key=str)), v * w) for m, v in self.terms for n, w in other.terms)

@@ -1,16 +1,18 @@
 """One statement as two: what goes to places that data decides on its own, and what is done with it afterwards."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from .. import ir
 from ..ir import Reducer
+from ..ranges import Box
 from ..symbolic import Affine, IndexVar, Size
 from .definitions import Formula, as_define, constant
 from .equations import solve
 from .factors import divisor_of, multiply, summands
 from .inlining import Shape, Shapes, Step
-from .separable import separated
+from .pairs import paired
+from .separable import Separated, separated
 
 
 def apart(step: Step, name: str, shapes: Shapes, origins: Shapes, *, is_new: bool) -> Iterator[tuple[Step, Step]]:
@@ -23,7 +25,7 @@ def apart(step: Step, name: str, shapes: Shapes, origins: Shapes, *, is_new: boo
     for found in (unscaled, _placed(step, name), _for_all(step, name, shapes, is_new)):
         if found is not None:
             yield found
-    yield from _along_axes(step, name, shapes, origins)
+    yield from _one_after_another(step, name, shapes, origins)
 
 
 def _unscaled(step: Step, name: str, shape: Shape, origin: Shape, is_new: bool) -> tuple[Step, Step] | None:
@@ -128,8 +130,11 @@ def _for_all(step: Step, name: str, shapes: Shapes, is_new: bool) -> tuple[Step,
     return replace(step, statement=first, box=box), replace(step, statement=_with(statement, pick, is_new))
 
 
-def _along_axes(step: Step, name: str, shapes: Shapes, origins: Shapes) -> Iterator[tuple[Step, Step]]:
-    """``O(y,x) +=! I(y+i,x+j) * g(i) * h(j)`` as ``T(p,x) +=! I(p,x+j) * h(j)``, ``O(y,x) +=! T(y+i,x) * g(i)``."""
+def _one_after_another(step: Step, name: str, shapes: Shapes, origins: Shapes) -> Iterator[tuple[Step, Step]]:
+    """``O(y,x) +=! I(y+i,x+j) * g(i) * h(j)`` as ``T(p,x) +=! I(p,x+j) * h(j)``, ``O(y,x) +=! T(y+i,x) * g(i)``.
+
+    A product with what data choose likewise, in pairs of factors.
+    """
     statement = step.statement
     order = [index for subscript in statement.indices for index in sorted(subscript.variables, key=str)]
     if isinstance(statement, ir.Accumulate):
@@ -140,15 +145,25 @@ def _along_axes(step: Step, name: str, shapes: Shapes, origins: Shapes) -> Itera
             *(Reducer.SUM, statement.reduction, (), statement.domain.guard, statement.value, None, kind, kind),
             span=statement.span,
         )
-        for found in separated(total, step.box, name, order, shapes, origins):
+        for found in _sums(total, step.box, name, order, shapes, origins):
             domain = replace(statement.domain, guard=found.rest.guard)
             rest = replace(statement, reduction=found.rest.indices, value=found.rest.body, domain=domain)
             yield Step(found.first, found.box, step.fixed), replace(step, statement=rest)
         return
     for total in dict.fromkeys(_outermost(statement.value)):
-        for found in separated(total, step.box, name, order, shapes, origins):
+        for found in _sums(total, step.box, name, order, shapes, origins):
             rest = replace(statement, value=_replaced(statement.value, total, found.rest))
             yield Step(found.first, found.box, step.fixed), replace(step, statement=rest)
+
+
+def _sums(
+    total: ir.Reduce, box: Box, name: str, order: Sequence[IndexVar], shapes: Shapes, origins: Shapes
+) -> Iterator[Separated]:
+    """The ways to sum one index first."""
+    yield from separated(total, box, name, order, shapes, origins)
+    pair = paired(total, box, name, order)
+    if pair is not None:
+        yield pair
 
 
 def _with(statement: ir.Accumulate, value: ir.Expr, is_new: bool) -> Formula:

@@ -87,6 +87,32 @@ NESTS = {
     "a mixture of experts": Nest(
         "O(t,d) +=! h(t,r,n) * w(e(t,r),n,d)", ((512, 2, 256), (8, 256, 256), (512, 2)), "float32 float32 int32"
     ),
+    "weighted experts": Nest(
+        "O(t,d) +=! g(t,r) * h(t,n) * w(e(t,r),n,d)",
+        ((512, 2), (512, 256), (8, 256, 256), (512, 2)),
+        "float32 float32 float32 int32",
+    ),
+    "experts of two layers": Nest(
+        "O(t,d) +=! g(t,r) * h(t,n) * w(e(t,r),n,m) * v(e(t,r),m,d)",
+        ((512, 2), (512, 64), (8, 64, 256), (512, 2), (8, 256, 64)),
+        "float32 float32 float32 int32 float32",
+    ),
+    "adapters of low rank": Nest(
+        "O(t,d) +=! x(t,n) * A(e(t),n,r) * B(e(t),r,d)",
+        ((2048, 512), (8, 512, 16), (2048,), (8, 16, 512)),
+        "float32 float32 int32 float32",
+    ),
+    "adapters of low rank, beside a matrix": Nest(
+        "def f(float(T,N) x, float(N,D) W, float(E,N,R) A, int32(T) e, float(E,R,D) B) -> (O)"
+        " { O(t,d) +=! x(t,n) * W(n,d)  O(t,d) += x(t,n) * A(e(t),n,r) * B(e(t),r,d) / R }",
+        ((2048, 512), (512, 512), (8, 512, 16), (2048,), (8, 16, 512)),
+        "float32 float32 float32 int32 float32",
+    ),
+    "adapters of low rank, one sum in the other": Nest(
+        "O(t,d) = sum[r](sum[n](x(t,n) * A(e(t),n,r)) * B(e(t),r,d))",
+        ((2048, 512), (8, 512, 16), (2048,), (8, 16, 512)),
+        "float32 float32 int32 float32",
+    ),
     "bags of distances": Nest(
         "O(i,d) +=! fabs(E(I(i,l), d) - x(i,d))", ((1000, 64), (4096, 64), (4096, 64)), "float32 int32 float32"
     ),

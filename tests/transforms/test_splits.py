@@ -38,6 +38,13 @@ SPLIT = {
     ),
     "a matrix for each row": ("O", "O(n,d) +=! h(n,k) * w(e(n),k,d)", 0),
     "a matrix that a guard chooses": ("O", "O(n,d) +=! h(n,k) * w(m,k,d) where m == e(n)", 0),
+    "two matrices for each row": ("O", "O(n,m) +=! h(n,k) * w(e(n),k,d) * w(e(n),m,d)", 0),
+    "two matrices for each row, and a scale": ("O", "O(n,m) +=! h(n,k) * w(e(n),k,d) * w(e(n),m,d) * -0.5", 0),
+    "two matrices for each row, one sum in the other": (
+        "O",
+        "O(n,m) = 1 + sum[d](sum[k](h(n,k) * w(e(n),k,d)) * w(e(n),m,d))",
+        0,
+    ),
     "a matrix for each row, to what is there": ("O", "O(n,d) = X(n,d)  O(n,d) += h(n,k) * w(e(n),k,d)", 1),
 }
 WHOLE = {
@@ -93,6 +100,11 @@ def reference(name: str) -> np.ndarray:
             return np.einsum("nk,nkd->nd", arrays["h"], own) * inside[:, None]
         case "a matrix for each row":
             return np.einsum("nk,nkd->nd", arrays["h"], own)
+        case "two matrices for each row" | "two matrices for each row, and a scale":
+            scale = -0.5 if name.endswith("scale") else 1.0
+            return scale * np.einsum("nk,nkd,nmd->nm", arrays["h"], own, own, optimize=True)
+        case "two matrices for each row, one sum in the other":
+            return 1 + np.einsum("nk,nkd,nmd->nm", arrays["h"], own, own, optimize=True)
         case _:
             return X + np.einsum("nk,nkd->nd", arrays["h"], own)
 
@@ -130,6 +142,27 @@ def test_the_gradient_of_two_is_that_of_one() -> None:
     X, c = (ARRAYS[name].astype(np.float64) for name in ("X", "c"))
     np.testing.assert_allclose(by_X, rows / c, rtol=2e-5)
     np.testing.assert_allclose(by_c, -(X * rows).sum(0) / c**2, rtol=2e-4)
+
+
+def test_two_matrices_for_each_row_have_the_gradient_of_both_products() -> None:
+    kernel = kernel_of(*SPLIT["two matrices for each row"][:2])
+    weights = RNG.normal(size=(N, K))
+    own = ARRAYS["w"].astype(np.float64)[np.clip(ARRAYS["e"], 0, E - 1)]
+    h = ARRAYS["h"].astype(np.float64)
+
+    def total(h: jax.Array, w: jax.Array) -> jax.Array:
+        return jnp.sum(kernel(**{**ARRAYS, "h": h, "w": w}) * weights.astype(np.float32))
+
+    by_h, by_w = jax.grad(total, (0, 1))(jnp.asarray(ARRAYS["h"]), jnp.asarray(ARRAYS["w"]))
+
+    np.testing.assert_allclose(
+        by_h, np.einsum("nm,nkd,nmd->nk", weights, own, own, optimize=True), rtol=2e-3, atol=2e-3
+    )
+    each = np.einsum("nk,nm,nmd->nkd", h, weights, own, optimize=True)
+    each += np.einsum("nm,nk,nkd->nmd", weights, h, own, optimize=True)
+    # What is outside reads the last matrix or the first.
+    expected = np.stack([each[np.clip(ARRAYS["e"], 0, E - 1) == number].sum(0) for number in range(E)])
+    np.testing.assert_allclose(by_w, expected, rtol=2e-3, atol=2e-2)
 
 
 def test_a_row_that_has_several_matrices_is_multiplied_with_each_of_them() -> None:

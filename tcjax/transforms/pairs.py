@@ -1,0 +1,71 @@
+"""A sum of a product with rows or matrices that data choose as one sum after the other, each of fewer factors.
+
+``O(t,d) +=! x(t,n) * A(I(t),n,r) * B(I(t),r,d)`` is ``T(t,r) +=! x(t,n) * A(I(t),n,r)``, then
+``O(t,d) +=! T(t,r) * B(I(t),r,d)``. As statements of their own both may be computed without storing what is chosen.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+
+from .. import ir
+from ..ir import Reducer
+from ..ranges import Box
+from ..symbolic import Affine, IndexVar, Size
+from .factors import depends, multiply, summands
+from .separable import Separated
+
+
+def paired(total: ir.Reduce, box: Box, name: str, order: Sequence[IndexVar]) -> Separated | None:
+    """The sum over one index first, into a tensor `name` whose axes follow `order`: over that with the fewest points.
+
+    None where no factor looks anything up, or none is without the index.
+    """
+    if total.reducer is not Reducer.SUM or total.fixed or not ir.types.is_float(total.accumulate):
+        return None
+    if len(total.indices) < 2 or not any(_looks_up(access) for access in ir.accesses(total.body)):
+        return None
+    products = summands(total.body)
+    if len(products) > 1 or products[0].mask is not None:
+        return None
+    (product,) = products
+
+    def points(indices: frozenset[IndexVar]) -> int:
+        return prod(box[index][1] - box[index][0] for index in indices)
+
+    found: list[tuple[int, Separated]] = []
+    for index in total.indices:
+        own = frozenset((index,))
+        inside = [factor for factor in product.factors if depends(factor, own)]
+        outside = [factor for factor in product.factors if not depends(factor, own)]
+        # An infinite factor must not meet the zero of a sum without points.
+        guarded = any(depends(guard, own) for guard in ir.conjuncts(total.guard)) or not points(own)
+        if len(inside) < 2 or not outside or guarded:
+            continue
+        space = frozenset[IndexVar]().union(*map(ir.free_indices, inside))
+        left = space.union(*map(ir.free_indices, outside)) - own
+        axes = tuple(sorted(space - own, key=lambda axis: (_place(axis, order), str(axis))))
+        tensor = ir.Tensor(name, total.accumulate, tuple(Size.of(box[axis][1] - box[axis][0]) for axis in axes))
+        subscripts = tuple(map(Affine.of, axes))
+        body = multiply([_cast(factor, total.accumulate) for factor in inside])
+        first = ir.Accumulate(
+            *(tensor, subscripts, Reducer.SUM, True, (index,), body, total.accumulate, ir.Domain()), span=total.span
+        )
+        rest = multiply([ir.Access(tensor, subscripts), *(_cast(factor, total.accumulate) for factor in outside)])
+        rest = ir.Unary("-", rest, rest.dtype) if product.negative else rest
+        indices = tuple(other for other in total.indices if other != index)
+        separated = Separated(first, box, replace(total, indices=indices, body=rest))
+        found.append((points(space) + points(left), separated))
+    return min(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def _looks_up(access: ir.Access) -> bool:
+    return any(subscript.is_data for subscript in access.indices)
+
+
+def _place(axis: IndexVar, order: Sequence[IndexVar]) -> int:
+    return order.index(axis) if axis in order else len(order)
+
+
+def _cast(expr: ir.Expr, dtype: str) -> ir.Expr:
+    return expr if expr.dtype == dtype else ir.Cast(expr, dtype)
