@@ -92,6 +92,15 @@ o(i,j) = t(j,i)""",
                     "unit_axis": """
 a(i,u,d) = x(i,d) where u in 0:1
 o(i,j) +=! (a(i,u,d) - y(j,d)) * (a(i,u,d) - y(j,d))""",
+                    "scaled_inside": "o(i,j) = 4 * sum[d](pow((x(i,d) - y(j,d)) / 2, 2.0))",
+                    "named_scaled": "s(i,j) +=! pow((x(i,d) - y(j,d)) / 2, 2.0)\no(i,j) = 4 * s(i,j)",
+                    "scaled_mean": "o(i,j) = D * mean[d](pow(x(i,d) - y(j,d), 2.0))",
+                    "expanded_scaled": """
+o(i,j) = 2 * (sum[d](x(i,d) * x(i,d)) / 2 - sum[d](x(i,d) * y(j,d)) + sum[d](y(j,d) * y(j,d)) / 2)""",
+                    "expanded_not_negative": """
+p(i) +=! x(i,d) * x(i,d)
+q(j) +=! y(j,d) * y(j,d)
+o(i,j) = max(p(i) + q(j) - 2 * sum[d](x(i,d) * y(j,d)), 0.0)""",
                     "two_halves": """
 o(i,j) = sum[d in 0:D/2](pow(x(i,d) - y(j,d), 2.0)) + sum[d in D/2:D](pow(x(i,d) - y(j,d), 2.0))""",
                 },

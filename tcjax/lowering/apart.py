@@ -1,16 +1,33 @@
 """Arrays that nothing that reads them computes again."""
 
+from collections.abc import Sequence
+
 import jax
 from jax import lax
 
 # XLA:CPU removes `optimization_barrier` before it fuses in JAX 0.10.
-_BARRIERS_HOLD = jax.__version_info__ >= (0, 11)
+BARRIERS_HOLD = jax.__version_info__ >= (0, 11)
 
 
 def keep_apart(array: jax.Array, corner: jax.Array) -> jax.Array:
     """The array, which nothing that reads it computes again; its first element is that of `corner`."""
-    if _BARRIERS_HOLD:
+    if BARRIERS_HOLD:
         return lax.optimization_barrier(array)
     # An update is not fused with what follows: here one of an element by itself, taken from where it came from.
+    return _updated(array, corner)
+
+
+def as_stored(array: jax.Array, order: Sequence[int]) -> jax.Array:
+    """The array with its dimensions in another order, in memory; as it is where the order is the same.
+
+    XLA:CPU puts a copy behind a barrier into the loop that reads it, which then reads across rows.
+    """
+    if tuple(order) == tuple(range(array.ndim)) or not array.size:
+        return array
+    turned = lax.transpose(array, tuple(order))
+    return lax.optimization_barrier(_updated(turned, turned))
+
+
+def _updated(array: jax.Array, corner: jax.Array) -> jax.Array:
     first = lax.slice(corner, [0] * array.ndim, [1] * array.ndim)
     return lax.dynamic_update_slice(array, first, [0] * array.ndim)

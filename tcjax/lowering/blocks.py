@@ -81,6 +81,7 @@ class _Run:
         self.plan = plan
         self.results = results
         self.arrays = {one.name: lax.transpose(arrays[one.tensor], one.order) for one in plan.layouts}
+        self.turned = {one.name for one in plan.layouts if one.order != tuple(range(len(one.order)))}
         self.foreign = foreign
         self.lower = lower
         roots = [node for points in plan.points for node in (points.value, points.live) if node is not None]
@@ -122,14 +123,16 @@ class _Run:
     def part(self, block: int | jax.Array) -> Mapping[str, jax.Array]:
         """The arrays, those that are cut from a block on as far as its trip needs them."""
         plan = self.plan
-        steps = min(2 * plan.unroll, plan.blocks - block) if isinstance(block, int) else plan.unroll
+        steps = min(2 * plan.unroll, plan.blocks - block) if isinstance(block, int) and not block else plan.unroll
         parts = dict(self.arrays)
         for cut in plan.cuts:
             array = parts[cut.tensor]
             start = block * plan.rows + cut.first
             count = steps * plan.rows
             if isinstance(start, int):
-                parts[cut.tensor] = lax.slice_in_dim(array, start, start + count, axis=cut.dimension)
+                part = lax.slice_in_dim(array, start, start + count, axis=cut.dimension)
+                # What is turned round within the kernel that reads it would be read across rows.
+                parts[cut.tensor] = lax.optimization_barrier(part) if cut.tensor in self.turned else part
             else:
                 # In a loop with the cut inside, XLA:CPU would not use vectors.
                 part = lax.dynamic_slice_in_dim(array, start, count, axis=cut.dimension)

@@ -22,8 +22,9 @@ from ..planning.pallas_rule import prefers_pallas
 from ..planning.preferences import Backend
 from ..planning.scope import identity
 from ..planning.sieves import plan_sieve
-from ..planning.streams import plan_alone, plan_stream
+from ..planning.streams import plan_alone, plan_stream, turned
 from ..planning.ties import search_of
+from .apart import as_stored
 from .blocks import lower_stream
 from .context import Context, Lower, transpose
 from .derived import with_derivatives
@@ -75,6 +76,7 @@ def _named(arrays: Sequence[Any], nest: Nest) -> dict[str, Any]:
 _anonymous = functools.lru_cache(maxsize=1024)(anonymous)
 _parts = functools.lru_cache(maxsize=1024)(parts)
 _alone = functools.lru_cache(maxsize=1024)(plan_alone)
+_turned = functools.lru_cache(maxsize=1024)(turned)
 _stream = functools.lru_cache(maxsize=1024)(plan_stream)
 _search = functools.lru_cache(maxsize=1024)(search_of)
 _sieve = functools.lru_cache(maxsize=1024)(plan_sieve)
@@ -91,7 +93,11 @@ def run_plain(*arrays: jax.Array, nest: Nest, form: Form, foreign: Foreign, back
 def run_stream(*arrays: jax.Array, nest: Nest, form: Form, foreign: Foreign, backend: Backend) -> jax.Array:
     """The nest block after block."""
     if form.whole:
-        return run_plain(*arrays, nest=nest, form=form, foreign=foreign, backend=backend)
+        found, layouts = _turned(nest, form)
+        if layouts:
+            known = _named(arrays, nest)
+            arrays = tuple(as_stored(known[one.tensor], one.order) for one in layouts)
+        return run_plain(*arrays, nest=found, form=form, foreign=foreign, backend=backend)
     return streamed(arrays, nest, form, foreign, backend.memory)[0]
 
 

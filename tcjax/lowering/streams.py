@@ -12,6 +12,7 @@ import numpy as np
 from jax import lax
 
 from ..ir import Reducer
+from .apart import BARRIERS_HOLD
 from .keys import key_of, value_of
 from .monoids import NOWHERE, Monoid, Point, Position, State, collapse, make_monoid
 from .varying import equally_varying
@@ -22,6 +23,8 @@ Values = tuple[jax.Array, jax.Array | None]
 # Loops over fewer points run faster as one piece of code on one core.
 _MANY_POINTS: Final = 1 << 17
 _SQUARE: Final = 16
+# So few trips are written out: a loop begins with a state of nothing, which it writes and reads once more.
+_FEW_TRIPS: Final = 4
 
 
 def stream(
@@ -87,7 +90,10 @@ def _reduced(source: _Source, monoid: Monoid) -> State:
     if blocks:
         state = monoid.empty(source.block(0, 0)[0])
         state = monoid.absorb(state, [source.block(0, u) for u in range(first)]) if first else state
-        state = _looped(monoid, state, source, first, trips) if trips else state
+        if 0 < trips <= _FEW_TRIPS and BARRIERS_HOLD and len(state) == 1 and source.span is None:
+            state = _written_out(monoid, state, source, first, trips)
+        elif trips:
+            state = _looped(monoid, state, source, first, trips)
         results.append(collapse(monoid, monoid.place(state, rows, 0)))
     last = source.last()
     if last is not None:
@@ -153,6 +159,27 @@ def _point(value: jax.Array, live: jax.Array | None, rows: int | None, block: in
     # Accumulators begin like the values, and end as both.
     value, live = equally_varying([value, jnp.broadcast_to(live, shape)])
     return value, block, live
+
+
+def _written_out(monoid: Monoid, state: State, source: _Source, first: int, trips: int) -> State:
+    """The state after all trips, each of which is a kernel of its own."""
+    # An axis of one lane in front of all others costs a fifth: XLA:CPU divides its kernels along the first axes.
+    single = state[0].shape[0] == 1
+
+    def plain(array: jax.Array) -> jax.Array:
+        return lax.squeeze(array, (0,)) if single else array
+
+    state = tuple(map(plain, state))
+    if first:
+        state = lax.optimization_barrier(state)
+    for trip in range(trips):
+        block = trip * source.unroll + first
+        points = [source.block(block, u) for u in range(source.unroll)]
+        points = [(plain(value), at, None if live is None else plain(live)) for value, at, live in points]
+        # In one kernel all trips would read more vectors than the nearest cache holds; of the result, several readers
+        # would each compute the last one.
+        state = lax.optimization_barrier(monoid.absorb(state, points))
+    return tuple(lax.expand_dims(array, (0,)) for array in state) if single else state
 
 
 def _looped(monoid: Monoid, state: State, source: _Source, first: int, trips: int) -> State:

@@ -97,7 +97,7 @@ def _mean(indices: tuple[IndexVar, ...], body: ir.Expr, guard: ir.Expr | None, a
     """The sum by the number of points; NaN where there is none, in which no derivative takes part."""
     total = plan_sum(indices, body, guard, accumulate, scope)
     if guard is None:
-        return scope.apply("/", (total, fill(float(scope.points(indices)), accumulate)), accumulate)
+        return scope.scaled("/", (total, fill(float(scope.points(indices)), accumulate)), accumulate)
     count = plan_sum(indices, ir.Const(1.0, accumulate), guard, accumulate, scope)
     some = scope.apply(">", (count, fill(0.0, accumulate)), "bool")
     divisor = scope.apply("max", (count, fill(1.0, accumulate)), accumulate)

@@ -1,7 +1,10 @@
 """What the planner knows while it looks at one statement."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Final
 
 from .. import ir
 from ..symbolic import Affine, Facts, IndexVar
@@ -10,6 +13,10 @@ from .forms import Form
 from .nodes import Apply, Axes, Fill, Node
 from .preferences import Preferences
 from .views import Viewed
+
+# Binary digits of the mantissa of the types in which constants are put together, and exponents that are far from ends.
+_DIGITS: Final = {"float32": 24, "float64": 53}
+_EXPONENTS: Final = 120
 
 Box = Mapping[IndexVar, tuple[int, int]]
 # The logical index of the first element in each dimension: of what a loop computes piece by piece, it moves.
@@ -89,6 +96,18 @@ class Scope:
         axes = self.sorted(axis for argument in arguments for axis in argument.axes)
         return Apply(operator, arguments, dtype=dtype, axes=axes)
 
+    def scaled(self, operator: str, arguments: tuple[Node, Node], dtype: str) -> Node:
+        """``*`` or ``/``; constants that scale one after the other are one, or none, where that is exact."""
+        node = self.apply(operator, arguments, dtype)
+        outer = scale_of(node)
+        inner = None if outer is None else scale_of(outer[1])
+        if outer is None or inner is None or outer[1].dtype != dtype:
+            return node
+        scale, rest = outer[0] * inner[0], inner[1]
+        if scale == 1:
+            return rest
+        return self.apply("*", (rest, fill(float(scale), dtype)), dtype) if _is_exact(scale, dtype) else node
+
     def cast(self, node: Node, dtype: str) -> Node:
         if node.dtype == dtype:
             return node
@@ -97,6 +116,43 @@ class Scope:
 
 def fill(value: bool | int | float | complex, dtype: str) -> Fill:
     return Fill(value, dtype=dtype)
+
+
+def scale_of(node: Node) -> tuple[Fraction, Node] | None:
+    """The constant that a product or a quotient of floats scales by, and what it scales, which is of the same type."""
+    match node:
+        case Apply("*", (first, second)) if node.dtype in _DIGITS:
+            pairs = ((first, second), (second, first))
+        case Apply("/", (dividend, divisor)) if node.dtype in _DIGITS:
+            number = _number(divisor)
+            return None if not number or dividend.dtype != node.dtype else (1 / number, dividend)
+        case _:
+            return None
+    found = ((_number(scale), rest) for scale, rest in pairs)
+    return next(((number, rest) for number, rest in found if number and rest.dtype == node.dtype), None)
+
+
+def _number(node: Node) -> Fraction | None:
+    """The value of a constant, if it is finite."""
+    match node:
+        case Apply("cast", (Fill(int() as value),)) if not isinstance(value, bool):
+            number = Fraction(value)
+        case Fill(int() | float() as value) if math.isfinite(value):
+            number = Fraction(value)
+        case _:
+            return None
+    return number if _is_exact(number, node.dtype) else None
+
+
+def _is_exact(number: Fraction, dtype: str) -> bool:
+    """Whether a normal number of this type has the value."""
+    if not number:
+        return True
+    mantissa = abs(number.numerator)
+    places = (mantissa // (mantissa & -mantissa)).bit_length()
+    size = number.numerator.bit_length() - number.denominator.bit_length()
+    is_binary = number.denominator & (number.denominator - 1) == 0
+    return is_binary and places <= _DIGITS.get(dtype, 0) and abs(size) < _EXPONENTS
 
 
 POSITIONS = (ir.Reducer.ARGMIN, ir.Reducer.ARGMAX)

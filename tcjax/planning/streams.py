@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import prod
 
 from .. import ir, transforms
 from ..ir import Reducer
@@ -9,6 +10,7 @@ from ..symbolic import Affine, IndexVar, clamp
 from .domains import by_tiles, spans
 from .forms import Form
 from .layouts import Layout, laid_out
+from .machine import CPU, Machine
 from .nests import Nest
 from .nodes import Axes, Node
 from .operations.loop import plain_scope
@@ -90,6 +92,20 @@ class Stream:
 def plan_alone(nest: Nest) -> Node:
     """The nest as one operation over its whole space."""
     return plan_reduce(nest.reduce, plain_scope(nest))
+
+
+def turned(nest: Nest, form: Form, machine: Machine = CPU) -> tuple[Nest, tuple[Layout, ...]]:
+    """A nest that is one fused loop over its result with its operands as they should lie, those that lie otherwise.
+
+    Read across rows an element takes longer each time than to turn all of them round once.
+    """
+    nest = nest.computed
+    found, layouts = laid_out(nest, form.loop, nest.axes[-1] if nest.axes else None)
+    changed = [one for one in layouts if one.order != tuple(range(len(one.order)))]
+    shapes = {operand.name: operand.shape for operand in nest.operands}
+    points = prod(hi - lo for lo, hi in nest.ranges.values())
+    copied = sum(prod(shapes[one.tensor]) for one in changed) * machine.transposed + len(changed) * machine.dispatch
+    return (found, layouts) if changed and points * machine.strided > copied + machine.fork else (nest, ())
 
 
 def plan_stream(nest: Nest, form: Form) -> Stream:

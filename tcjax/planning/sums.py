@@ -147,5 +147,5 @@ def _times(
         value = scope.cast(plan_value(factor, inside), accumulate)
         if where is not None:
             value = scope.apply("where", (where[0], value, fill(1, accumulate)), accumulate)
-        node = scope.apply(operator, (node, value), accumulate)
+        node = scope.scaled(operator, (node, value), accumulate)
     return node

@@ -29,7 +29,10 @@ def plan_value(expr: ir.Expr, scope: Scope) -> Node:
             return scope.apply("power", (plan_value(base, scope), plan_value(exponent, scope)), expr.dtype)
         case ir.Binary("/" | "**" as operator, left, right, dtype):
             arguments = (plan_value(left, scope), _shield(plan_value(right, scope), 1, scope))
-            return scope.apply(operator, arguments, dtype)
+            compute = scope.scaled if operator == "/" else scope.apply
+            return compute(operator, arguments, dtype)
+        case ir.Binary("*", left, right, dtype):
+            return scope.scaled("*", (plan_value(left, scope), plan_value(right, scope)), dtype)
         case ir.Binary("//" | "%" as operator, left, ir.Const(int() as by), "int32") if by:
             return divide(operator, ir.affine_of(left), plan_value(left, scope), int(by), scope)
         case ir.Binary(operator, left, right, dtype):

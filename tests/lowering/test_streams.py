@@ -142,6 +142,18 @@ def test_any_extent_in_any_blocks_is_the_reduction(reducer):
         check(reducer, values, rows=rows, unroll=unroll, rank=rank_of(reducer))
 
 
+@pytest.mark.parametrize("rows", (1, 3))
+@pytest.mark.parametrize("reducer", Reducer, ids=lambda r: r.value)
+def test_any_number_of_trips_is_the_reduction(reducer, rows):
+    rng = np.random.default_rng(6)
+    boolean = reducer in (Reducer.ANY, Reducer.ALL)
+    for blocks in (4, 5, 8, 9, 10, 13):
+        values = numbers(rng, "bool" if boolean else "float32", (blocks * rows, 2, 3))
+        live = jnp.asarray(rng.random((blocks * rows, 2, 3)) < 0.7)
+        check(reducer, values, rows=rows, unroll=2, rank=rank_of(reducer))
+        check(reducer, values, live, rows=rows, unroll=2, rank=rank_of(reducer))
+
+
 @pytest.mark.parametrize("reducer", Reducer, ids=lambda r: r.value)
 def test_points_that_take_no_part_do_not_count(reducer):
     rng = np.random.default_rng(1)

@@ -468,6 +468,15 @@ LAWS = {
             "O(i,j) +=! pow(max(x(i,d), y(j,d)) - min(x(i,d), y(j,d)), 2)",
         ),
     ),
+    "a scale around a difference": Law(
+        "float(N,D) x, float(M,D) y",
+        ((1024, 32), (1024, 32)),
+        (
+            "O(i,j) +=! (x(i,d) - y(j,d))*(x(i,d) - y(j,d))",
+            "O(i,j) = 4*sum[d](pow((x(i,d) - y(j,d))/2, 2))",
+            "O(i,j) = D*mean[d](pow(x(i,d) - y(j,d), 2))",
+        ),
+    ),
     "a column sum in two notations": Law(
         "float(M,N) A",
         ((4096, 512),),
