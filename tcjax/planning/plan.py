@@ -243,10 +243,10 @@ class _Planner:
         if found is None or any(isinstance(node, ir.Foreign) for node in ir.walk(step.statement.value)):
             # A Python function may use values that JAX traces: no operand of one of two ways.
             return
-        checks = [self.test(test) for test in tests(step, found.finite)]
+        checks = [self.test(test) for test in tests(step, found.finite, self.bound.shapes, self.bound.origins)]
         seconds = sum(check.seconds for check in checks)
         proviso = Proviso(tuple(check.stage for check in checks), otherwise.stage, tensors(found.finite))
-        form = replace(step, statement=found.statement)
+        form = transforms.plain_indices(replace(step, statement=found.statement))
         name = step.statement.target.name
         own, _ = self.solved(form)
         counted = placed(own, found.finite, self.bound.shapes[name], self.bound.origins[name])

@@ -5,7 +5,7 @@ from .canonical import canonical
 from .common import CommonForm, named_in_common
 from .conditions import plain_conditions, plain_guard
 from .decisions import decide
-from .definitions import as_accumulation
+from .definitions import as_accumulation, guarded
 from .deviations import centres, with_centres
 from .equations import solve
 from .extrema import plain_extrema
@@ -50,6 +50,7 @@ __all__ = [
     "fix_extrema",
     "flattened",
     "guard_ranges",
+    "guarded",
     "in_order",
     "in_pieces",
     "inlined",
