@@ -104,6 +104,9 @@ SEGMENTS = [
     "o(i) = sum[n where I(n) <= i, I(n) >= i](x(n)) where i in 0:6",
     "o(i) = sum[n where I(n) >= i, I(n) < i+1](x(n)) where i in 0:6",
     "o(i) = mean[n](I(n) == i ? x(n) : 0.0) where i in 0:6",
+    "o(i) = mean[n where I(n) == i](x(n)) where i in 0:6",
+    "o(i) mean=! x(n) where I(n) == i, i in 0:6",
+    "o(i) = mean[n where I(n) == i, x(n) > 0.0](x(n)*x(n)) + x(i) where i in 0:6",
     "o(i) = sum[n where !(I(n) < i || I(n) > i)](x(n)) where i in 0:6",
 ]
 

@@ -490,6 +490,15 @@ LAWS = {
             "O(k) = sum[i, j where i+j == k](a(i)*b(j)) where k in 0:2*N-1",
         ),
     ),
+    "a mean of a segment is a quotient of sums": Law(
+        "float(N,D) X, int32(N) I, float(B) z",
+        ((32768, 16), (32768,), (64,)),
+        (
+            "O(b,d) = mean[n where I(n) == b](X(n,d)) where b in 0:B",
+            "O(b,d) = sum[n where I(n) == b](X(n,d)) / sum[n where I(n) == b](1.0) where b in 0:B",
+        ),
+        dtypes=("float32", "int32", "float32"),
+    ),
     "a column sum in two notations": Law(
         "float(M,N) A",
         ((4096, 512),),
