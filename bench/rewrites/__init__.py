@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from . import attention, contractions, graphs, lookups, pairwise, scatters, statistics, windows
+from . import attention, contractions, graphs, lookups, pairwise, scatters, sequences, statistics, windows
 from .computation import SIZES, Computation
 
-THEMES = (contractions, attention, statistics, scatters, graphs, lookups, windows, pairwise)
+THEMES = (contractions, attention, statistics, scatters, graphs, lookups, windows, pairwise, sequences)
 
 
 def all_computations(size: str) -> Iterator[Computation]:

@@ -188,6 +188,13 @@ O(n,c,h,w) = T(n,h,w,c)""",
                     "origin_one": "O(n,c,h,w) +=! I(n,c,h+i-1,w+j-1) * K(c,i-1,j-1) where i in 1:4, j in 1:4",
                     "flat_taps": "O(n,c,h,w) +=! I(n,c,h+t/3,w+t%3) * K(c,t/3,t%3) where t in 0:9",
                     "guarded_channels": "O(n,f,h,w) +=! I(n,c,h+i,w+j) * K(c,i,j) where f == c, f in 0:C",
+                    "diagonal_kernel": """
+O(n,f,h,w) +=! I(n,c,h+i,w+j) * (f == c ? K(c,i,j) : 0.0) where f in 0:C""",
+                    "named_diagonal_kernel": """
+L(f,c,i,j) = f == c ? K(c,i,j) : 0.0 where f in 0:C
+O(n,f,h,w) +=! I(n,c,h+i,w+j) * L(f,c,i,j)""",
+                    "times_identity": """
+O(n,f,h,w) +=! I(n,c,h+i,w+j) * K(c,i,j) * (f == c ? 1.0 : 0.0) where f in 0:C""",
                 },
             ),
             "python": _depthwise,

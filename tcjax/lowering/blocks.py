@@ -1,6 +1,7 @@
 """A stream of blocks in XLA operations."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
@@ -72,6 +73,23 @@ def _ranked(
     return jnp.take_along_axis(spread, jnp.broadcast_to(at, (1, *shape)), axis=0)[0]
 
 
+@dataclass(frozen=True, slots=True)
+class _Operands:
+    """The arrays that points are computed from, and those among them that are read beyond their ends, `padded`."""
+
+    arrays: Mapping[str, jax.Array]
+    padded: Mapping[str, tuple[jax.Array, tuple[int, ...]]]
+
+
+def _part(array: jax.Array, start: int | jax.Array, count: int, dimension: int, is_turned: bool) -> jax.Array:
+    if isinstance(start, int):
+        part = lax.slice_in_dim(array, start, start + count, axis=dimension)
+        # What is turned round within the kernel that reads it would be read across rows.
+        return lax.optimization_barrier(part) if is_turned else part
+    # In a loop with the cut inside, XLA:CPU would not use vectors.
+    return lax.optimization_barrier(lax.dynamic_slice_in_dim(array, start, count, axis=dimension))
+
+
 class _Run:
     """A stream over given arrays."""
 
@@ -85,12 +103,12 @@ class _Run:
         self.foreign = foreign
         self.lower = lower
         roots = [node for points in plan.points for node in (points.value, points.live) if node is not None]
-        self.padded = padded(self.arrays, roots)
+        self.whole = _Operands(self.arrays, padded(self.arrays, roots))
 
     def tile(self, at: Mapping[IndexVar, jax.Array]) -> tuple[jax.Array, ...]:
         """The results, or one tile of them."""
         plan = self.plan
-        parts: dict[int, tuple[object, Mapping[str, jax.Array]]] = {}
+        parts: dict[int, tuple[object, _Operands]] = {}
 
         def body(block: int | jax.Array, step: int) -> tuple[jax.Array, jax.Array | None]:
             assert plan.body is not None
@@ -102,7 +120,7 @@ class _Run:
 
         def tail() -> tuple[jax.Array, jax.Array | None]:
             assert plan.tail is not None
-            return self.points(plan.tail, plan.last, at, self.arrays)
+            return self.points(plan.tail, plan.last, at, self.whole)
 
         span = None
         if plan.spans:
@@ -120,35 +138,30 @@ class _Run:
             results=self.results,
         )
 
-    def part(self, block: int | jax.Array) -> Mapping[str, jax.Array]:
+    def part(self, block: int | jax.Array) -> _Operands:
         """The arrays, those that are cut from a block on as far as its trip needs them."""
         plan = self.plan
         steps = min(2 * plan.unroll, plan.blocks - block) if isinstance(block, int) and not block else plan.unroll
-        parts = dict(self.arrays)
+        arrays, around = dict(self.whole.arrays), dict(self.whole.padded)
         for cut in plan.cuts:
-            array = parts[cut.tensor]
-            start = block * plan.rows + cut.first
-            count = steps * plan.rows
-            if isinstance(start, int):
-                part = lax.slice_in_dim(array, start, start + count, axis=cut.dimension)
-                # What is turned round within the kernel that reads it would be read across rows.
-                parts[cut.tensor] = lax.optimization_barrier(part) if cut.tensor in self.turned else part
-            else:
-                # In a loop with the cut inside, XLA:CPU would not use vectors.
-                part = lax.dynamic_slice_in_dim(array, start, count, axis=cut.dimension)
-                parts[cut.tensor] = lax.optimization_barrier(part)
-        return parts
+            start, count, is_turned = block * plan.rows + cut.first, steps * plan.rows, cut.tensor in self.turned
+            arrays[cut.tensor] = _part(arrays[cut.tensor], start, count, cut.dimension, is_turned)
+            if cut.tensor in around:
+                # No zeros lie along the loop: all reads there are inside of the tensor.
+                wide, lows = around[cut.tensor]
+                around[cut.tensor] = _part(wide, start, count, cut.dimension, is_turned), lows
+        return _Operands(arrays, around)
 
     def points(
         self,
         points: Points,
         rows: int,
         at: Mapping[IndexVar, int | jax.Array],
-        arrays: Mapping[str, jax.Array],
+        given: _Operands,
     ) -> tuple[jax.Array, jax.Array | None]:
         """The values of a block, its rows first, and which of them take part."""
         plan = self.plan
-        context = Context(arrays, self.foreign, at, self.padded)
+        context = Context(given.arrays, self.foreign, at, given.padded)
         axes = plan.axes if plan.inside else (ROW, *plan.axes)
         value = align(self.lower(points.value, context), points.value.axes, axes)
         if plan.inside:

@@ -210,7 +210,9 @@ class _Planner:
         step = _placed(step, self.bound.shapes, self.bound.origins)
         flat = transforms.flattened(step.statement)
         pieces = transforms.in_pieces(step)
-        others = (None if flat is None else replace(step, statement=flat), pieces)
+        divided = transforms.as_quotients_of_sums(step.statement)
+        statements = (replace(step, statement=each) for each in (flat, divided) if each is not None)
+        others = (*statements, pieces)
         forms = (step, *(form for form in others if form is not None))
         found = self.kept([way for form in forms for way in self.ways(form, defined)])
         otherwise = min(found, key=lambda way: way.seconds) if len(found) > 1 else found[0]
@@ -279,10 +281,10 @@ class _Planner:
         if found is None or any(isinstance(node, ir.Foreign) for node in ir.walk(step.statement.value)):
             # A Python function may use values that JAX traces: no operand of one of two ways.
             return
-        checks = [self.test(test) for test in tests(step, found.finite)]
+        checks = [self.test(test) for test in tests(step, found.finite, self.bound.shapes, self.bound.origins)]
         seconds = sum(check.seconds for check in checks)
         proviso = Proviso(tuple(check.stage for check in checks), otherwise.stage, tensors(found.finite))
-        form = replace(step, statement=found.statement)
+        form = transforms.plain_indices(replace(step, statement=found.statement))
         name = step.statement.target.name
         own, _ = self.solved(form, self.bound.shapes, self.bound.origins)
         counted = placed(own, found.finite, self.bound.shapes[name], self.bound.origins[name])

@@ -2,20 +2,24 @@
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
+from math import prod
 from typing import Final
 
 from .. import ir
 from ..ir import Reducer
-from ..symbolic import Affine
-from ..transforms import Step
+from ..symbolic import Affine, IndexVar
+from ..transforms import Shapes, Step
+from ..transforms.factors import factors_of
 
 # A statement is compiled in two ways only where the one for finite values costs so much less.
 WORTH: Final = 0.7
 
 
-def tests(step: Step, finite: Iterable[ir.Expr]) -> Iterator[Step]:
+def tests(step: Step, finite: Iterable[ir.Expr], shapes: Shapes, origins: Shapes) -> Iterator[Step]:
     """Statements whose results are zero only where the values are finite at all points: sums of zero times them."""
-    for number, value in enumerate(finite):
+    apart = (part for value in finite for part in _apart(step, value, shapes))
+    for number, given in enumerate(dict.fromkeys(apart)):
+        step, value = _whole(step, given, number, shapes, origins)
         accumulate = ir.types.accumulator(value.dtype)
         # No program names a tensor so.
         target = ir.Tensor(f"{step.statement.target.name}~{number}", accumulate, ())
@@ -27,6 +31,36 @@ def tests(step: Step, finite: Iterable[ir.Expr]) -> Iterator[Step]:
             yield replace(step, statement=ir.Define(target, (), body, span=step.statement.span))
             continue
         yield replace(step, statement=total)
+
+
+def _apart(step: Step, value: ir.Expr, shapes: Shapes) -> tuple[ir.Expr, ...]:
+    """The factors of a product, which is finite where they are, if their tensors have fewer elements than it points."""
+    factors = tuple(factors_of(value))
+    if len(factors) == 1 or not all(isinstance(factor, ir.Access) for factor in factors):
+        return (value,)
+    elements = sum(prod(shapes[factor.tensor.name]) for factor in factors if isinstance(factor, ir.Access))
+    return factors if elements < _points(step, value) else (value,)
+
+
+def _points(step: Step, value: ir.Expr) -> int:
+    return prod(hi - lo for lo, hi in (step.box[index] for index in ir.free_indices(value)))
+
+
+def _whole(step: Step, value: ir.Expr, number: int, shapes: Shapes, origins: Shapes) -> tuple[Step, ir.Expr]:
+    """The value, or all elements of the tensor that it is one of, where these are fewer than the points that read them.
+
+    An element that no point reads may then be the reason for the slower way, which is right for any data.
+    """
+    read = value.operand if isinstance(value, ir.Cast) else value
+    if not isinstance(read, ir.Access):
+        return step, value
+    name = read.tensor.name
+    if _points(step, value) <= prod(shapes[name]):
+        return step, value
+    # No program names an index so.
+    axes = tuple(IndexVar(f"{name}~{number}.{dimension}") for dimension in range(len(read.indices)))
+    ends = {i: (lo, lo + extent) for i, lo, extent in zip(axes, origins[name], shapes[name], strict=True)}
+    return replace(step, box={**step.box, **ends}), replace(read, indices=tuple(map(Affine.of, axes)))
 
 
 def placed(

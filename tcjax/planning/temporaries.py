@@ -239,7 +239,8 @@ class _Program:
         statement = self.steps[number].statement
         is_number = _is_number(statement)
         few = prod(self.bound.shapes[name]) < FEW_ELEMENTS
-        if few and not is_number and not _is_outer_product(statement) and not self.continues(number, found):
+        known = is_number or _is_outer_product(statement) or _is_sparse(statement)
+        if few and not known and not self.continues(number, found):
             return None
         before = self.price(number, self.steps[number]).seconds
         before += sum(self.price(reader, self.steps[reader]).seconds for reader in found)
@@ -333,6 +334,15 @@ def _is_outer_product(statement: ir.Define | ir.Accumulate) -> bool:
         return False
     free, factors = ir.free_indices(statement.value), factors_of(statement.value)
     return len(factors) > 1 and all(ir.free_indices(factor) < free for factor in factors)
+
+
+def _is_sparse(statement: ir.Define | ir.Accumulate) -> bool:
+    """Whether a value is zero but where its indices are equal: what sums over one of them has only the other one."""
+    found = transforms.guarded(ir.Reducer.SUM, statement.value)
+    if not isinstance(statement, ir.Define) or found is None:
+        return False
+    equalities = (part for part in ir.conjuncts(found[0]) if isinstance(part, ir.Binary) and part.operator == "==")
+    return any(len(ir.free_indices(part)) > 1 for part in equalities)
 
 
 def _steps(bound: ranges.Bound) -> Iterator[tuple[int, Step]]:

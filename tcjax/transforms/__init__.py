@@ -5,14 +5,14 @@ from .canonical import canonical
 from .common import CommonForm, named_in_common
 from .conditions import plain_conditions, plain_guard
 from .decisions import decide
-from .definitions import as_accumulation
+from .definitions import as_accumulation, guarded
 from .deviations import centres, with_centres
 from .equations import solve
 from .extrema import plain_extrema
 from .flattening import flattened
 from .guards import guard_ranges
 from .inlining import Named, Shapes, Step, inlined, named, needs_before, reads
-from .means import without_means
+from .means import as_quotients_of_sums, without_means
 from .narrowing import Rest, Rests, ends_of, narrowed
 from .orders import Orders, in_order, reordered, reordered_bound
 from .pieces import in_pieces
@@ -42,6 +42,7 @@ __all__ = [
     "apart",
     "as_accumulation",
     "as_quotients",
+    "as_quotients_of_sums",
     "canonical",
     "centres",
     "curves",
@@ -50,6 +51,7 @@ __all__ = [
     "fix_extrema",
     "flattened",
     "guard_ranges",
+    "guarded",
     "in_order",
     "in_pieces",
     "inlined",

@@ -5,6 +5,7 @@ Where the range moves and its length does not, the index counts from its start:
 """
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from .. import ir
@@ -17,7 +18,7 @@ from .substitution import substitute_expr
 
 def limited(step: Step) -> Step:
     """The step without guards that are ranges. A place is counted from the start of its range, which stays."""
-    limiter = _Limiter(dict(step.box), _bound_once(step.statement))
+    limiter = _Limiter(dict(step.box), bound_once(step.statement))
     statement = step.statement
     guard, value = statement.domain.guard, limiter.expr(statement.value)
     if isinstance(statement, ir.Accumulate) and guard is not None and statement.reducer not in ir.PLACES:
@@ -29,7 +30,7 @@ def limited(step: Step) -> Step:
     )
 
 
-def _bound_once(statement: Formula) -> frozenset[IndexVar]:
+def bound_once(statement: Formula) -> frozenset[IndexVar]:
     """The indices that one reduction alone runs over: the range of no other changes with theirs."""
     bound = Counter(statement.reduction if isinstance(statement, ir.Accumulate) else ())
     for part in (statement.value, statement.domain.guard):
@@ -88,18 +89,29 @@ class _Limiter:
                 if low is None or high is None or (width := (high - low).constant) is None:
                     continue
                 lo, hi = self.box[index]
-                if width < 1 or width >= hi - lo or not low.is_linear or not Known.over(self.box).within(low, lo, hi):
+                if width < 1 or width >= hi - lo or not low.is_linear:
                     continue
-                if not Known.over(self.box).within(low + (width - 1), lo, hi):
+                known = Known.over(self.box)
+                beside = not (known.within(low, lo, hi) and known.within(low + (width - 1), lo, hi))
+                if beside and width > 1:
                     continue
                 value = low + index
-                rest = ir.conjunction(part for part in parts if part is not begin and part is not end)
+                others = [part for part in parts if part is not begin and part is not end]
+                rest = ir.conjunction((*others, *self.inside(low, lo, hi)) if beside else others)
                 self.box[index] = 0, width
                 return (
                     None if rest is None else substitute_expr(rest, {index: value}),
                     substitute_expr(body, {index: value}),
                 )
         return guard, body
+
+    def inside(self, value: Affine, lo: int, hi: int) -> Iterator[ir.Expr]:
+        """That an index is what others say, which it is only where they say a value of its range."""
+        known = Known.over(self.box).bounds(value)
+        if known is None or known[0] < lo:
+            yield ir.Binary(">=", ir.integer(value), ir.Const(lo, "int32"), "bool")
+        if known is None or known[1] >= hi:
+            yield ir.Binary("<", ir.integer(value), ir.Const(hi, "int32"), "bool")
 
 
 def bounds_of(condition: ir.Expr, index: IndexVar) -> tuple[Affine | None, Affine | None] | None:

@@ -1,13 +1,17 @@
-"""A mean over all points as a sum: ``mean[k](e)`` is ``sum[k](e) / K``, and what holds of sums holds of it."""
+"""Means as sums: ``mean[k](e)`` is ``sum[k](e) / K``, and what holds of sums holds of it."""
 
 from dataclasses import replace
-from math import prod
+from math import nan, prod
+from typing import Final
 
 from .. import ir
 from ..ir import Reducer
 from ..ranges import Box
-from .definitions import Formula, is_one_to_one
+from .definitions import Formula, constant, is_one_to_one
 from .flattening import merged
+
+# One object: it is equal to itself as a part of an expression.
+_NAN: Final = nan
 
 
 def without_means(statement: Formula, box: Box) -> Formula:
@@ -36,5 +40,44 @@ def _summed(expr: ir.Expr, box: Box) -> ir.Expr:
                 total = replace(expr, reducer=Reducer.SUM)
                 return ir.Binary("/", total, ir.Const(float(points), dtype), dtype, span=expr.span)
             return expr
+        case _:
+            return expr
+
+
+def as_quotients_of_sums(statement: Formula) -> Formula | None:
+    """The statement with a sum and a number of points in the place of each mean of points that data choose.
+
+    Both may go to places that the data are: ``mean[n where I(n) == b](x(n))`` is what is sent to `b`, by how often
+    something is. None where there is no such mean.
+    """
+    whole: Formula = statement
+    match statement:
+        case ir.Accumulate(target, indices, Reducer.MEAN, True, (_, *_) as reduction, value, accumulate) if (
+            is_one_to_one(indices) and accumulate == target.dtype
+        ):
+            guard = statement.domain.guard
+            mean = ir.Reduce(Reducer.MEAN, tuple(reduction), (), guard, value, None, accumulate, accumulate)
+            domain = replace(statement.domain, guard=None)
+            whole = ir.Define(target, indices, mean, domain, span=statement.span)
+        case _:
+            pass
+    found = replace(whole, value=_divided(whole.value))
+    return None if found.value == whole.value else found
+
+
+def _divided(expr: ir.Expr) -> ir.Expr:
+    expr = ir.rebuild(expr, _divided)
+    match expr:
+        case ir.Reduce(Reducer.MEAN, indices, guard=guard, body=body, rank=None, dtype=dtype) if (
+            guard is not None and any(ir.accesses(guard)) and ir.types.is_float(dtype)
+        ):
+            if not dtype == expr.accumulate == body.dtype or expr.fixed or not set(indices) & ir.free_indices(guard):
+                return expr
+            total = replace(expr, reducer=Reducer.SUM)
+            count = replace(total, body=constant(1, dtype))
+            some = ir.Binary(">", count, constant(0, dtype), "bool")
+            divisor = ir.Binary("max", count, constant(1, dtype), dtype)
+            quotient = ir.Binary("/", total, divisor, dtype, span=expr.span)
+            return ir.Select(some, quotient, ir.Const(_NAN, dtype), dtype, span=expr.span)
         case _:
             return expr

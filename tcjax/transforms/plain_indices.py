@@ -7,12 +7,13 @@ from .inlining import Step
 from .joining import joined
 from .limits import limited
 from .split import split_floors
+from .starts import from_start
 from .units import without_units
 
 
 def plain_indices(step: Step) -> Step:
     """The step with reductions over whole ranges, whichever way round, and in whichever parts, they were written."""
-    return without_units(joined(_parted(limited(upwards(step)))))
+    return without_units(joined(_parted(limited(from_start(upwards(step))))))
 
 
 def _parted(step: Step) -> Step:

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from tcjax.planning import choice, prices, temporaries
 from tcjax.planning.bill import Bill
-from tcjax.planning.nodes import Node
 from tcjax.transforms import common
 from tests.agreement import comparing
 from tests.effort import examples, phases
@@ -30,8 +29,8 @@ def by_lot(seed: int) -> Iterator[None]:
     lots = random.Random(seed)
     priced = prices._price
 
-    def lot(bill: Bill, node: Node) -> prices.Price:
-        return replace(priced(bill, node), seconds=10 ** lots.uniform(-6, 0))
+    def lot(bill: Bill) -> prices.Price:
+        return replace(priced(bill), seconds=10 ** lots.uniform(-6, 0))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prices, "_price", lot)

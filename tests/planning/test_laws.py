@@ -477,6 +477,37 @@ LAWS = {
             "O(i,j) = D*mean[d](pow(x(i,d) - y(j,d), 2))",
         ),
     ),
+    "a running sum may count backwards": Law(
+        "float(N,T) x",
+        ((256, 1024),),
+        (
+            "O(n,t) = sum[s in 0:t+1](x(n,s)) where t in 0:T",
+            "O(n,t) = sum[b in 0:t+1](x(n,t-b)) where t in 0:T",
+            "O(n,t) = sum[b in 0:T where b <= t](x(n,t-b)) where t in 0:T",
+        ),
+    ),
+    "what follows may be counted from here": Law(
+        "float(N,T) x",
+        ((256, 1024),),
+        ("O(n,t) = sum[s in t:T](x(n,s)) where t in 0:T", "O(n,t) = sum[b in 0:T-t](x(n,t+b)) where t in 0:T"),
+    ),
+    "an index that others equate goes": Law(
+        "float(N) a, float(N) b",
+        ((1024,), (1024,)),
+        (
+            "O(k) = sum[i where k-i >= 0 && k-i < N](a(i)*b(k-i)) where k in 0:2*N-1",
+            "O(k) = sum[i, j where i+j == k](a(i)*b(j)) where k in 0:2*N-1",
+        ),
+    ),
+    "a mean of a segment is a quotient of sums": Law(
+        "float(N,D) X, int32(N) I, float(B) z",
+        ((32768, 16), (32768,), (64,)),
+        (
+            "O(b,d) = mean[n where I(n) == b](X(n,d)) where b in 0:B",
+            "O(b,d) = sum[n where I(n) == b](X(n,d)) / sum[n where I(n) == b](1.0) where b in 0:B",
+        ),
+        dtypes=("float32", "int32", "float32"),
+    ),
     "a column sum in two notations": Law(
         "float(M,N) A",
         ((4096, 512),),
@@ -498,6 +529,38 @@ FAILS = {
 
 def _expected(name: str) -> pytest.MarkDecorator | tuple[()]:
     return pytest.mark.xfail(strict=True, raises=AssertionError, reason=FAILS[name]) if name in FAILS else ()
+
+
+DIAGONALS = {
+    "depthwise": (
+        "float(N,C,H,W) I, float(C,A,B) K",
+        ((4, 32, 34, 34), (32, 3, 3)),
+        "O(n,f,h,w) +=! I(n,f,h+i,w+j)*K(f,i,j)",
+        (
+            "O(n,f,h,w) +=! I(n,c,h+i,w+j)*(f == c ? K(c,i,j) : 0.0) where f in 0:C",
+            "O(n,f,h,w) +=! I(n,c,h+i,w+j)*K(c,i,j)*(f == c ? 1.0 : 0.0) where f in 0:C",
+            "L(f,c,i,j) = f == c ? K(c,i,j) : 0.0 where f in 0:C\n O(n,f,h,w) +=! I(n,c,h+i,w+j)*L(f,c,i,j)",
+        ),
+    ),
+    "diagonal": (
+        "float(N) d, float(N,M) A",
+        ((1024,), (1024, 1024)),
+        "O(i,k) = d(i)*A(i,k)",
+        (
+            "O(i,k) +=! (i == j ? d(i) : 0.0)*A(j,k) where i in 0:N",
+            "D(i,j) = i == j ? d(i) : 0.0 where i in 0:N, j in 0:N\n O(i,k) +=! D(i,j)*A(j,k)",
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DIAGONALS)
+def test_a_factor_that_equates_two_indices_costs_no_more_than_a_look_at_the_data(name: str) -> None:
+    head, shapes, plain, bodies = DIAGONALS[name]
+
+    prices = [planning.plan_price(plan).seconds for plan in Law(head, shapes, (plain, *bodies)).plans()]
+
+    assert max(prices) < 3 * prices[0]
 
 
 @pytest.mark.parametrize("law", [pytest.param(law, id=name, marks=_expected(name)) for name, law in LAWS.items()])
