@@ -28,7 +28,17 @@ from .integers import integer
 from .monoids import Monoid, Number
 from .printer import show, show_expr
 from .statements import Accumulate, ApplyForeign, Define, Domain, Function, Invoke, Statement, targets
-from .traversal import accesses, bound_indices, children, data_atoms, free_indices, has_reduction, rebuild, walk
+from .traversal import (
+    accesses,
+    bound_indices,
+    children,
+    data_atoms,
+    free_indices,
+    has_reduction,
+    looks_up,
+    rebuild,
+    walk,
+)
 from .verifier import verify
 
 __all__ = [
@@ -73,6 +83,7 @@ __all__ = [
     "free_indices",
     "has_reduction",
     "integer",
+    "looks_up",
     "negated",
     "number_of",
     "rebuild",

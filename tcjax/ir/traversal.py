@@ -120,6 +120,11 @@ def has_reduction(expr: Expr) -> bool:
     return any(isinstance(node, Reduce) for node in walk(expr))
 
 
+def looks_up(expr: Expr) -> bool:
+    """Whether data say where something in it is read."""
+    return any(index.is_data for access in accesses(expr) for index in access.indices)
+
+
 def free_indices(expr: Expr) -> frozenset[IndexVar]:
     """The index variables that the value depends on and no inline reduction binds."""
     match expr:

@@ -22,6 +22,7 @@ from .nodes import (
     Pool,
     Unroll,
     Window,
+    below,
     has,
     holds_data,
     operands,
@@ -285,11 +286,11 @@ def largest(node: Node, scope: Scope) -> int:
             extents = {index: scope.extent(index) for index in scope.box}
             found = max(found, *(n * ir.types.width(current.dtype) for n in band_of(current, extents).arrays))
         elif not (isinstance(current, (Convolve, Pool)) or (isinstance(current, Fold) and current.shifts)):
-            below = operands(current)
+            given = operands(current)
             times = _kept(current)
-            stored = (inner for inner in below if times > 1 or not is_view(inner))
+            stored = (inner for inner in given if times > 1 or not is_view(inner))
             found = max(found, *(times * scope.points(inner.axes) * ir.types.width(inner.dtype) for inner in stored), 0)
-            pending.extend(below)
+            pending.extend(given)
     return found
 
 
@@ -298,12 +299,8 @@ def _kept(node: Node) -> int:
     if not isinstance(node, Unroll):
         return 1
     steps = prod(hi - lo for _, lo, hi in node.box)
-    pending: list[Node] = [node.body]
-    while pending:
-        current = pending.pop()
-        if isinstance(current, CallBuiltin) or (isinstance(current, Apply) and _is_curved(current)):
-            return steps
-        pending.extend(operands(current))
+    if any(isinstance(n, CallBuiltin) or (isinstance(n, Apply) and _is_curved(n)) for n in below(node.body)):
+        return steps
     # Convolutions and nests store nothing for each step.
     return steps if node.derivative is not None and not has(node.derivative, Convolve, LoopNest) else 1
 

@@ -347,8 +347,7 @@ def is_short(reduce: ir.Reduce, ranges: Ranges) -> bool:
     if reduce.guard is not None or reduce.reducer not in ir.JOINS or is_contraction(reduce, ranges):
         return False
     # XLA computes a gather anew for every term that uses it.
-    looked_up = any(index.is_data for access in ir.accesses(reduce) for index in access.indices)
-    return 0 < terms(reduce, ranges) <= (FEW_GATHERS if looked_up else MOST_TERMS)
+    return 0 < terms(reduce, ranges) <= (FEW_GATHERS if ir.looks_up(reduce) else MOST_TERMS)
 
 
 def is_contraction(reduce: ir.Reduce, ranges: Ranges) -> bool:

@@ -44,7 +44,7 @@ def laid_out(nest: Nest, loop: IndexVar, minor: IndexVar | None) -> tuple[Nest, 
         tensor = replace(expr.tensor, name=found.name, shape=shape)
         return replace(expr, tensor=tensor, indices=tuple(expr.indices[place] for place in found.order))
 
-    if any(index.is_data for access in ir.accesses(nest.reduce) for index in access.indices):
+    if ir.looks_up(nest.reduce):
         # A subscript is a place of its own, where tensors keep their names.
         return nest, tuple(Layout(o.name, o.name, tuple(range(len(o.shape)))) for o in nest.operands)
     reduce = visit(nest.reduce)

@@ -41,6 +41,7 @@ from .nodes import (
     Strip,
     Unroll,
     Window,
+    below,
     is_fused,
     operands,
 )
@@ -562,12 +563,9 @@ def fuses(node: Fold) -> bool:
         return True
     if node.reducer not in (ir.Reducer.SUM, ir.Reducer.MIN, ir.Reducer.MAX) or node.dtype not in ("float32", "float64"):
         return False
-    pending: list[Node] = [node.operand]
-    while pending:
-        current = pending.pop()
+    for current in below(node.operand):
         if isinstance(current, Apply) and current.operator == "where" and len(current.axes) == len(node.operand.axes):
             return False
         if isinstance(current, Read) and any(isinstance(d, Lookup) for d in current.dimensions):
             return False
-        pending.extend(operands(current))
     return True

@@ -248,8 +248,7 @@ class _Planner:
 
     def first(self, step: Step, shapes: transforms.Shapes, lows: transforms.Shapes) -> tuple[Compute, ...]:
         """What is computed before a statement: where data choose what it reads, with something before it in turn."""
-        chosen = any(s.is_data for access in ir.accesses(step.statement.value) for s in access.indices)
-        if not chosen or not isinstance(step.statement, ir.Accumulate):
+        if not ir.looks_up(step.statement.value) or not isinstance(step.statement, ir.Accumulate):
             return (self.compute(step, step.box, False, shapes, lows),)
         best = min(self.kept(list(self.ways(step, False, shapes, lows))), key=lambda way: way.seconds).stage
         return (*best.before, replace(best, before=()))

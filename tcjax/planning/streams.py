@@ -274,8 +274,7 @@ class _Planner:
             for o in self.nest.operands
         }
         # Rows that data choose lie as they are gathered: what a block reduces of them is minor.
-        gathered = any(index.is_data for access in ir.accesses(self.reduce) for index in access.indices)
-        first = (*self.axes, ROW) if self.form.inside and gathered else (ROW, *self.axes)
+        first = (*self.axes, ROW) if self.form.inside and ir.looks_up(self.reduce) else (ROW, *self.axes)
         indices = dict.fromkeys((*first, *self.nest.reduce.indices, *box))
         loops = frozenset(index for index in (BLOCK, STEP, TILE) if index in box)
         return Scope(

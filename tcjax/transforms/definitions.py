@@ -43,8 +43,7 @@ def as_define(statement: Formula, is_new: bool) -> ir.Define:
         nothing = neutral(reducer, dtype)
         assert nothing is not None, f"{reducer.value} of at most one point"
         value = ir.Select(guard, value, nothing, dtype)
-    if value.dtype != statement.target.dtype:
-        value = ir.Cast(value, statement.target.dtype)
+    value = cast(value, statement.target.dtype)
     if not statement.restart and not is_new and reducer in ir.JOINS:
         before = ir.Access(statement.target, statement.indices)
         value = ir.Binary(ir.JOINS[reducer], before, value, value.dtype)
@@ -112,6 +111,11 @@ def neutral(reducer: Reducer | ir.Monoid, dtype: str) -> ir.Const | None:
             return ir.Const(float("inf") if reducer is Reducer.MIN else -float("inf"), dtype)
         case _:
             return None
+
+
+def cast(expr: ir.Expr, dtype: str) -> ir.Expr:
+    """The value in another type, or itself where it has that."""
+    return expr if expr.dtype == dtype else ir.Cast(expr, dtype)
 
 
 def constant(value: complex, dtype: str) -> ir.Const:

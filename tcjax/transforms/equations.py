@@ -85,7 +85,7 @@ def _equal(condition: ir.Expr, index: IndexVar) -> Affine | None:
     match condition:
         case ir.Binary("==", left, right) if left.dtype == right.dtype == "int32":
             difference = ir.affine_of(left) - ir.affine_of(right)
-            by = next((weight.constant for atom, weight in difference.terms if atom == index), 0)
+            by = difference.weight(index).constant
             value = difference - Affine.of(index).scale(by) if by == 1 or by == -1 else None
             return None if value is None or index in value.variables else value.scale(-1 if by == 1 else 1)
         case _:

@@ -7,6 +7,7 @@ Where the range moves and its length does not, the index counts from its start:
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from .. import ir
 from ..symbolic import Affine, AtLeastZero, IndexVar
@@ -18,19 +19,47 @@ from .substitution import substitute_expr
 
 def limited(step: Step) -> Step:
     """The step without guards that are ranges. A place is counted from the start of its range, which stays."""
-    limiter = _Limiter(dict(step.box), bound_once(step.statement))
-    statement = step.statement
-    guard, value = statement.domain.guard, limiter.expr(statement.value)
+    limiter = _Limiter(dict(step.box))
+    statement = index_by_index(step.statement, limiter.cut)
+    return step if limiter.box == step.box else replace(step, statement=statement, box=limiter.box)
+
+
+class Change(Protocol):
+    """What becomes of the guard and the body of a reduction over `indices`, for one `index` of them."""
+
+    def __call__(
+        self, index: IndexVar, indices: tuple[IndexVar, ...], guard: ir.Expr, body: ir.Expr
+    ) -> tuple[ir.Expr | None, ir.Expr]: ...
+
+
+def index_by_index(statement: Formula, change: Change) -> Formula:
+    """The statement after `change` of each index under a guard that one reduction alone runs over.
+
+    The place of an extremum, and of a value in order, is counted as it is written: those reductions stay.
+    """
+    alone = _bound_once(statement)
+
+    def changed(indices: tuple[IndexVar, ...], guard: ir.Expr, body: ir.Expr) -> tuple[ir.Expr | None, ir.Expr]:
+        left: ir.Expr | None = guard
+        for index in indices:
+            if index in alone and left is not None:
+                left, body = change(index, indices, left, body)
+        return left, body
+
+    def visit(expr: ir.Expr) -> ir.Expr:
+        expr = ir.rebuild(expr, visit)
+        if not isinstance(expr, ir.Reduce) or expr.guard is None or expr.rank is not None or expr.reducer in ir.PLACES:
+            return expr
+        guard, body = changed(expr.indices, expr.guard, expr.body)
+        return replace(expr, guard=guard, body=body)
+
+    guard, value = statement.domain.guard, visit(statement.value)
     if isinstance(statement, ir.Accumulate) and guard is not None and statement.reducer not in ir.PLACES:
-        guard, value = limiter.cut(statement.reduction, guard, value)
-    if limiter.box == step.box:
-        return step
-    return replace(
-        step, statement=replace(statement, value=value, domain=replace(statement.domain, guard=guard)), box=limiter.box
-    )
+        guard, value = changed(statement.reduction, guard, value)
+    return replace(statement, value=value, domain=replace(statement.domain, guard=guard))
 
 
-def bound_once(statement: Formula) -> frozenset[IndexVar]:
+def _bound_once(statement: Formula) -> frozenset[IndexVar]:
     """The indices that one reduction alone runs over: the range of no other changes with theirs."""
     bound = Counter(statement.reduction if isinstance(statement, ir.Accumulate) else ())
     for part in (statement.value, statement.domain.guard):
@@ -46,24 +75,13 @@ class _Limiter:
     """One statement while ranges become shorter."""
 
     box: dict[IndexVar, tuple[int, int]]
-    alone: frozenset[IndexVar]
 
-    def expr(self, expr: ir.Expr) -> ir.Expr:
-        expr = ir.rebuild(expr, self.expr)
-        if not isinstance(expr, ir.Reduce) or expr.guard is None or expr.rank is not None or expr.reducer in ir.PLACES:
-            return expr
-        guard, body = self.cut(expr.indices, expr.guard, expr.body)
-        return replace(expr, guard=guard, body=body)
-
-    def cut(self, indices: tuple[IndexVar, ...], guard: ir.Expr, body: ir.Expr) -> tuple[ir.Expr | None, ir.Expr]:
+    def cut(
+        self, index: IndexVar, indices: tuple[IndexVar, ...], guard: ir.Expr, body: ir.Expr
+    ) -> tuple[ir.Expr | None, ir.Expr]:
         """What is left of a guard, and what is reduced where it holds."""
-        left: ir.Expr | None = guard
-        for index in indices:
-            if index in self.alone and left is not None:
-                left = self.shortened(index, left)
-                if left is not None:
-                    left, body = self.moved(index, left, body)
-        return left, body
+        left = self.shortened(index, guard)
+        return (None, body) if left is None else self.moved(index, left, body)
 
     def shortened(self, index: IndexVar, guard: ir.Expr) -> ir.Expr | None:
         """The guard without what says between which numbers the index is, which its range says now."""
@@ -97,7 +115,7 @@ class _Limiter:
                     continue
                 value = low + index
                 others = [part for part in parts if part is not begin and part is not end]
-                rest = ir.conjunction((*others, *self.inside(low, lo, hi)) if beside else others)
+                rest = ir.conjunction((*others, *inside(low, lo, hi, known)) if beside else others)
                 self.box[index] = 0, width
                 return (
                     None if rest is None else substitute_expr(rest, {index: value}),
@@ -105,13 +123,14 @@ class _Limiter:
                 )
         return guard, body
 
-    def inside(self, value: Affine, lo: int, hi: int) -> Iterator[ir.Expr]:
-        """That an index is what others say, which it is only where they say a value of its range."""
-        known = Known.over(self.box).bounds(value)
-        if known is None or known[0] < lo:
-            yield ir.Binary(">=", ir.integer(value), ir.Const(lo, "int32"), "bool")
-        if known is None or known[1] >= hi:
-            yield ir.Binary("<", ir.integer(value), ir.Const(hi, "int32"), "bool")
+
+def inside(value: Affine, lo: int, hi: int, known: Known) -> Iterator[ir.Expr]:
+    """That an index is what others say, which it is only where they say a value of its range."""
+    ends = known.bounds(value)
+    if ends is None or ends[0] < lo:
+        yield ir.Binary(">=", ir.integer(value), ir.Const(lo, "int32"), "bool")
+    if ends is None or ends[1] >= hi:
+        yield ir.Binary("<", ir.integer(value), ir.Const(hi, "int32"), "bool")
 
 
 def bounds_of(condition: ir.Expr, index: IndexVar) -> tuple[Affine | None, Affine | None] | None:
@@ -130,8 +149,8 @@ def bounds_of(condition: ir.Expr, index: IndexVar) -> tuple[Affine | None, Affin
 
 def _slack_ends(slack: Affine, index: IndexVar) -> tuple[Affine | None, Affine | None] | None:
     """Between which values the index is where an affine expression is not negative."""
-    weight = next((weight.constant for atom, weight in slack.terms if atom == index), None)
-    if weight is None or weight == 0:
+    weight = slack.weight(index).constant
+    if not weight:
         return None
     rest = slack - Affine.of(index).scale(weight)
     if index in rest.variables or rest.is_data:
@@ -149,8 +168,7 @@ def _equal_ends(difference: Affine, index: IndexVar) -> tuple[Affine | None, Aff
     ends = _slack_ends(difference, index), _slack_ends(-difference, index)
     if ends[0] is None or ends[1] is None or difference.constant is not None:
         return None
-    weight = next(weight.constant for atom, weight in difference.terms if atom == index)
-    if weight not in (1, -1):
+    if difference.weight(index).constant not in (1, -1):
         return None
     low, high = ends if ends[0][0] is not None else ends[::-1]
     assert low is not None and high is not None

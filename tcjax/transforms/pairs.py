@@ -5,15 +5,14 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 
 from .. import ir
 from ..ir import Reducer
 from ..ranges import Box
-from ..symbolic import Affine, IndexVar, Size
-from .factors import depends, multiply, summands
-from .separable import Separated
+from ..symbolic import IndexVar
+from .factors import depends, summands
+from .separable import Separated, summed_first
 
 
 def paired(total: ir.Reduce, box: Box, name: str, order: Sequence[IndexVar]) -> Separated | None:
@@ -23,7 +22,7 @@ def paired(total: ir.Reduce, box: Box, name: str, order: Sequence[IndexVar]) -> 
     """
     if total.reducer is not Reducer.SUM or total.fixed or not ir.types.is_float(total.accumulate):
         return None
-    if len(total.indices) < 2 or not any(_looks_up(access) for access in ir.accesses(total.body)):
+    if len(total.indices) < 2 or not ir.looks_up(total.body):
         return None
     products = summands(total.body)
     if len(products) > 1 or products[0].mask is not None:
@@ -44,28 +43,6 @@ def paired(total: ir.Reduce, box: Box, name: str, order: Sequence[IndexVar]) -> 
             continue
         space = frozenset[IndexVar]().union(*map(ir.free_indices, inside))
         left = space.union(*map(ir.free_indices, outside)) - own
-        axes = tuple(sorted(space - own, key=lambda axis: (_place(axis, order), str(axis))))
-        tensor = ir.Tensor(name, total.accumulate, tuple(Size.of(box[axis][1] - box[axis][0]) for axis in axes))
-        subscripts = tuple(map(Affine.of, axes))
-        body = multiply([_cast(factor, total.accumulate) for factor in inside])
-        first = ir.Accumulate(
-            *(tensor, subscripts, Reducer.SUM, True, (index,), body, total.accumulate, ir.Domain()), span=total.span
-        )
-        rest = multiply([ir.Access(tensor, subscripts), *(_cast(factor, total.accumulate) for factor in outside)])
-        rest = ir.Unary("-", rest, rest.dtype) if product.negative else rest
-        indices = tuple(other for other in total.indices if other != index)
-        separated = Separated(first, box, replace(total, indices=indices, body=rest))
-        found.append((points(space) + points(left), separated))
+        separated = summed_first(total, index, inside, outside, box, name, order)
+        found.append((points(space) + points(left), separated.negated if product.negative else separated))
     return min(found, key=lambda pair: pair[0])[1] if found else None
-
-
-def _looks_up(access: ir.Access) -> bool:
-    return any(subscript.is_data for subscript in access.indices)
-
-
-def _place(axis: IndexVar, order: Sequence[IndexVar]) -> int:
-    return order.index(axis) if axis in order else len(order)
-
-
-def _cast(expr: ir.Expr, dtype: str) -> ir.Expr:
-    return expr if expr.dtype == dtype else ir.Cast(expr, dtype)

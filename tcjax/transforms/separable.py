@@ -5,12 +5,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final
 
 from .. import ir
 from ..ir import Reducer
 from ..ranges import Box
 from ..symbolic import Affine, IndexVar, Size
 from ..symbolic.hull import numbers
+from .definitions import cast
 from .factors import depends, multiply, non_negative, summands
 from .inlining import Shapes
 
@@ -22,6 +25,15 @@ class Separated:
     first: ir.Accumulate
     box: Box
     rest: ir.Reduce
+
+    @property
+    def negated(self) -> "Separated":
+        body = self.rest.body
+        return replace(self, rest=replace(self.rest, body=ir.Unary("-", body, body.dtype)))
+
+
+# Axes that are read where they were written.
+NO_PLACES: Final[Mapping[IndexVar, tuple[IndexVar, Affine]]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +68,8 @@ def separated(
         for window in windows:
             around = [other for other in windows if other is not window]
             found = _along(window, around, read, others, total, box, name, order, shapes, origins)
-            if found is not None and product.negative:
-                body = found.rest.body
-                found = replace(found, rest=replace(found.rest, body=ir.Unary("-", body, body.dtype)))
             if found is not None:
-                yield found
+                yield found.negated if product.negative else found
 
 
 def _along(
@@ -100,29 +109,50 @@ def _along(
         box[position] = (lo, hi)
         along[other.output] = position
         subscripts[other.dimension] = Affine.of(position)
-    body = multiply([_cast(part, total.accumulate) for part in (replace(read, indices=tuple(subscripts)), *inside)])
-    left = {position: output for output, position in along.items()}
-    axes = tuple(
-        sorted(
-            frozenset[IndexVar]().union(ir.free_indices(body), *map(ir.free_indices, inner)) - own,
-            key=lambda axis: (_place(left.get(axis, axis), order), str(axis)),
-        )
-    )
-    if not frozenset(total.indices) - own or frozenset(axes) & frozenset(total.indices) - ir.free_indices(read):
+    inside = [replace(read, indices=tuple(subscripts)), *inside]
+    axes = frozenset[IndexVar]().union(*map(ir.free_indices, (*inside, *inner))) - own
+    if not frozenset(total.indices) - own or axes & frozenset(total.indices) - ir.free_indices(read):
         return None
-    tensor = ir.Tensor(name, total.accumulate, tuple(Size.of(box[axis][1] - box[axis][0]) for axis in axes))
+    places = {along[other.output]: (other.output, read.indices[other.dimension]) for other in around}
+    return summed_first(total, window.kernel, inside, outside, box, name, order, places)
+
+
+def summed_first(
+    total: ir.Reduce,
+    index: IndexVar,
+    inside: Sequence[ir.Expr],
+    outside: Sequence[ir.Expr],
+    box: Box,
+    name: str,
+    order: Sequence[IndexVar],
+    places: Mapping[IndexVar, tuple[IndexVar, Affine]] = NO_PLACES,
+) -> Separated:
+    """The sum of the factors `inside` over one index first, into a tensor `name` whose axes follow `order`.
+
+    What guards depend on the index are the first sum's. An axis in `places` follows as another index does, and is read
+    at an expression.
+    """
+    own, kind = frozenset((index,)), total.accumulate
+    guards = ir.conjuncts(total.guard)
+    inner = [guard for guard in guards if depends(guard, own)]
+    body = multiply([cast(factor, kind) for factor in inside])
+
+    def rank(axis: IndexVar) -> tuple[int, str]:
+        follows = places[axis][0] if axis in places else axis
+        return order.index(follows) if follows in order else len(order), str(axis)
+
+    axes = tuple(sorted(frozenset[IndexVar]().union(*map(ir.free_indices, (body, *inner))) - own, key=rank))
+    tensor = ir.Tensor(name, kind, tuple(Size.of(box[axis][1] - box[axis][0]) for axis in axes))
     domain = ir.Domain(guard=ir.conjunction(inner))
     first = ir.Accumulate(
-        *(tensor, tuple(map(Affine.of, axes)), Reducer.SUM, True, (window.kernel,), body, total.accumulate, domain),
-        span=total.span,
+        *(tensor, tuple(map(Affine.of, axes)), Reducer.SUM, True, (index,), body, kind, domain), span=total.span
     )
-    places: Mapping[IndexVar, Affine] = {along[other.output]: read.indices[other.dimension] for other in around}
-    result = ir.Access(tensor, tuple(places.get(axis, Affine.of(axis)) for axis in axes))
+    result = ir.Access(tensor, tuple(places[axis][1] if axis in places else Affine.of(axis) for axis in axes))
     rest = replace(
         total,
-        indices=tuple(index for index in total.indices if index not in own),
+        indices=tuple(other for other in total.indices if other != index),
         guard=ir.conjunction(guard for guard in guards if guard not in inner),
-        body=multiply([result, *(_cast(factor, total.accumulate) for factor in outside)]),
+        body=multiply([result, *(cast(factor, kind) for factor in outside)]),
     )
     return Separated(first, box, rest)
 
@@ -162,11 +192,3 @@ def _windows(read: ir.Access, reduced: frozenset[IndexVar]) -> list[_Window]:
             (kernel,), (output,) = kernels, outputs
             found.append(_Window(dimension, output, kernel))
     return found
-
-
-def _place(axis: IndexVar, order: Sequence[IndexVar]) -> int:
-    return order.index(axis) if axis in order else len(order)
-
-
-def _cast(expr: ir.Expr, dtype: str) -> ir.Expr:
-    return expr if expr.dtype == dtype else ir.Cast(expr, dtype)

@@ -7,7 +7,7 @@ from .. import ir
 from ..ir import Reducer
 from ..ranges import Box
 from ..symbolic import Affine, IndexVar, Size
-from .definitions import Formula, as_define, constant
+from .definitions import Formula, as_define, cast, constant
 from .equations import solve
 from .factors import divisor_of, multiply, summands
 from .inlining import Shape, Shapes, Step
@@ -58,9 +58,9 @@ def _unscaled(step: Step, name: str, shape: Shape, origin: Shape, is_new: bool) 
     if not rest or not (scales or product.negative) or all(divisor_of(factor) is not None for factor in rest):
         return None
     tensor = ir.Tensor(name, statement.accumulate, tuple(map(Size.of, shape)))
-    first = replace(statement, target=tensor, restart=True, value=_cast(multiply(rest), statement.accumulate))
+    first = replace(statement, target=tensor, restart=True, value=cast(multiply(rest), statement.accumulate))
     left = tuple(map(Affine.of, places))
-    scaled = multiply([ir.Access(tensor, left), *(_cast(scale, statement.accumulate) for scale in scales)])
+    scaled = multiply([ir.Access(tensor, left), *(cast(scale, statement.accumulate) for scale in scales)])
     scaled = ir.Unary("-", scaled, scaled.dtype) if product.negative else scaled
     # The guard is that of the points that go to their places.
     second = _with(replace(statement, indices=left, domain=ir.Domain()), scaled, is_new)
@@ -189,7 +189,3 @@ def _outermost(expr: ir.Expr) -> Iterator[ir.Reduce]:
 
 def _replaced(expr: ir.Expr, old: ir.Expr, new: ir.Expr) -> ir.Expr:
     return new if expr == old else ir.rebuild(expr, lambda part: _replaced(part, old, new))
-
-
-def _cast(expr: ir.Expr, dtype: str) -> ir.Expr:
-    return expr if expr.dtype == dtype else ir.Cast(expr, dtype)

@@ -8,22 +8,16 @@ from dataclasses import dataclass, replace
 from .. import ir
 from ..symbolic import Affine, IndexVar
 from .inlining import Step
-from .limits import bound_once, bounds_of
+from .limits import bounds_of, index_by_index, inside
 from .subscripts import Known
 from .substitution import substitute_expr
 
 
 def from_start(step: Step) -> Step:
     """The step with each such index as the place that is read. The place of an extremum is counted as it is written."""
-    statement = step.statement
-    starter = _Starter(dict(step.box), bound_once(statement))
-    guard, value = statement.domain.guard, starter.expr(statement.value)
-    if isinstance(statement, ir.Accumulate) and guard is not None and statement.reducer not in ir.PLACES:
-        guard, value = starter.started(statement.reduction, guard, value)
-    if not starter.found:
-        return step
-    statement = replace(statement, value=value, domain=replace(statement.domain, guard=guard))
-    return replace(step, statement=statement, box=starter.box)
+    starter = _Starter(dict(step.box))
+    statement = index_by_index(step.statement, starter.started)
+    return replace(step, statement=statement, box=starter.box) if starter.found else step
 
 
 @dataclass(slots=True)
@@ -31,27 +25,18 @@ class _Starter:
     """One statement while its indices become places."""
 
     box: dict[IndexVar, tuple[int, int]]
-    alone: frozenset[IndexVar]
     found: bool = False
 
-    def expr(self, expr: ir.Expr) -> ir.Expr:
-        expr = ir.rebuild(expr, self.expr)
-        if not isinstance(expr, ir.Reduce) or expr.guard is None or expr.rank is not None or expr.reducer in ir.PLACES:
-            return expr
-        guard, body = self.started(expr.indices, expr.guard, expr.body)
-        return replace(expr, guard=guard, body=body)
-
-    def started(self, indices: tuple[IndexVar, ...], guard: ir.Expr, body: ir.Expr) -> tuple[ir.Expr | None, ir.Expr]:
+    def started(
+        self, index: IndexVar, indices: tuple[IndexVar, ...], guard: ir.Expr, body: ir.Expr
+    ) -> tuple[ir.Expr | None, ir.Expr]:
         """The guard and the body over places."""
-        left: ir.Expr | None = guard
-        for index in indices:
-            if index in self.alone and left is not None and index in ir.free_indices(left):
-                place = _place(index, body, frozenset(indices))
-                moved = None if place is None else self.moved(index, place, left)
-                if place is not None and moved is not None:
-                    left, body = moved, substitute_expr(body, {index: _inverse(index, place)})
-                    self.found = True
-        return left, body
+        place = _place(index, body, frozenset(indices)) if index in ir.free_indices(guard) else None
+        moved = None if place is None else self.moved(index, place, guard)
+        if place is None or moved is None:
+            return guard, body
+        self.found = True
+        return moved, substitute_expr(body, {index: _inverse(index, place)})
 
     def moved(self, index: IndexVar, place: Affine, guard: ir.Expr) -> ir.Expr | None:
         """The guard over places, from whose values the index goes; None where more bounds would move, or further."""
@@ -74,12 +59,9 @@ class _Starter:
             parts.append(own)
         if high <= low or high - low > hi - lo:
             return None
-        known = Known.over({**self.box, index: (low, high)})
-        for slack in (value - lo, Affine.of(hi - 1) - value):
-            ends = known.bounds(slack)
-            if ends is None or ends[0] < 0:
-                parts.append(ir.Binary(">=", ir.integer(slack), ir.Const(0, "int32"), "bool"))
-                after += 1
+        own = list(inside(value, lo, hi, Known.over({**self.box, index: (low, high)})))
+        parts += own
+        after += len(own)
         if before == 0 or after > before:
             return None
         self.box[index] = low, high
@@ -88,28 +70,25 @@ class _Starter:
 
 def _place(index: IndexVar, body: ir.Expr, own: frozenset[IndexVar]) -> Affine | None:
     """The one place at which everything is read that the index decides, in one step of it; None if there are more."""
-    inside = {i for node in ir.walk(body) if isinstance(node, ir.Reduce) for i in node.indices}
+    bound = own | ir.bound_indices(body)
     found: Affine | None = None
     for access in ir.accesses(body):
         for subscript in access.indices:
             if index not in subscript.variables:
                 continue
-            rest = subscript - Affine.of(index).scale(_step(subscript, index))
-            if not subscript.is_linear or not rest.variables or rest.variables & (own | inside):
+            step = subscript.weight(index).constant or 0
+            rest = subscript - Affine.of(index).scale(step)
+            if not subscript.is_linear or not rest.variables or rest.variables & bound:
                 return None
-            if abs(_step(subscript, index)) != 1 or (found is not None and subscript != found):
+            if abs(step) != 1 or (found is not None and subscript != found):
                 return None
             found = subscript
     return found
 
 
-def _step(subscript: Affine, index: IndexVar) -> int:
-    return next((weight.constant or 0 for atom, weight in subscript.terms if atom == index), 0)
-
-
 def _inverse(index: IndexVar, place: Affine) -> Affine:
     """The index at a place, which has its name."""
-    step = _step(place, index)
+    step = place.weight(index)
     rest = place - Affine.of(index).scale(step)
     return (Affine.of(index) - rest).scale(step)
 

@@ -181,7 +181,7 @@ def _slabs(a: Node, b: Node, kept: Axes, accumulate: str, scope: Scope) -> Contr
 
 def _is_stored(factor: ir.Expr) -> bool:
     """Whether the factor is in memory already, so that contracting it costs no temporary."""
-    return is_read(factor) and not any(index.is_data for access in ir.accesses(factor) for index in access.indices)
+    return is_read(factor) and not ir.looks_up(factor)
 
 
 def _spread_out(mask: ir.Expr, factors: Sequence[ir.Expr], fixed: frozenset[IndexVar]) -> list[list[ir.Expr]]:

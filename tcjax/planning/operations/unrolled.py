@@ -56,7 +56,7 @@ def _written_out(reduction: Reduction, steps: Steps, scope: Scope) -> Iterator[N
     from ..choice import chosen
 
     expr, indices = reduction.expr, reduction.indices
-    if scope.unrolled and any(index.is_data for access in ir.accesses(expr) for index in access.indices):
+    if scope.unrolled and ir.looks_up(expr):
         # Gathers that are unrolled inside of other steps become so many that XLA compiles for minutes.
         return
     windows, rows = window_indices(indices, expr, scope), gathered_indices(indices, expr)
