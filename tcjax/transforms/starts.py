@@ -36,10 +36,13 @@ class _Starter:
         if place is None or moved is None:
             return guard, body
         self.found = True
-        return moved, substitute_expr(body, {index: _inverse(index, place)})
+        return ir.conjunction(moved), substitute_expr(body, {index: _inverse(index, place)})
 
-    def moved(self, index: IndexVar, place: Affine, guard: ir.Expr) -> ir.Expr | None:
-        """The guard over places, from whose values the index goes; None where more bounds would move, or further."""
+    def moved(self, index: IndexVar, place: Affine, guard: ir.Expr) -> list[ir.Expr] | None:
+        """What is left of the guard over places, over which the index then runs.
+
+        None where more bounds would move, or further: the index has its range.
+        """
         value = _inverse(index, place)
         span = Known.over(self.box).bounds(place)
         if span is None:
@@ -65,7 +68,7 @@ class _Starter:
         if before == 0 or after > before:
             return None
         self.box[index] = low, high
-        return ir.conjunction(parts)
+        return parts
 
 
 def _place(index: IndexVar, body: ir.Expr, own: frozenset[IndexVar]) -> Affine | None:

@@ -28,6 +28,10 @@ MATRICES = [
     "o(i) = sum[k where k == i](x(i,k))",
     "o(i,j) = sum[b in 0:j+1](x(i,j-b)) where j in 0:6",
     "o(i,j) = sum[b in 0:9 where b <= j](x(i,j-b)) where j in 0:6",
+    # Bounds that all go, beside an index that becomes a place too: the first one's range was cut and its guard left.
+    "o(i) = sum[b in 0-9:9 where 0 <= i+b && i+b < 3](x(0,i+b)) + sum[c in 0:i+1](x(1,i-c)) where i in 0:6",
+    "o(i) = sum[c in 0:i+1](x(1,i-c)) * max[b in 0-9:9 where 2 <= i+b && i+b < 5](x(0,i+b)) where i in 0:6",
+    "o(i) +=! x(0,i+b) * sum[c in 0:i+1](x(1,i-c)) where i in 0:6, b in 0-9:9, 0 <= i+b, i+b < 3",
     "o(i,j) = sum[b in 1:6 where b <= j](x(i,j-b)) where j in 0:6",
     "o(i,j) = max[b in 0:4 where b <= j](x(i,j-b)) where j in 0:6",
     "o(i,j) = mean[b in 0:6-j](x(i,j+b)) where j in 0:6",
