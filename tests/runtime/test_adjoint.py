@@ -354,3 +354,19 @@ def test_names_that_are_taken_are_left_alone() -> None:
 
     np.testing.assert_allclose(found[0], z * w * d, rtol=1e-5)
     np.testing.assert_allclose(found[1], x * w * d, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("value", "power"), [("B(i) * F(u)", 1), ("B(i) * F(u) * F(u)", 2), ("-F(u) / 2 * B(i)", -0.5)]
+)
+def test_sums_of_an_adjoint_that_share_nothing_are_said_apart(value: str, power: float) -> None:
+    kernel = tcjax.kernel(f"def f(float(N) B, float(M) F) -> (O) {{ O(i,j) +=! {value} where j in 0:3 }}")
+    rng = np.random.default_rng(0)
+    B, F, d_O = (rng.standard_normal(shape).astype(np.float32) for shape in (4, 5, (4, 3)))
+    adjoint = kernel.adjoint(wrt=("B",))
+
+    # A warning would be an error here.
+    again = tcjax.kernel(str(adjoint))
+
+    times = (F**power).sum() if power > 0 else power * F.sum()
+    np.testing.assert_allclose(again(B, F, d_O=d_O), d_O.sum(1) * times, rtol=1e-4)

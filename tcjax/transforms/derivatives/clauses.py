@@ -7,6 +7,7 @@ from ... import ir, ranges
 from ...diagnostics import CompileError
 from ...ir import Reducer
 from ...symbolic import Affine, IndexVar, Interval, Size, SizeVar
+from ..factors import factors_of, multiply
 from .calls import targets
 from .steps import Place, Step, zeroed
 
@@ -35,7 +36,7 @@ def clauses(function: ir.Function, steps: Sequence[Step], places: Mapping[str, P
     for step in steps:
         statement = step.statement
         if isinstance(statement, (ir.Define, ir.Accumulate)):
-            statement = _in_brackets(statement)
+            statement = _in_sums(_in_brackets(statement))
             statement = _Clauses(function, tensors, step, places, sizes).shortest(statement)
             tensors[statement.target.name] = statement.target
         elif isinstance(statement, ir.ApplyForeign):
@@ -60,6 +61,35 @@ def _in_brackets(statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumul
     if is_whole and value.dtype == statement.target.dtype:
         return ir.Define(statement.target, statement.indices, reduce)
     return replace(statement, reduction=(), value=reduce, domain=ir.Domain())
+
+
+def _in_sums(statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumulate:
+    """``O(i) +=! d(i,j) * sum[u](f(u))`` for ``O(i) +=! d(i,j) * f(u)``, of which a reader is warned (TC1209)."""
+    if not isinstance(statement, ir.Accumulate) or statement.reducer is not Reducer.SUM:
+        return statement
+    reduction = frozenset(statement.reduction)
+    groups: list[tuple[list[ir.Expr], frozenset[IndexVar]]] = []
+    for factor in factors_of(statement.value):
+        own, indices = [factor], ir.free_indices(factor) & reduction
+        for group in [group for group in groups if indices & group[1]]:
+            groups.remove(group)
+            own, indices = [*group[0], *own], indices | group[1]
+        groups.append((own, indices))
+    guard = statement.domain.guard
+    tied = frozenset[IndexVar]() if guard is None else ir.free_indices(guard)
+    summed = [indices for _, indices in groups if indices]
+    if len(summed) < 2 or any(indices & tied for indices in summed):
+        return statement
+    kind, found, left = statement.accumulate, list[ir.Expr](), frozenset[IndexVar]()
+    for own, indices in groups:
+        if not indices or not left:
+            found += own
+            left |= indices
+            continue
+        order = tuple(index for index in statement.reduction if index in indices)
+        body = multiply(own)
+        found.append(ir.Reduce(Reducer.SUM, order, (), None, body, None, kind, body.dtype, span=statement.span))
+    return replace(statement, value=multiply(found), reduction=tuple(i for i in statement.reduction if i in left))
 
 
 def _summands(expr: ir.Expr) -> list[ir.Expr]:
