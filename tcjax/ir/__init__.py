@@ -36,6 +36,7 @@ from .traversal import (
     free_indices,
     has_reduction,
     looks_up,
+    parts_of,
     rebuild,
     walk,
 )
@@ -86,6 +87,7 @@ __all__ = [
     "looks_up",
     "negated",
     "number_of",
+    "parts_of",
     "rebuild",
     "show",
     "show_expr",

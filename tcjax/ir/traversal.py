@@ -22,6 +22,7 @@ from .expressions import (
     Select,
     Unary,
 )
+from .statements import Accumulate, Define
 
 
 def data_atoms(affine: Affine) -> Iterator[Data]:
@@ -123,6 +124,13 @@ def has_reduction(expr: Expr) -> bool:
 def looks_up(expr: Expr) -> bool:
     """Whether data say where something in it is read."""
     return any(index.is_data for access in accesses(expr) for index in access.indices)
+
+
+def parts_of(statement: Define | Accumulate) -> tuple[Expr, ...]:
+    """What a statement computes: its value, its guard, and what decides where its values go."""
+    guard = () if statement.domain.guard is None else (statement.domain.guard,)
+    places = (data.expr for subscript in statement.indices for data in data_atoms(subscript))
+    return (statement.value, *guard, *places)
 
 
 def free_indices(expr: Expr) -> frozenset[IndexVar]:

@@ -136,6 +136,7 @@ class _Run:
             rank=plan.ranks,
             span=span,
             results=self.results,
+            written_out=plan.is_written_out,
         )
 
     def part(self, block: int | jax.Array) -> _Operands:

@@ -23,8 +23,6 @@ Values = tuple[jax.Array, jax.Array | None]
 # Loops over fewer points run faster as one piece of code on one core.
 _MANY_POINTS: Final = 1 << 17
 _SQUARE: Final = 16
-# So few trips are written out: a loop begins with a state of nothing, which it writes and reads once more.
-_FEW_TRIPS: Final = 4
 
 
 def stream(
@@ -38,15 +36,17 @@ def stream(
     rank: int | None = None,
     span: tuple[jax.Array, jax.Array] | None = None,
     results: int = 1,
+    written_out: bool = False,
 ) -> State:
     """The reduction over ``(block + u)*rows + r``, `rows` lanes side by side and `unroll` blocks in a trip.
 
     ``body(block, u)`` has the lanes as its first axis; `block` is traced, or a number for the blocks that run outside
     of the loop. The points of `tail` come after the blocks. For a rank, the result has that many values along its
     first axis. Of blocks with a `span`, only those in this range take part. A place has up to three `results`: itself,
-    the value there, and how many points have that.
+    the value there, and how many points have that. Trips that are `written_out` are kernels without a loop.
     """
-    source = _Source(rows, unroll, blocks, body, tail, span)
+    # Without barriers they would be one kernel, which reads more vectors than the nearest cache holds.
+    source = _Source(rows, unroll, blocks, body, tail, span, written_out and BARRIERS_HOLD)
     match reducer:
         case Reducer.MINK | Reducer.MAXK | Reducer.ARGMINK | Reducer.ARGMAXK:
             assert rank is not None
@@ -74,6 +74,7 @@ class _Source:
     body: Callable[[int | jax.Array, int], Values]
     tail: Callable[[], Values] | None
     span: tuple[jax.Array, jax.Array] | None = None
+    written_out: bool = False
 
     def block(self, first: int | jax.Array, u: int) -> Point:
         return _point(*self.body(first, u), self.rows, first + u)
@@ -90,7 +91,7 @@ def _reduced(source: _Source, monoid: Monoid) -> State:
     if blocks:
         state = monoid.empty(source.block(0, 0)[0])
         state = monoid.absorb(state, [source.block(0, u) for u in range(first)]) if first else state
-        if 0 < trips <= _FEW_TRIPS and BARRIERS_HOLD and len(state) == 1 and source.span is None:
+        if source.written_out:
             state = _written_out(monoid, state, source, first, trips)
         elif trips:
             state = _looped(monoid, state, source, first, trips)

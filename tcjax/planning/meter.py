@@ -476,6 +476,13 @@ def _turned(nest: Nest, stream: Stream) -> tuple[int, int]:
     copies that XLA makes on the way."""
     operands = {o.name: o for o in nest.operands}
     turned = {one.tensor for one in stream.layouts if list(one.order) != sorted(one.order)}
+    if stream.is_written_out:
+        # XLA turns what does not change along the vectors where it is read, and of the rest each trip's part; the first
+        # part is that of two trips.
+        last = stream.axes[-1:]
+        reads = {a.tensor.name for a in ir.accesses(nest.reduce) if any({*last} & i.variables for i in a.indices)}
+        parts = sum(_size(operands[name]) for name in turned & reads)
+        return parts + parts * stream.unroll // stream.blocks, 0
     outside = {*nest.axes, *nest.reduce.indices}
     walked: set[str] = set()
     for access in ir.accesses(nest.reduce):

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Final
 
 from .. import ir, transforms
 from ..ir import Reducer
@@ -23,6 +24,8 @@ from .widening import widened
 
 # The number of a block, that of a block within its trip, a row of a block, and a tile; no program names an index so.
 BLOCK, STEP, ROW, TILE = (IndexVar(name) for name in ("t.", "u.", "r.", "o."))
+# So few trips are written out: a loop begins with a state of nothing, which it writes and reads once more.
+_FEW_TRIPS: Final = 4
 # Reductions whose running results are two values.
 _PAIRS = (Reducer.MEAN, Reducer.LOGSUMEXP, Reducer.ARGMIN, Reducer.ARGMAX)
 
@@ -83,6 +86,11 @@ class Stream:
     def states(self) -> int:
         """How many values a running result has; ranks are found one after the other."""
         return 2 if self.ranks is not None or self.reducer in _PAIRS else 1
+
+    @property
+    def is_written_out(self) -> bool:
+        """Whether there are so few trips that each is a kernel of its own, without a loop."""
+        return 1 < self.blocks // self.unroll <= _FEW_TRIPS and self.states == 1 and not self.spans
 
     @property
     def points(self) -> tuple[Points, ...]:

@@ -18,8 +18,9 @@ def upwards(step: Step) -> Step:
     statement, box = step.statement, step.box
     left = _slopes(statement.indices)
     slopes = Counter[IndexVar]()
-    for access in _accesses(statement):
-        slopes.update(_slopes(access.indices))
+    for part in ir.parts_of(statement):
+        for access in ir.accesses(part):
+            slopes.update(_slopes(access.indices))
     down = {index for index in box if left.get(index, 0) < 0 or (not left.get(index, 0) and slopes[index] < 0)}
     down -= set(ordered(statement))
     if not down:
@@ -27,12 +28,6 @@ def upwards(step: Step) -> Step:
     values = {index: Affine.of(box[index][0] + box[index][1] - 1) - index for index in down}
     reduction = statement.reduction if isinstance(statement, ir.Accumulate) else ()
     return replace(step, statement=substitute(statement, values, reduction))
-
-
-def _accesses(statement: ir.Define | ir.Accumulate) -> Iterator[ir.Access]:
-    for part in (statement.value, statement.domain.guard):
-        if part is not None:
-            yield from ir.accesses(part)
 
 
 def _slopes(subscripts: Collection[Affine]) -> Counter[IndexVar]:
@@ -49,9 +44,10 @@ def ordered(statement: ir.Define | ir.Accumulate) -> Iterator[IndexVar]:
     """The indices of reductions whose result depends on the order of the points."""
     if isinstance(statement, ir.Accumulate) and _has_order(statement.reducer):
         yield from statement.reduction
-    for node in ir.walk(statement.value):
-        if isinstance(node, ir.Reduce) and _has_order(node.reducer):
-            yield from node.indices
+    for part in ir.parts_of(statement):
+        for node in ir.walk(part):
+            if isinstance(node, ir.Reduce) and _has_order(node.reducer):
+                yield from node.indices
 
 
 def _has_order(reducer: ir.Reducer | ir.Monoid) -> bool:

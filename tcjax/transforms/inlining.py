@@ -103,7 +103,7 @@ def inlined(step: Step, name: str, known: Named, shapes: Shapes, origins: Shapes
 def is_large(statement: Formula) -> bool:
     """Whether the expressions of a statement have too many nodes, or too many in each other."""
     nodes = 0
-    pending = [(part, 1) for part in _parts(statement)]
+    pending = [(part, 1) for part in ir.parts_of(statement)]
     while pending:
         expr, depth = pending.pop()
         nodes += 1
@@ -212,13 +212,6 @@ def reads(statement: ir.Statement) -> Iterable[str]:
     """The tensors that a statement reads, by name; what it goes on from is not among them."""
     match statement:
         case ir.Define() | ir.Accumulate():
-            return (access.tensor.name for part in _parts(statement) for access in ir.accesses(part))
+            return (access.tensor.name for part in ir.parts_of(statement) for access in ir.accesses(part))
         case ir.Invoke() | ir.ApplyForeign():
             return (tensor.name for tensor in statement.arguments)
-
-
-def _parts(statement: Formula) -> list[ir.Expr]:
-    """The expressions of a statement: its value, its guard, and what decides where values go."""
-    guard = [] if statement.domain.guard is None else [statement.domain.guard]
-    places = [atom.expr for subscript in statement.indices for atom in ir.data_atoms(subscript)]
-    return [statement.value, *guard, *places]

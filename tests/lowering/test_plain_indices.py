@@ -18,6 +18,11 @@ MATRICES = [
     "o(5-i,j) = x(i,5-j) where i in 0:6",
     "o(i) = argmin[k](x(i,5-k))",
     "o(i) argmax=! -x(i,5-k) where k in 0:6",
+    # Places that a guard asks for, and that an adjoint of the k-th smallest writes: their index was turned round.
+    "o(i) +=! x(i,j) where i in 0:6, j in 0:6, j == argmin[k in 0:6](x(i,5-k))",
+    "o(i) = x(i,0) where i in 0:6 o(i) = 1.0 where i in 0:6, i == argmax[k in 0:6](x(1,5-k))",
+    "o(i) = sum[j where 5-j == argmaxk[k in 0:6](x(i,5-k), 1)](x(i,j))",
+    "o(argmin[k in 0:6](x(i,5-k))) += x(i,0)",
     "o(i) = sum[k where k < 3](x(i,k))",
     "o(i) = sum[k where k < 9](x(i,k))",
     "o(i) = sum[k where k > 9](x(i,k))",

@@ -227,3 +227,19 @@ def bag(float(E,D) T, int32(B,L) I) -> (O) {{
     np.testing.assert_allclose(kernel(table, places), wanted, rtol=1e-4, atol=1e-4)
     slope = jax.grad(lambda T: jnp.sum(jnp.sin(kernel(T, places))[:, :2]))(table)
     np.testing.assert_allclose(slope[:, :2], counts.T @ np.cos(wanted[:, :2]), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("at", ["n % 3", "d % 3"])
+def test_a_python_function_in_a_guard_may_use_what_is_traced(at: str) -> None:
+    body = f"O(b,d) +=! float(I(n) == b) * X(n,d) where b in 0:40, p(w({at})) > 0.5"
+    text = f"def f(float(N,D) X, int(N) I, float(T) w) -> (O) {{ {body} }}"
+    rng = np.random.default_rng(0)
+    given = rng.standard_normal((3000, 64)).astype(np.float32), rng.integers(0, 40, 3000).astype(np.int32)
+    expected = np.zeros((40, 64))
+    np.add.at(expected, given[1], given[0].astype(np.float64))
+
+    def scaled(scale: jax.Array) -> jax.Array:
+        return tcjax.kernel(text, fns={"p": lambda value: value * scale})(*given, np.ones(3, np.float32))
+
+    np.testing.assert_allclose(jax.jit(scaled)(np.float32(2)), expected, rtol=1e-4, atol=1e-4)
+    assert not np.any(jax.jit(scaled)(np.float32(0.25)))

@@ -326,10 +326,7 @@ def constant_of(expr: Expr) -> int | None:
 
 def _accesses(statement: ir.Statement) -> Iterable[ir.Access]:
     assert isinstance(statement, (ir.Define, ir.Accumulate))
-    exprs = [statement.value, *(data.expr for index in statement.indices for data in ir.data_atoms(index))]
-    if statement.domain.guard is not None:
-        exprs.append(statement.domain.guard)
-    return (access for expr in exprs for access in ir.accesses(expr))
+    return (access for expr in ir.parts_of(statement) for access in ir.accesses(expr))
 
 
 def _domain_of(tensor: str, bound: ranges.Bound) -> tuple[Span, ...]:

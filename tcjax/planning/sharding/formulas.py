@@ -57,7 +57,4 @@ def accesses(statement: ir.Define | ir.Accumulate) -> Iterator[ir.Access]:
 
 def _nodes(statement: ir.Define | ir.Accumulate) -> Iterator[ir.Expr]:
     """Every expression of a statement, those inside of subscripts too."""
-    guard = statement.domain.guard
-    roots = [statement.value, *(() if guard is None else (guard,))]
-    roots += [data.expr for index in statement.indices for data in ir.data_atoms(index)]
-    return (node for root in roots for node in ir.walk(root))
+    return (node for root in ir.parts_of(statement) for node in ir.walk(root))

@@ -137,12 +137,8 @@ def expressions(function: ir.Function) -> Iterator[ir.Expr]:
     for statement in function.statements:
         match statement:
             case ir.Define() | ir.Accumulate():
-                yield from ir.walk(statement.value)
-                if statement.domain.guard is not None:
-                    yield from ir.walk(statement.domain.guard)
-                for affine in statement.indices:
-                    for atom in ir.data_atoms(affine):
-                        yield from ir.walk(atom.expr)
+                for expr in ir.parts_of(statement):
+                    yield from ir.walk(expr)
             case ir.Invoke(function=callee):
                 yield from expressions(callee)
             case _:

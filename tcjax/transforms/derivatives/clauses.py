@@ -165,10 +165,7 @@ def _formula(step: Step) -> ir.Define | ir.Accumulate:
 def _reads(statement: ir.Statement) -> set[str]:
     match statement:
         case ir.Define() | ir.Accumulate():
-            exprs = [statement.value, *[data.expr for index in statement.indices for data in ir.data_atoms(index)]]
-            if statement.domain.guard is not None:
-                exprs.append(statement.domain.guard)
-            return {access.tensor.name for expr in exprs for access in ir.accesses(expr)}
+            return {access.tensor.name for expr in ir.parts_of(statement) for access in ir.accesses(expr)}
         case ir.Invoke(_, _, arguments) | ir.ApplyForeign(_, _, arguments):
             return {argument.name for argument in arguments}
 
@@ -178,17 +175,11 @@ def _indices(statement: ir.Define | ir.Accumulate) -> tuple[IndexVar, ...]:
     found = [index for subscript in statement.indices for index in sorted(subscript.variables, key=str)]
     if isinstance(statement, ir.Accumulate):
         found += statement.reduction
-    for expr in _expressions(statement):
+    for expr in ir.parts_of(statement):
         for node in ir.walk(expr):
             if isinstance(node, ir.Reduce):
                 found += node.indices
     return tuple(dict.fromkeys(found))
-
-
-def _expressions(statement: ir.Define | ir.Accumulate) -> list[ir.Expr]:
-    guard = statement.domain.guard
-    data = [data.expr for index in statement.indices for data in ir.data_atoms(index)]
-    return [statement.value, *([] if guard is None else [guard]), *data]
 
 
 def _with(statement: ir.Define | ir.Accumulate, given: Mapping[IndexVar, Interval]) -> ir.Define | ir.Accumulate:

@@ -153,9 +153,7 @@ def _places(tensor: ir.Tensor, origin: tuple[int, ...] | None) -> tuple[Interval
 def _used(statement: ir.Define | ir.Accumulate, box: Box) -> Box:
     left = frozenset[IndexVar]().union(*(subscript.variables for subscript in statement.indices))
     reduction = statement.reduction if isinstance(statement, ir.Accumulate) else ()
-    data = [atom.expr for subscript in statement.indices for atom in ir.data_atoms(subscript)]
-    exprs = [statement.value, *data, *([] if statement.domain.guard is None else [statement.domain.guard])]
-    return _of_all(exprs, (*left, *reduction), box)
+    return _of_all(ir.parts_of(statement), (*left, *reduction), box)
 
 
 def _of(expr: ir.Expr, axes: Iterable[IndexVar], box: Box) -> Box:
