@@ -32,7 +32,7 @@ from .operations.convolution import differentiates_well, pads_slowly
 from .operations.placement import Placement
 from .operations.reduction import Reduction
 from .operations.unrolled import gathered_indices, window_indices
-from .padding import is_padding
+from .padding import is_padding, within_zeros
 from .printer import operations_of
 from .scope import Rival, Scope, fill
 from .stages import Compute, Scatter
@@ -158,9 +158,12 @@ def within_contract(plain: Node, reduce: ir.Reduce, scope: Scope) -> Node:
 
 
 def _padded(reduction: Reduction, scope: Scope) -> Reduction:
-    """The sum without a mask that says no more than where its reads are inside of their tensors: zeros lie around."""
-    mask, factors = reduction.mask, reduction.factors
-    if mask is None or reduction.reducer is not ir.Reducer.SUM or (reduction.left_out and len(factors) > 1):
+    """The sum without conditions that say no more than that its reads are inside of their tensors: zeros lie around."""
+    if reduction.reducer is not ir.Reducer.SUM:
+        return reduction
+    mask, factors = reduction.mask, tuple(within_zeros(factor, scope) for factor in reduction.factors)
+    reduction = replace(reduction, factors=factors)
+    if mask is None or len(factors) > 1:
         # A zero around an array must not meet another factor's infinity.
         return reduction
     reads = [factor for factor in factors if isinstance(factor, ir.Access)]

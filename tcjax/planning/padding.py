@@ -24,3 +24,17 @@ def is_padding(mask: ir.Expr, reads: Iterable[ir.Access], scope: Scope, *, slide
                 inside.add(subscript - origin)
                 inside.add(origin + extent - 1 - subscript)
     return all(non_negative(condition) in inside for condition in ir.conjuncts(mask))
+
+
+def within_zeros(factor: ir.Expr, scope: Scope, *, slides: bool = False) -> ir.Expr:
+    """A read that is zero wherever it is outside of its array, without the condition: zeros lie around arrays."""
+    match factor:
+        case ir.Select(condition, ir.Access() as read, ir.Const(0)) if is_padding(
+            condition, (read,), scope, slides=slides
+        ):
+            return read
+        case ir.Select(condition, ir.Const(0), ir.Access() as read):
+            inside = ir.negated(condition)
+            return read if is_padding(inside, (read,), scope, slides=slides) else factor
+        case _:
+            return factor

@@ -32,7 +32,7 @@ def plan_sum(
         odd = scope.apply("&", (count, fill(1, "int32")), "int32")
         return scope.cast(odd, "bool")
     products = [
-        replace(product, mask=both(guard, product.mask), left_out=product.left_out or guard is not None)
+        replace(product, mask=both(guard, product.mask))
         for summand in summands(body)
         for product in divided_sum(summand, indices, scope.box, scope.unrolled)
     ]
@@ -111,13 +111,12 @@ def _plan_product(indices: tuple[IndexVar, ...], product: Product, accumulate: s
     kept = tuple(index for index in indices if index in used)
     repeats = scope.points(index for index in indices if index not in used)
     exact = ir.types.is_integral(accumulate)
-    left_out = product.left_out and not exact
 
     counts: ir.Expr | None = None
     if around is not None and not exact:
         axes = scope.sorted(used - scope.unrolled)
         counts = ir.conjunction(sorted(projected(frozenset(ir.conjuncts(around)), axes, scope), key=ir.show_expr))
-    node = chosen(Reduction(Reducer.SUM, kept, tuple(inside), mask, accumulate, counts, left_out), scope)
+    node = chosen(Reduction(Reducer.SUM, kept, tuple(inside), mask, accumulate, counts), scope)
     if repeats != 1:
         node = scope.apply("*", (node, fill(as_number(repeats, accumulate), accumulate)), accumulate)
     condition = around

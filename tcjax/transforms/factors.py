@@ -15,14 +15,13 @@ Term = tuple[bool, ir.Expr]
 class Product:
     """``sign * (mask ? factors : 0)``; what divides is a factor too, a `reciprocal`.
 
-    `left_out`: where some of the mask is false the product does not count, whatever its factors are. Otherwise one of
-    the factors is zero wherever the mask is false, and an infinity that it meets is NaN.
+    Where the mask is false the product does not count, whatever its factors are. A float that is zero under a condition
+    is a factor with its condition: an infinity that it meets is NaN.
     """
 
     factors: tuple[ir.Expr, ...]
     negative: bool = False
     mask: ir.Expr | None = None
-    left_out: bool = False
 
 
 def summands(expr: ir.Expr) -> list[Product]:
@@ -44,7 +43,6 @@ def summands(expr: ir.Expr) -> list[Product]:
 
 def _product(expr: ir.Expr, negative: bool) -> Product:
     mask: ir.Expr | None = None
-    left_out = False
     # Each with whether it is all of the product.
     pending: list[tuple[ir.Expr, bool]] = [(expr, True)]
     factors: list[ir.Expr] = []
@@ -61,18 +59,15 @@ def _product(expr: ir.Expr, negative: bool) -> Product:
             case ir.Unary("-", operand):
                 negative = not negative
                 pending.append((operand, whole))
-            case ir.Select(_, ir.Const(), ir.Const()) if not whole and not ir.types.is_integral(current.dtype):
-                # A number: what is infinite may meet it where it is zero.
-                factors.append(current)
-            case ir.Select(condition, then, ir.Const(0)):
-                mask, left_out = both(mask, condition), left_out or whole
+            case ir.Select(condition, then, ir.Const(0)) if whole or ir.types.is_integral(current.dtype):
+                mask = both(mask, condition)
                 pending.append((then, whole))
-            case ir.Select(condition, ir.Const(0), otherwise):
-                mask, left_out = both(mask, ir.negated(condition)), left_out or whole
+            case ir.Select(condition, ir.Const(0), otherwise) if whole or ir.types.is_integral(current.dtype):
+                mask = both(mask, ir.negated(condition))
                 pending.append((otherwise, whole))
             case _:
                 factors.append(current)
-    return Product((*factors, *map(reciprocal, divisors)), negative, mask, left_out)
+    return Product((*factors, *map(reciprocal, divisors)), negative, mask)
 
 
 def _apart(divisor: ir.Expr) -> list[ir.Expr]:
@@ -122,15 +117,7 @@ def distributed(product: Product, fixed: frozenset[IndexVar]) -> list[Product]:
         if not others or factor in others or len(parts) < 2 or any(space == whole for space in spaces):
             continue
         if ir.free_indices(factor) - fixed == whole:
-            return [
-                Product(
-                    (*others, *part.factors),
-                    product.negative != part.negative,
-                    both(product.mask, part.mask),
-                    product.left_out,
-                )
-                for part in parts
-            ]
+            return [_times(product, others, part) for part in parts]
     return [product]
 
 
@@ -141,13 +128,18 @@ def multiplied_out(product: Product) -> list[Product]:
         parts = summands(factor)
         if not others or factor in others or len(parts) < 2 or any(part.negative for part in parts):
             continue
-        return [
-            replace(
-                product, factors=(*others, *part.factors), mask=both(product.mask, part.mask), left_out=product.left_out
-            )
-            for part in parts
-        ]
+        return [_times(product, others, part) for part in parts]
     return [product]
+
+
+def _times(product: Product, others: tuple[ir.Expr, ...], part: Product) -> Product:
+    """The product with a part of one of its factors in its place, beside the `others`."""
+    negative, mask, own = product.negative != part.negative, product.mask, part.factors
+    if part.mask is not None and ir.types.is_integral(own[0].dtype):
+        mask = both(mask, part.mask)
+    elif part.mask is not None:
+        own = (masked(part.mask, multiply(own), 0),)
+    return Product((*others, *own), negative, mask)
 
 
 def divided_sum(

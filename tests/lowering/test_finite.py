@@ -204,3 +204,28 @@ def test_a_batch_of_derivatives(mapped: tuple[int | None, ...]) -> None:
     for number, factor in enumerate((1, 2, -1)):
         one = derivative(*(a if at is None else factor * a for a, at in zip(arrays, mapped, strict=True)))
         np.testing.assert_allclose(found[number], one, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "O(i) +=! x(i,j) * (j > 3 ? a(j) : 0.0)",
+        "O(i) +=! (j > 3 ? 0.0 : a(j)) * x(i,j)",
+        "O(q,e) +=! (k <= q ? exp(p(q,k)) : 0.0) * x(k,e)",
+        "O(q,e) +=! -(k <= q ? p(q,k) : 0.0) * x(k,e) / 3",
+        "O(q,e) +=! x(k,e) * ((k <= q ? p(q,k) : 0.0) + a(q))",
+        "M(q,k) = k <= q ? p(q,k) : 0.0 O(q,e) +=! M(q,k) * x(k,e)",
+        "O(i,k) = sum[j](x(i,j) * (i == k ? p(j,k) : 0.0))",
+        "O(i) = sum[j in -1:2](a(j+1) * (0 <= i+j && i+j < N ? x(2,i+j) : 0.0)) where i in 0:N",
+        "O(i) = sum[j in -1:2](x(2,j+3) * (0 <= i+j && i+j < N ? a(i+j) : 0.0)) where i in 0:N",
+    ],
+)
+def test_what_is_zero_under_a_condition_is_a_factor_that_infinities_meet(body: str) -> None:
+    x, p, a = real(6, 6), real(6, 6, seed=1), real(6, seed=2)
+    x[2, 2:] = np.inf
+    kernel = tcjax.kernel(f"def f(float(N,N) x, float(N,N) p, float(N) a) -> (O) {{ {body} }}")
+    with np.errstate(invalid="ignore"):
+        wanted = kernel.interpret(x=x, p=p, a=a)
+
+    assert not np.isfinite(wanted).all()
+    np.testing.assert_allclose(kernel(x=x, p=p, a=a), wanted, rtol=1e-5)

@@ -8,7 +8,7 @@ from ...symbolic import Affine, IndexVar
 from ...transforms.factors import both, masked, multiply
 from ..folds import unroll
 from ..nodes import Convolve, Unroll
-from ..padding import is_padding
+from ..padding import is_padding, within_zeros
 from ..reads import as_stored
 from ..scope import Scope
 from ..values import plan_value
@@ -60,12 +60,13 @@ def _convolutions(reduction: Reduction, scope: Scope) -> Iterator[Convolve]:
     if len(factors) != 2 or not ir.types.is_float(reduction.accumulate):
         return
     reads = [factor.operand if isinstance(factor, ir.Cast) else factor for factor in factors]
+    reads = [within_zeros(read, scope, slides=True) for read in reads]
     for image, kernel in (reads, reads[::-1]):
         if isinstance(image, ir.Access) and isinstance(kernel, ir.Access) and image.dtype == kernel.dtype:
             if mask is not None and not is_padding(mask, (image,), scope, slides=True):
                 continue
             found = _convolution(reduction.indices, image, kernel, reduction.accumulate, scope)
-            guard = both(mask if reduction.left_out else None, around)
+            guard = both(mask, around)
             if found is not None and guard is not None:
                 found = replace(found, exact=_term_by_term(reduction, guard, scope), everywhere=around is None)
             if found is not None:

@@ -17,9 +17,8 @@ from ..values import plan_value
 class Reduction:
     """``reducer[indices]`` of the product of the factors where the mask holds, computed in the type `accumulate`.
 
-    All factors and the mask depend on its indices; only sums have several factors, or none. With `left_out`, what the
-    factors are where the mask is false does not matter. Where `around` is false the result does not count: its
-    cotangent is zero, which must not meet what is infinite.
+    All factors and the mask depend on its indices; only sums have several factors, or none. Where `around` is false the
+    result does not count: its cotangent is zero, which must not meet what is infinite.
     """
 
     reducer: Reducer
@@ -28,7 +27,6 @@ class Reduction:
     mask: ir.Expr | None
     accumulate: str
     around: ir.Expr | None = None
-    left_out: bool = True
 
     @property
     def body(self) -> ir.Expr:
