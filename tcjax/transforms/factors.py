@@ -64,6 +64,9 @@ def _product(expr: ir.Expr, negative: bool) -> Product:
             case ir.Select(_, ir.Const(), ir.Const()) if not whole and not ir.types.is_integral(current.dtype):
                 # A number: what is infinite may meet it where it is zero.
                 factors.append(current)
+            case ir.Select(condition) if not whole and ir.types.is_float(current.dtype) and _equates(condition):
+                # An equality is a guard before, or not at all: no operation has blocks for it.
+                factors.append(current)
             case ir.Select(condition, then, ir.Const(0)):
                 mask, left_out = both(mask, condition), left_out or whole
                 pending.append((then, whole))
@@ -73,6 +76,12 @@ def _product(expr: ir.Expr, negative: bool) -> Product:
             case _:
                 factors.append(current)
     return Product((*factors, *map(reciprocal, divisors)), negative, mask, left_out)
+
+
+def _equates(condition: ir.Expr) -> bool:
+    """Whether a condition asks if two values are equal."""
+    parts = (part for part in ir.conjuncts(condition) if isinstance(part, ir.Binary))
+    return any(part.operator in ("==", "!=") for part in parts)
 
 
 def _apart(divisor: ir.Expr) -> list[ir.Expr]:
