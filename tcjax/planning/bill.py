@@ -397,7 +397,7 @@ class Bill:
         work = meter.points(node) * taps
         # In one convolution of many groups each does not work as fast as it would alone.
         whole = channels * features if groups == 1 or node.split else max(channels, features)
-        patches = machine.channel * self.copied(node.windows[-1])
+        patches = machine.channel * (self.copied(node.windows[-1]) if groups == 1 or node.split else 1)
         rate = (machine.convolve + patches / max(1, whole)) * slower(node.dtype, machine)
         self.flops += 2 * work
         size = meter.size(node.image) + meter.size(node.kernel) + meter.size(node)
