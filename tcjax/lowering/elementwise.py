@@ -7,6 +7,7 @@ from jax import lax
 from ..planning.nodes import Apply, CallBuiltin, Fill, Iota, Node, Step
 from .builtins import BUILTINS, SAFE_ARGUMENT
 from .context import Context, Lower, align, numeric
+from .powers import of_number
 
 
 def lower_fill(node: Fill, context: Context) -> jax.Array:
@@ -40,7 +41,8 @@ def lower_call(node: CallBuiltin, context: Context, lower: Lower) -> jax.Array:
         live = align(lower(node.live, context), node.live.axes, node.axes)
         safe = SAFE_ARGUMENT[node.function]
         arguments = [jnp.where(live, a, jnp.asarray(s, a.dtype)) for a, s in zip(arguments, safe, strict=True)]
-    result = BUILTINS[node.function](*arguments)
+    power = of_number(node.arguments[1], arguments[0]) if node.function == "pow" else None
+    result = BUILTINS[node.function](*arguments) if power is None else power(arguments[0])
     return lax.convert_element_type(result, numeric(node.dtype))
 
 
@@ -58,7 +60,8 @@ def lower_apply(node: Apply, context: Context, lower: Lower) -> jax.Array:
             # In a loop at run time the exponent is no number yet.
             return jnp.power(*arguments) if exponent is None else lax.integer_pow(arguments[0], exponent)
         case operator:
-            return OPERATORS[operator](*arguments)
+            power = of_number(node.arguments[1], arguments[0]) if operator == "**" else None
+            return OPERATORS[operator](*arguments) if power is None else power(arguments[0])
 
 
 def _whole(node: Node, context: Context) -> int | None:

@@ -68,6 +68,9 @@ FEW_ROWS = 16
 COPIES = 15
 # A loop is short whose minor axis has more values than XLA writes out, and fewer than it makes vectors of.
 SHORT = range(9, 48)
+# Of a window of more elements in a row than the first, each takes less time, in the end this part of it.
+SHORT_WINDOW = 5
+LONG_WINDOW = 0.06
 # Multiplications and additions of a matrix that is a small one of a batch.
 SMALL_MATRIX = 1 << 17
 # Operations of a step of a registered reduction, for each component of its state.
@@ -394,11 +397,17 @@ class Bill:
         work = meter.points(node) * taps
         # In one convolution of many groups each does not work as fast as it would alone.
         whole = channels * features if groups == 1 or node.split else max(channels, features)
-        rate = (machine.convolve + machine.channel / max(1, whole)) * slower(node.dtype, machine)
+        patches = machine.channel * (self.copied(node.windows[-1]) if groups == 1 or node.split else 1)
+        rate = (machine.convolve + patches / max(1, whole)) * slower(node.dtype, machine)
         self.flops += 2 * work
         size = meter.size(node.image) + meter.size(node.kernel) + meter.size(node)
         self.moved(size, work * rate, work)
         self.seconds += (groups if node.split else 1) * machine.dispatch
+
+    def copied(self, window: Window) -> float:
+        """What a point takes of the time of one of a short window: of a long one whole rows are copied to patches."""
+        run = self.count((window.kernel,)) if window.dilation == 1 else 1
+        return max(LONG_WINDOW, min(1.0, SHORT_WINDOW / max(1, run)))
 
     def band(self, node: Band) -> None:
         """Copies of both operands by blocks, their products, and the band of each."""

@@ -12,7 +12,7 @@ QUICK_CALLS: Final = frozenset(
 ) | frozenset(["sinh", "cosh", "softplus"])
 ROOTS: Final = frozenset(["sqrt", "rsqrt", "fdivide", "hypot", "rhypot", "norm3d", "norm4d"])
 DIVISIONS: Final = frozenset(["/", "//", "%", "quot", "rem"])
-# Of powers up to this one XLA makes products.
+# Powers up to this one are products.
 MOST_PRODUCTS: Final = 8
 # Division of integers, which no vector unit has.
 INTEGER_DIVISION: Final = 4
@@ -39,12 +39,12 @@ def operator_time(operator: str, dtype: str, machine: Machine) -> float:
 
 
 def power_time(exponent: float | None, machine: Machine) -> float:
-    """The time of a power: of a small whole number XLA makes products, of a half a root."""
-    if exponent is None:
+    """The time of a power: of a small whole number it is products, of one and a half a root besides."""
+    if exponent is None or 2 * exponent != int(2 * exponent) or abs(exponent) > MOST_PRODUCTS:
         return machine.slow_call
-    if exponent == int(exponent) and abs(exponent) <= MOST_PRODUCTS:
-        return machine.element * max(1, int(abs(exponent)).bit_length()) + (machine.division if exponent < 0 else 0)
-    return 2 * machine.division if abs(exponent) == 0.5 else machine.slow_call
+    whole = int(abs(exponent))
+    products = machine.element * max(1, whole.bit_length()) + (machine.division if exponent < 0 < whole else 0)
+    return products if whole == abs(exponent) else products + 2 * machine.division
 
 
 def call_time(function: str, machine: Machine) -> float:

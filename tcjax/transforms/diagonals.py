@@ -1,0 +1,53 @@
+"""A diagonal as a value of every element: ``D(i,i) = d(i)`` is ``D(i,j) = d(i) where j == i``."""
+
+from dataclasses import replace
+
+from .. import ir
+from ..ranges import Box
+from ..symbolic import Affine, IndexVar
+from .definitions import is_one_to_one
+
+
+def everywhere(
+    statement: ir.Define, box: Box, shape: tuple[int, ...], origin: tuple[int, ...]
+) -> tuple[ir.Define, Box] | None:
+    """The statement over all elements of its target, under a guard, and the ranges of its indices.
+
+    None where no two subscripts share an index: such places are a box, which is written as one.
+    """
+    if statement.domain.ranges or not is_one_to_one(statement.indices):
+        return None
+    ranges, found = dict(box), dict[IndexVar, tuple[int, int]]()
+    indices: list[Affine] = []
+    equalities: list[ir.Expr] = []
+    for number, (subscript, extent, first) in enumerate(zip(statement.indices, shape, origin, strict=True)):
+        own, name = subscript.bare, IndexVar("place", number)
+        if own is not None and own not in found:
+            name = own
+        else:
+            while name in ranges:
+                name = replace(name, tag=name.tag + len(shape))
+            equalities.append(ir.Binary("==", ir.Index(name), ir.integer(subscript), "bool"))
+        found[name] = ranges[name] = first, first + extent
+        indices.append(Affine.of(name))
+    if not any(ir.free_indices(equality) & box.keys() for equality in equalities):
+        return None
+    within = dict(found)
+    for name, subscript in zip(found, statement.indices, strict=True):
+        for index in subscript.variables:
+            base = (subscript - index).constant
+            if base is not None:
+                # Where the other subscript has a place, this index has one of these.
+                (low, high), (first, end) = within[index], found[name]
+                within[index] = max(low, first - base), min(high, end - base)
+    limits = [part for index, ends in within.items() if index in box for part in _inside(index, box[index], ends)]
+    guard = ir.conjunction((*ir.conjuncts(statement.domain.guard), *limits, *equalities))
+    return replace(statement, indices=tuple(indices), domain=replace(statement.domain, guard=guard)), ranges
+
+
+def _inside(index: IndexVar, own: tuple[int, int], places: tuple[int, int]) -> list[ir.Expr]:
+    """What is left to ask of an index that gets the range `places` in place of its own."""
+    value, (low, high) = ir.Index(index), own
+    below = [ir.Binary("<=", ir.Const(low, "int32"), value, "bool")] if places[0] < low else []
+    above = [ir.Binary("<", value, ir.Const(high, "int32"), "bool")] if high < places[1] else []
+    return below + above
