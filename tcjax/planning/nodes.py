@@ -91,7 +91,10 @@ class Read(Computation):
 
 @dataclass(frozen=True, slots=True)
 class Apply(Computation):
-    """An operator, ``cast``, ``where`` or ``stop`` (no derivative passes), element by element."""
+    """An operator, ``cast``, ``where`` or ``stop`` (no derivative passes), element by element.
+
+    A ``share`` divides an exponential by the sum of all of them along the axes that the sum has not.
+    """
 
     operator: str
     arguments: "tuple[Node, ...]"
