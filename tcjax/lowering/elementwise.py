@@ -79,6 +79,8 @@ def _share(node: Apply, context: Context, lower: Lower) -> jax.Array:
         primals: tuple[jax.Array, jax.Array], tangents: tuple[jax.Array, jax.Array]
     ) -> tuple[jax.Array, jax.Array]:
         share, moved = run(*primals), tangents[0]
+        # XLA would compute the share again from exponentials that it keeps.
+        share = lax.optimization_barrier(share)
         return share, share * (moved - jnp.sum(share * moved, summed, keepdims=True))
 
     return run(*(align(lower(each, context), each.axes, node.axes) for each in (exponent, total)))
