@@ -47,6 +47,8 @@ def lower_call(node: CallBuiltin, context: Context, lower: Lower) -> jax.Array:
 
 
 def lower_apply(node: Apply, context: Context, lower: Lower) -> jax.Array:
+    if node.operator == "share":
+        return _share(node, context, lower)
     arguments = [align(lower(argument, context), argument.axes, node.axes) for argument in node.arguments]
     match node.operator:
         case "cast":
@@ -62,6 +64,29 @@ def lower_apply(node: Apply, context: Context, lower: Lower) -> jax.Array:
         case operator:
             power = of_number(node.arguments[1], arguments[0]) if operator == "**" else None
             return OPERATORS[operator](*arguments) if power is None else power(arguments[0])
+
+
+def _share(node: Apply, context: Context, lower: Lower) -> jax.Array:
+    """An exponential divided by the sum of all of them; the sum has no derivative of its own here."""
+    part, total = node.arguments
+    assert isinstance(part, CallBuiltin)
+    (exponent,) = part.arguments
+    summed = tuple(number for number, axis in enumerate(node.axes) if axis not in total.axes)
+
+    @jax.custom_jvp
+    def run(exponents: jax.Array, sums: jax.Array) -> jax.Array:
+        return jnp.true_divide(BUILTINS[part.function](exponents), sums)
+
+    @run.defjvp
+    def derive(
+        primals: tuple[jax.Array, jax.Array], tangents: tuple[jax.Array, jax.Array]
+    ) -> tuple[jax.Array, jax.Array]:
+        share, moved = run(*primals), tangents[0]
+        # XLA would compute the share again from exponentials that it keeps.
+        share = lax.optimization_barrier(share)
+        return share, share * (moved - jnp.sum(share * moved, summed, keepdims=True))
+
+    return run(*(align(lower(each, context), each.axes, node.axes) for each in (exponent, total)))
 
 
 def _whole(node: Node, context: Context) -> int | None:

@@ -46,12 +46,18 @@ _RUNNING = {
 
 
 def lower_contract(node: Contract, context: Context, lower: Lower) -> jax.Array:
+    if isinstance(node.derivative, LoopNest):
+        return as_nest(node.derivative, node.axes, context, lower)
     a, b = node.operands
     left, right = lower(a, context), lower(b, context)
     axes = (*node.spread, *a.axes)
     if node.spread:
+        # It is written anew, so that it may lie as the product reads it: along its rows.
+        rows = tuple(sorted(a.axes, key=lambda axis: axis not in node.axes))
         extents = tuple(right.shape[b.axes.index(axis)] for axis in node.spread)
+        left = transpose(left, a.axes, rows)
         left = jnp.broadcast_to(left, (*extents, *left.shape))
+        axes = (*node.spread, *rows)
     if not any((*node.live, *node.counts)):
         return _product(left, axes, right, b.axes, node.axes, numeric(node.dtype))
 

@@ -10,7 +10,7 @@ from ..symbolic import IndexVar
 from .bands import band_of
 from .loop_prices import Work, nest_work, pass_work
 from .machine import Machine
-from .meter import Meter, fuses, groups, lies
+from .meter import Meter, fuses, lies
 from .nodes import (
     Apply,
     Axes,
@@ -36,8 +36,10 @@ from .nodes import (
     Strip,
     Unroll,
     Window,
+    groups,
     holds_data,
     operands,
+    sums_products,
 )
 from .rates import MOST_PRODUCTS, call_time, operator_time, power_time, slower
 from .scope import POSITIONS
@@ -314,8 +316,8 @@ class Bill:
         self.flops += work.flops
         self.bytes += work.bytes
 
-    def contract(self, node: Contract) -> None:
-        """A matrix product for each value of the batch, and the transposes that it needs."""
+    def contract(self, node: Contract, written: int | None = None) -> None:
+        """A matrix product for each value of the batch, and the transposes that it needs; it may write less."""
         machine, meter = self.machine, self.meter
         a, b = node.operands
         for operand in (a, b, *(part for part in (*node.live, *node.counts) if part is not None)):
@@ -344,7 +346,7 @@ class Bill:
             if any(part is not None for part in node.live):
                 self.moved(meter.size(operand), 0.0, meter.points(operand))
         count, m, n, k = (self.count(axes) for axes in (batch, left, right, summed))
-        size = meter.size(node)
+        size = meter.size(node) if written is None else written
         self.multiplied((count, m, n, k), meter.size(a) + meter.size(b) + size, node.dtype)
         orders = (*batch, *left, *right), (*batch, *right, *left)
         if meter.long(node.axes) not in map(meter.long, orders):
@@ -432,6 +434,9 @@ class Bill:
 
     def fold(self, node: Fold) -> None:
         machine, meter, operand = self.machine, self.meter, node.operand
+        if sums_products(node) and isinstance(operand, Contract):
+            self.contract(operand, meter.size(node))
+            return
         times = prod(hi - lo for _, lo, hi in node.shifts)
         points, results = times * meter.points(operand), meter.points(node)
         axes = self.meter.long(operand.axes)

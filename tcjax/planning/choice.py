@@ -14,6 +14,7 @@ from .nodes import (
     Apply,
     Band,
     CallBuiltin,
+    Contract,
     Convolve,
     Fold,
     Lookup,
@@ -28,6 +29,7 @@ from .nodes import (
     operands,
 )
 from .operations import OPERATIONS, PLACEMENTS, loop
+from .operations.contraction import cotangents
 from .operations.convolution import differentiates_well, pads_slowly
 from .operations.placement import Placement
 from .operations.reduction import Reduction
@@ -207,6 +209,8 @@ def _as_loop(node: Node, reduction: Reduction, most: int, scope: Scope) -> Node:
     match node:
         case Convolve():
             has_own = pads_slowly(node, scope)
+        case Contract() | Fold(operand=Contract()):
+            has_own = reduction.mask is None and _multiplies_otherwise(node, scope)
         case Unroll() | Pool() if node.reducer in _RANKED and not ir.types.is_integral(node.dtype):
             reduce = replace(reduce, reducer=_RANKED[node.reducer], rank=ir.Const(0, "int32"))
             # The place is found among terms that are written out.
@@ -217,6 +221,25 @@ def _as_loop(node: Node, reduction: Reduction, most: int, scope: Scope) -> Node:
             return node
     derivative = loop.of_slices(node, reduce, scope) if has_own else None
     return node if derivative is None else replace(node, derivative=derivative)
+
+
+def _multiplies_otherwise(node: Node, scope: Scope) -> bool:
+    """Whether what an operand of a product of matrices receives is cheaper otherwise than as JAX computes it.
+
+    JAX sums along each axis on its own: of a matrix whose rows are several axes XLA makes a copy before.
+    """
+    from .prices import price_of, price_of_copy
+
+    extents = {index: scope.extent(index) for index in scope.box}
+    for received, rows, ways in cotangents(node, scope):
+        copies = sum(extents[axis] > 1 for axis in rows) > 1
+        if len(ways) == 1 and not copies:
+            continue
+        prices = [price_of(way, extents, shapes=scope.shapes).seconds for way in ways]
+        copied = price_of_copy(received, extents).seconds if copies else 0.0
+        if prices[0] + copied > min(prices) * (1 + EQUAL) + NOISE:
+            return True
+    return False
 
 
 def _stores_terms(plain: Unroll | Pool | Fold, reduction: Reduction, scope: Scope, most: int) -> bool:

@@ -42,8 +42,10 @@ from .nodes import (
     Unroll,
     Window,
     below,
+    groups,
     is_fused,
     operands,
+    sums_products,
 )
 from .onepass import Block, OnePass, plan_pass
 from .repeats import Repeats
@@ -181,6 +183,8 @@ class Meter:
         match node:
             case Contract() | Convolve() | Band() | Pool() | Position() | Scan() | OrderStatistic() | Deviations():
                 yield from operands(node)
+            case Fold(operand=operand) if sums_products(node):
+                yield from operands(operand)
             case Fold(operand=operand) if not fuses(node):
                 yield operand
             case _:
@@ -541,17 +545,6 @@ def _in_block(plan: OnePass, rows: int) -> Meter:
 
 def _alone(nest: Nest) -> Meter:
     return Meter({index: hi - lo for index, (lo, hi) in nest.ranges.items()})
-
-
-def groups(node: Contract) -> tuple[Axes, Axes, Axes, Axes]:
-    """The axes of a product's batch, those that are summed, and those of the first and of the second operand alone."""
-    a, b = node.operands
-    first = (*node.spread, *a.axes)
-    batch = tuple(axis for axis in first if axis in b.axes and axis in node.axes)
-    summed = tuple(axis for axis in first if axis in b.axes and axis not in node.axes)
-    left = tuple(axis for axis in first if axis not in b.axes and axis in node.axes)
-    right = tuple(axis for axis in b.axes if axis not in first and axis in node.axes)
-    return batch, summed, left, right
 
 
 def lies(node: Node) -> Axes:

@@ -91,7 +91,10 @@ class Read(Computation):
 
 @dataclass(frozen=True, slots=True)
 class Apply(Computation):
-    """An operator, ``cast``, ``where`` or ``stop`` (no derivative passes), element by element."""
+    """An operator, ``cast``, ``where`` or ``stop`` (no derivative passes), element by element.
+
+    A ``share`` divides an exponential by the sum of all of them along the axes that the sum has not.
+    """
 
     operator: str
     arguments: "tuple[Node, ...]"
@@ -117,13 +120,15 @@ class Contract(Computation):
     The first operand is repeated along the `spread` axes of the second before. Where a node of `live` is false, its
     operand is zero, and the other one does not count, even if it is infinite or not a number there. Where a node of
     `counts` is false nothing uses the result: no derivative may meet what is infinite there. The first has axes of the
-    first operand only, the second those of the second, the third any of the result.
+    first operand only, the second those of the second, the third any of the result. `derivative` is that of an
+    `Unroll`.
     """
 
     operands: "tuple[Node, Node]"
     spread: Axes = ()
     live: "tuple[Node | None, Node | None]" = (None, None)
     counts: "tuple[Node | None, Node | None, Node | None]" = (None, None, None)
+    derivative: "Node | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -468,3 +473,23 @@ def tensors_read(node: Node) -> set[str]:
             case _:
                 pass
     return found
+
+
+def groups(node: Contract) -> tuple[Axes, Axes, Axes, Axes]:
+    """The axes of a product's batch, those that are summed, and those of the first and of the second operand alone."""
+    a, b = node.operands
+    first = (*node.spread, *a.axes)
+    batch = tuple(axis for axis in first if axis in b.axes and axis in node.axes)
+    summed = tuple(axis for axis in first if axis in b.axes and axis not in node.axes)
+    left = tuple(axis for axis in first if axis not in b.axes and axis in node.axes)
+    right = tuple(axis for axis in b.axes if axis not in first and axis in node.axes)
+    return batch, summed, left, right
+
+
+def sums_products(node: Fold) -> bool:
+    """Whether it adds up products of matrices, one for each value of what it sums: XLA stores none of them."""
+    match node:
+        case Fold(reducer=Reducer.SUM, operand=Contract() as product, shifts=()):
+            return set(node.indices) <= set(groups(product)[0])
+        case _:
+            return False

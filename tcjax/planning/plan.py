@@ -22,6 +22,7 @@ from .printer import operations_of
 from .provisos import WORTH, placed, tensors, tests
 from .recomputed import stored_apart
 from .reductions import fixed
+from .shares import with_shares
 from .sharing import share
 from .stages import Call, CallForeign, Compute, Plan, Proviso, Stage, Unstored
 from .temporaries import settle
@@ -155,7 +156,7 @@ def _assembled(bound: ranges.Bound, stages: list[Stage], steps: Mapping[int, Ste
                 whole = replace(assembly.whole, everywhere=True)
                 groups[number] = replace(assembly, whole=whole)
     fused = share(fuse(stages, initial, preferences), initial, preferences)
-    return Plan(function.name, *names, initial, stored_apart(fused, names[1]), bound, groups)
+    return Plan(function.name, *names, initial, with_shares(stored_apart(fused, names[1])), bound, groups)
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,6 +98,13 @@ def price_of(node: Node, extents: Mapping[IndexVar, int], machine: Machine = CPU
     return _price(bill)
 
 
+def price_of_copy(node: Node, extents: Mapping[IndexVar, int], machine: Machine = CPU) -> Price:
+    """The price of a copy of an array with its axes in another order."""
+    bill = Bill(machine, Meter(extents), NO_SHAPES)
+    bill.transposed(node, node.axes, node.axes)
+    return _price(bill)
+
+
 def price(stage: Compute, machine: Machine = CPU, shapes: Shapes = NO_SHAPES, around: "Around | None" = None) -> Price:
     """The price of one statement, with what it takes to store its values; `around` is what others make of them."""
     total = _alone(stage, machine, shapes, around)

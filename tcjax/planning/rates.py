@@ -11,7 +11,7 @@ QUICK_CALLS: Final = frozenset(
     ["exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "tanh", "sigmoid", "silu", "cbrt", "erf", "gelu"]
 ) | frozenset(["sinh", "cosh", "softplus"])
 ROOTS: Final = frozenset(["sqrt", "rsqrt", "fdivide", "hypot", "rhypot", "norm3d", "norm4d"])
-DIVISIONS: Final = frozenset(["/", "//", "%", "quot", "rem"])
+DIVISIONS: Final = frozenset(["/", "//", "%", "quot", "rem", "share"])
 # Powers up to this one are products.
 MOST_PRODUCTS: Final = 8
 # Division of integers, which no vector unit has.

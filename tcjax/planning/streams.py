@@ -13,7 +13,7 @@ from .forms import Form
 from .layouts import Layout, laid_out
 from .machine import CPU, Machine
 from .nests import Nest
-from .nodes import Axes, Node
+from .nodes import Axes, Contract, Node, has
 from .operations.loop import plain_scope
 from .ranks import ranks as ranks_of
 from .reductions import plan_reduce
@@ -105,9 +105,12 @@ def plan_alone(nest: Nest) -> Node:
 def turned(nest: Nest, form: Form, machine: Machine = CPU) -> tuple[Nest, tuple[Layout, ...]]:
     """A nest that is one fused loop over its result with its operands as they should lie, those that lie otherwise.
 
-    Read across rows an element takes longer each time than to turn all of them round once.
+    Read across rows an element takes longer each time than to turn all of them round once. Products of matrices read
+    them as they lie.
     """
     nest = nest.computed
+    if has(plan_alone(nest), Contract):
+        return nest, ()
     found, layouts = laid_out(nest, form.loop, nest.axes[-1] if nest.axes else None)
     changed = [one for one in layouts if one.order != tuple(range(len(one.order)))]
     shapes = {operand.name: operand.shape for operand in nest.operands}

@@ -1,14 +1,16 @@
 """Sums of products of plain operands, as `dot_general` along the cheapest path."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Final
 
 from ... import ir
-from ...symbolic import IndexVar
+from ...symbolic import Affine, IndexVar
 from ...transforms.factors import masked
 from ..branches import projected
-from ..nodes import Axes, Contract, Fold, Node
+from ..nodes import Axes, Contract, Fold, Node, Read, Strip, sums_products
 from ..paths import Pairing, pairings
 from ..reads import as_stored
 from ..scope import Scope, fill
@@ -45,7 +47,7 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
     kept = scope.sorted(whole - frozenset(indices))
     result = frozenset(() if reduction.around is None else ir.conjuncts(reduction.around))
 
-    def multiplied(order: Sequence[Pairing], spread: bool, swapped: bool = False) -> tuple[Node, bool]:
+    def multiplied(order: Sequence[Pairing], way: Way, swapped: bool = False) -> tuple[Node, bool]:
         """The products in this order, and whether some of their operands may be `swapped`."""
         left, either = list(operands), False
         for pairing in order:
@@ -60,15 +62,51 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
             # Where no point of the others counts nothing uses the product.
             others = result.union(*(operand.masks for operand in left)) - found
             counts = projected(others, axes, scope)
-            node = _multiplied(*pair, counts, axes, accumulate, scope, why, spread)
+            node = _multiplied(*pair, counts, axes, accumulate, scope, why, way)
             left.append(_Operand(node, projected(found, axes, scope) if left else frozenset()))
         return left[0].node, either
 
     why = f"a sum over {', '.join(map(str, indices))} of a product of {len(factors)} operands"
     for order in pairings([operand.node.axes for operand in operands], kept, scope):
-        found = [multiplied(order, spread) for spread in (False, True)]
-        turned = [multiplied(order, spread, swapped=True) for spread in (False, True) if found[spread][1]]
+        found = [multiplied(order, way) for way in Way]
+        turned = [multiplied(order, way, True) for way, (_, either) in zip(Way, found, strict=True) if either]
         yield from dict.fromkeys(node for node, _ in (*found, *turned))
+
+
+def cotangents(node: Node, scope: Scope) -> Iterator[tuple[Node, Axes, list[Node]]]:
+    """For each operand of a product of two tensors the cotangent of this, what is summed, and ways to compute the sum.
+
+    The first is one product of matrices with the operands as they lie, which is what JAX makes of it.
+    """
+    product = node.operand if isinstance(node, Fold) and sums_products(node) else node
+    if not isinstance(product, Contract) or any((*product.live, *product.counts)):
+        return
+    dtype, a, b = product.dtype, *product.operands
+    if not all(isinstance(own, Read) and own.dtype == dtype for own in (a, b)) or not ir.types.is_float(dtype):
+        return
+    received = _Operand(_whole("cotangent.", node.axes, dtype, scope), frozenset())
+    for own, other in ((a, b), (b, a)):
+        if not set(own.axes) <= {*node.axes, *other.axes}:
+            return
+        pair = received, _Operand(other, frozenset())
+        ways = [_multiplied(*pair, frozenset(), as_stored(own).axes, dtype, scope, "", way) for way in Way]
+        summed = tuple(axis for axis in node.axes if axis in other.axes and axis not in own.axes)
+        yield received.node, summed, list(dict.fromkeys(ways))
+
+
+def _whole(tensor: str, axes: Axes, dtype: str, scope: Scope) -> Read:
+    """All elements of a tensor with these axes."""
+    extents = [(axis, scope.extent(axis)) for axis in axes]
+    strips = tuple(Strip(Affine.of(0), 1, extent, 0, 0, ((axis, extent, 1),)) for axis, extent in extents)
+    return Read(tensor, strips, dtype=dtype, axes=axes, why="")
+
+
+class Way(Enum):
+    """How products of matrices are made of two operands."""
+
+    WHOLE = "one product"
+    SPREAD = "a small matrix is repeated for each slab of the other operand, where that is possible"
+    SUMMED = "one product for each value of what is summed and comes first in both operands, and their sum"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +140,9 @@ def _multiplied(
     accumulate: str,
     scope: Scope,
     why: str,
-    spread: bool,
+    way: Way,
 ) -> Node:
-    """The product of two operands, summed over the axes that are not `kept`; it counts where the `others` hold.
-
-    With `spread` a small matrix is repeated for each slab of the other operand, where that is possible.
-    """
+    """The product of two operands, summed over the axes that are not `kept`; it counts where the `others` hold."""
     a, b = first.node, second.node
     axes = set(a.axes) | set(b.axes)
     summed = scope.sorted(axes - set(kept))
@@ -126,9 +161,13 @@ def _multiplied(
     live = first.live(second, scope), second.live(first, scope)
     if not ir.types.is_float(accumulate):
         others = frozenset()
-    slabs = _slabs(a, b, kept, accumulate, scope) if spread and live == (None, None) else None
-    if slabs is not None:
-        return replace(slabs, counts=_counts(slabs.operands, others, scope))
+    if live == (None, None):
+        slabs = _slabs(a, b, kept, accumulate, scope) if way is Way.SPREAD else None
+        if slabs is not None:
+            return replace(slabs, counts=_counts(slabs.operands, others, scope))
+        matrices = _summed(a, b, kept, accumulate, scope) if way is Way.SUMMED and not others else None
+        if matrices is not None:
+            return matrices
     if not set(b.axes) & set(kept):
         # A vector goes first: XLA:CPU transposes a matrix that is contracted along its major dimension on the left.
         a, b, live = b, a, (live[1], live[0])
@@ -177,6 +216,27 @@ def _slabs(a: Node, b: Node, kept: Axes, accumulate: str, scope: Scope) -> Contr
             why = f"a small matrix times each slab of `{', '.join(map(str, before))}`: nothing is transposed"
             return Contract((matrix, large), before, dtype=accumulate, axes=kept, why=why)
     return None
+
+
+def _summed(a: Node, b: Node, kept: Axes, accumulate: str, scope: Scope) -> Fold | None:
+    """A sum over the first axes of two operands, and others, as the sum of products of matrices.
+
+    ``O(i,j) +=! A(n,i,k) * B(n,j,k)``: as one product XLA would transpose A and B; it adds up small products, none of
+    which is stored.
+    """
+    first, second = as_stored(a).axes, as_stored(b).axes
+    alike = itertools.takewhile(lambda pair: pair[0] == pair[1] not in kept, zip(first, second, strict=False))
+    front = tuple(axis for axis, _ in alike)
+    inner = [tuple(axis for axis in own if axis in kept) for own in (first, second)]
+    both = (set(first) & set(second)) - {*front, *kept}
+    if not both or not all(inner) or scope.points(front) < 2 or accumulate not in ("float32", "float64"):
+        return None
+    if set(inner[0]) & set(inner[1]) or {*front, *both, *kept} != {*first, *second}:
+        return None
+    order = (*front, *inner[0], *inner[1])
+    why = f"a product of matrices for each of `{', '.join(map(str, front))}`, and their sum: nothing is transposed"
+    products = Contract((a, b), dtype=accumulate, axes=order, why=why)
+    return Fold(ir.Reducer.SUM, products, front, dtype=accumulate, axes=order[len(front) :], why=why)
 
 
 def _is_stored(factor: ir.Expr) -> bool:

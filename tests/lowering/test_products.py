@@ -1,0 +1,93 @@
+"""Products of matrices whose derivatives are planned: values and all kinds of derivatives against float64."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tcjax
+from tcjax.planning.nodes import Contract, Fold
+from tcjax.planning.stages import Compute
+
+HEAD = "def f(float(M,N,K) A, float({}) B) -> (O)"
+# Program, the same for einsum, and shapes for which the derivative is planned.
+PRODUCTS: dict[str, tuple[str, str, tuple[tuple[int, ...], tuple[int, ...]]]] = {
+    "slabs": (
+        f"{HEAD.format('M,Y,K')} {{ O(n,y) +=! A(m,n,k) * B(m,y,k) }}",
+        "mnk,myk->ny",
+        ((64, 16, 256), (64, 32, 256)),
+    ),
+    "slabs, the other operand first": (
+        f"{HEAD.format('M,Y,K')} {{ O(y,n) +=! A(m,n,k) * B(m,y,k) }}",
+        "mnk,myk->yn",
+        ((64, 16, 256), (64, 32, 256)),
+    ),
+    "a small matrix times slabs": (
+        f"{HEAD.format('Y,N')} {{ O(m,y,k) +=! A(m,n,k) * B(y,n) }}",
+        "mnk,yn->myk",
+        ((64, 32, 256), (16, 32)),
+    ),
+    "a small matrix of columns times slabs": (
+        f"{HEAD.format('N,Y')} {{ O(m,y,k) +=! A(m,n,k) * B(n,y) }}",
+        "mnk,ny->myk",
+        ((64, 32, 256), (32, 16)),
+    ),
+    "many rows": (
+        f"{HEAD.format('Y,K')} {{ O(m,n,y) +=! A(m,n,k) * B(y,k) }}",
+        "mnk,yk->mny",
+        ((128, 256, 32), (16, 32)),
+    ),
+}
+
+
+@pytest.fixture(params=PRODUCTS)
+def product(request: pytest.FixtureRequest) -> tuple[tcjax.Kernel, str, tuple[np.ndarray, np.ndarray]]:
+    name: str = request.param
+    text, subscripts, shapes = PRODUCTS[name]
+    rng = np.random.default_rng(7)
+    a, b = (rng.standard_normal(shape).astype(np.float32) for shape in shapes)
+    kernel: tcjax.Kernel = tcjax.kernel(text)
+    (stage,) = kernel.plan(a, b).stages
+    assert isinstance(stage, Compute) and isinstance(stage.value, (Contract, Fold))
+    assert stage.value.derivative is not None
+    return kernel, subscripts, (a, b)
+
+
+def close(found: jax.Array, expected: np.ndarray) -> None:
+    assert found.shape == expected.shape
+    assert np.abs(np.asarray(found) - expected).max() <= 1e-5 * np.abs(expected).max()
+
+
+def einsum(subscripts: str, *arrays: np.ndarray) -> np.ndarray:
+    return np.einsum(subscripts, *(array.astype(float) for array in arrays))
+
+
+def test_values_and_gradients(product: tuple[tcjax.Kernel, str, tuple[np.ndarray, np.ndarray]]) -> None:
+    kernel, subscripts, (a, b) = product
+    inputs, result = subscripts.split("->")
+    first, second = inputs.split(",")
+    found, pull_back = jax.vjp(kernel, a, b)
+    expected = einsum(subscripts, a, b)
+    close(found, expected)
+    w = np.random.default_rng(8).standard_normal(expected.shape).astype(np.float32)
+    of_a, of_b = pull_back(jnp.asarray(w))
+    close(of_a, einsum(f"{result},{second}->{first}", w, b))
+    close(of_b, einsum(f"{result},{first}->{second}", w, a))
+
+
+def test_tangents_batches_and_second_derivatives(
+    product: tuple[tcjax.Kernel, str, tuple[np.ndarray, np.ndarray]],
+) -> None:
+    kernel, subscripts, (a, b) = product
+    rng = np.random.default_rng(9)
+    da, db = (rng.standard_normal(x.shape).astype(np.float32) for x in (a, b))
+    _, tangent = jax.jvp(kernel, (a, b), (da, db))
+    close(tangent, einsum(subscripts, da, b) + einsum(subscripts, a, db))
+    stacked = jax.vmap(kernel, (0, None))(np.stack((a, da)), b)
+    close(stacked, np.stack((einsum(subscripts, a, b), einsum(subscripts, da, b))))
+    # The sum of squares: how its gradient by `a` moves with `a`.
+    gradient = jax.grad(lambda x: (kernel(x, b) ** 2).sum() / 2)
+    _, moved = jax.jvp(gradient, (a,), (da,))
+    inputs, result = subscripts.split("->")
+    first, second = inputs.split(",")
+    close(moved, einsum(f"{result},{second}->{first}", einsum(subscripts, da, b), b))

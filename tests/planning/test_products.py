@@ -1,0 +1,65 @@
+"""Which products of matrices add up a sum, forward and in derivatives."""
+
+import numpy as np
+import pytest
+
+import tcjax
+from tcjax.planning.nodes import Contract, Fold, LoopNest, Node, groups, sums_products
+from tcjax.planning.stages import Compute
+
+SLABS = "def f(float(M,X,K) A, float(M,Y,K) B) -> (O) { O(x,y) +=! A(m,x,k) * B(m,y,k) }"
+SMALL = "def f(float(M,K,L) A, float(X,K) W) -> (O) { O(m,x,l) +=! A(m,k,l) * W(x,k) }"
+ROWS = "def f(float(M,N,K) A, float(X,K) W) -> (O) { O(m,n,x) +=! A(m,n,k) * W(x,k) }"
+MATRICES = "def f(float(X,K) A, float(K,Y) B) -> (O) { O(x,y) +=! A(x,k) * B(k,y) }"
+
+
+def value(text: str, *shapes: tuple[int, ...], dtype: type = np.float32) -> Node:
+    (stage,) = tcjax.kernel(text).plan(*(np.zeros(shape, dtype) for shape in shapes)).stages
+    assert isinstance(stage, Compute)
+    return stage.value
+
+
+def test_slabs_of_two_tensors_are_multiplied_one_by_one_and_nothing_is_transposed() -> None:
+    node = value(SLABS, (256, 16, 256), (256, 32, 256))
+    assert isinstance(node, Fold) and sums_products(node)
+    assert isinstance(node.operand, Contract)
+    batch, summed, left, right = (tuple(map(str, axes)) for axes in groups(node.operand))
+    assert (batch, summed, left, right) == (("m",), ("k",), ("x",), ("y",))
+
+
+def test_an_explanation_foretells_no_memory_for_the_products_of_slabs() -> None:
+    arrays = np.zeros((256, 16, 256), np.float32), np.zeros((256, 32, 256), np.float32)
+    assert tcjax.kernel(SLABS).explain(*arrays).to_dict()["temporary_bytes"] == 0
+
+
+def test_integers_are_one_product() -> None:
+    node = value(SLABS.replace("float(", "int32("), (256, 16, 256), (256, 32, 256), dtype=np.int32)
+    assert isinstance(node, Contract)
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes"),
+    [
+        (SLABS, ((256, 16, 256), (256, 32, 256))),
+        (SMALL, ((256, 32, 256), (16, 32))),
+        (ROWS, ((1024, 256, 32), (16, 32))),
+    ],
+    ids=["slabs", "a small matrix times slabs", "many rows times a small matrix"],
+)
+def test_a_derivative_is_planned_where_other_products_than_jaxs_are_cheaper(
+    text: str, shapes: tuple[tuple[int, ...], ...]
+) -> None:
+    node = value(text, *shapes)
+    assert isinstance(node, (Contract, Fold)) and isinstance(node.derivative, LoopNest)
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes"),
+    [(MATRICES, ((512, 512), (512, 512))), (ROWS, ((8, 64, 512), (512, 512)))],
+    ids=["matrices", "rows times a large matrix"],
+)
+def test_jax_differentiates_a_product_that_has_no_better_derivative(
+    text: str, shapes: tuple[tuple[int, ...], ...]
+) -> None:
+    node = value(text, *shapes)
+    assert isinstance(node, Contract) and node.derivative is None
