@@ -9,6 +9,7 @@ those of the row of the table.
 from __future__ import annotations
 
 import argparse
+import functools
 import math
 import statistics
 import sys
@@ -22,7 +23,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from tcjax.ir import Reducer
+from tcjax.lowering.running import running
 from tcjax.planning.machine import CPU, Machine
+from tcjax.planning.operations.scan import BLOCK
 
 from .harness import keep_pages
 from .report import device_name
@@ -253,6 +257,10 @@ def _windows(x: jax.Array) -> jax.Array:
     return lax.reduce_window(x, -jnp.inf, lax.max, (1, 9), (1, 1), "VALID")
 
 
+def _running(*, looped: bool) -> Callable[[jax.Array], jax.Array]:
+    return functools.partial(running, Reducer.SUM, axis=0, reverse=False, block=BLOCK, looped=looped)
+
+
 def _traffic(count: int) -> Callable[[Found], float]:
     return lambda found: count * found["cached_byte"] + found["launch"]
 
@@ -296,7 +304,9 @@ PROBES: Final = (
     Probe("fold_slow", _of(lambda a: a.min(1), _typed((1024, 1024), "int32")), MIB),
     Probe("fold_batch", _of(_row_products, (128, 128, 64), (128, 64)), MIB),
     Probe("window", _of(_windows, (1024, 1024)), 9 * 1016 * 1024),
-    Probe("running", _of(lambda a: jnp.cumsum(a, 1), (1024, 1024)), MIB),
+    Probe("running", _of(_running(looped=False), (1024, 1024)), MIB),
+    Probe("running_looped", _of(_running(looped=True), (64, 1 << 14)), MIB),
+    Probe("running_trip", _of(_running(looped=True), (4096, 16)), 1024, lambda f: 2**16 * f["running_looped"]),
     Probe("position", _of(lambda a: a.argmin(1), (1024, 1024)), MIB),
     Probe("sort", _of(lambda a: jnp.argsort(a, 1), (4096, 64)), 6 * 64 * 4096),
     Probe("gather", _of(lambda a, i: a[i], (1 << 16,), lambda: _places(MIB, 1 << 16)), MIB),

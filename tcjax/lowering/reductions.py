@@ -32,17 +32,11 @@ from .context import Context, Lower, align, numeric, transpose
 from .elementwise import OPERATORS
 from .finite import Factor, product_of_live
 from .placing import is_placed
+from .running import running
 from .varying import equally_varying, steady
 
 # The name of a dimension that is no index of the program.
 _LAST = IndexVar("")
-# What adds up along an axis.
-_RUNNING = {
-    Reducer.SUM: lax.cumsum,
-    Reducer.PRODUCT: lax.cumprod,
-    Reducer.MIN: lax.cummin,
-    Reducer.MAX: lax.cummax,
-}
 
 
 def lower_contract(node: Contract, context: Context, lower: Lower) -> jax.Array:
@@ -311,7 +305,7 @@ def lower_scan(node: Scan, context: Context, lower: Lower) -> jax.Array:
     """A running reduction, shifted to where its results begin; before the row is nothing, after it all of it."""
     axis = node.operand.axes.index(node.index)
     operand = lower(node.operand, context)
-    array = _RUNNING[node.reducer](operand, axis, reverse=not node.rising)
+    array = running(node.reducer, operand, axis, reverse=not node.rising, block=node.block, looped=node.looped)
     size = array.shape[axis]
     first, last = node.first, node.first + node.extent - 1
     kept = lax.slice_in_dim(array, min(max(first, 0), size), max(min(last + 1, size), 0), axis=axis)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from math import frexp, prod
+from math import ceil, frexp, log, prod
 
 from .. import ir
 from ..ir import Reducer
@@ -45,6 +45,10 @@ from .rates import MOST_PRODUCTS, call_time, operator_time, power_time, slower
 from .scope import POSITIONS
 from .views import extends, is_reshape
 
+# Kernels for each level of the tree of a running reduction: blocks, what is before them, and both together.
+KERNELS = 3
+# Elements of a row that such a tree combines as they lie; shorter rows are read as if across.
+FULL_ROW = 64
 # Rows of fewer elements are gathered one by one.
 LEAST_ROW = 4
 # Bytes that come from memory together.
@@ -480,7 +484,19 @@ class Bill:
         self.stored(node.operand)
         points, width = self.meter.points(node.operand), ir.types.width(node.dtype)
         self.flops += points
-        seconds = points * self.machine.running * slower(node.dtype, self.machine)
+        machine, extent = self.machine, self.meter.extents.get(node.index, 1)
+        if node.looped:
+            # The axis is made the outermost.
+            across = self.meter.long(node.operand.axes)[:1] != (node.index,)
+            each = machine.running_looped + (machine.strided if across else 0.0)
+            more = -(-extent // node.block) * machine.running_trip
+        else:
+            inner = node.operand.axes[node.operand.axes.index(node.index) + 1 :]
+            across = prod(self.meter.extents.get(axis, 1) for axis in inner) < FULL_ROW
+            each = machine.running + (machine.strided if across else 0.0)
+            levels = ceil(log(max(2, extent), node.block))
+            more = KERNELS * levels * (machine.dispatch + (machine.fork if points >= machine.divided else 0.0))
+        seconds = points * each * slower(node.dtype, machine) + more
         self.moved(self.meter.size(node.operand) + self.meter.points(node) * width, seconds, points)
 
     def deviations(self, node: Deviations) -> None:

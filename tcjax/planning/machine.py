@@ -59,7 +59,9 @@ class Machine:
     fold_slow: float  # of a point of what XLA does not vectorise: extrema of integers, halves
     fold_batch: float  # of a point of a sum of products for each value of the minor axis: XLA makes slow products of it
     window: float  # of a point of a window of `reduce_window`
-    running: float  # of a point of a running sum
+    running: float  # of a point of a running sum, in a tree of blocks
+    running_looped: float  # of one block after block
+    running_trip: float  # of a block of these
     position: float  # of a point of argmin and argmax
     sort: float  # of a point and a level of a sort
     # Places that data decides.
@@ -124,7 +126,9 @@ CPU: Final = Machine(
     fold_slow=7.2e-10,
     fold_batch=4.2e-09,
     window=7.7e-11,
-    running=4e-09,
+    running=1.3e-09,
+    running_looped=5e-10,
+    running_trip=1.5e-07,
     position=4.6e-09,
     sort=1.5e-08,
     gather=8e-10,
@@ -183,6 +187,8 @@ GPU: Final = Machine(
     fold_batch=1e-12,
     window=1e-12,
     running=2e-11,
+    running_looped=2e-11,
+    running_trip=1e-05,
     position=2e-12,
     sort=2e-11,
     gather=1e-11,

@@ -238,7 +238,8 @@ class Scan(Computation):
     """A running reduction: the operand along `index` up to `output`, or from there on where it is not `rising`.
 
     The first of the `extent` results ends, or begins, at position `first` of the operand, the next one a position
-    later. Positions beside the operand hold nothing.
+    later. Positions beside the operand hold nothing. On a CPU, `block` elements are combined one after the other, and
+    blocks in a loop where it is `looped`; otherwise what is in all blocks before each is a running reduction again.
     """
 
     reducer: Reducer
@@ -248,6 +249,8 @@ class Scan(Computation):
     extent: int
     first: int
     rising: bool
+    block: int
+    looped: bool
 
 
 @dataclass(frozen=True, slots=True)

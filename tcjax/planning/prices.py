@@ -33,6 +33,8 @@ from .tiled import Begin, Loop, Round, ScheduledStage, Tiled, TiledStep
 
 # Scatters of an extremum's position, a logarithm of a sum of exponentials, a mean and a product are several.
 SCATTERS = {Reducer.MEAN: 2, Reducer.ARGMIN: 4, Reducer.ARGMAX: 4, Reducer.LOGSUMEXP: 3}
+# A running reduction of sections, by halves, takes so many times as long as one of a whole row.
+RUNNING = 3
 
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -320,7 +322,7 @@ def _scatter(stage: Compute, bill: Bill) -> None:
         far = target > machine.near
         each = points * (machine.scatter_far if far else machine.scatter)
     if scatter.is_sorted:
-        each += points * (max(1, points.bit_length()) * machine.sort + machine.gather + machine.running)
+        each += points * (max(1, points.bit_length()) * machine.sort + machine.gather + RUNNING * machine.running)
     if scatter.along is not None:
         each += meter.extents.get(scatter.along, 1) * machine.trip
     bill.flops += points

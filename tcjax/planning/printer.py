@@ -186,8 +186,9 @@ def describe(node: Node) -> str:
         case Pool(reducer, _, windows):
             ways = [f"{'reduce_window' if native else 'slices'} {extent}" for _, extent, native in windows]
             return f"pool {reducer.value} by {', then '.join(ways)}"
-        case Scan(reducer, _, index, output, rising=rising):
-            return f"running {reducer.value} over {index} {'up' if rising else 'down'} to {output}"
+        case Scan(reducer, _, index, output, rising=rising, looped=looped):
+            way = ", block after block" if looped else ""
+            return f"running {reducer.value} over {index} {'up' if rising else 'down'} to {output}{way}"
         case Deviations(_, indices):
             return f"squares about the mean, summed over {', '.join(map(str, indices))}"
         case Unroll(reducer, box):

@@ -1,5 +1,7 @@
 """Every prefix, or every suffix, of a row: one running reduction."""
 
+import itertools
+from functools import partial
 from typing import Any
 
 import jax
@@ -8,6 +10,8 @@ import numpy as np
 import pytest
 
 import tcjax
+from tcjax.ir import Reducer
+from tcjax.lowering.running import running
 
 
 def real(*shape: int) -> Any:
@@ -42,6 +46,9 @@ RUNNING = {
     "a mean": ("o(i) mean=! x(j) where j <= i, i in 0:9", real(9)),
     "integers": ("o(i) +=! x(j) where j <= i, i in 0:9", whole(9)),
     "extrema of integers": ("o(i) max=! x(j) where j <= i, i in 0:9", whole(9)),
+    "extrema": ("o(i) max=! x(j) where j <= i, i in 0:9", real(9)),
+    "extrema of an expression": ("o(i,b) min=! x(j,b) * y(j) where j >= i, i in 0:9", real(9, 7), real(9)),
+    "extrema of what is left": ("o(i) max=! x(j) where j <= i, x(j) > 0, i in 0:9", np.abs(real(9))),
     "extrema of none": ("o(i) min=! x(j) where j > i, i in 0:9", whole(9)),
 }
 
@@ -94,11 +101,106 @@ def test_what_no_result_counts_meets_no_cotangent(condition: str) -> None:
     np.testing.assert_allclose(slope, wanted, rtol=1e-5)
 
 
-def test_extrema_of_floats_divide_their_derivative_as_those_of_any_set() -> None:
-    kernel = tcjax.kernel("o(i) max=! x(j) where j <= i, i in 0:4")
-    assert "running" not in str(kernel.plan(np.ones(4, np.float32)))
-    slope = jax.grad(lambda x: kernel(x)[3])(jnp.ones(4))
-    np.testing.assert_allclose(slope, 0.25)
+@pytest.mark.parametrize("reducer", ["max", "min"])
+@pytest.mark.parametrize("condition", ["j <= i", "j < i", "j >= i", "j >= i + 2", "j <= i + 1"])
+def test_equal_running_extrema_share_their_derivative(reducer: str, condition: str) -> None:
+    """As those of any set do; of no elements there is none."""
+    kernel = tcjax.kernel(f"o(i) {reducer}=! x(j) where {condition}, i in 0:11")
+    x = np.array([0, 2, 1, 2, 2, 3, 0, 3, -1, 4, 0], np.float32)
+    weights = np.random.default_rng(1).standard_normal(11).astype(np.float32)
+    wanted = np.zeros(11)
+    for i in range(11):
+        members = [j for j in range(11) if eval(condition, {"i": i, "j": j})]
+        if members:
+            found = (max if reducer == "max" else min)(x[j] for j in members)
+            ties = [j for j in members if x[j] == found]
+            wanted[ties] += weights[i] / len(ties)
+    assert "running" in str(kernel.plan(x))
+
+    result, back = jax.vjp(kernel, x)
+
+    np.testing.assert_array_equal(result, kernel.interpret(x))
+    np.testing.assert_allclose(back(jnp.asarray(weights))[0], wanted, rtol=1e-5, atol=1e-6)
+    tangent = jax.jvp(kernel, (x,), (np.arange(11, dtype=np.float32),))[1]
+    assert float(tangent @ weights) == pytest.approx(float(wanted @ np.arange(11)), rel=1e-5)
+
+
+def test_a_running_maximum_is_nan_from_the_first_on() -> None:
+    kernel = tcjax.kernel("o(i) max=! x(j) where j <= i, i in 0:9")
+    x = np.array([-np.inf, 1, np.inf, 0, np.nan, 3, np.nan, np.inf, 1], np.float32)
+
+    np.testing.assert_array_equal(kernel(x), kernel.interpret(x))
+    slope = jax.vjp(kernel, x)[1](np.arange(1, 10, dtype=np.float32))[0]
+
+    # The first of each run of equal results, and the first NaN from there on.
+    np.testing.assert_array_equal(slope, [1, 2, 3 + 4, 0, 5 + 6 + 7 + 8 + 9, 0, 0, 0, 0])
+
+
+# No block divides the rows of the last two.
+SHAPES = [((2, 0, 3), 1), ((3,), 0), ((37,), 0), ((3, 21, 2), 1)]
+NUMPY: dict[Reducer, Any] = {
+    Reducer.SUM: np.cumsum,
+    Reducer.PRODUCT: np.cumprod,
+    Reducer.MIN: np.minimum.accumulate,
+    Reducer.MAX: np.maximum.accumulate,
+}
+
+
+@pytest.mark.parametrize("looped", [False, True])
+@pytest.mark.parametrize("reducer", NUMPY, ids=str)
+def test_every_way_of_running_gives_the_same(reducer: Reducer, looped: bool) -> None:
+    for (shape, axis), reverse in itertools.product(SHAPES, (False, True)):
+        given = [real(*shape) / 2]
+        if shape == (37,):
+            given += [whole(37)] if reducer is not Reducer.PRODUCT else []
+            given += [jnp.asarray(real(37), jnp.bfloat16)] if reducer in (Reducer.MIN, Reducer.MAX) else []
+        for x in given:
+            way = partial(running, reducer, axis=axis, reverse=reverse, block=4, looped=looped)
+            rows = np.flip(np.asarray(x), axis) if reverse else np.asarray(x)
+            wanted = NUMPY[reducer](rows, axis)
+
+            found = jax.jit(way)(x)
+
+            assert found.shape == shape and found.dtype == x.dtype
+            wanted = np.flip(wanted, axis) if reverse else wanted
+            np.testing.assert_allclose(np.asarray(found, float), wanted.astype(float), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("looped", [False, True])
+def test_every_way_of_running_has_infinities_and_nan_where_they_belong(looped: bool) -> None:
+    x = np.ones((3, 41), np.float32)
+    x[0, 7], x[1, 30], x[2, 11], x[2, 20] = np.inf, np.nan, np.inf, -np.inf
+    for reverse in (False, True):
+        way = partial(running, Reducer.SUM, axis=1, reverse=reverse, block=4, looped=looped)
+        with np.errstate(invalid="ignore"):
+            wanted = np.cumsum(x[:, ::-1], 1)[:, ::-1] if reverse else np.cumsum(x, 1)
+        np.testing.assert_array_equal(jax.jit(way)(x), wanted)
+
+
+@pytest.mark.parametrize("looped", [False, True])
+@pytest.mark.parametrize("reducer", NUMPY, ids=str)
+def test_every_way_of_running_has_the_derivative(reducer: Reducer, looped: bool) -> None:
+    x, way, weights = (np.random.default_rng(n).standard_normal((2, 13, 3)) for n in range(3))
+    x[0, 5, 1] = 0.0
+    for reverse in (False, True):
+        run = partial(running, reducer, axis=1, reverse=reverse, block=4, looped=looped)
+
+        def by_numpy(x: Any, reverse: bool = reverse) -> Any:
+            return NUMPY[reducer](x[:, ::-1], 1)[:, ::-1] if reverse else NUMPY[reducer](x, 1)
+
+        @jax.jit
+        def slopes(x: Any, way: Any, weights: Any, run: Any = run) -> Any:
+            back = jax.vjp(run, x)[1]
+            return jax.jvp(run, (x,), (way,))[1], jax.vmap(lambda w: back(w)[0])(jnp.stack([weights, 2 * weights]))
+
+        with jax.enable_x64(True):
+            tangent, (cotangent, twice) = map(np.asarray, slopes(x, way, weights))
+
+        step = 1e-7
+        wanted = (by_numpy(x + step * way) - by_numpy(x - step * way)) / (2 * step)
+        np.testing.assert_allclose(tangent, wanted, rtol=1e-5, atol=1e-6)
+        assert float(np.sum(cotangent * way)) == pytest.approx(float(np.sum(wanted * weights)), rel=1e-6)
+        np.testing.assert_allclose(twice, 2 * cotangent, rtol=1e-12)
 
 
 def test_a_batch_and_a_batch_of_slopes() -> None:

@@ -25,14 +25,14 @@ def hints(text: str, *arguments: Any) -> list[str]:
 
 PREFIXES: dict[str, tuple[str, str, Callable[[jax.Array], jax.Array]]] = {
     "a range that moves": (
-        "O(i) max=! x(j) where i in 0:N, j in 0:i+1",
-        "`jax.lax.cummax` along `j`,",
-        lambda x: jax.lax.cummax(x),
+        "O(i) logsumexp=! x(j) where i in 0:N, j in 0:i+1",
+        "`jax.lax.cumlogsumexp` along `j`,",
+        lambda x: jax.lax.cumlogsumexp(x),
     ),
     "what follows": (
-        "O(i) min=! x(j) where j >= i, i in 0:N",
-        "`jax.lax.cummin` along `j` with `reverse=True`,",
-        lambda x: jax.lax.cummin(x, reverse=True),
+        "O(i) logsumexp=! x(j) where j >= i, i in 0:N",
+        "`jax.lax.cumlogsumexp` along `j` with `reverse=True`,",
+        lambda x: jax.lax.cumlogsumexp(x, reverse=True),
     ),
     "an exponential sum": (
         "O(i) logsumexp=! x(j) where j <= i, i in 0:N",
@@ -106,7 +106,8 @@ def test_other_counts_are_no_searches(body: str) -> None:
 
 
 def test_hints_and_growth_are_printed() -> None:
-    explained = tcjax.kernel("def f(float(N) x) -> (O) { O(i) max=! x(j) where j <= i, i in 0:N }").explain(floats(N))
+    text = "def f(float(N) x) -> (O) { O(i) logsumexp=! x(j) where j <= i, i in 0:N }"
+    explained = tcjax.kernel(text).explain(floats(N))
 
     assert "\n  grows      operations quadratic in N; bytes stored linear in N\n" in str(explained)
     assert "\n  hint       quadratic in N: every value of `i` begins anew; " in str(explained)

@@ -2,22 +2,27 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Final
 
 from ... import ir
 from ...ir import Reducer
 from ...symbolic import IndexVar
 from ...transforms.factors import non_negative
 from ..nodes import Node, Scan
+from ..reads import as_stored
 from ..scope import Scope
 from .reduction import Reduction, is_read
+
+# Elements of a row that are combined one after the other: of more, XLA computes those in front again for each.
+BLOCK: Final = 4
+# Blocks of a row whose sums are added up one after the other, at most.
+MOST_ROUNDED: Final = 256
 
 
 def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
     """``S(i) +=! x(j) where j <= i``, and the like with ``<``, ``>=``, ``>`` and a constant: an element is met once."""
     reducer, accumulate, factors = reduction.reducer, reduction.accumulate, reduction.factors
-    # Running extrema of floats would divide the derivative in another way where values are equal.
-    extrema = (Reducer.MIN, Reducer.MAX) if ir.types.is_integral(accumulate) else ()
-    if reducer not in (Reducer.SUM, Reducer.PRODUCT, *extrema) or accumulate == "bool":
+    if reducer not in (Reducer.SUM, Reducer.PRODUCT, Reducer.MIN, Reducer.MAX) or accumulate == "bool":
         return
     conditions = ir.conjuncts(reduction.mask)
     for number, condition in enumerate(conditions):
@@ -36,7 +41,14 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
             way = "up" if row.rising else "down"
             why = f"`{row.index}` runs {way} to `{row.output}`: one pass meets each element once"
             places = row.index, row.output, extent, row.first, row.rising
-            yield Scan(reducer, operand, *places, dtype=operand.dtype, axes=axes, why=why)
+            for looped in _ways(reducer, operand.dtype, scope.extent(row.index)):
+                yield Scan(reducer, operand, *places, BLOCK, looped, dtype=operand.dtype, axes=axes, why=why)
+
+
+def _ways(reducer: Reducer, dtype: str, extent: int) -> tuple[bool, ...]:
+    """Whether blocks of a row may go one after the other: of floats, few sums, or each one would cost digits."""
+    rounds = reducer in (Reducer.SUM, Reducer.PRODUCT) and not ir.types.is_integral(dtype)
+    return (False,) if rounds and extent > BLOCK * MOST_ROUNDED else (False, True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,4 +91,4 @@ def _operand(reduction: Reduction, index: IndexVar, scope: Scope) -> Node:
     from ..choice import chosen
 
     rest = tuple(other for other in reduction.indices if other != index)
-    return chosen(replace(reduction, indices=rest), scope) if rest else reduction.values(scope)
+    return chosen(replace(reduction, indices=rest), scope) if rest else as_stored(reduction.values(scope))
