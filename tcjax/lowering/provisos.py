@@ -1,6 +1,7 @@
 """A statement planned for finite values: computed so where they are, and otherwise as it stands."""
 
 import functools
+import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -144,22 +145,38 @@ def _run(
             holds = holds & jnp.all(jnp.isfinite(array)) if must else holds
         return holds
 
-    def flat(way: Traced, *own: jax.Array) -> list[jax.Array]:
-        """The results without dimensions: XLA would lay all out as the slow way has them, and transpose the others."""
-        return [lax.reshape(result, (result.size,)) for result in way(*own)]
+    shapes = [(shape.shape, shape.dtype) for shape in jax.eval_shape(jaxpr_as_fun(first), *arrays)]
 
-    ways = [functools.partial(flat, jaxpr_as_fun(way)) for way in (first, second)]
+    def quickly(_: jax.Array, *own: jax.Array) -> list[jax.Array]:
+        return jaxpr_as_fun(first)(*own)
+
+    def slowly(holds: jax.Array, *own: jax.Array) -> list[jax.Array]:
+        """The second way, within a branch of its own, out of which its results come without dimensions.
+
+        XLA lays the results of both ways out as the longer one has them, and transposes the others: these have no
+        layout to ask for. Those of the first way keep their dimensions: a loop over all values as one row finds the
+        place of each by divisions.
+        """
+
+        def nothing(*own: jax.Array) -> list[jax.Array]:
+            empty = [jnp.zeros(math.prod(shape), dtype) for shape, dtype in shapes]
+            return equally_varying([*empty, *own])[: len(shapes)]
+
+        def flat(*own: jax.Array) -> list[jax.Array]:
+            return [lax.reshape(result, (result.size,)) for result in jaxpr_as_fun(second)(*own)]
+
+        found = lax.cond(holds, nothing, flat, *own)
+        return [lax.reshape(result, shape) for result, (shape, _) in zip(found, shapes, strict=True)]
+
     if placed is None:
-        results = lax.cond(tested(*arrays), *ways, *arrays)
-    else:
-        found = ways[0](*arrays)
-        (shown,) = jaxpr_as_fun(placed)(*arrays)
-        for array in found:
-            shown = shown & jnp.all(jnp.isfinite(array))
-        holds = lax.cond(shown, lambda *own: equally_varying([jnp.array(True), *own])[0], tested, *arrays)
-        results = lax.cond(holds, lambda found, *_: found, lambda _, *own: ways[1](*own), found, *arrays)
-    shapes = [shape.shape for shape in jax.eval_shape(jaxpr_as_fun(first), *arrays)]
-    return [lax.reshape(result, shape) for result, shape in zip(results, shapes, strict=True)]
+        holds = tested(*arrays)
+        return lax.cond(holds, quickly, slowly, holds, *arrays)
+    found = jaxpr_as_fun(first)(*arrays)
+    (shown,) = jaxpr_as_fun(placed)(*arrays)
+    for array in found:
+        shown = shown & jnp.all(jnp.isfinite(array))
+    holds = lax.cond(shown, lambda *own: equally_varying([jnp.array(True), *own])[0], tested, *arrays)
+    return lax.cond(holds, lambda found, *_: found, lambda _, *own: slowly(*own), found, holds, *arrays)
 
 
 @either_p.def_abstract_eval

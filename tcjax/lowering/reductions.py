@@ -325,6 +325,8 @@ def lower_scan(node: Scan, context: Context, lower: Lower) -> jax.Array:
 
 
 def lower_unroll(node: Unroll, context: Context, lower: Lower) -> jax.Array:
+    if node.rolled:
+        return looped(node, context, lower)
     if node.derivative is None:
         return _unrolled(node, context, lower)
     folded = node.derivative

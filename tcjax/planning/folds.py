@@ -45,7 +45,8 @@ def _is_arithmetic(node: Node) -> bool:
 
 def unroll(reducer: Reducer, steps: tuple[IndexVar, ...], body: Node, scope: Scope, why: str) -> Unroll:
     box = tuple((index, *scope.box[index]) for index in steps)
-    return Unroll(reducer, box, body, dtype=body.dtype, axes=body.axes, why=why)
+    rolled = scope.nests is not None and scope.nests.backend.rare and reducer is Reducer.SUM
+    return Unroll(reducer, box, body, rolled=rolled, dtype=body.dtype, axes=body.axes, why=why)
 
 
 def as_number(value: int, dtype: str) -> int | float:

@@ -258,13 +258,14 @@ class Unroll(Computation):
     """The elementwise combination of `body` at every point of a small box of indices; of argmin and argmax the place.
 
     `derivative` is the same value as one reduction, whose derivative is cheaper: of many gathers or slices, JAX would
-    put each into an array of its own.
+    put each into an array of its own. What is `rolled` is a loop at run time, which compiles as soon as one term.
     """
 
     reducer: Reducer
     box: tuple[tuple[IndexVar, int, int], ...]
     body: "Node"
     derivative: "Node | None" = None
+    rolled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from .preferences import DEFAULT, Preferences
 from .prices import Price, price
 from .printer import operations_of
 from .provisos import WORTH, placed, tensors, tests
+from .rare import as_rare
 from .recomputed import stored_apart
 from .reductions import fixed
 from .shares import with_shares
@@ -284,7 +285,8 @@ class _Planner:
             return
         checks = [self.test(test) for test in tests(step, found.finite, self.bound.shapes, self.bound.origins)]
         seconds = sum(check.seconds for check in checks)
-        proviso = Proviso(tuple(check.stage for check in checks), otherwise.stage, tensors(found.finite))
+        rare = as_rare(otherwise.stage)
+        proviso = Proviso(tuple(check.stage for check in checks), rare, tensors(found.finite))
         form = transforms.plain_indices(replace(step, statement=found.statement))
         name = step.statement.target.name
         own, _ = self.solved(form, self.bound.shapes, self.bound.origins)

@@ -12,7 +12,7 @@ class Backend:
 
     Without a number for `memory`, it is what the memory contract says. `forms` are those of single nests, by what
     `Nest.name` says of them (None: no nest), for the nests of derivatives too; one that is no candidate is passed over.
-    What is `rare` is compiled soon rather than that it runs fast: its loops are not unrolled.
+    What is `rare` is compiled soon rather than that it runs fast: its loops are not unrolled, nor are its sums.
     """
 
     name: str = "auto"

@@ -191,9 +191,9 @@ def describe(node: Node) -> str:
             return f"running {reducer.value} over {index} {'up' if rising else 'down'} to {output}{way}"
         case Deviations(_, indices):
             return f"squares about the mean, summed over {', '.join(map(str, indices))}"
-        case Unroll(reducer, box):
+        case Unroll(reducer, box, rolled=rolled):
             steps = ", ".join(f"{index} in {lo}:{hi}" for index, lo, hi in box)
-            return f"unrolled {reducer.value} for {steps}"
+            return f"{'rolled' if rolled else 'unrolled'} {reducer.value} for {steps}"
         case Position(reducer, _, indices) | OrderStatistic(reducer, _, _, indices):
             return f"{reducer.value} over {', '.join(map(str, indices))}"
         case MonoidFold(monoid, _, indices, _, _, blocks):

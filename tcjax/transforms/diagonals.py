@@ -48,6 +48,6 @@ def everywhere(
 def _inside(index: IndexVar, own: tuple[int, int], places: tuple[int, int]) -> list[ir.Expr]:
     """What is left to ask of an index that gets the range `places` in place of its own."""
     value, (low, high) = ir.Index(index), own
-    below = [ir.Binary("<=", ir.Const(low, "int32"), value, "bool")] if places[0] < low else []
-    above = [ir.Binary("<", value, ir.Const(high, "int32"), "bool")] if high < places[1] else []
-    return below + above
+    below = ir.Binary("<=", ir.Const(low, "int32"), value, "bool")
+    above = ir.Binary("<", value, ir.Const(high, "int32"), "bool")
+    return [*([below] if places[0] < low else []), *([above] if high < places[1] else [])]

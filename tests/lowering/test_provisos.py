@@ -1,14 +1,19 @@
 """A factor that is 0 or 1 is a guard where the other factors are finite; where they are not, zero times them is NaN."""
 
+import functools
+import re
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import export
+from jax import export, lax
 from jax.typing import ArrayLike
 from numpy.typing import NDArray
 
 import tcjax
+from tcjax.lowering.provisos import either
 from tcjax.planning import Compute
 
 N, D, B = 1024, 8, 40
@@ -170,8 +175,8 @@ def test_a_batch_asks_once_and_computes_one_of_the_two() -> None:
         for row, own in zip(found, batch, strict=True):
             np.testing.assert_allclose(row, run(jnp.asarray(own)), rtol=1e-3, atol=1e-4)
     text = jax.jit(jax.vmap(lambda X: kernel(X, Y, I))).lower(batch).as_text()
-    # Whether a finite result tells, and which of the two.
-    assert text.count("stablehlo.case") == 2
+    # Whether a finite result tells, which of the two, and what hides how the slow one lies.
+    assert text.count("stablehlo.case") == 3
 
 
 def test_the_derivative_by_a_factor_does_not_look_at_it_again() -> None:
@@ -243,3 +248,74 @@ def test_a_python_function_in_a_guard_may_use_what_is_traced(at: str) -> None:
 
     np.testing.assert_allclose(jax.jit(scaled)(np.float32(2)), expected, rtol=1e-4, atol=1e-4)
     assert not np.any(jax.jit(scaled)(np.float32(0.25)))
+
+
+CHANNELS, EDGE = 64, 20
+IMAGE = RNG.normal(size=(4, CHANNELS, EDGE, EDGE)).astype(np.float32)
+WINDOW = RNG.normal(size=(CHANNELS, 3, 3)).astype(np.float32)
+DEPTHWISE = tcjax.kernel("""
+def f(float(N,C,H,W) I, float(C,3,3) K) -> (O) {
+    O(n,f,h,w) +=! I(n,c,h+i,w+j) * K(c,i,j) * (f == c ? 1.0 : 0.0) where f in 0:C
+}""")
+
+
+def each_channel(image: jax.Array, window: jax.Array) -> jax.Array:
+    """The windows of `DEPTHWISE` channel by channel, and then the product with the identity as it stands."""
+    inside = EDGE - 2
+    shifts = [(i, j) for i in range(3) for j in range(3)]
+    every = [image[:, :, i : i + inside, j : j + inside] * window[:, i, j, None, None] for i, j in shifts]
+    own = functools.reduce(jnp.add, every)
+    return jnp.einsum("nchw,fc->nfhw", own, jnp.eye(CHANNELS))
+
+
+@pytest.mark.parametrize("number", [1.0, np.inf, np.nan])
+@pytest.mark.parametrize("where", ["image", "window", "cotangent"])
+def test_what_an_identity_multiplies_by_zero_counts_where_it_is_infinite(where: str, number: float) -> None:
+    # The result, the gradients and a batch of each: in other channels the number meets zeros alone.
+    given = {
+        "image": IMAGE.copy(),
+        "window": WINDOW.copy(),
+        "cotangent": np.ones((4, CHANNELS, EDGE - 2, EDGE - 2), np.float32),
+    }
+    given[where][1, 1, 1] = number
+    image, window, cotangent = given.values()
+
+    def both(run: Callable[..., jax.Array], image: ArrayLike) -> tuple[jax.Array, ...]:
+        value, back = jax.vjp(run, image, window)
+        return value, *back(jnp.asarray(cotangent))
+
+    found = jax.jit(lambda image: both(DEPTHWISE, image))(image)
+    wanted = jax.jit(lambda image: both(each_channel, image))(image)
+
+    assert has_proviso(DEPTHWISE, image, window)
+    assert all(np.isfinite(one).all() for one in wanted) == np.isfinite(number)
+    for own, expected in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(own, expected, rtol=1e-3, atol=1e-3)
+    rows = jax.vmap(lambda image: both(DEPTHWISE, image))(np.stack([IMAGE, image]))
+    for own, expected in zip(rows, wanted, strict=True):
+        np.testing.assert_allclose(own[1], expected, rtol=1e-3, atol=1e-3)
+
+
+def test_the_way_for_finite_values_keeps_its_dimensions_however_the_other_one_lies() -> None:
+    # As one row of values it would find the place of each by divisions; laid out as the product, it would be copied.
+    shape = (8, 16, 32)
+
+    def shifted(array: jax.Array, other: jax.Array) -> jax.Array:
+        return array[:, :-1, :-1] * 2 + array[:, 1:, 1:]
+
+    def product(array: jax.Array, other: jax.Array) -> jax.Array:
+        return lax.dot_general(other, array[:, 1:, 1:], (((1,), (1,)), ((), ()))).transpose(1, 0, 2)
+
+    def run(array: jax.Array, other: jax.Array) -> jax.Array:
+        return either(lambda array, other: jnp.all(jnp.isfinite(array)), shifted, product, [array, other])
+
+    array = jnp.asarray(RNG.normal(size=(8, 17, 33)), jnp.float32)
+    other = jnp.asarray(RNG.normal(size=(16, 16)), jnp.float32)
+    text = jax.jit(run).lower(array, other).compile().as_text()
+    assert text is not None
+
+    results = [line for line in text.splitlines() if re.search(r" conditional\(", line)]
+    assert any(f"f32[{','.join(map(str, shape))}]{{2,1,0}}" in line.partition(" conditional(")[0] for line in results)
+    np.testing.assert_allclose(jax.jit(run)(array, other), shifted(array, other), rtol=1e-5)
+    array = array.at[0, 0, 0].set(jnp.inf)
+    np.testing.assert_allclose(jax.jit(run)(array, other), product(array, other), rtol=1e-4, atol=1e-4)

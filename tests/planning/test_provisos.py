@@ -7,6 +7,7 @@ import pytest
 import tcjax
 from tcjax import planning
 from tcjax.planning import Compute
+from tcjax.planning.nodes import Unroll, below
 
 N, D, B = 4096, 8, 64
 HEAD = f"def f(float(N,D) X, float(N) y, int(N) I, int(N,D) K) -> (float({B},D) O)"
@@ -116,3 +117,22 @@ def test_a_python_function_is_called_in_one_way() -> None:
     kernel = tcjax.kernel(f"{HEAD} {{ {text} }}", fns={"g": lambda x: 2 * x})
     (stage,) = kernel.plan(*SHAPES).stages
     assert isinstance(stage, Compute) and stage.proviso is None
+
+
+def test_the_way_that_hardly_ever_runs_is_planned_to_compile_soon() -> None:
+    # Nine terms written out compile nine times as long as one in a loop; the other way is the one that is to run fast.
+    kernel = tcjax.kernel("""
+def f(float(N,C,H,W) I, float(C,3,3) K) -> (O) {
+    O(n,f,h,w) +=! I(n,c,h+i,w+j) * K(c,i,j) * (f == c ? 1.0 : 0.0) where f in 0:C
+}""")
+    shapes = [jax.ShapeDtypeStruct(shape, np.float32) for shape in ((4, 64, 56, 56), (64, 3, 3))]
+    stage = kernel.plan(*shapes).stages[0]
+    assert isinstance(stage, Compute) and stage.proviso is not None
+
+    rolled = [
+        [node.rolled for node in below(value) if isinstance(node, Unroll)]
+        for value in (stage.value, stage.proviso.otherwise.value)
+    ]
+
+    assert rolled == [[False], [True]]
+    assert "rolled sum for i in 0:3" in str(kernel.plan(*shapes))
