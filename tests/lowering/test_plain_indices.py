@@ -22,7 +22,6 @@ MATRICES = [
     "o(i) +=! x(i,j) where i in 0:6, j in 0:6, j == argmin[k in 0:6](x(i,5-k))",
     "o(i) = x(i,0) where i in 0:6 o(i) = 1.0 where i in 0:6, i == argmax[k in 0:6](x(1,5-k))",
     "o(i) = sum[j where 5-j == argmaxk[k in 0:6](x(i,5-k), 1)](x(i,j))",
-    "o(argmin[k in 0:6](x(i,5-k))) += x(i,0)",
     "o(i) = sum[k where k < 3](x(i,k))",
     "o(i) = sum[k where k < 9](x(i,k))",
     "o(i) = sum[k where k > 9](x(i,k))",

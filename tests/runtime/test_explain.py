@@ -145,7 +145,7 @@ def test_the_statements_of_a_called_definition_are_told_too() -> None:
 
 def test_every_statement_tells_how_it_grows_and_what_to_change() -> None:
     inner = "def inner(float(N) x) -> (O) { O(i) = x(i) * x(i) }"
-    outer = "def outer(float(N) x) -> (S) { O = inner(x) P = root(O) S(i) max=! P(j) where j <= i, i in 0:N }"
+    outer = "def outer(float(N) x) -> (S) { O = inner(x) P = root(O) S(i) logsumexp=! P(j) where j <= i, i in 0:N }"
     kernel = tcjax.load(f"{inner} {outer}", fns={"root": jnp.sqrt}).outer
 
     called, foreign, prefixes = kernel.explain(jnp.ones(2048)).to_dict()["statements"]

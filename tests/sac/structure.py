@@ -96,13 +96,15 @@ def _concatenate(first: bool) -> Callable[[Operands], Shaped]:
         left, right = (operand.shaped() for operand in operands)
         if not left.rank or not right.rank:
             raise SacError("rank", "++ of a scalar")
+        # Of parts that differ in both, the types are told of first.
+        whole = unify((left, right), "parts")
         axis = 0 if first else -1
         shapes = [list(left.shape), list(right.shape)]
         extent = shapes[0].pop(axis) + shapes[1].pop(axis)
         if shapes[0] != shapes[1]:
             raise SacError("shape", f"++ of {left.shape} and {right.shape}")
         extents = [extent, *shapes[0]] if first else [*shapes[0], extent]
-        return unify((left, right), "parts").over(extents)
+        return whole.over(extents)
 
     return shape
 
