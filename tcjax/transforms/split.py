@@ -34,8 +34,9 @@ def _candidate(
     statement: ir.Define | ir.Accumulate, box: Box, fixed: frozenset[IndexVar]
 ) -> tuple[IndexVar, int, int] | None:
     """An index, the shift before its division, and the divisor."""
+    reads = (subscript for access in ir.accesses_of(statement) for subscript in access.indices)
     # What the left side divides is split for its sake: a read that divides in another way becomes a view.
-    divisions = {**_divisors(_reads(statement)), **_divisors(statement.indices)}
+    divisions = {**_divisors(reads), **_divisors(statement.indices)}
     for index, found in divisions.items():
         if index in fixed:
             continue
@@ -73,13 +74,6 @@ def _divisors(subscripts: Iterable[Affine]) -> dict[IndexVar, set[tuple[int, int
             if index is not None and shift is not None and by is not None and by > 1:
                 found.setdefault(index, set()).add((shift, by))
     return found
-
-
-def _reads(statement: ir.Define | ir.Accumulate) -> Iterator[Affine]:
-    for root in (statement.value, statement.domain.guard):
-        if root is not None:
-            for access in ir.accesses(root):
-                yield from access.indices
 
 
 def _divisions(affine: Affine) -> Iterator[tuple[Affine, Size]]:
