@@ -34,7 +34,9 @@ def _candidate(
     statement: ir.Define | ir.Accumulate, box: Box, fixed: frozenset[IndexVar]
 ) -> tuple[IndexVar, int, int] | None:
     """An index, the shift before its division, and the divisor."""
-    reads = (subscript for access in ir.accesses_of(statement) for subscript in access.indices)
+    # Not for what data decide there: a scatter of rows takes longer over two indices than it takes to look places up.
+    parts = (statement.value, *ir.conjuncts(statement.domain.guard))
+    reads = (subscript for part in parts for access in ir.accesses(part) for subscript in access.indices)
     # What the left side divides is split for its sake: a read that divides in another way becomes a view.
     divisions = {**_divisors(reads), **_divisors(statement.indices)}
     for index, found in divisions.items():
