@@ -133,6 +133,16 @@ def parts_of(statement: Define | Accumulate) -> tuple[Expr, ...]:
     return (statement.value, *guard, *places)
 
 
+def nodes_of(statement: Define | Accumulate) -> Iterator[Expr]:
+    """Every expression of a statement, those inside subscripts too."""
+    return (node for part in parts_of(statement) for node in walk(part))
+
+
+def accesses_of(statement: Define | Accumulate) -> Iterator[Access]:
+    """Every tensor read in a statement."""
+    return (node for node in nodes_of(statement) if isinstance(node, Access))
+
+
 def free_indices(expr: Expr) -> frozenset[IndexVar]:
     """The index variables that the value depends on and no inline reduction binds."""
     match expr:

@@ -17,7 +17,7 @@ def scatter_elements(
 
     With `goes_on`, what is in the target is the state so far, or one more element in front of the others.
     """
-    if elements.size == 0 or target.size == 0:
+    if elements.size == 0:
         return target
     old, (cell,) = numbered(target, place)
     cell = cell.ravel()

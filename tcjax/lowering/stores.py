@@ -182,8 +182,11 @@ def _scatter(
 ) -> jax.Array:
     """The target after a scatter over all points; targets outside are dropped. Rows lie last while the values meet."""
     store = stage.store
-    columns = _columns(stage, context, lower)
     target = _zeros(stage) if old is None else old
+    if target.size == 0:
+        # Every place is outside, and JAX reads none of nothing, which derivatives would have to.
+        return target
+    columns = _columns(stage, context, lower)
     if _begins(stage, old):
         target = _restarted(stage, target, columns)
     rows = scatter.rows

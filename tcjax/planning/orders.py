@@ -152,15 +152,9 @@ def _uses(stage: Compute) -> dict[str, Subscripts]:
     """How a statement writes its target and reads tensors; of several reads of one the first."""
     statement = stage.statement
     found = {statement.target.name: tuple(index.bare for index in statement.indices)}
-    for access in _accesses(statement):
+    for access in ir.accesses_of(statement):
         found.setdefault(access.tensor.name, tuple(index.bare for index in access.indices))
     return found
-
-
-def _accesses(statement: ir.Define | ir.Accumulate) -> Iterator[ir.Access]:
-    yield from ir.accesses(statement.value)
-    if statement.domain.guard is not None:
-        yield from ir.accesses(statement.domain.guard)
 
 
 def _walk(statement: ir.Define | ir.Accumulate) -> tuple[IndexVar, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from .. import ir
+from ..transforms.definitions import guarded
 from ..transforms.factors import non_negative
 from .nodes import Strip
 from .reads import plan_read
@@ -28,13 +29,8 @@ def is_padding(mask: ir.Expr, reads: Iterable[ir.Access], scope: Scope, *, slide
 
 def within_zeros(factor: ir.Expr, scope: Scope, *, slides: bool = False) -> ir.Expr:
     """A read that is zero wherever it is outside of its array, without the condition: zeros lie around arrays."""
-    match factor:
-        case ir.Select(condition, ir.Access() as read, ir.Const(0)) if is_padding(
-            condition, (read,), scope, slides=slides
-        ):
+    match guarded(ir.Reducer.SUM, factor):
+        case condition, ir.Access() as read if is_padding(condition, (read,), scope, slides=slides):
             return read
-        case ir.Select(condition, ir.Const(0), ir.Access() as read):
-            inside = ir.negated(condition)
-            return read if is_padding(inside, (read,), scope, slides=slides) else factor
         case _:
             return factor

@@ -20,7 +20,7 @@ from .machine import CPU
 from .memory import ALWAYS
 from .preferences import Preferences
 from .prices import plan_price, run_price
-from .rows import Run, Span, accesses_of, runs_of
+from .rows import Run, Span, runs_of
 from .stages import Parts, Plan
 
 # A run is tried in so many parts, of so many rows or more each.
@@ -139,7 +139,7 @@ class _Part:
         """The part as a function of what it reads, which returns what is read later on."""
         statements = tuple(step.statement for step in self.steps.values())
         tensors = {statement.target.name: statement.target for statement in statements}
-        read = {access.tensor.name: access.tensor for statement in statements for access in accesses_of(statement)}
+        read = {access.tensor.name: access.tensor for statement in statements for access in ir.accesses_of(statement)}
         parameters = tuple(tensor for name, tensor in read.items() if name not in tensors)
         returns = tuple(tensor for name, tensor in tensors.items() if name in self.run.living)
         places = {tensor.name: _whole(whole, tensor.name) for tensor in parameters} | dict(self.places)
@@ -206,7 +206,7 @@ class _Needs:
     def take(self, step: Step) -> None:
         """Adds what a statement reads."""
         facts = Facts.over({index: span for index, span in step.box.items() if span[0] < span[1]})
-        for access in accesses_of(step.statement):
+        for access in ir.accesses_of(step.statement):
             name = access.tensor.name
             if name in self.run.dimensions:
                 ends = [facts.values(subscript) for subscript in access.indices]

@@ -279,8 +279,7 @@ class _Planner:
     def provided(self, step: Step, defined: bool, otherwise: "_Way") -> Iterator["_Way"]:
         """A form with guards for factors that may be zero, where that costs much less than `otherwise`."""
         found = transforms.without_truths(step.statement)
-        parts = (node for expr in ir.parts_of(step.statement) for node in ir.walk(expr))
-        if found is None or any(isinstance(node, ir.Foreign) for node in parts):
+        if found is None or any(isinstance(node, ir.Foreign) for node in ir.nodes_of(step.statement)):
             # A Python function may use values that JAX traces: no operand of one of two ways.
             return
         checks = [self.test(test) for test in tests(step, found.finite, self.bound.shapes, self.bound.origins)]

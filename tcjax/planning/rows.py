@@ -143,7 +143,7 @@ class _Rows:
         name = step.statement.target.name
         found = {
             access.indices[dimensions[access.tensor.name]].bare
-            for access in accesses_of(step.statement)
+            for access in ir.accesses_of(step.statement)
             if access.tensor.name in dimensions
         }
         if len(found) != 1:
@@ -159,7 +159,7 @@ class _Rows:
         for number in chosen:
             statement = self.steps[number].statement
             row = statement.indices[dimensions[self.target(number)]].bare
-            for access in accesses_of(statement):
+            for access in ir.accesses_of(statement):
                 if access.tensor.name == name:
                     places = [n for n, subscript in enumerate(access.indices) if subscript.bare == row]
                     found.add(places[0] if len(places) == 1 else None)
@@ -169,12 +169,5 @@ class _Rows:
         """Whether a statement reads another row of a tensor than its own."""
         statement = self.steps[number].statement
         row = statement.indices[dimensions[self.target(number)]].bare
-        own = [access for access in accesses_of(statement) if access.tensor.name in dimensions]
+        own = [access for access in ir.accesses_of(statement) if access.tensor.name in dimensions]
         return any(access.indices[dimensions[access.tensor.name]].bare != row for access in own)
-
-
-def accesses_of(statement: ir.Define | ir.Accumulate) -> Iterator[ir.Access]:
-    """What the guard and the value of a statement read."""
-    if statement.domain.guard is not None:
-        yield from ir.accesses(statement.domain.guard)
-    yield from ir.accesses(statement.value)

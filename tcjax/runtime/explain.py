@@ -176,7 +176,7 @@ def _unstored(stage: planning.Unstored, bound: ranges.Bound, number: int) -> dic
         **_written(stage, bound, number),
         **_UNCOUNTED,
         "operation": "in place",
-        "reason": f"never stored: {_computed_by(stage.readers)}, which costs less",
+        "reason": f"never stored: {_computed_by(stage.readers)}{_compared(stage.seconds, stage.stored)}",
         "seconds": stage.seconds,
         "runner_up": {"operation": "stored", "seconds": stage.stored},
         "facts": [],
@@ -187,6 +187,13 @@ def _unstored(stage: planning.Unstored, bound: ranges.Bound, number: int) -> dic
 def _computed_by(readers: tuple[str, ...]) -> str:
     names = ", ".join(f"`{reader}`" for reader in readers)
     return f"{names} computes it where it reads it" if len(readers) == 1 else f"{names} compute it where they read it"
+
+
+def _compared(seconds: float, other: float) -> str:
+    """What is said of a price beside another one: nothing of a higher one, which is paid for other reasons."""
+    if _time(seconds) == _time(other):
+        return ", which costs the same"
+    return ", which costs less" if seconds < other else ""
 
 
 def _compute(stage: planning.Compute, bound: ranges.Bound, number: int) -> dict[str, Any]:

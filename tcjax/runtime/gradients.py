@@ -137,8 +137,7 @@ def _monoids(plan: planning.Plan) -> Iterator[ir.Monoid]:
     for stage in plan.stages:
         match stage:
             case planning.Compute(statement=statement):
-                parts = (node for expr in ir.parts_of(statement) for node in ir.walk(expr))
-                found = [node.reducer for node in parts if isinstance(node, ir.Reduce)]
+                found = [node.reducer for node in ir.nodes_of(statement) if isinstance(node, ir.Reduce)]
                 found += [statement.reducer] if isinstance(statement, ir.Accumulate) else []
                 yield from (reducer for reducer in found if isinstance(reducer, ir.Monoid))
             case planning.Call(plan=inner):

@@ -18,9 +18,8 @@ def upwards(step: Step) -> Step:
     statement, box = step.statement, step.box
     left = _slopes(statement.indices)
     slopes = Counter[IndexVar]()
-    for part in ir.parts_of(statement):
-        for access in ir.accesses(part):
-            slopes.update(_slopes(access.indices))
+    for access in ir.accesses_of(statement):
+        slopes.update(_slopes(access.indices))
     down = {index for index in box if left.get(index, 0) < 0 or (not left.get(index, 0) and slopes[index] < 0)}
     down -= set(ordered(statement))
     if not down:
@@ -44,10 +43,9 @@ def ordered(statement: ir.Define | ir.Accumulate) -> Iterator[IndexVar]:
     """The indices of reductions whose result depends on the order of the points."""
     if isinstance(statement, ir.Accumulate) and _has_order(statement.reducer):
         yield from statement.reduction
-    for part in ir.parts_of(statement):
-        for node in ir.walk(part):
-            if isinstance(node, ir.Reduce) and _has_order(node.reducer):
-                yield from node.indices
+    for node in ir.nodes_of(statement):
+        if isinstance(node, ir.Reduce) and _has_order(node.reducer):
+            yield from node.indices
 
 
 def _has_order(reducer: ir.Reducer | ir.Monoid) -> bool:

@@ -6,12 +6,11 @@ from typing import Final
 
 from .. import ir
 from ..ir import Reducer
-from ..ranges import Box
 from ..symbolic import Affine, IndexVar
 from .definitions import as_accumulation
 from .factors import multiply, summands
 from .inlining import Step
-from .substitution import substitute_expr
+from .substitution import numbered, substitute_expr
 
 _REDUCERS: Final = {operator: reducer for reducer, operator in ir.JOINS.items()}
 
@@ -158,7 +157,7 @@ def _whole(first: ir.Reduce, second: ir.Reduce, box: _Box) -> ir.Reduce | None:
             values = {one: Affine.of(other) for one, other in pairs}
             values[pairs[cut][0]] = Affine.of(pairs[cut][1]) + shift
             alike = (
-                _numbered(substitute_expr(own, values), box) == _numbered(other, box)
+                numbered(substitute_expr(own, values), box) == numbered(other, box)
                 for own, other in _bodies(first, second)
             )
             if all(alike):
@@ -175,18 +174,6 @@ def _bodies(first: ir.Reduce, second: ir.Reduce) -> Iterator[tuple[ir.Expr, ir.E
     if first.guard is not None or second.guard is not None:
         nothing = ir.Const(True, "bool")
         yield first.guard or nothing, second.guard or nothing
-
-
-def _numbered(expr: ir.Expr, box: Box, depth: int = 0) -> ir.Expr:
-    """The expression with numbers and ranges in the names of the indices that it binds, to be compared."""
-    if not isinstance(expr, ir.Reduce):
-        return ir.rebuild(expr, lambda part: _numbered(part, box, depth))
-    names = {own: IndexVar(f"{box[own]}~", depth + place) for place, own in enumerate(expr.indices)}
-    values = {own: Affine.of(name) for own, name in names.items()}
-    deeper = depth + len(names)
-    inner = ir.rebuild(expr, lambda part: substitute_expr(_numbered(part, box, deeper), values))
-    assert isinstance(inner, ir.Reduce)
-    return replace(inner, indices=tuple(names.values()))
 
 
 def _renamed(expr: ir.Expr, old: IndexVar, new: IndexVar) -> ir.Expr:

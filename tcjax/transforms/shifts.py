@@ -15,7 +15,7 @@ from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
 from .definitions import as_define, covers
 from .inlining import Shapes, Step, reads
-from .substitution import substitute_affine, substitute_expr
+from .substitution import numbered, substitute_affine, substitute_expr
 
 _EXPONENTIALS: Final = {"exp": 1.0, "exp2": math.log(2), "exp10": math.log(10)}
 _LOGARITHMS: Final = {"log": 1.0, "log2": math.log(2), "log10": math.log(10)}
@@ -82,18 +82,13 @@ def _inline(statement: ir.Define | ir.Accumulate) -> Iterable[ir.Reduce]:
 def _named(reduce: ir.Reduce, axes: tuple[IndexVar, ...], box: Mapping[IndexVar, tuple[int, int]]) -> ir.Expr:
     """The reduction over common names, so that equal ones are equal wherever they stand."""
     names = {index: Affine.of(IndexVar(f"a.{place}")) for place, index in enumerate(axes)}
-    return substitute_expr(bound_alike(reduce, box, 0), names)
+    return substitute_expr(numbered(unmarked(reduce), box), names)
 
 
-def bound_alike(expr: ir.Expr, box: Mapping[IndexVar, tuple[int, int]], depth: int) -> ir.Expr:
-    """The expression with common names for the indices that it binds; `depth` of them are bound around it."""
-    if not isinstance(expr, ir.Reduce):
-        return ir.rebuild(expr, lambda part: bound_alike(part, box, depth))
-    names = {index: IndexVar(f"b.{depth + place}.{box[index]}") for place, index in enumerate(expr.indices)}
-    inner = ir.rebuild(expr, lambda part: bound_alike(part, box, depth + len(names)))
-    found = substitute_expr(inner, {index: Affine.of(new) for index, new in names.items()})
-    assert isinstance(found, ir.Reduce)
-    return replace(found, indices=tuple(names.values()), fixed=False)
+def unmarked(expr: ir.Expr) -> ir.Expr:
+    """The expression with no extremum marked as one that cancels."""
+    expr = ir.rebuild(expr, unmarked)
+    return replace(expr, fixed=False) if isinstance(expr, ir.Reduce) and expr.fixed else expr
 
 
 def _axes(reduce: ir.Reduce) -> tuple[IndexVar, ...]:

@@ -17,8 +17,8 @@ from ..symbolic import Affine, IndexVar
 from .definitions import Formula
 from .factors import Term, summed, terms
 from .inlining import Renaming, Step, is_large
-from .shifts import bound_alike
-from .substitution import substitute_expr
+from .shifts import unmarked
+from .substitution import numbered, substitute_expr
 
 # The largest finite numbers, by type.
 _LARGEST: Final = {"float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308}
@@ -154,4 +154,4 @@ class _Rewriter:
         return False
 
     def counted(self, found: Iterable[Term]) -> Mapping[Term, int]:
-        return Counter((negative, bound_alike(term, self.box, 0)) for negative, term in found)
+        return Counter((negative, numbered(unmarked(term), self.box)) for negative, term in found)

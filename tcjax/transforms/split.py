@@ -34,8 +34,11 @@ def _candidate(
     statement: ir.Define | ir.Accumulate, box: Box, fixed: frozenset[IndexVar]
 ) -> tuple[IndexVar, int, int] | None:
     """An index, the shift before its division, and the divisor."""
+    # Not for what data decide there: a scatter of rows takes longer over two indices than it takes to look places up.
+    parts = (statement.value, *ir.conjuncts(statement.domain.guard))
+    reads = (subscript for part in parts for access in ir.accesses(part) for subscript in access.indices)
     # What the left side divides is split for its sake: a read that divides in another way becomes a view.
-    divisions = {**_divisors(_reads(statement)), **_divisors(statement.indices)}
+    divisions = {**_divisors(reads), **_divisors(statement.indices)}
     for index, found in divisions.items():
         if index in fixed:
             continue
@@ -73,13 +76,6 @@ def _divisors(subscripts: Iterable[Affine]) -> dict[IndexVar, set[tuple[int, int
             if index is not None and shift is not None and by is not None and by > 1:
                 found.setdefault(index, set()).add((shift, by))
     return found
-
-
-def _reads(statement: ir.Define | ir.Accumulate) -> Iterator[Affine]:
-    for root in (statement.value, statement.domain.guard):
-        if root is not None:
-            for access in ir.accesses(root):
-                yield from access.indices
 
 
 def _divisions(affine: Affine) -> Iterator[tuple[Affine, Size]]:

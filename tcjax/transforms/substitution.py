@@ -48,6 +48,20 @@ def substitute_affine(affine: Affine, values: Mapping[IndexVar, Affine]) -> Affi
     return _Substitution(values, lambda subscript: subscript, lambda indices: indices).affine(affine)
 
 
+def numbered(expr: ir.Expr, box: Mapping[IndexVar, tuple[int, int]], depth: int = 0) -> ir.Expr:
+    """The expression with numbers and ranges in the names of the indices that it binds, to be compared.
+
+    `depth` of them are bound around it.
+    """
+    if not isinstance(expr, ir.Reduce):
+        return ir.rebuild(expr, lambda part: numbered(part, box, depth))
+    names = {index: IndexVar(f"b.{depth + place}.{box[index]}") for place, index in enumerate(expr.indices)}
+    inner = ir.rebuild(expr, lambda part: numbered(part, box, depth + len(names)))
+    found = substitute_expr(inner, {index: Affine.of(new) for index, new in names.items()})
+    assert isinstance(found, ir.Reduce)
+    return replace(found, indices=tuple(names.values()))
+
+
 @dataclass(frozen=True, slots=True)
 class _Substitution:
     values: Mapping[IndexVar, Affine]

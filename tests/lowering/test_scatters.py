@@ -173,6 +173,25 @@ def test_rows_go_on_from_what_is_there_and_have_batches(case: str, operator: str
         np.testing.assert_allclose(found[number], wanted, rtol=2e-5, atol=2e-5)
 
 
+@pytest.mark.filterwarnings("ignore::tcjax.CompileWarning")
+@pytest.mark.parametrize("operator", ["+=!", "*=!", "min=!", "max=!", "mean=!", "logsumexp=!", "argmax=!"])
+@pytest.mark.parametrize(
+    "statement", ["O(I(n)) {} v(n)", "O(I(n),d) {} X(n,d)", "O(b) {} v(n) where b == I(n), b in 0:B"]
+)
+def test_where_there_are_no_places_all_values_are_dropped(statement: str, operator: str) -> None:
+    names = ("v", "I") if "v(" in statement else ("X", "I")
+    head = f"def f({', '.join(f'{TYPES[name]} {name}' for name in names)}) -> "
+    extents, dtype = "B, D" if "X(" in statement else "B", "int32" if operator == "argmax=!" else "float"
+    kernel = tcjax.kernel(f"{head}({dtype}({extents}) O) {{ {statement.format(operator)} }}")
+    value, places = (ARRAYS[name] for name in names)
+    expected = kernel.interpret(value, places, B=0)
+
+    np.testing.assert_array_equal(kernel(value, places, B=0), expected)
+    if dtype == "float":
+        slope = jax.grad(lambda value: kernel(value, places, B=0).sum())(value)
+        np.testing.assert_array_equal(slope, np.zeros(value.shape))
+
+
 def test_rows_take_no_room() -> None:
     kernel = tcjax.kernel("def f(float(N,D) X, int(N) I) -> (float(64,D) O) { O(I(n),d) +=! X(n,d) }")
     given = jax.ShapeDtypeStruct((65536, 32), jnp.float32), jax.ShapeDtypeStruct((65536,), jnp.int32)

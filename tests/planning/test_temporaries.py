@@ -252,6 +252,30 @@ def test_plans_and_explanations_name_the_readers() -> None:
     assert "U: float32[4] is not stored: O computes it" in str(kernel.plan(A))
 
 
+def test_an_explanation_says_where_a_name_costs_the_same() -> None:
+    kernel = tcjax.kernel(f"{MATRIX} {{ T(i,j) = exp(A(i,j))\n O(i,j) = T(i,j)*2 }}")
+
+    told = kernel.explain(np.ones((4, 6), np.float32)).to_dict()["statements"][0]
+
+    assert told["seconds"] == told["runner_up"]["seconds"]
+    assert told["reason"] == "never stored: `O` computes it where it reads it, which costs the same"
+
+
+@pytest.mark.usefixtures("by_price")
+def test_an_explanation_says_that_a_name_costs_less_only_where_it_does() -> None:
+    statements = "T(i,j) = exp(A(i)*A(j))\n O(i) +=! T(i,j)\n P(j) +=! T(i,j)\n Q(j) +=! T(j,i)*T(i,j)"
+    limited = tcjax.kernel(f"def f(float(M) A) -> (O, P, Q) {{ {statements} }}", memory_limit=10_000)
+    free = tcjax.kernel(f"{MATRIX} {{ T(i,j) = exp(A(i,j))\n O(i,j) = T(i,j)*2 }}")
+
+    dearer = limited.explain(np.ones(300, np.float32)).to_dict()["statements"][0]
+    cheaper = free.explain(np.ones((300, 300), np.float32)).to_dict()["statements"][0]
+
+    assert dearer["seconds"] > dearer["runner_up"]["seconds"]
+    assert dearer["reason"] == "never stored: `O`, `P`, `Q` compute it where they read it"
+    assert cheaper["seconds"] < cheaper["runner_up"]["seconds"]
+    assert cheaper["reason"] == "never stored: `O` computes it where it reads it, which costs less"
+
+
 # How a name comes from the one before: what would grow without end.
 GROWTH = {
     "twice": "T{n}(i)*T{n}(99-i)",

@@ -31,3 +31,11 @@ def test_a_divided_index_reads_what_it_says(text: str, expected) -> None:
 
     np.testing.assert_allclose(result, expected(A), rtol=1e-6)
     np.testing.assert_allclose(kernel.interpret(A), expected(A), rtol=1e-6)
+
+
+def test_what_data_decide_on_the_left_splits_nothing() -> None:
+    kernel = tcjax.kernel("def f(int(4,8) I, float(N) X) -> (float(5) O) { O(I(n/8,n%8)) +=! X(n) }")
+    bins, X = np.arange(32, dtype=np.int32).reshape(4, 8) % 5, np.arange(32, dtype=np.float32)
+
+    assert "read X[0+32] -> float32[n]" in str(kernel.plan(bins, X))
+    np.testing.assert_array_equal(kernel(bins, X), np.bincount(bins.ravel(), X, 5))

@@ -326,7 +326,7 @@ def constant_of(expr: Expr) -> int | None:
 
 def _accesses(statement: ir.Statement) -> Iterable[ir.Access]:
     assert isinstance(statement, (ir.Define, ir.Accumulate))
-    return (access for expr in ir.parts_of(statement) for access in ir.accesses(expr))
+    return ir.accesses_of(statement)
 
 
 def _domain_of(tensor: str, bound: ranges.Bound) -> tuple[Span, ...]:

@@ -1,6 +1,6 @@
 """Statements with numbers for sizes, and which of their indices are cut."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ... import ir, ranges, transforms
@@ -31,7 +31,7 @@ def cut_formula(number: int, statement: ir.Statement, bound: ranges.Bound, axes:
     statement = transforms.specialize(transforms.guard_ranges(statement), bound.sizes)
     box = bound.boxes[number]
     cut = {index: axes[index.name] for index in box if index.name in axes}
-    inline = {i for node in _nodes(statement) if isinstance(node, ir.Reduce) for i in node.indices}
+    inline = {i for node in ir.nodes_of(statement) if isinstance(node, ir.Reduce) for i in node.indices}
     seen: dict[str, IndexVar] = {}
     for index, along in cut.items():
         if index in inline:
@@ -49,12 +49,3 @@ def cut_formula(number: int, statement: ir.Statement, bound: ranges.Bound, axes:
                 )
             seen[axis] = index
     return CutFormula(number, statement, box, cut)
-
-
-def accesses(statement: ir.Define | ir.Accumulate) -> Iterator[ir.Access]:
-    return (node for node in _nodes(statement) if isinstance(node, ir.Access))
-
-
-def _nodes(statement: ir.Define | ir.Accumulate) -> Iterator[ir.Expr]:
-    """Every expression of a statement, those inside of subscripts too."""
-    return (node for root in ir.parts_of(statement) for node in ir.walk(root))

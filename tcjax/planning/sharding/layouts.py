@@ -7,7 +7,7 @@ from ... import ir, ranges
 from ...diagnostics import Code, CompileError
 from ...symbolic import Affine
 from .blocks import Axes, Layout
-from .formulas import CutFormula, accesses
+from .formulas import CutFormula
 from .mistakes import refused, show_axes, show_layout
 
 
@@ -65,7 +65,7 @@ class Layouts:
         """A parameter's layout: a dimension is cut where every read addresses it by an index along the same axes."""
         found: list[Layout] = []
         for formula in formulas:
-            for access in accesses(formula.statement):
+            for access in ir.accesses_of(formula.statement):
                 if access.tensor.name == tensor.name:
                     found.append(self.layout(formula, access.tensor, access.indices))
         layout: list[Axes] = []

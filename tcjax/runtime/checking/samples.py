@@ -92,10 +92,8 @@ def _data_subscripts(bound: Bound) -> Iterator[tuple[Affine, int]]:
         match statement:
             case ir.Define(target, indices) | ir.Accumulate(target, indices):
                 yield from _of(target, indices, bound)
-                guard = statement.domain.guard
-                for expr in (statement.value, *([] if guard is None else [guard])):
-                    for access in ir.accesses(expr):
-                        yield from _of(access.tensor, access.indices, bound)
+                for access in ir.accesses_of(statement):
+                    yield from _of(access.tensor, access.indices, bound)
             case ir.Invoke(_, callee, arguments) if number in bound.calls:
                 names = {p.name: a for p, a in zip(callee.parameters, arguments, strict=True)}
                 for affine, extent in _data_subscripts(bound.calls[number]):
@@ -137,8 +135,7 @@ def expressions(function: ir.Function) -> Iterator[ir.Expr]:
     for statement in function.statements:
         match statement:
             case ir.Define() | ir.Accumulate():
-                for expr in ir.parts_of(statement):
-                    yield from ir.walk(expr)
+                yield from ir.nodes_of(statement)
             case ir.Invoke(function=callee):
                 yield from expressions(callee)
             case _:

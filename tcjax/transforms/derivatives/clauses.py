@@ -165,7 +165,7 @@ def _formula(step: Step) -> ir.Define | ir.Accumulate:
 def _reads(statement: ir.Statement) -> set[str]:
     match statement:
         case ir.Define() | ir.Accumulate():
-            return {access.tensor.name for expr in ir.parts_of(statement) for access in ir.accesses(expr)}
+            return {access.tensor.name for access in ir.accesses_of(statement)}
         case ir.Invoke(_, _, arguments) | ir.ApplyForeign(_, _, arguments):
             return {argument.name for argument in arguments}
 
@@ -175,10 +175,7 @@ def _indices(statement: ir.Define | ir.Accumulate) -> tuple[IndexVar, ...]:
     found = [index for subscript in statement.indices for index in sorted(subscript.variables, key=str)]
     if isinstance(statement, ir.Accumulate):
         found += statement.reduction
-    for expr in ir.parts_of(statement):
-        for node in ir.walk(expr):
-            if isinstance(node, ir.Reduce):
-                found += node.indices
+    found += (index for node in ir.nodes_of(statement) if isinstance(node, ir.Reduce) for index in node.indices)
     return tuple(dict.fromkeys(found))
 
 
