@@ -1,8 +1,8 @@
-"""Kernels for GPUs against what people write by hand: jnp under XLA, and torch.compile where torch is installed.
+"""Kernels for GPUs against what people write by hand: jnp under XLA, and with ``--torch`` torch.compile.
 
-``python -m bench.gpu`` on a machine with a GPU writes ``bench/results/<device>.json``. Anywhere else
+``python -m bench.gpu`` on a machine with a GPU writes ``bench/results/<device>.json``, as far as it came. Anywhere else
 ``python -m bench.gpu --interpret --sizes tiny`` runs the same kernels interpreted: the numbers mean something then,
-the times do not.
+the times do not. All candidates have JAX's default precision of matrix products.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -73,13 +73,6 @@ CASES = (
         "lambda a, b: (a[:, :, None] + b[None]).amin(1)",
     ),
     Case(
-        "pairwise distances",
-        "def f(float(N,D) x, float(M,D) y) -> (O) { O(i,j) +=! fabs(x(i,d) - y(j,d)) }",
-        {"tiny": ((37, 19), (70, 19)), "full": ((4096, 128), (4096, 128))},
-        lambda xp, x, y: xp.sum(xp.abs(x[:, None] - y[None]), axis=-1),
-        "lambda x, y: torch.cdist(x, y, p=1.0)",
-    ),
-    Case(
         "kernel sum",
         """def f(float(N,D) x, float(M,D) y, float(M) b) -> (O) {
             O(i) +=! exp(-sum[d]((x(i,d) - y(j,d)) * (x(i,d) - y(j,d)))) * b(j) }""",
@@ -115,6 +108,14 @@ CASES = (
         inside=("C",),
         tiles=Blocks(rows=16, columns=128),
     ),
+    # Last: on an H200 nobody waited for the end of it by hand (docs/gpu.md).
+    Case(
+        "pairwise distances",
+        "def f(float(N,D) x, float(M,D) y) -> (O) { O(i,j) +=! fabs(x(i,d) - y(j,d)) }",
+        {"tiny": ((37, 19), (70, 19)), "full": ((4096, 128), (4096, 128))},
+        lambda xp, x, y: xp.sum(xp.abs(x[:, None] - y[None]), axis=-1),
+        "lambda x, y: torch.cdist(x, y, p=1.0)",
+    ),
 )
 
 
@@ -143,7 +144,7 @@ def kernels(case: Case, arrays: tuple[np.ndarray, ...], *, interpret: bool) -> F
         if name in case.inside:
             continue
         nest = fused_nest(name, case.inside, bound) if case.inside else nest_of(statement, box, bound)
-        runs[name] = emit(nest, case.tiles, interpret, "highest")
+        runs[name] = emit(nest, case.tiles, interpret)
 
     def run(*given: Any) -> Any:
         found = dict(zip(names, given, strict=True))
@@ -184,20 +185,25 @@ def torch_call(case: Case, arrays: tuple[np.ndarray, ...]) -> Callable[[], Any] 
     return call
 
 
-def measure(case: Case, size: str, *, interpret: bool) -> Row:
+def measure(case: Case, size: str, tiles: Sequence[Blocks] = (), *, interpret: bool, torch: bool = False) -> Row:
+    """The case by hand and with kernels, and once more for each of the `tiles`."""
     arrays = case.arrays(size)
     device = [jnp.asarray(array) for array in arrays]
-    compiled = {
-        "tcjax": jax.jit(kernels(case, arrays, interpret=interpret)).lower(*device).compile(),
-        "jnp": jax.jit(partial(case.by_hand, jnp)).lower(*device).compile(),
-    }
-    calls: dict[str, Callable[[], Any]] = {
-        name: lambda run=run: jax.block_until_ready(run(*device)) for name, run in compiled.items()
-    }
-    beside = torch_call(case, arrays)
+    functions = {"tcjax": kernels(case, arrays, interpret=interpret)}
+    for each in tiles:
+        functions[f"{each.rows}x{each.columns}"] = kernels(replace(case, tiles=each), arrays, interpret=interpret)
+    functions["jnp"] = partial(case.by_hand, jnp)
+    calls: dict[str, Callable[[], Any]] = {}
+    results: dict[str, Any] = {}
+    for name, function in functions.items():
+        # XLA may take minutes for a form: who waits sees which.
+        print(f"{case.name}: {name}", file=sys.stderr, flush=True)
+        run = jax.jit(function).lower(*device).compile()
+        calls[name] = partial(_finished, run, device)
+        results[name] = calls[name]()
+    beside = torch_call(case, arrays) if torch else None
     if beside is not None:
-        calls["torch.compile"] = beside
-    results = {name: call() for name, call in calls.items()}
+        calls["torch.compile"], results["torch.compile"] = beside, beside()
     if size == "tiny":
         reference = case.by_hand(np, *(array.astype("float64") for array in arrays))
     else:
@@ -217,6 +223,10 @@ def measure(case: Case, size: str, *, interpret: bool) -> Row:
     return Row(case.name, seconds, errors, rule_of(case, arrays))
 
 
+def _finished(run: Callable[..., Any], arrays: Sequence[Any]) -> Any:
+    return jax.block_until_ready(run(*arrays))
+
+
 def _array(result: Any) -> np.ndarray:
     return np.asarray(result.cpu() if hasattr(result, "cpu") else result, "float64")
 
@@ -226,10 +236,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--interpret", action="store_true", help="run the kernels without a GPU, slowly")
     parser.add_argument("--sizes", choices=("tiny", "full"), default="full")
     parser.add_argument("--cases", default="", help="names, separated by commas")
+    parser.add_argument("--tiles", default="", metavar="ROWSxCOLUMNS", help="time these too, separated by commas")
+    parser.add_argument("--torch", action="store_true", help="time torch.compile too, which compiles for minutes")
     options = parser.parse_args(arguments)
     device = jax.devices()[0]
     if device.platform != "gpu" and not options.interpret:
         print(f"{device.device_kind} is no GPU: run with --interpret --sizes tiny", file=sys.stderr)
+        return 2
+    try:
+        sides = [each.split("x") for each in options.tiles.split(",") if each]
+        tiles = [Blocks(int(rows), int(columns)) for rows, columns in sides]
+    except (ValueError, AssertionError) as problem:
+        print(f"bench.gpu: --tiles: {problem}; write powers of two, such as 16x512,64x64", file=sys.stderr)
         return 2
     chosen = [name.strip() for name in options.cases.split(",") if name.strip()]
     print(f"{device.device_kind}, JAX {jax.__version__}{', interpreted' if options.interpret else ''}")
@@ -237,17 +255,22 @@ def main(arguments: list[str] | None = None) -> int:
     for case in CASES:
         if chosen and case.name not in chosen:
             continue
-        row = measure(case, options.sizes, interpret=options.interpret)
+        row = measure(case, options.sizes, tiles, interpret=options.interpret, torch=options.torch)
         rows.append(row)
         times = "  ".join(f"{name} {1e3 * seconds:9.3f} ms" for name, seconds in row.seconds.items())
         errors = "  ".join(f"{name} {error:.0e}" for name, error in row.errors.items())
         print(f"{row.case:20} {times}   errors: {errors}   chosen: {row.rule}", flush=True)
-    if not options.interpret:
-        RESULTS.mkdir(exist_ok=True)
-        path = RESULTS / f"{device.device_kind.replace(' ', '-').lower()}.json"
-        path.write_text(json.dumps({"device": device.device_kind, "rows": [asdict(row) for row in rows]}, indent=1))
-        print(path)
+        if not options.interpret:
+            _keep(device.device_kind, rows)
     return 0
+
+
+def _keep(device: str, rows: Sequence[Row]) -> None:
+    """Writes what is measured so far."""
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{device.replace(' ', '-').lower()}.json"
+    kept = {"device": device, "jax": jax.__version__, "rows": [asdict(row) for row in rows]}
+    path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ one dimension of the tile only, that is some thirty times less; where a read dep
 and XLA's fusion is as good. A matrix product inside of the body (attention's scores) XLA does not fuse at all: it
 stores it, and a kernel computes it tile by tile.
 
-The figures behind this are sizes of buffers and counts of loads, which are known without a GPU; docs/gpu.md has them.
-No kernel has been timed.
+The figures behind this are sizes of buffers and counts of loads, which are known without a GPU. docs/gpu.md has them,
+and the times of one kernel: a third of XLA's fusion.
 """
 
 from collections.abc import Iterator

@@ -16,15 +16,17 @@ class Blocks:
     too. `warps` of 32 threads run a program, which loads `stages` steps ahead. What is None is the emitter's choice.
     """
 
-    rows: int = 64
-    columns: int = 64
+    rows: int | None = None
+    columns: int | None = None
     chunk: int = 32
     split: int | None = None
     warps: int | None = None
     stages: int = 2
 
     def __post_init__(self) -> None:
-        for extent in (self.rows, self.columns, self.chunk, self.split or 1, self.warps or 1):
+        for extent in (self.rows, self.columns, self.chunk, self.split, self.warps):
+            if extent is None:
+                continue
             assert extent > 0 and extent & (extent - 1) == 0, f"{extent} is no power of two"
         assert self.chunk >= SMALLEST_DOT, f"a chunk of {self.chunk}: a matrix product needs {SMALLEST_DOT}"
 

@@ -25,7 +25,7 @@ from .frames import Frame, Integer, Machine, minimum
 from .loops import Part, Sweep
 from .reducers import State, across, begin, finish, joined, scalar
 from .refusals import reducer_of, refuse
-from .tilings import Tiling, choose, grid_of, others
+from .tilings import Tiling, choose, grid_of, orders, others
 from .unrolling import written_out
 
 Run = Callable[[Mapping[str, jax.Array]], jax.Array]
@@ -44,15 +44,16 @@ class Emitter(Protocol):
 def emit(nest: Nest, tiles: Blocks = USUAL, interpret: bool = False, precision: Precision = None) -> Run:
     """A function of the operands by name that computes the nest in a Triton kernel, in `reduce.dtype`.
 
-    Matrix products are of IEEE floats unless `precision` says otherwise. With `interpret` the kernel runs on any
-    device, slowly. Raises `Unsupported`.
+    Matrix products have JAX's default precision unless `precision` says otherwise, as those of XLA have. With
+    `interpret` the kernel runs on any device, slowly. Raises `Unsupported`.
     """
     refuse(nest)
     reduce = written_out(nest)
     if not prod(nest.shape) or any(nest.ranges[index][1] <= nest.ranges[index][0] for index in reduce.indices):
         return functools.partial(_nothing, nest)
-    exact = lax.Precision.HIGHEST if precision is None else lax.Precision(precision)
-    kernel = _Kernel(nest, reduce, choose(nest, reduce, tiles), tiles, exact, interpret)
+    wanted = None if precision is None else lax.Precision(precision)
+    tiling = choose(nest, reduce, tiles)
+    kernel = _Kernel(nest, reduce, tiling, orders(nest, reduce, tiling), tiles, wanted, interpret)
     if not interpret:
         avals = {o.name: jax.ShapeDtypeStruct(o.shape, numeric(o.dtype)) for o in nest.operands}
         probe(kernel, avals)
@@ -74,8 +75,9 @@ class _Kernel:
     nest: Nest
     reduce: ir.Reduce
     tiling: Tiling
+    orders: Mapping[str, tuple[int, ...]]
     blocks: Blocks
-    precision: lax.Precision
+    precision: lax.Precision | None
     interpret: bool
 
     def __call__(self, arrays: Mapping[str, jax.Array]) -> jax.Array:
@@ -83,7 +85,8 @@ class _Kernel:
         for operand in self.nest.operands:
             array = arrays[operand.name]
             assert array.shape == operand.shape, f"{operand.name}: {array.shape} for {operand.shape}"
-            operands.append(jnp.reshape(array.astype(numeric(operand.dtype)), (-1,)))
+            ordered = jnp.transpose(array.astype(numeric(operand.dtype)), self.orders[operand.name])
+            operands.append(jnp.reshape(ordered, (-1,)))
         call = self._call if self.interpret else quiet(self._call)
         parts = tuple(jnp.reshape(part, (self.tiling.split, *self.nest.shape)) for part in call(*operands))
         if self.tiling.split == 1:
@@ -131,6 +134,7 @@ class _Kernel:
         machine = Machine(
             dict(zip(names, references[:given], strict=True)),
             {operand.name: operand for operand in nest.operands},
+            self.orders,
             nest.ranges,
             Facts.over(nest.ranges),
             self.blocks,

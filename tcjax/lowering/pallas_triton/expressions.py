@@ -112,7 +112,8 @@ def _read(access: ir.Access, frame: Frame) -> jax.Array:
     offset: Integer = 0
     stride = 1
     places: list[tuple[Integer, int]] = []
-    for affine, origin, extent in reversed(list(zip(access.indices, operand.origin, operand.shape, strict=True))):
+    axes = list(zip(access.indices, operand.origin, operand.shape, strict=True))
+    for affine, origin, extent in reversed([axes[axis] for axis in machine.orders[operand.name]]):
         moved = affine - origin
         place = subscript(moved, frame)
         if moved.is_data:

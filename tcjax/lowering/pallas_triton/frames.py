@@ -39,18 +39,19 @@ Integer = int | jax.Array
 class Machine:
     """What is the same everywhere in a kernel.
 
-    `references` are the operands as flat arrays. `ranges` are those of all indices, and `facts` hold at every point of
-    that box; lanes beyond it are those that `Frame.inside` excludes. `origin` is a zero that only the program knows:
-    offsets without an index begin with it, because an offset must be a value of the kernel. `on_device` says that the
-    kernel is not interpreted.
+    `references` are the operands as flat arrays, whose axes lie in memory as `orders` says. `ranges` are those of all
+    indices, and `facts` hold at every point of that box; lanes beyond it are those that `Frame.inside` excludes.
+    `origin` is a zero that only the program knows: offsets without an index begin with it, because an offset must be a
+    value of the kernel. `on_device` says that the kernel is not interpreted.
     """
 
     references: Mapping[str, Any]
     operands: Mapping[str, Operand]
+    orders: Mapping[str, tuple[int, ...]]
     ranges: Mapping[IndexVar, tuple[int, int]]
     facts: Facts
     blocks: Blocks
-    precision: lax.Precision
+    precision: lax.Precision | None
     origin: jax.Array
     on_device: bool
 

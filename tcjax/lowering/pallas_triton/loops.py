@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
+from typing import Final
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +22,10 @@ from .frames import Frame, Integer, Kept, conjunction, maximum, minimum, quotien
 from .products import Product, as_product, common_half, dot, side
 from .reducers import State, begin, finish, step
 from .refusals import reducer_of
+
+# Steps of an innermost loop that are written out, where they have no more nodes than so many.
+_TOGETHER: Final = 4
+_LARGEST: Final = 400
 
 Dims = tuple[IndexVar | None, IndexVar | None]
 
@@ -108,13 +113,12 @@ class Sweep:
             lo, hi = maximum(lo, self.part.first), minimum(hi, self.part.end)
         if self.product is not None and index == self.product.index:
             return self._chunks(self.product, lo, hi, frame, state)
-        later = frozenset(pending)
         if self.lanes is not None and index == self.lanes[0]:
             extent = self.lanes[1]
             start, end = frame.ranges[index]
             whole = (end - start) % extent == 0
             base = frame.without(1)
-            self._prepare(base, (frame.dims[0], index), later)
+            self._prepare(base, (frame.dims[0], index))
 
             def chunk(number: Integer, state: State) -> State:
                 inner = base.along(index, 1, start + number * extent, extent, whole=whole)
@@ -122,10 +126,41 @@ class Sweep:
 
             first = quotient(lo - start, extent, nonnegative=True)
             return _repeat(first, quotient(hi - start + (extent - 1), extent, nonnegative=True), chunk, state)
-        self._prepare(frame, frame.dims, later)
-        return _repeat(lo, hi, lambda value, state: self._loop(tuple(rest), frame.at(index, value), state), state)
+        self._prepare(frame, frame.dims)
+        if rest or not self._is_short:
+            return _repeat(lo, hi, lambda value, state: self._loop(tuple(rest), frame.at(index, value), state), state)
+        return self._together(index, lo, hi, frame, state)
 
-    def _prepare(self, frame: Frame, dims: Dims, later: frozenset[IndexVar]) -> None:
+    def _together(self, index: IndexVar, lo: Integer, hi: Integer, frame: Frame, state: State) -> State:
+        """The innermost loop, a few steps at a time: what they read is on its way before the first of them needs it."""
+
+        def step(value: Integer, state: State) -> State:
+            return self._step(frame.at(index, value), state)
+
+        def steps(number: Integer, state: State) -> State:
+            frames = [frame.at(index, lo + number * _TOGETHER + place) for place in range(_TOGETHER)]
+            for each in frames:
+                self._read(each)
+            for each in frames:
+                state = self._step(each, state)
+            return state
+
+        trips = quotient(maximum(hi - lo, 0), _TOGETHER, nonnegative=True)
+        return _repeat(lo + trips * _TOGETHER, hi, step, _repeat(0, trips, steps, state))
+
+    @property
+    def _is_short(self) -> bool:
+        """Whether a few steps written out are still a small loop: one with a loop in it is not."""
+        nodes = [node for expr in (self.body, *self.guards) for node in ir.walk(expr)]
+        return len(nodes) * _TOGETHER <= _LARGEST and not any(isinstance(node, ir.Reduce) for node in nodes)
+
+    def _read(self, frame: Frame) -> None:
+        """What a step reads."""
+        for expr in (self.body, *self.guards):
+            for access in ir.accesses(expr):
+                evaluate(access, frame)
+
+    def _prepare(self, frame: Frame, dims: Dims) -> None:
         """Computes what the loops to come do not change."""
         if self.product is None:
             exprs = (self.body, *self.guards)

@@ -109,6 +109,8 @@ def step(
         case Reducer.MEAN, (total, count):
             one = scalar(1, kind)
             return total + value, count + (one if mask is None else jnp.where(mask, one, scalar(0, kind)))
+        case ((Reducer.MIN | Reducer.MAX), (best,)) if on_device and kind == jnp.float32:
+            return (_instruction("min" if reducer is Reducer.MIN else "max", value, best),)
         case ((Reducer.MIN | Reducer.MAX), (best,)):
             return (jnp.where(_precedes(reducer, value, best), value, best),)
         case Reducer.LOGSUMEXP, (largest, total):

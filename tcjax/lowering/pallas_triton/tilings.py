@@ -1,35 +1,46 @@
 """Which two indices a tile spans, and how many programs share a reduction."""
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import prod
+from math import inf, prod
 from typing import Final
 
 from ... import ir
 from ...planning.nests import Nest
-from ...symbolic import IndexVar
+from ...symbolic import Affine, IndexVar
 from .blocks import SMALLEST_DOT, Blocks, block
 from .loops import product_among
 from .products import Product
-from .reducers import has_lanes
+from .reducers import begin, has_lanes
 from .refusals import reducer_of
 
 Ranges = dict[IndexVar, tuple[int, int]]
 Dims = tuple[IndexVar | None, IndexVar | None]
 
-# What a step costs per lane, beside one addition: a load goes through the first cache, a builtin is some ten
-# operations, a step of a loop has some twenty for the whole tile. Only the order of the candidates depends on them.
-_LOAD: Final = 4.0
+# What a thread spends, beside one addition: a load takes six times as long, of up to four columns at once, and once for
+# a tile more through the second cache; a builtin is some ten operations, a step of a loop some four. Only the order of
+# the candidates depends on them: that of nine tiles of a min-plus product on an H200 (docs/gpu.md) is this one.
+_LOAD: Final = 6.0
+_VECTOR: Final = 4
+_FAR: Final = 6.0
 _CALL: Final = 10.0
-_STEP: Final = 20.0
+_STEP: Final = 4.0
 # A matrix unit does so many multiplications at the cost of one.
 _MATRIX_UNIT: Final = 8.0
 
-# Of a tile that has hardly a second dimension; columns may be lanes of one sum, rows are elements of the result.
+# The most values of a tile, 64 in each thread, and its longest sides. Columns may be lanes of a sum, rows are parts of
+# the result.
+_VALUES: Final = 8192
 _LONGEST_ROWS: Final = 256
 _LONGEST_COLUMNS: Final = 1024
+# The sides of a tile of a matrix product.
+_SIDE: Final = 64
 
-# A tile with fewer lanes than threads leaves some without work.
+# Registers of a thread, of 255, that running values and what is read of them may take. What does not fit is stored.
+_REGISTERS: Final = 128
+
+# The threads of a program; a tile with fewer values leaves some without work.
 _THREADS: Final = 128
 
 # A device has some hundred multiprocessors: with fewer programs some would wait. (H100: 132, A100: 108.)
@@ -70,13 +81,19 @@ class Tiling:
         return self.tile[1] if self.lanes and self.shared == self.columns else 1
 
 
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """The extents of a tile, and those of what one thread has of it."""
+
+    held: tuple[int, int]
+    tile: tuple[int, int]
+
+
 def choose(nest: Nest, reduce: ir.Reduce, blocks: Blocks) -> Tiling:
     """The tiling with the least estimated work; `reduce` is the reduction of the nest as it will run."""
     ranges = nest.ranges
-    found = min(_candidates(nest, reduce, blocks), key=lambda candidate: candidate[0])
-    _, (rows, columns), product = found
+    _, (rows, columns), tile, product = min(_candidates(nest, reduce, blocks), key=lambda candidate: candidate[0])
     lanes = columns in reduce.indices
-    tile = _tile((rows, columns), product, ranges, blocks)
     shared = product.index if product is not None else columns if lanes else None
     shared = shared or max(reduce.indices, key=lambda index: ranges[index][1] - ranges[index][0])
     tiling = Tiling(rows, columns, tile, lanes, product, shared, 1, ranges[shared][1] - ranges[shared][0])
@@ -89,6 +106,31 @@ def choose(nest: Nest, reduce: ir.Reduce, blocks: Blocks) -> Tiling:
             split *= 2
     split = min(split, steps)
     return Tiling(rows, columns, tile, lanes, product, shared, split, -(-steps // split) * chunk)
+
+
+def orders(nest: Nest, reduce: ir.Reduce, tiling: Tiling) -> dict[str, tuple[int, ...]]:
+    """How the axes of each operand lie in memory, so that neighbouring columns of a tile are neighbours there too.
+
+    Lanes that each read a line of their own wait for all of them; an operand is copied once, and read for every tile.
+    Matrix products have their own ways.
+    """
+    found: dict[str, tuple[int, ...]] = {}
+    apart: set[str] = set()
+    for access in ir.accesses(reduce):
+        name, last = access.tensor.name, len(access.indices) - 1
+        axes = [axis for axis, affine in enumerate(access.indices) if _walks(affine, tiling.columns)]
+        minor = axes[-1] if axes and tiling.product is None else last
+        order = (*(axis for axis in range(last + 1) if axis != minor), minor)
+        if axes and found.setdefault(name, order) != order:
+            apart.add(name)
+    return {
+        o.name: found[o.name] if o.name in found.keys() - apart else tuple(range(len(o.shape))) for o in nest.operands
+    }
+
+
+def _walks(affine: Affine, index: IndexVar | None) -> bool:
+    """Whether a subscript goes up or down by one with an index."""
+    return index is not None and not affine.is_data and affine.weight(index).constant in (1, -1)
 
 
 def grid_of(tiling: Tiling, nest: Nest) -> tuple[int, ...]:
@@ -109,18 +151,27 @@ def others(tiling: Tiling, nest: Nest) -> tuple[IndexVar, ...]:
     return tuple(axis for axis in nest.axes if axis not in (tiling.rows, tiling.columns))
 
 
-def _tile(dims: Dims, product: Product | None, ranges: Ranges, blocks: Blocks) -> tuple[int, int]:
-    """The extents of the tile; where one dimension is short the other is the longer, so that every thread has work."""
+def _tiles(dims: Dims, product: Product | None, ranges: Ranges, blocks: Blocks) -> Iterator[tuple[int, int]]:
+    """The tiles to choose from; where one dimension is short the other is the longer, so that every thread has work."""
     extents = [1 if index is None else ranges[index][1] - ranges[index][0] for index in dims]
+    asked = blocks.rows or _SIDE, blocks.columns or _SIDE
     if product is not None:
-        rows, columns = block(extents[0], blocks.rows, SMALLEST_DOT), block(extents[1], blocks.columns, SMALLEST_DOT)
-        return rows, columns
-    columns = block(extents[1], blocks.columns)
-    rows = block(extents[0], min(_LONGEST_ROWS, blocks.rows * blocks.columns // columns))
-    return rows, block(extents[1], min(_LONGEST_COLUMNS, blocks.rows * blocks.columns // rows))
+        yield block(extents[0], asked[0], SMALLEST_DOT), block(extents[1], asked[1], SMALLEST_DOT)
+    elif blocks.rows or blocks.columns:
+        columns = block(extents[1], asked[1])
+        rows = block(extents[0], min(_LONGEST_ROWS, asked[0] * asked[1] // columns))
+        yield rows, block(extents[1], min(_LONGEST_COLUMNS, asked[0] * asked[1] // rows))
+    else:
+        columns = block(extents[1], _LONGEST_COLUMNS if dims[0] is None else _LONGEST_COLUMNS // 2)
+        while columns >= 1:
+            for values in (_VALUES, _VALUES // 2, _VALUES // 4):
+                yield block(extents[0], min(_LONGEST_ROWS, values // columns)), columns
+            columns //= 2
 
 
-def _candidates(nest: Nest, reduce: ir.Reduce, blocks: Blocks) -> Iterator[tuple[float, Dims, Product | None]]:
+def _candidates(
+    nest: Nest, reduce: ir.Reduce, blocks: Blocks
+) -> Iterator[tuple[float, Dims, tuple[int, int], Product | None]]:
     ranges = nest.ranges
     pairs: list[Dims] = [(None, None)]
     pairs += [(axis, None) for axis in nest.axes]
@@ -131,25 +182,57 @@ def _candidates(nest: Nest, reduce: ir.Reduce, blocks: Blocks) -> Iterator[tuple
         product = None
         if dims[1] not in reduce.indices:
             product = product_among(reduce, dims, ranges)
-        yield _cost(reduce, dims, product, ranges, blocks), dims, product
-        if product is not None:
-            yield _cost(reduce, dims, None, ranges, blocks), dims, None
+        for one in (product, None) if product is not None else (None,):
+            for tile in dict.fromkeys(_tiles(dims, one, ranges, blocks)):
+                yield _cost(reduce, dims, tile, one, ranges, blocks), dims, tile, one
 
 
-def _cost(reduce: ir.Reduce, dims: Dims, product: Product | None, ranges: Ranges, blocks: Blocks) -> float:
+def _cost(
+    reduce: ir.Reduce, dims: Dims, tile: tuple[int, int], product: Product | None, ranges: Ranges, blocks: Blocks
+) -> float:
     """The work of one point of the nest, on average."""
-    tile = _tile(dims, product, ranges, blocks)
     waste = 1.0
     for index, extent in zip(dims, tile, strict=True):
         if index is not None:
             length = ranges[index][1] - ranges[index][0]
             waste *= -(-length // extent) * extent / max(1, length)
     waste *= max(1.0, _THREADS / (tile[0] * tile[1]))
+    if product is not None:
+        return waste * _product_work(product, dims, tile, ranges, blocks)
+    sides = Sides(_held(tile), tile)
+    if not (blocks.rows or blocks.columns) and tile != (1, 1) and _registers(reduce, dims, sides.held) > _REGISTERS:
+        return inf
+    moving = frozenset(index for node in ir.walk(reduce) if isinstance(node, ir.Reduce) for index in node.indices)
     exprs = (reduce.body,) if reduce.guard is None else (reduce.body, reduce.guard)
-    if product is None:
-        work = sum(_work(expr, dims, tile, ranges, blocks) for expr in exprs) + 1
-        return waste * (work + _STEP / (tile[0] * tile[1]))
-    return waste * _product_work(product, dims, tile, ranges, blocks)
+    work = sum(_work(expr, dims, sides, ranges, blocks, moving) for expr in exprs) + 1
+    return waste * (work + _STEP / prod(sides.held))
+
+
+@functools.cache
+def _state(reducer: ir.Reducer, accumulate: str, *, counted: bool) -> int:
+    """The registers of one running value."""
+    return sum(-(-part.dtype.itemsize // 4) for part in begin(reducer, accumulate, (), counted=counted))
+
+
+def _registers(reduce: ir.Reduce, dims: Dims, held: tuple[int, int]) -> int:
+    """What a thread keeps: the state of its values, and what they read, once for all values that share it."""
+    exprs = (reduce.body,) if reduce.guard is None else (reduce.body, reduce.guard)
+    inner = {index for expr in exprs for node in ir.walk(expr) if isinstance(node, ir.Reduce) for index in node.indices}
+    reads = {access for expr in exprs for access in ir.accesses(expr) if not ir.free_indices(access) & inner}
+    found = _state(reducer_of(reduce), reduce.accumulate, counted=reduce.guard is not None) * prod(held)
+    for access in reads:
+        free = ir.free_indices(access)
+        found += prod(extent for index, extent in zip(dims, held, strict=True) if index in free)
+    return found
+
+
+def _held(tile: tuple[int, int]) -> tuple[int, int]:
+    """The rows and columns of a tile that one thread has: threads lie along the columns first.
+
+    A thread loads and computes itself what its values share: only rows and columns of its own are worth anything.
+    """
+    along = min(tile[1], _THREADS)
+    return max(1, tile[0] * along // _THREADS), tile[1] // along
 
 
 def _product_work(product: Product, dims: Dims, tile: tuple[int, int], ranges: Ranges, blocks: Blocks) -> float:
@@ -157,31 +240,41 @@ def _product_work(product: Product, dims: Dims, tile: tuple[int, int], ranges: R
     chunk = product.chunk(hi - lo, blocks.chunk)
     work = 1 / _MATRIX_UNIT + _STEP / (tile[0] * tile[1] * chunk)
     if product.outer is not None:
-        work += _work(product.outer.body, dims, tile, ranges, blocks) / chunk
+        work += _work(product.outer.body, dims, Sides(tile, tile), ranges, blocks) / chunk
     for side, own, extents, shared in (
         (product.left, (dims[0], product.index), (tile[0], chunk), tile[1]),
         (product.right, (product.index, dims[1]), (chunk, tile[1]), tile[0]),
     ):
         for expr in (side.body, *side.guards):
-            work += _work(expr, own, extents, ranges, blocks) / shared
+            work += _work(expr, own, Sides(extents, extents), ranges, blocks) / shared
     return work
 
 
-def _work(expr: ir.Expr, dims: Dims, tile: tuple[int, int], ranges: Ranges, blocks: Blocks) -> float:
-    """The work of an expression by the lanes of a tile that share it."""
+def _work(
+    expr: ir.Expr,
+    dims: Dims,
+    sides: Sides,
+    ranges: Ranges,
+    blocks: Blocks,
+    moving: frozenset[IndexVar] | None = None,
+) -> float:
+    """The work of an expression, by the values that share it; none, where the `moving` indices do not change it."""
     free = ir.free_indices(expr)
-    lanes = 1.0
-    for index, extent in zip(dims, tile, strict=True):
-        if index is None or index not in free:
-            lanes /= extent
-    if isinstance(expr, (ir.Const, ir.Extent, ir.Index)):
+    if isinstance(expr, (ir.Const, ir.Extent, ir.Index)) or (moving is not None and not free & moving):
         return 0.0
+    lanes, far = (
+        1 / prod(extent for index, extent in zip(dims, extents, strict=True) if index is None or index not in free)
+        for extents in (sides.held, sides.tile)
+    )
     if isinstance(expr, ir.Reduce):
         points = prod(max(0, ranges[index][1] - ranges[index][0]) for index in expr.indices)
         product = product_among(expr, dims, ranges)
         if product is not None:
-            return points * _product_work(product, dims, tile, ranges, blocks)
-        inside = sum(_work(child, dims, tile, ranges, blocks) for child in ir.children(expr))
-        return points * (inside + lanes * (1 + _STEP / (tile[0] * tile[1] * lanes)))
-    own = _LOAD if isinstance(expr, ir.Access) else _CALL if isinstance(expr, ir.Call) else 1.0
-    return own * lanes + sum(_work(child, dims, tile, ranges, blocks) for child in ir.children(expr))
+            return points * _product_work(product, dims, sides.tile, ranges, blocks)
+        inside = sum(_work(child, dims, sides, ranges, blocks, moving) for child in ir.children(expr))
+        return points * (inside + lanes + _STEP / prod(sides.held))
+    own = _CALL * lanes if isinstance(expr, ir.Call) else lanes
+    if isinstance(expr, ir.Access):
+        vector = min(_VECTOR, sides.held[1]) if dims[1] in free else 1
+        own = _LOAD * lanes / vector + _FAR * far
+    return own + sum(_work(child, dims, sides, ranges, blocks, moving) for child in ir.children(expr))
