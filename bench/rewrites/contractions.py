@@ -444,6 +444,10 @@ def kronecker(i: int, j: int, p: int, q: int) -> Computation:
         wide = lax.optimization_barrier(jnp.tile(B, (1, j))).reshape(1, p, j, q)
         return (A[:, None, :, None] * wide).reshape(rows, columns)
 
+    def joined_later(A, B):
+        """Computed along four axes, which then are two."""
+        return lax.optimization_barrier(A[:, None, :, None] * B[None, :, None, :]).reshape(rows, columns)
+
     def both_wide(A, B):
         """Both as wide as the result."""
         spread, wide = lax.optimization_barrier((jnp.repeat(A, q, 1), jnp.tile(B, (1, j))))
@@ -456,6 +460,7 @@ def kronecker(i: int, j: int, p: int, q: int) -> Computation:
         forms={
             "broadcast": broadcast,
             "tiled": tiled,
+            "joined_later": joined_later,
             "both_wide": both_wide,
             "row_by_row": lambda A, B: lax.map(lambda row: row * jnp.tile(B, (1, j)), jnp.repeat(A, q, 1)).reshape(
                 rows, columns
