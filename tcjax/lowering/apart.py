@@ -20,8 +20,8 @@ def keep_apart(array: jax.Array, corner: jax.Array) -> jax.Array:
 def looped(array: jax.Array) -> jax.Array:
     """The array, computed along the dimensions that it has here: it is reshaped behind the loop, at no cost.
 
-    A loop of XLA:CPU goes along the dimensions of its result. Where several axes become one of these, it would divide to
-    find the place in each of them, for every element.
+    A loop of XLA:CPU goes along the dimensions of its result. Where several axes become one of these, it would find the
+    place in each by a division, for every element.
     """
     return lax.optimization_barrier(array) if BARRIERS_HOLD else array
 

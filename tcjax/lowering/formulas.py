@@ -14,7 +14,7 @@ from .. import ir, planning
 from ..planning.nests import Nest
 from ..symbolic import Affine, IndexVar, Size
 from ..transforms import derivatives
-from .apart import keep_apart
+from .apart import BARRIERS_HOLD, keep_apart
 from .context import Context
 from .derived import with_derivatives
 from .rounds import lower_stage
@@ -115,7 +115,8 @@ def _read_again(
     Each point of a window reads the place of its extremum: cheaper stored than found as often as the window has points.
     """
     before = [formula for formula in derivative.before if formula.statement.target.name not in known]
-    if not before or derivative.value is None or derivative.single is not None:
+    # In JAX 0.10 the update that stands for a barrier is one loop with what finds a place, and with what reads it.
+    if not before or derivative.value is None or derivative.single is not None or not BARRIERS_HOLD:
         return frozenset()
     formulas = (*before, _tangent(derivative, derivative.value, nest))
     changed = {access.tensor.name for access in ir.accesses(derivative.value)}

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tcjax
+from tcjax.lowering.apart import BARRIERS_HOLD
 
 MEANS = {
     "sum": "O(n,c,y,x) +=! I(n,c,2*y+i,2*x+j) / 4 where i in 0:2, j in 0:2",
@@ -199,6 +200,7 @@ def test_derivatives_of_windows_have_derivatives(reducer: str) -> None:
     np.testing.assert_allclose(batch[1], 2 * np.asarray(batch[0]), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.skipif(not BARRIERS_HOLD, reason="XLA:CPU removes barriers before it fuses")
 @pytest.mark.parametrize("extent", [2, 3])
 def test_the_place_of_an_extremum_is_found_once_for_all_of_its_window(extent: int) -> None:
     kernel = kernel_of(f"O(n,c,y,x) max=! I(n,c,2*y+i,2*x+j) where i in 0:{extent}, j in 0:{extent}")
@@ -210,6 +212,6 @@ def test_the_place_of_an_extremum_is_found_once_for_all_of_its_window(extent: in
 
     compiled = jax.jit(both).lower(image, cotangent).compile()
 
-    # Stored, the places take as much memory as the result; found again, each element of a window would take as long.
-    memory = compiled.memory_analysis()
-    assert memory is not None and memory.temp_size_in_bytes >= 16 * 64 * 34 * 34 * 4
+    # Between loops there is only what is stored.
+    loops = str(compiled.as_text()).partition("ENTRY")[2]
+    assert "s32[16,64,34,34]" in loops
