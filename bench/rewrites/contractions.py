@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from ..cases.case import normals
 from .computation import Computation, definitions
@@ -438,12 +439,32 @@ def kronecker(i: int, j: int, p: int, q: int) -> Computation:
     def broadcast(A, B):
         return (A[:, None, :, None] * B[None, :, None, :]).reshape(rows, columns)
 
+    def tiled(A, B):
+        """The second matrix side by side as often as the result has it: rows as long as those of the result."""
+        wide = lax.optimization_barrier(jnp.tile(B, (1, j))).reshape(1, p, j, q)
+        return (A[:, None, :, None] * wide).reshape(rows, columns)
+
+    def joined_later(A, B):
+        """Computed along four axes, which then are two."""
+        return lax.optimization_barrier(A[:, None, :, None] * B[None, :, None, :]).reshape(rows, columns)
+
+    def both_wide(A, B):
+        """Both as wide as the result."""
+        spread, wide = lax.optimization_barrier((jnp.repeat(A, q, 1), jnp.tile(B, (1, j))))
+        return (spread[:, None] * wide[None]).reshape(rows, columns)
+
     return Computation(
         name="kronecker",
         make_arrays=lambda rng: normals(rng, (i, j), (p, q)),
         reference=np.kron,
         forms={
             "broadcast": broadcast,
+            "tiled": tiled,
+            "joined_later": joined_later,
+            "both_wide": both_wide,
+            "row_by_row": lambda A, B: lax.map(lambda row: row * jnp.tile(B, (1, j)), jnp.repeat(A, q, 1)).reshape(
+                rows, columns
+            ),
             "kron": jnp.kron,
             "einsum": lambda A, B: jnp.einsum("ij,pq->ipjq", A, B).reshape(rows, columns),
             "repeated": lambda A, B: jnp.repeat(jnp.repeat(A, p, 0), q, 1) * jnp.tile(B, (i, j)),

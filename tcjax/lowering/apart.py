@@ -17,6 +17,15 @@ def keep_apart(array: jax.Array, corner: jax.Array) -> jax.Array:
     return _updated(array, corner)
 
 
+def looped(array: jax.Array) -> jax.Array:
+    """The array, computed along the dimensions that it has here: it is reshaped behind the loop, at no cost.
+
+    A loop of XLA:CPU goes along the dimensions of its result. Where several axes become one of these, it would find the
+    place in each by a division, for every element.
+    """
+    return lax.optimization_barrier(array) if BARRIERS_HOLD else array
+
+
 def as_stored(array: jax.Array, order: Sequence[int]) -> jax.Array:
     """The array with its dimensions in another order, in memory; as it is where the order is the same.
 

@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any, Final
 
 import jax
@@ -13,6 +14,7 @@ from .. import ir, planning
 from ..planning.nests import Nest
 from ..symbolic import Affine, IndexVar, Size
 from ..transforms import derivatives
+from .apart import BARRIERS_HOLD, keep_apart
 from .context import Context
 from .derived import with_derivatives
 from .rounds import lower_stage
@@ -99,6 +101,39 @@ def _stage(
     return _planned(formula.statement, box, listed, defined, backend)
 
 
+def _tangent(derivative: derivatives.Derivative, value: ir.Expr, nest: Nest) -> derivatives.Formula:
+    """The statement that gives a nest's tangent by one of its formulas."""
+    statement = ir.Define(_tensor(TANGENT, nest), tuple(map(Affine.of, nest.axes)), value)
+    return derivatives.Formula(statement, derivative.box)
+
+
+def _read_again(
+    derivative: derivatives.Derivative, nest: Nest, known: frozenset[str], backend: planning.Backend
+) -> frozenset[str]:
+    """What a tangent needs beside what is `known`, and XLA would compute again wherever the tangent reads it.
+
+    Each point of a window reads the place of its extremum: cheaper stored than found as often as the window has points.
+    """
+    before = [formula for formula in derivative.before if formula.statement.target.name not in known]
+    # In JAX 0.10 the update that stands for a barrier is one loop with what finds a place, and with what reads it.
+    if not before or derivative.value is None or derivative.single is not None or not BARRIERS_HOLD:
+        return frozenset()
+    formulas = (*before, _tangent(derivative, derivative.value, nest))
+    changed = {access.tensor.name for access in ir.accesses(derivative.value)}
+    shapes = {o.name: o.shape for o in nest.operands} | {RESULT: nest.shape}
+    shapes |= {name: o.shape for o in nest.operands if (name := tangent_name(o.name)) in changed}
+    lows = tuple(nest.ranges[axis][0] for axis in nest.axes)
+    stages: list[planning.Compute] = []
+    for formula in formulas:
+        stages.append(_stage(formula, nest, shapes, lows, defined=False, backend=backend))
+        shapes[formula.statement.target.name] = nest.shape
+    stored = planning.stored_apart(stages, (TANGENT,))
+    found = [stage for stage in stored if isinstance(stage, planning.Compute) and stage.apart]
+    taken = sum(prod(stage.shape) * ir.types.width(stage.dtype) for stage in found)
+    fits = backend.memory is None or taken <= backend.memory
+    return frozenset(stage.target for stage in found) if fits else frozenset()
+
+
 @functools.lru_cache(maxsize=1024)
 def _shared(
     nest: Nest, names: tuple[str, ...], backend: planning.Backend
@@ -143,10 +178,12 @@ class Runner:
         """The arrays, and what a derivative needs beside them."""
         known = dict(arrays)
         lows = tuple(nest.ranges[axis][0] for axis in nest.axes)
+        apart = _read_again(derivative, nest, frozenset(known), self.backend)
         for formula in derivative.before:
             name = formula.statement.target.name
             if name not in known:
-                known[name] = self.compute(formula, known, nest, lows)
+                found = self.compute(formula, known, nest, lows)
+                known[name] = keep_apart(found, found) if name in apart else found
         return known
 
     def derivative(self, derivative: derivatives.Derivative, arrays: Mapping[str, jax.Array], nest: Nest) -> jax.Array:
@@ -169,9 +206,7 @@ class Runner:
     ) -> jax.Array:
         """The tangent of a nest by one of its formulas."""
         lows = tuple(nest.ranges[axis][0] for axis in nest.axes)
-        subscripts = tuple(map(Affine.of, nest.axes))
-        formula = derivatives.Formula(ir.Define(_tensor(TANGENT, nest), subscripts, value), derivative.box)
-        return self.compute(formula, arrays, nest, lows)
+        return self.compute(_tangent(derivative, value, nest), arrays, nest, lows)
 
     def cotangent(self, nest: Nest, name: str, arrays: Mapping[str, jax.Array]) -> jax.Array:
         """What the operand `name` receives; `arrays` has the others and the result's cotangent."""

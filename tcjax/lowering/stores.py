@@ -11,9 +11,10 @@ from jax import lax
 from .. import ir
 from ..ir import JOINS, Monoid, Reducer
 from ..planning import Compute, Scatter
-from ..planning.nodes import Axes, Fill, Lookup, Strip
+from ..planning.nodes import Axes, Fill, Lookup, Node, Read, Strip, below, is_elementwise
 from ..planning.scope import restarts
 from ..symbolic import IndexVar
+from .apart import looped
 from .context import Context, Lower, align, numeric, ranked
 from .elementwise import convert, lower_fill
 from .positions import Start, cut, numbers, position, put
@@ -129,7 +130,21 @@ def _shaped(
     array = align(array, stage.value.axes if own is None else own, axes)
     if array.shape != extents:
         array = jnp.broadcast_to(array, extents)
-    return array if extents == counts else lax.reshape(array, counts)
+    if extents == counts:
+        return array
+    joined = any(sum(extent > 1 for _, extent, _ in strip.factors) > 1 for strip in strips)
+    if own is None and joined and _is_loop_along(stage.value, axes):
+        array = looped(array)
+    return lax.reshape(array, counts)
+
+
+def _is_loop_along(value: Node, axes: Axes) -> bool:
+    """Whether arithmetic is one loop along these axes, for which no array that it reads is turned round."""
+    if isinstance(value, Read) or not is_elementwise(value):
+        return False
+    reads = [node for node in below(value) if isinstance(node, Read)]
+    stored = [[axis for d in read.dimensions if isinstance(d, Strip) for axis, _, _ in d.factors] for read in reads]
+    return all(own == [axis for axis in axes if axis in own] for own in stored)
 
 
 def _zeros(stage: Compute) -> jax.Array:

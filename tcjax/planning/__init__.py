@@ -13,6 +13,7 @@ from .plan import make_plan
 from .preferences import Backend, Preferences
 from .prices import Price, plan_price, price, price_of
 from .printer import facts_of, operation_of, operations_of, reason_of, show_node, show_plan
+from .recomputed import stored_apart
 from .sharing import share
 from .stages import Call, CallForeign, Compute, Parts, Plan, Proviso, Scatter, Stage, Store, Unstored
 from .tiled import Loop, ScheduledStage, Tiled
@@ -56,4 +57,5 @@ __all__ = [
     "share",
     "show_node",
     "show_plan",
+    "stored_apart",
 ]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tcjax
+from tcjax.lowering.apart import BARRIERS_HOLD
 
 MEANS = {
     "sum": "O(n,c,y,x) +=! I(n,c,2*y+i,2*x+j) / 4 where i in 0:2, j in 0:2",
@@ -197,3 +198,20 @@ def test_derivatives_of_windows_have_derivatives(reducer: str) -> None:
     np.testing.assert_allclose(tangent, expected, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(curved, expected, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(batch[1], 2 * np.asarray(batch[0]), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.skipif(not BARRIERS_HOLD, reason="XLA:CPU removes barriers before it fuses")
+@pytest.mark.parametrize("extent", [2, 3])
+def test_the_place_of_an_extremum_is_found_once_for_all_of_its_window(extent: int) -> None:
+    kernel = kernel_of(f"O(n,c,y,x) max=! I(n,c,2*y+i,2*x+j) where i in 0:{extent}, j in 0:{extent}")
+    image, cotangent = (jax.ShapeDtypeStruct((16, 64, size, size), jnp.float32) for size in (66 + extent, 34))
+
+    def both(image: jax.Array, cotangent: jax.Array) -> tuple[jax.Array, jax.Array]:
+        result, pull = jax.vjp(kernel, image)
+        return result, *pull(cotangent)
+
+    compiled = jax.jit(both).lower(image, cotangent).compile()
+
+    # Between loops there is only what is stored.
+    loops = str(compiled.as_text()).partition("ENTRY")[2]
+    assert "s32[16,64,34,34]" in loops

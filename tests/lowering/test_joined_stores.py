@@ -1,0 +1,57 @@
+"""Axes of values that become one dimension of what is stored: the loop goes along them, and not along the dimension."""
+
+import jax
+import numpy as np
+import pytest
+
+import tcjax
+from tcjax.lowering.apart import BARRIERS_HOLD
+
+KRONECKER = {
+    "strided": "K(P*i+p, Q*j+q) = A(i,j) * B(p,q)",
+    "divided": "K(r,c) = A(r/P, c/Q) * B(r%P, c%Q) where r in 0:I*P, c in 0:J*Q",
+}
+
+
+def kernel_of(body: str) -> tcjax.Kernel:
+    return tcjax.kernel(f"def f(float(I,J) A, float(P,Q) B) -> (K) {{ {body} }}")
+
+
+def normal(*shape: int) -> np.ndarray:
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
+
+
+@pytest.mark.skipif(not BARRIERS_HOLD, reason="XLA:CPU removes barriers before it fuses")
+@pytest.mark.parametrize("name", KRONECKER)
+def test_a_product_of_kronecker_is_a_loop_along_four_axes(name: str) -> None:
+    compiled = jax.jit(kernel_of(KRONECKER[name])).lower(normal(32, 24), normal(6, 10)).compile()
+
+    memory = compiled.memory_analysis()
+    assert "f32[32,6,24,10]{3,2,1,0} multiply(" in str(compiled.as_text())
+    assert memory is not None and memory.temp_size_in_bytes == 0
+
+
+def test_an_array_that_is_turned_round_is_copied_once() -> None:
+    kernel = tcjax.kernel("def f(float(N,R,S,H,W) x) -> (y) { y(n, R*h+r, S*w+s) = 2 * x(n,r,s,h,w) }")
+
+    compiled = jax.jit(kernel).lower(normal(8, 2, 2, 64, 64)).compile()
+
+    memory = compiled.memory_analysis()
+    assert memory is not None and memory.temp_size_in_bytes == 0
+
+
+@pytest.mark.parametrize("name", KRONECKER)
+def test_products_of_kronecker_have_derivatives_and_batches(name: str) -> None:
+    kernel, a, b, weight = kernel_of(KRONECKER[name]), normal(5, 4), normal(3, 2), normal(15, 8)
+
+    found, pull = jax.vjp(kernel, a, b)
+    batch = jax.vmap(kernel, in_axes=(0, None))(np.stack([a, 2 * a]), b)
+    _, moved = jax.jvp(kernel, (a, b), (a, b))
+
+    expected, parts = np.kron(a, b), weight.reshape(5, 3, 4, 2).astype(np.float64)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    np.testing.assert_allclose(batch, np.stack([expected, 2 * expected]), rtol=1e-6)
+    np.testing.assert_allclose(moved, 2 * expected, rtol=1e-6)
+    first, second = pull(weight)
+    np.testing.assert_allclose(first, np.einsum("ipjq,pq->ij", parts, b), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(second, np.einsum("ipjq,ij->pq", parts, a), rtol=1e-4, atol=1e-5)
