@@ -117,6 +117,15 @@ LAWS = {
             "O(i,j) +=! A(i,k)/64.0*B(k,j)",
         ),
     ),
+    "a chain is multiplied in one order, however its parts are named": Law(
+        "float(I,J) A, float(J,K) B, float(K,L) C, float(L,M) D",
+        ((512, 256), (256, 384), (384, 128), (128, 512)),
+        (
+            "O(i,m) +=! A(i,j)*B(j,k)*C(k,l)*D(l,m)",
+            "X(i,k) +=! A(i,j)*B(j,k) Y(i,l) +=! X(i,k)*C(k,l) O(i,m) +=! Y(i,l)*D(l,m)",
+            "Z(k,m) +=! C(k,l)*D(l,m) Y(j,m) +=! B(j,k)*Z(k,m) O(i,m) +=! A(i,j)*Y(j,m)",
+        ),
+    ),
     "a quotient goes out of a chain": Law(
         "float(A,B) X, float(B,C) Y, float(C,D) Z",
         ((256, 256), (256, 256), (256, 256)),
