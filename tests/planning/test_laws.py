@@ -551,6 +551,21 @@ DIAGONALS = {
             "L(f,c,i,j) = f == c ? K(c,i,j) : 0.0 where f in 0:C\n O(n,f,h,w) +=! I(n,c,h+i,w+j)*L(f,c,i,j)",
         ),
     ),
+    "tridiagonal": (
+        "float(N) a, float(N) b, float(N) c, float(N,M) X",
+        ((1024,), (1024,), (1024,), (1024, 64)),
+        """O(i,k) = b(i)*X(i,k)
+           O(i,k) += a(i)*X(i-1,k) where i in 1:N
+           O(i,k) += c(i)*X(i+1,k) where i in 0:N-1""",
+        (
+            "O(i,k) +=! (i == j ? b(i) : (i == j+1 ? a(i) : (j == i+1 ? c(i) : 0.0)))*X(j,k) where i in 0:N",
+            """A(i,j) = 0.0 where i in 0:N, j in 0:N
+               A(i,i) = b(i)
+               A(i,i-1) = a(i) where i in 1:N
+               A(i,i+1) = c(i) where i in 0:N-1
+               O(i,k) +=! A(i,j)*X(j,k)""",
+        ),
+    ),
     "diagonal": (
         "float(N) d, float(N,M) A",
         ((1024,), (1024, 1024)),
