@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..ir import Monoid, Reducer
+from ..ir import PLACES, RANKED, Monoid, Reducer
 from ..planning.nodes import (
     Axes,
     Contract,
@@ -283,6 +283,28 @@ def _extremum(reducer: Reducer, parts: list[jax.Array]) -> jax.Array:
     return jnp.where(unordered, jnp.nan, best)
 
 
+def _ranked(reducer: Reducer, rank: int, parts: Iterable[jax.Array]) -> jax.Array:
+    """The part with this rank in order, or the number of it: NaN first, equal parts as they come.
+
+    Those that come first are kept in order; each part moves those behind it.
+    """
+    descending = reducer in (Reducer.MAXK, Reducer.ARGMAXK)
+    keys: list[jax.Array] = []
+    found: list[jax.Array] = []
+    for number, part in enumerate(parts):
+        key, value = _ordered(part), jnp.full_like(part, number, jnp.int32) if reducer in PLACES else part
+        # A comparison with NaN is false: it comes before a number, and nothing before it.
+        before = [~((key <= own) if descending else (key >= own)) & (own == own) for own in keys]
+        keys, found = _inserted(keys, key, before)[: rank + 1], _inserted(found, value, before)[: rank + 1]
+    return found[rank]
+
+
+def _inserted(kept: list[jax.Array], new: jax.Array, before: list[jax.Array]) -> list[jax.Array]:
+    """The arrays in order, with a new one before those where it comes `before`."""
+    given = [new, *(jnp.where(mask, own, new) for mask, own in zip(before, kept, strict=True))]
+    return [*(jnp.where(mask, one, own) for mask, one, own in zip(before, given, kept, strict=False)), given[-1]]
+
+
 def _place(reducer: Reducer, parts: Sequence[jax.Array]) -> jax.Array:
     """The number of the first part that is smallest or largest; that of the first NaN where there is one."""
     best, *others = map(_ordered, parts)
@@ -355,7 +377,7 @@ def _unrolled(node: Unroll, context: Context, lower: Lower) -> jax.Array:
     indices = [index for index, _, _ in node.box]
     steps = itertools.product(*(range(lo, hi) for _, lo, hi in node.box))
     parts = (lower(node.body, context.at(dict(zip(indices, step, strict=True)))) for step in steps)
-    return _combined(node.reducer, parts)
+    return _ranked(node.reducer, node.rank, parts) if node.reducer in RANKED else _combined(node.reducer, parts)
 
 
 def looped(node: Unroll, context: Context, lower: Lower) -> jax.Array:

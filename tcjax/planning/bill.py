@@ -42,7 +42,6 @@ from .nodes import (
     sums_products,
 )
 from .rates import MOST_PRODUCTS, call_time, operator_time, power_time, slower
-from .scope import POSITIONS
 from .views import extends, is_reshape
 
 # Kernels for each level of the tree of a running reduction: blocks, what is before them, and both together.
@@ -198,7 +197,7 @@ class Bill:
                 steps = prod(hi - lo for _, lo, hi in box)
                 self.fuse(body, kernel, times * steps)
                 kernel.steps += times * steps
-                kernel.seconds += points * max(0, steps - 1) * self.combined(reducer, node.dtype)
+                kernel.seconds += points * max(0, steps - 1) * self.combined(reducer, node.dtype) * (1 + node.rank)
                 self.flops += points * max(0, steps - 1)
             case _:
                 self.stored(node, times)
@@ -308,7 +307,7 @@ class Bill:
         machine = self.machine
         if reducer is Reducer.LOGSUMEXP:
             return machine.slow_call * slower(dtype, machine)
-        if reducer in POSITIONS:
+        if reducer in ir.PLACES | ir.RANKED:
             return PLACE * machine.element
         several = EXTREMUM if reducer in (Reducer.MIN, Reducer.MAX) and ir.types.is_float(dtype) else 1
         return several * machine.element * slower(dtype, machine)

@@ -257,6 +257,7 @@ class Scan(Computation):
 class Unroll(Computation):
     """The elementwise combination of `body` at every point of a small box of indices; of argmin and argmax the place.
 
+    Of an order statistic it is what has a `rank` in order, counted from 0, or the place of that.
     `derivative` is the same value as one reduction, whose derivative is cheaper: of many gathers or slices, JAX would
     put each into an array of its own. What is `rolled` is a loop at run time, which compiles as soon as one term.
     """
@@ -266,6 +267,7 @@ class Unroll(Computation):
     body: "Node"
     derivative: "Node | None" = None
     rolled: bool = False
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,11 +61,13 @@ def _paired(
 ) -> tuple[list[Axes], Pairing]:
     others = [axes for number, axes in enumerate(operands) if number not in (first, second)]
     needed = result.union(*others)
-    kept = _yielded(operands[first], operands[second], needed)
-    swapped = _yielded(operands[second], operands[first], needed)
-    if kept != scope.sorted(kept) and swapped == scope.sorted(kept):
-        first, second, kept = second, first, swapped
-    return [*others, kept], Pairing(first, second, kept)
+    ways = [
+        Pairing(*pair, _yielded(operands[pair[0]], operands[pair[1]], needed))
+        for pair in ((first, second), (second, first))
+    ]
+    # What is multiplied from the left is read along its minor axis, or copied; else the program's order is as good.
+    pairing = min(ways, key=lambda way: (_moved(operands[way.first], way, scope), way.kept != scope.sorted(way.kept)))
+    return [*others, pairing.kept], pairing
 
 
 def _yielded(a: Axes, b: Axes, needed: frozenset[IndexVar]) -> Axes:

@@ -286,7 +286,7 @@ class _Planner:
         seconds = sum(check.seconds for check in checks)
         rare = as_rare(otherwise.stage)
         proviso = Proviso(tuple(check.stage for check in checks), rare, tensors(found.finite))
-        form = transforms.plain_indices(replace(step, statement=found.statement))
+        form = transforms.plain_indices(transforms.with_own_indices(replace(step, statement=found.statement)))
         name = step.statement.target.name
         own, _ = self.solved(form, self.bound.shapes, self.bound.origins)
         counted = placed(own, found.finite, self.bound.shapes[name], self.bound.origins[name])

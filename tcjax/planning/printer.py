@@ -193,7 +193,8 @@ def describe(node: Node) -> str:
             return f"squares about the mean, summed over {', '.join(map(str, indices))}"
         case Unroll(reducer, box, rolled=rolled):
             steps = ", ".join(f"{index} in {lo}:{hi}" for index, lo, hi in box)
-            return f"{'rolled' if rolled else 'unrolled'} {reducer.value} for {steps}"
+            rank = f" {node.rank}" if reducer in ir.RANKED else ""
+            return f"{'rolled' if rolled else 'unrolled'} {reducer.value}{rank} for {steps}"
         case Position(reducer, _, indices) | OrderStatistic(reducer, _, _, indices):
             return f"{reducer.value} over {', '.join(map(str, indices))}"
         case MonoidFold(monoid, _, indices, _, _, blocks):

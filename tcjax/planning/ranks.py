@@ -28,7 +28,9 @@ def ranks(nest: Nest) -> int:
 def sieve_size(nest: Nest) -> int:
     """The points of a block, or 0 where a sieve does not help."""
     reduce = nest.reduce
-    if reduce.reducer not in ir.RANKED or reduce.guard is not None or reduce.body.dtype == "bool":
+    if reduce.reducer not in ir.RANKED or len(reduce.indices) != 1:
+        return 0
+    if reduce.guard is not None or reduce.body.dtype == "bool":
         return 0
     [loop] = reduce.indices
     extent, wanted = _extent(nest, loop), ranks(nest)

@@ -10,8 +10,9 @@ from .choice import cheapest, plan_fold, within_contract
 from .folds import fold, remaining
 from .monoids import plan_monoid
 from .nests import as_extremum
-from .nodes import Apply, CallBuiltin, LoopNest, Node, OrderStatistic, Position
-from .operations.unrolled import propose_place
+from .nodes import Apply, CallBuiltin, LoopNest, Node, OrderStatistic, Position, Unroll
+from .operations import loop
+from .operations.unrolled import propose_order
 from .scope import Scope, fill, identity
 from .sums import plan_sum
 from .values import plan_value
@@ -63,7 +64,7 @@ def _plan(reduce: ir.Reduce, indices: tuple[IndexVar, ...], scope: Scope) -> Nod
             operand, mask = _candidates(reducer, body, guard, body.dtype, scope)
             axes = remaining(operand, indices)
             found = Position(reducer, operand, indices, _extents(indices, scope), mask, dtype="int32", axes=axes)
-            return cheapest((*propose_place(reduce, body, scope), found), scope)
+            return cheapest((*propose_order(reduce, body, scope), found), scope)
         case Reducer.MINK | Reducer.MAXK | Reducer.ARGMINK | Reducer.ARGMAXK as reducer:
             assert reduce.rank is not None
             kind = body.dtype if reducer in ir.PLACES else accumulate
@@ -72,11 +73,21 @@ def _plan(reduce: ir.Reduce, indices: tuple[IndexVar, ...], scope: Scope) -> Nod
             axes = scope.sorted((*remaining(operand, indices), *rank.axes))
             dtype = "int32" if reducer in (Reducer.ARGMINK, Reducer.ARGMAXK) else operand.dtype
             extents = _extents(indices, scope)
-            return OrderStatistic(reducer, operand, rank, indices, extents, mask, dtype=dtype, axes=axes)
+            found = OrderStatistic(reducer, operand, rank, indices, extents, mask, dtype=dtype, axes=axes)
+            of_kind = body if body.dtype == kind else ir.Cast(body, kind)
+            written = (_as_slices(node, reduce, scope) for node in propose_order(reduce, of_kind, scope))
+            return cheapest((*written, found), scope)
         case Reducer.PRODUCT | Reducer.MIN | Reducer.MAX | Reducer.ANY | Reducer.ALL as reducer:
             return plan_fold(reducer, indices, body, guard, accumulate, scope)
         case ir.Monoid():
             raise AssertionError("registered reductions are planned apart")
+
+
+def _as_slices(node: Unroll, reduce: ir.Reduce, scope: Scope) -> Unroll:
+    """The order statistic of windows with the derivative of a loop, which finds the place of what it takes."""
+    if scope.nests is None or not ir.types.is_float(node.dtype):
+        return node
+    return replace(node, derivative=loop.of_slices(node, reduce, scope))
 
 
 def _extents(indices: tuple[IndexVar, ...], scope: Scope) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from .calls import plain_calls
 from .canonical import canonical
+from .choices import with_own_indices
 from .common import CommonForm, named_in_common
 from .conditions import plain_conditions, plain_guard
 from .decisions import decide
@@ -79,6 +80,7 @@ __all__ = [
     "turn",
     "windowed",
     "with_centres",
+    "with_own_indices",
     "without_means",
     "without_powers",
     "without_truths",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import IndexVar
+from .choices import by_choices
 from .conditions import plain_guard
 from .definitions import Formula, guarded
 from .factors import factors_of, multiply
@@ -45,6 +46,7 @@ class _Conditional:
 def without_truths(statement: Formula) -> Guarded | None:
     """The statement with a guard for each factor of a sum that is zero where a condition is false; None without any."""
     finite: list[ir.Expr] = []
+    given, statement = statement, by_choices(statement)
 
     def visit(expr: ir.Expr) -> ir.Expr:
         expr = ir.rebuild(expr, visit)
@@ -64,7 +66,7 @@ def without_truths(statement: Formula) -> Guarded | None:
             finite.extend(found.finite)
             domain = replace(result.domain, guard=plain_guard(found.guard))
             result = replace(result, reduction=found.indices, value=found.body, domain=domain)
-    return None if result == statement else Guarded(result, tuple(dict.fromkeys(finite)))
+    return None if result in (given, statement) else Guarded(result, tuple(dict.fromkeys(finite)))
 
 
 def _over_what_counts(total: _Sum) -> _Sum | None:

@@ -117,6 +117,15 @@ LAWS = {
             "O(i,j) +=! A(i,k)/64.0*B(k,j)",
         ),
     ),
+    "a chain is multiplied in one order, however its parts are named": Law(
+        "float(I,J) A, float(J,K) B, float(K,L) C, float(L,M) D",
+        ((512, 256), (256, 384), (384, 128), (128, 512)),
+        (
+            "O(i,m) +=! A(i,j)*B(j,k)*C(k,l)*D(l,m)",
+            "X(i,k) +=! A(i,j)*B(j,k) Y(i,l) +=! X(i,k)*C(k,l) O(i,m) +=! Y(i,l)*D(l,m)",
+            "Z(k,m) +=! C(k,l)*D(l,m) Y(j,m) +=! B(j,k)*Z(k,m) O(i,m) +=! A(i,j)*Y(j,m)",
+        ),
+    ),
     "a quotient goes out of a chain": Law(
         "float(A,B) X, float(B,C) Y, float(C,D) Z",
         ((256, 256), (256, 256), (256, 256)),
@@ -540,6 +549,21 @@ DIAGONALS = {
             "O(n,f,h,w) +=! I(n,c,h+i,w+j)*(f == c ? K(c,i,j) : 0.0) where f in 0:C",
             "O(n,f,h,w) +=! I(n,c,h+i,w+j)*K(c,i,j)*(f == c ? 1.0 : 0.0) where f in 0:C",
             "L(f,c,i,j) = f == c ? K(c,i,j) : 0.0 where f in 0:C\n O(n,f,h,w) +=! I(n,c,h+i,w+j)*L(f,c,i,j)",
+        ),
+    ),
+    "tridiagonal": (
+        "float(N) a, float(N) b, float(N) c, float(N,M) X",
+        ((1024,), (1024,), (1024,), (1024, 64)),
+        """O(i,k) = b(i)*X(i,k)
+           O(i,k) += a(i)*X(i-1,k) where i in 1:N
+           O(i,k) += c(i)*X(i+1,k) where i in 0:N-1""",
+        (
+            "O(i,k) +=! (i == j ? b(i) : (i == j+1 ? a(i) : (j == i+1 ? c(i) : 0.0)))*X(j,k) where i in 0:N",
+            """A(i,j) = 0.0 where i in 0:N, j in 0:N
+               A(i,i) = b(i)
+               A(i,i-1) = a(i) where i in 1:N
+               A(i,i+1) = c(i) where i in 0:N-1
+               O(i,k) +=! A(i,j)*X(j,k)""",
         ),
     ),
     "diagonal": (

@@ -130,6 +130,12 @@ CASES = {
         ["shifted slices"],
         0,
     ),
+    "a median filter": (
+        "def f(float(H,W) I) -> (R) { R(h,w) = mink[i in 0:3, j in 0:3](I(h+i,w+j), 4) }",
+        (spec(200, 200),),
+        ["shifted slices"],
+        0,
+    ),
     "a wide pool": (
         "def f(float(N,C,H,W) I) -> (R) { R(n,c,h,w) max=! I(n,c,h+kh,w+kw) where kh in 0:9, kw in 0:9 }",
         (spec(4, 8, 30, 30),),

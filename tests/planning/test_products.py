@@ -37,6 +37,20 @@ def test_integers_are_one_product() -> None:
     assert isinstance(node, Contract)
 
 
+def test_what_lies_between_two_products_is_multiplied_from_the_side_that_copies_nothing() -> None:
+    chain = "def f(float(I,J) A, float(J,K) B, float(K,L) C) -> (O) { O(i,l) +=! A(i,j) * B(j,k) * C(k,l) }"
+    turned = chain.replace("O(i,l) +=!", "O(i,l) = sum[k, j]").replace(
+        "A(i,j) * B(j,k) * C(k,l)", "(C(k,l) * B(j,k) * A(i,j))"
+    )
+
+    for text in (chain, turned):
+        node = value(text, (512, 256), (256, 384), (384, 128))
+        assert isinstance(node, Contract)
+        inner = node.operands[1]
+        assert isinstance(inner, Contract)
+        assert [getattr(operand, "tensor", None) for operand in (node.operands[0], *inner.operands)] == ["A", "B", "C"]
+
+
 @pytest.mark.parametrize(
     ("text", "shapes"),
     [

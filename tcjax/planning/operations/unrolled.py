@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Final
 
 from ... import ir
 from ...ir import Reducer
@@ -16,6 +17,8 @@ from ..values import plan_value
 from .reduction import Reduction
 
 Steps = tuple[IndexVar, ...]
+# Comparisons of an order statistic: XLA compiles so many in a second.
+MOST_COMPARISONS: Final = 200
 
 
 def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
@@ -36,8 +39,11 @@ def propose_terms(reduction: Reduction, scope: Scope) -> Iterator[Node]:
         yield from _written_out(reduction, indices, scope)
 
 
-def propose_place(reduce: ir.Reduce, body: ir.Expr, scope: Scope) -> Iterator[Unroll]:
-    """The place of an extremum of the body, found among terms that are written out: no array has all of them."""
+def propose_order(reduce: ir.Reduce, body: ir.Expr, scope: Scope) -> Iterator[Unroll]:
+    """What has a rank among values of the body that are written out, or its place: no array has all of them.
+
+    The extremum has the rank 0. Every value is compared with as many as come first.
+    """
     indices, reducer = reduce.indices, reduce.reducer
     if (
         isinstance(reducer, ir.Monoid)
@@ -46,10 +52,15 @@ def propose_place(reduce: ir.Reduce, body: ir.Expr, scope: Scope) -> Iterator[Un
     ):
         return
     windows, rows = window_indices(indices, reduce, scope), gathered_indices(indices, reduce)
-    if scope.points(indices) > _most_terms(indices, windows, rows):
+    terms, number = scope.points(indices), 0 if reduce.rank is None else ir.number_of(reduce.rank)
+    if number is None or not 0 <= number < terms or terms > _most_terms(indices, windows, rows):
+        return
+    if terms * (number + 1) > MOST_COMPARISONS:
         return
     value = plan_value(body, scope.unrolling(indices))
-    yield replace(unroll(reducer, indices, value, scope, _why(indices, windows, rows, scope)), dtype="int32")
+    dtype = "int32" if reducer in ir.PLACES else value.dtype
+    written = unroll(reducer, indices, value, scope, _why(indices, windows, rows, scope))
+    yield replace(written, rank=int(number), dtype=dtype)
 
 
 def _written_out(reduction: Reduction, steps: Steps, scope: Scope) -> Iterator[Node]:
