@@ -14,7 +14,8 @@ from typing import Final
 
 from .. import ir, ranges, transforms
 from ..symbolic import Facts, IndexVar
-from ..transforms import Rest, Step
+from ..transforms import Step
+from ..transforms.factors import factors_of
 from .cost import plan_cost
 from .machine import CPU
 from .memory import ALWAYS
@@ -124,7 +125,15 @@ def _points(step: Step) -> int:
     left = frozenset[IndexVar]().union(*(subscript.variables for subscript in statement.indices))
     own = left.union(statement.reduction) if isinstance(statement, ir.Accumulate) else left
     inside = [node for node in ir.walk(statement.value) if isinstance(node, ir.Reduce)]
-    return points(own) + sum(points(ir.free_indices(node).union(node.indices)) for node in inside)
+    return points(own) + sum(points(_visited(node)) for node in inside)
+
+
+def _visited(reduce: ir.Reduce) -> frozenset[IndexVar]:
+    """The indices of the points that a reduction visits: what does not change with it stands in front of a sum."""
+    if reduce.reducer is not ir.Reducer.SUM or reduce.guard is not None:
+        return ir.free_indices(reduce).union(reduce.indices)
+    spaces = (ir.free_indices(factor) for factor in factors_of(reduce.body))
+    return frozenset(reduce.indices).union(*(space for space in spaces if not space.isdisjoint(reduce.indices)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,14 +165,16 @@ class _Part:
 def _part(bound: ranges.Bound, run: Run, rows: Span) -> _Part:
     """The run for some rows: first what each statement has to visit for its result, then what is read of that."""
     needs = _Needs(bound, run, rows)
-    rests: dict[str, tuple[Rest, ...]] = {}
+    contents = transforms.Contents()
     steps: dict[int, Step] = {}
     for number, step in run.steps.items():
         name, row = step.statement.target.name, run.row(number)
         place = needs.whole(name)
         shape, origin = tuple(hi - lo for lo, hi in place), tuple(lo for lo, _ in place)
         own = replace(step, box={**step.box, row: rows})
-        steps[number], rests[name] = transforms.narrowed(own, row, rests, (shape, origin), run.is_new(number))
+        is_new = run.is_new(number)
+        steps[number], rests = transforms.narrowed(own, row, contents, (shape, origin), is_new)
+        contents = contents.after(step, rests, transforms.peak_of(own, shape, origin, is_new))
     found = {number: needs.step(number, steps[number]) for number in sorted(steps, reverse=True)}
     ordered = (found[number] for number in sorted(found))
     return _Part(run, dict(enumerate(ordered)), needs.read)

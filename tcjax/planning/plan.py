@@ -277,11 +277,19 @@ class _Planner:
         return _Way(stage, lambda: (self.price(stage) if known else price(stage, shapes=shapes)).seconds)
 
     def provided(self, step: Step, defined: bool, otherwise: "_Way") -> Iterator["_Way"]:
-        """A form with guards for factors that may be zero, where that costs much less than `otherwise`."""
-        found = transforms.without_truths(step.statement)
-        if found is None or any(isinstance(node, ir.Foreign) for node in ir.nodes_of(step.statement)):
+        """Forms for finite values, where these cost much less than `otherwise`.
+
+        They have guards for factors that may be zero, and leave out what minus infinity is added to.
+        """
+        if any(isinstance(node, ir.Foreign) for node in ir.nodes_of(step.statement)):
             # A Python function may use values that JAX traces: no operand of one of two ways.
             return
+        for form in (transforms.without_truths(step.statement), transforms.without_lows(step.statement)):
+            if form is not None:
+                yield from self.on_condition(step, form, defined, otherwise)
+
+    def on_condition(self, step: Step, found: transforms.Guarded, defined: bool, otherwise: "_Way") -> Iterator["_Way"]:
+        """A form for finite values, with the tests of them."""
         checks = [self.test(test) for test in tests(step, found.finite, self.bound.shapes, self.bound.origins)]
         seconds = sum(check.seconds for check in checks)
         rare = as_rare(otherwise.stage)

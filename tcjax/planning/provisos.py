@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import prod
 from typing import Final
 
-from .. import ir
+from .. import ir, transforms
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
 from ..transforms import Shapes, Step
@@ -19,7 +19,7 @@ def tests(step: Step, finite: Iterable[ir.Expr], shapes: Shapes, origins: Shapes
     """Statements whose results are zero only where the values are finite at all points: sums of zero times them."""
     apart = (part for value in finite for part in _apart(step, value, shapes))
     for number, given in enumerate(dict.fromkeys(apart)):
-        step, value = _whole(step, given, number, shapes, origins)
+        step, value = _bounded(step, given) or _whole(step, given, number, shapes, origins)
         accumulate = ir.types.accumulator(value.dtype)
         # No program names a tensor so.
         target = ir.Tensor(f"{step.statement.target.name}~{number}", accumulate, ())
@@ -44,6 +44,16 @@ def _apart(step: Step, value: ir.Expr, shapes: Shapes) -> tuple[ir.Expr, ...]:
 
 def _points(step: Step, value: ir.Expr) -> int:
     return prod(hi - lo for lo, hi in (step.box[index] for index in ir.free_indices(value)))
+
+
+def _bounded(step: Step, value: ir.Expr) -> tuple[Step, ir.Expr] | None:
+    """Twice what sums of data can be at most: if that is finite, so are they, in whatever order they are added up."""
+    most = transforms.magnitude(value) if ir.has_reduction(value) else None
+    if most is None:
+        return None
+    box = dict(step.box)
+    most = transforms.Renaming(box, step.box).renamed(most)
+    return replace(step, box=box), ir.Binary("*", ir.Const(2.0, most.dtype), most, most.dtype)
 
 
 def _whole(step: Step, value: ir.Expr, number: int, shapes: Shapes, origins: Shapes) -> tuple[Step, ir.Expr]:

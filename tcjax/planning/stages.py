@@ -84,8 +84,8 @@ class Rounds:
 class Proviso:
     """What a statement as planned takes for granted: that some values are finite.
 
-    They are where all `tests` are zero, each the sum of zero times such values. Otherwise the statement is computed as
-    in `otherwise`; `named` are the tensors of these values.
+    They are where all `tests` are zero, each the sum of zero times such values, or zero times what they cannot exceed.
+    Otherwise the statement is computed as in `otherwise`; `named` are the tensors of these values.
     Where each value becomes part of the result unless it has no place in the target, there is `placed`: true where all
     have one. Then a finite result tells that they are finite, and the tests are for other results.
     """

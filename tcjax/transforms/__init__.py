@@ -12,14 +12,18 @@ from .equations import solve
 from .extrema import plain_extrema
 from .flattening import flattened
 from .guards import guard_ranges
-from .inlining import Named, Shapes, Step, inlined, named, needs_before, reads
+from .inlining import Named, Renaming, Shapes, Step, inlined, named, needs_before, reads
+from .lows import without_lows
+from .magnitudes import magnitude
 from .means import as_quotients_of_sums, without_means
-from .narrowing import Rest, Rests, ends_of, narrowed
+from .narrowing import ends_of, narrowed
 from .orders import Orders, in_order, reordered, reordered_bound
+from .peaks import peak_of
 from .pieces import in_pieces
 from .places import placed
 from .plain_indices import plain_indices
 from .powers import without_powers
+from .rests import Contents
 from .shifts import fix_extrema
 from .softmaxes import as_quotients, normalisers
 from .specialize import specialize, specialize_expr
@@ -28,16 +32,17 @@ from .splits import apart
 from .subscripts import Known, curves
 from .substitution import substitute, substitute_affine, substitute_expr
 from .terms import windowed
-from .truths import without_truths
+from .truths import Guarded, without_truths
 from .turns import turn
 
 __all__ = [
     "CommonForm",
+    "Contents",
+    "Guarded",
     "Known",
     "Named",
     "Orders",
-    "Rest",
-    "Rests",
+    "Renaming",
     "Shapes",
     "Step",
     "apart",
@@ -56,11 +61,13 @@ __all__ = [
     "in_order",
     "in_pieces",
     "inlined",
+    "magnitude",
     "named",
     "named_in_common",
     "narrowed",
     "needs_before",
     "normalisers",
+    "peak_of",
     "placed",
     "plain_calls",
     "plain_conditions",
@@ -81,6 +88,7 @@ __all__ = [
     "windowed",
     "with_centres",
     "with_own_indices",
+    "without_lows",
     "without_means",
     "without_powers",
     "without_truths",

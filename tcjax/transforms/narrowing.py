@@ -8,16 +8,16 @@ number in the place of 0 they are so many times that number. So nothing is left 
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import Affine, Facts, IndexVar
-from .decisions import decide
 from .definitions import Formula, as_accumulation, as_define, covers, neutral
 from .factors import non_negative
 from .inlining import Named, Renaming, Shape, Shapes, Step, is_large
-from .substitution import substitute_expr
+from .peaks import Span
+from .rests import LOWEST, Contents, Rest, Values
 
 # Reducers that may begin later and end sooner where a guard says so; a mean counts the points of its guard.
 _NARROWED = (
@@ -26,18 +26,6 @@ _NARROWED = (
 )
 # Positions count from the start.
 _ENDED = (Reducer.ARGMIN, Reducer.ARGMAX)
-
-
-@dataclass(frozen=True, slots=True)
-class Rest:
-    """What a tensor holds where the subscript of a `dimension` is in ``places``: a value that does not depend on it."""
-
-    dimension: int
-    places: tuple[int, int]
-    known: Named
-
-
-Rests = Mapping[str, tuple[Rest, ...]]
 
 
 def ends_of(
@@ -61,14 +49,15 @@ def ends_of(
 
 
 def narrowed(
-    step: Step, row: IndexVar, rests: Rests, place: tuple[Shape, Shape], is_new: bool
+    step: Step, row: IndexVar, contents: Contents, place: tuple[Shape, Shape], is_new: bool
 ) -> tuple[Step, tuple[Rest, ...]]:
     """The step with each reduction over what matters in these rows, and what its target holds elsewhere.
 
-    The box of the step says which rows; `place` are the shape and the origin of the target for them, and `rests` what
-    is known of tensors that it reads. Where that is something else than nothing, the step adds what it makes of that.
+    The box of the step says which rows; `place` are the shape and the origin of the target for them, and `contents`
+    say what is known of tensors that it reads. Where that is something else than nothing, the step adds what it makes
+    of that.
     """
-    narrower = _Narrower(row, dict(step.box), rests)
+    narrower = _Narrower(row, step, contents)
     try:
         statement = narrower.statement(step.statement, is_new)
     except _Unclear:
@@ -87,10 +76,12 @@ class _Unclear(Exception):
 class _Narrower:
     """One statement for some rows; `box` becomes smaller, and has new indices for what is added."""
 
-    def __init__(self, row: IndexVar, box: dict[IndexVar, tuple[int, int]], rests: Rests) -> None:
+    def __init__(self, row: IndexVar, step: Step, contents: Contents) -> None:
         self.row = row
-        self.box = box
-        self.rests = rests
+        self.fixed = step.fixed
+        self.box = dict(step.box)
+        self.rests = contents.rests
+        self.values = Values(self.box, contents)
         self.seen: dict[IndexVar, ir.Reduce] = {}
         self.done: list[tuple[ir.Reduce, ir.Expr]] = []
 
@@ -123,7 +114,7 @@ class _Narrower:
         self.seen |= dict.fromkeys(given.indices, given)
         node = ir.rebuild(given, self.expr)
         assert isinstance(node, ir.Reduce)
-        added: list[ir.Expr] = []
+        added: list[tuple[str, ir.Expr]] = []
         near: ir.Expr = node
         if isinstance(node.reducer, Reducer) and node.reducer in (*_NARROWED, *_ENDED):
             for index in node.indices:
@@ -137,44 +128,70 @@ class _Narrower:
         if added and isinstance(node.reducer, Reducer):
             # The parts are joined in the type in which each of them runs.
             result = _in(near, node.accumulate)
-            for part in added:
-                result = ir.Binary(ir.JOINS[node.reducer], result, part, node.accumulate)
+            for joins, part in added:
+                result = ir.Binary(joins, result, part, node.accumulate)
             result = result if result.dtype == node.dtype else ir.Cast(result, node.dtype)
         self.done.append((given, result))
         return result
 
-    def cut(self, node: ir.Reduce, reducer: Reducer, index: IndexVar) -> list[ir.Expr] | None:
-        """Narrows the range of an index of the reduction: what else counts; None where nothing counts."""
+    def cut(self, node: ir.Reduce, reducer: Reducer, index: IndexVar) -> list[tuple[str, ir.Expr]] | None:
+        """Narrows the range of an index of the reduction: what else counts, each with how it is joined.
+
+        None where nothing counts.
+        """
         lo, hi = self.box[index]
         parts = [part for part in (node.guard, node.body) if part is not None]
         heavy: list[tuple[int, int]] = []
-        light: list[tuple[tuple[int, int], ir.Expr | None, ir.Expr]] = []
+        light: list[tuple[tuple[int, int], ir.Reduce]] = []
+        apart: list[tuple[tuple[int, int], ir.Reduce]] = []
         for segment in self.segments(index, parts):
-            guard, body = self.known(node.guard, node.body, {index: segment})
+            guard, body = self.values.within(node.guard, node.body, {index: segment})
             if guard == ir.Const(False, "bool") or body == neutral(reducer, body.dtype):
                 continue
-            if self.is_coupled(body, index) or (guard is not None and self.is_coupled(guard, index)):
+            if self.is_left_out(node, index, segment):
+                apart.append((segment, self.doubt(replace(node, guard=guard), {index: segment})))
+            elif self.is_coupled(body, index) or (guard is not None and self.is_coupled(guard, index)):
                 heavy.append(segment)
             else:
-                light.append((segment, guard, body))
-        if not heavy and not light:
+                light.append((segment, replace(node, guard=guard, body=body)))
+        if not heavy and not light and not apart:
             self.box[index] = (lo, min(lo + 1, hi))
             return None
         if not heavy or reducer not in ir.JOINS or node.rank is not None:
             # Nothing is worth a reduction of its own, or nothing can be.
-            heavy += [segment for segment, _, _ in light]
+            heavy += [segment for segment, _ in light]
             light = []
+        if not heavy:
+            heavy, apart = [segment for segment, _ in apart], []
         first, last = min(heavy), max(heavy)
         self.box[index] = (lo if reducer in _ENDED else first[0], last[1])
-        outside = [each for each in light if each[0][1] <= first[0] or each[0][0] >= last[1]]
-        return [self.apart(node, index, *each) for each in outside]
+        outside = [*((ir.JOINS.get(reducer, "+"), *each) for each in light), *(("+", *each) for each in apart)]
+        return [
+            (joins, self.apart(index, segment, part))
+            for joins, segment, part in outside
+            if segment[1] <= first[0] or segment[0] >= last[1]
+        ]
 
-    def apart(
-        self, node: ir.Reduce, index: IndexVar, segment: tuple[int, int], guard: ir.Expr | None, body: ir.Expr
-    ) -> ir.Expr:
-        """What a reduction makes of other values of one of its indices, over indices of its own."""
+    def is_left_out(self, node: ir.Reduce, index: IndexVar, segment: Span) -> bool:
+        """Whether a maximum, or a sum of exponentials, only has a segment of an index to tell NaN.
+
+        A maximum that passes a derivative tells of minus infinities too: the first of nothing else gets it.
+        """
+        passes = node.reducer is Reducer.LOGSUMEXP or (node.reducer is Reducer.MAX and (node.fixed or self.fixed))
+        return passes and node.dtype == node.accumulate and self.values.is_lowest(node.body, {index: segment})
+
+    def doubt(self, node: ir.Reduce, segment: Mapping[IndexVar, Span]) -> ir.Reduce:
+        """A sum that is zero where all values of a reduction are minus infinity, and NaN where one is NaN.
+
+        Not their maximum: XLA's loses NaN. No derivative passes what is NaN, if anything.
+        """
+        body = ir.Call("exp", (self.values.exactly(node.body, segment),), node.dtype)
+        return replace(node, reducer=Reducer.SUM, body=body, fixed=True)
+
+    def apart(self, index: IndexVar, segment: Span, node: ir.Reduce) -> ir.Expr:
+        """A reduction of other values of one of its indices, over indices of its own."""
         renaming = Renaming(self.box, self.box | {index: segment})
-        return _in(renaming.renamed(replace(node, guard=guard, body=body)), node.accumulate)
+        return _in(renaming.renamed(node), node.accumulate)
 
     def segments(self, index: IndexVar, parts: Iterable[ir.Expr]) -> Iterator[tuple[int, int]]:
         """The range of an index between the values at which a condition, or what is known of a tensor, may change."""
@@ -193,33 +210,6 @@ class _Narrower:
                     if base.constant is not None:
                         cuts |= {place - base.constant for place in rest.places}
         return itertools.pairwise(sorted(cut for cut in cuts if lo <= cut <= hi))
-
-    def known(
-        self, guard: ir.Expr | None, value: ir.Expr, segment: Mapping[IndexVar, tuple[int, int]]
-    ) -> tuple[ir.Expr | None, ir.Expr]:
-        """A guard and a value where an index is in this segment: with what is known there of tensors, decided."""
-        box = {**self.box, **segment}
-        facts = Facts.over({own: span for own, span in box.items() if span[0] < span[1]})
-        inner = self.replaced(value, facts)
-        outer = None if guard is None else self.replaced(guard, facts)
-        target = ir.Tensor("", inner.dtype, ())
-        found, _ = decide(ir.Define(target, (), inner, ir.Domain(guard=outer)), box)
-        return found.domain.guard, _folded(found.value)
-
-    def replaced(self, expr: ir.Expr, facts: Facts) -> ir.Expr:
-        """The expression with what is known of tensors in the place of reads of them."""
-        expr = ir.rebuild(expr, lambda part: self.replaced(part, facts))
-        if not isinstance(expr, ir.Access):
-            return expr
-        for rest in self.rests.get(expr.tensor.name, ()):
-            found = facts.values(expr.indices[rest.dimension])
-            if found is None or found[0] < rest.places[0] or found[1] >= rest.places[1]:
-                continue
-            axes = [(axis, axis - axis.base) for axis in rest.known.axes]
-            pairs = zip(axes, expr.indices, strict=True)
-            values = {own.bare: read - axis.base for (axis, own), read in pairs if own.bare is not None}
-            return substitute_expr(Renaming(self.box, rest.known.box).renamed(rest.known.value), values)
-        return expr
 
     def is_coupled(self, expr: ir.Expr, index: IndexVar) -> bool:
         """Whether something else than a product or a sum changes both with the row and with the index."""
@@ -261,25 +251,21 @@ class _Narrower:
                 continue
             base = subscript.base.constant or 0
             for lo, hi in self.segments(index, [value]):
-                _, found = self.known(None, value, {index: (lo, hi)})
-                if index not in ir.free_indices(found) and not is_large(replace(whole, value=found)):
-                    yield Rest(
-                        dimension, (lo + base, hi + base), Named(statement.indices, found, dict(self.box), places)
-                    )
+                known = Named(statement.indices, value, dict(self.box), places)
+                for rest in self.rest(dimension, index, (lo, hi), base, known):
+                    if not is_large(replace(whole, value=rest.known.value)):
+                        yield rest
 
-
-def _folded(expr: ir.Expr) -> ir.Expr:
-    """The expression with reductions of nothing, and of nothing but their identity, as numbers."""
-    expr = ir.rebuild(expr, _folded)
-    match expr:
-        case ir.Reduce(Reducer() as reducer, guard=guard, body=body, dtype=dtype):
-            nothing = neutral(reducer, dtype)
-            is_empty = guard == ir.Const(False, "bool") or body == neutral(reducer, body.dtype)
-            return nothing if is_empty and nothing is not None else expr
-        case ir.Cast(ir.Const(bool() | int() | float() as value), dtype) if ir.types.is_float(dtype):
-            return ir.Const(float(value), dtype, span=expr.span)
-        case _:
-            return expr
+    def rest(self, dimension: int, index: IndexVar, segment: Span, base: int, whole: Named) -> Iterator[Rest]:
+        """What a tensor holds in a segment of a dimension, where that does not change along it: a part of `whole`."""
+        places = segment[0] + base, segment[1] + base
+        _, found = self.values.within(None, whole.value, {index: segment})
+        if index not in ir.free_indices(found):
+            yield Rest(dimension, places, replace(whole, value=found, box=dict(self.box)))
+            return
+        if self.values.is_lowest(whole.value, {index: segment}):
+            lowest = replace(whole, value=ir.Const(LOWEST, found.dtype))
+            yield Rest(dimension, places, lowest, exactly=replace(whole, value=found, box=dict(self.box)))
 
 
 def _in(expr: ir.Expr, dtype: str) -> ir.Expr:
@@ -291,4 +277,4 @@ def _replaced(expr: ir.Expr, old: ir.Expr, new: ir.Expr) -> ir.Expr:
     return new if expr is old else ir.rebuild(expr, lambda part: _replaced(part, old, new))
 
 
-__all__ = ["Rest", "Rests", "Shapes", "ends_of", "narrowed"]
+__all__ = ["Shapes", "ends_of", "narrowed"]

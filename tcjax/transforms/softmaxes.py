@@ -5,10 +5,8 @@ no result changes with, or the nearest finite number: then every element is what
 of infinities included.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import permutations
 from typing import Final
 
 from .. import ir
@@ -17,8 +15,8 @@ from ..symbolic import Affine, IndexVar
 from .definitions import Formula
 from .factors import Term, summed, terms
 from .inlining import Renaming, Step, is_large
-from .shifts import unmarked
-from .substitution import numbered, substitute_expr
+from .peaks import points
+from .substitution import substitute_expr
 
 # The largest finite numbers, by type.
 _LARGEST: Final = {"float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308}
@@ -141,17 +139,8 @@ class _Rewriter:
         reduce = over or total
         if len({reduce.dtype, reduce.accumulate, body.dtype}) > 1:
             return False
-        free = sorted(frozenset[IndexVar]().union(*(ir.free_indices(term) for _, term in value)), key=str)
-        wanted = self.counted(value)
-        for image in permutations(free, len(reduce.indices)):
-            if any(self.box[old] != self.box[new] for old, new in zip(reduce.indices, image, strict=True)):
-                continue
-            values = {old: Affine.of(new) for old, new in zip(reduce.indices, image, strict=True)}
-            if self.counted(terms(substitute_expr(body, values))) != wanted:
-                continue
+        for point in points(reduce.indices, body, value, self.box, lambda old, new: self.box[old] == self.box[new]):
+            values = {old: Affine.of(new) for old, new in point.items()}
             if reduce.guard is None or conditions.issuperset(ir.conjuncts(substitute_expr(reduce.guard, values))):
                 return True
         return False
-
-    def counted(self, found: Iterable[Term]) -> Mapping[Term, int]:
-        return Counter((negative, numbered(unmarked(term), self.box)) for negative, term in found)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tcjax
-from tcjax.planning import parts
+from tcjax.planning import Compute, parts
 
 HEAD = "def f(float(T,D) Q, float(T,D) K, float(T,E) V) -> (O) {\n"
 PROGRAMS = {
@@ -29,7 +29,21 @@ p(q,k) = exp(s(q,k) - m(q))
 l(q) +=! p(q,k)
 O(q,e) +=! p(q,k) * V(k,e)
 O(q,e) = O(q,e) / l(q) }""",
+    # Beyond the condition the scores are minus infinity, or NaN.
+    "added_infinity": HEAD
+    + """s(q,k) = sum[d](Q(q,d) * K(k,d)) / sqrt(D) + (COND ? 0.0 : -inf)
+m(q) max=! s(q,k)
+p(q,k) = exp(s(q,k) - m(q))
+l(q) +=! p(q,k)
+O(q,e) +=! p(q,k) * V(k,e)
+O(q,e) = O(q,e) / l(q) }""",
+    "added_infinity_logsumexp": HEAD
+    + """s(q,k) = sum[d](Q(q,d) * K(k,d)) + (COND ? 0.0 : -inf)
+l(q) logsumexp=! s(q,k)
+O(q,e) +=! exp(s(q,k) - l(q)) * V(k,e) }""",
 }
+# Those whose scores are NaN beyond the condition, if data are not finite, and so are all weights of such a row.
+LOW = ("added_infinity", "added_infinity_logsumexp")
 CONDITIONS = ("k <= q", "k < q", "k >= q", "k <= q + 2 && q <= k + 2", "2 * k <= q")
 
 
@@ -88,6 +102,60 @@ def test_what_meets_a_zero_weight_is_not_left_out() -> None:
     found = np.asarray(kernel(q, k, v))
 
     np.testing.assert_array_equal(np.isnan(found), np.isnan(kernel.interpret(q, k, v)))
+
+
+@pytest.mark.parametrize("name", LOW)
+def test_minus_infinity_may_be_added_to_anything(name: str) -> None:
+    kernel = tcjax.kernel(PROGRAMS[name].replace("COND", "k <= q"))
+    given = [np.random.default_rng(1).normal(size=(768, width)).astype("float32") for width in (64, 64, 2)]
+    assert has_proviso(kernel, *given)
+
+    for number in (1.0, np.inf, -np.inf, np.nan, 3e38):
+        for place in (0, 300, 767):
+            q, k, v = (array.copy() for array in given)
+            k[place, 1] = number
+            with np.errstate(all="ignore"):
+                scores = q @ k.T / np.float32(8 if name == "added_infinity" else 1)
+                scores += np.where(np.tri(768, dtype=bool), np.float32(0), np.float32(-np.inf))
+                weights = np.exp(scores - scores.max(1, keepdims=True))
+                wanted = (weights / weights.sum(1, keepdims=True)) @ v
+
+            np.testing.assert_allclose(kernel(q, k, v), wanted, rtol=1e-3, atol=1e-4)
+
+
+def has_proviso(kernel: tcjax.Kernel, *given: np.ndarray) -> bool:
+    stages = [stage for run in kernel.plan(*given).parts.values() for part in run.plans for stage in part.stages]
+    return any(isinstance(stage, Compute) and stage.proviso is not None for stage in stages)
+
+
+@pytest.mark.parametrize("name", LOW)
+def test_the_gradient_of_parts_beyond_which_scores_are_minus_infinity(name: str) -> None:
+    scale = np.sqrt(3) if name == "added_infinity" else 1.0
+    given = [jnp.asarray(array) for array in arrays(8)]
+
+    def masked(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
+        return jax.nn.softmax(jnp.where(jnp.tri(8, dtype=bool), q @ k.T / scale, -jnp.inf), axis=1) @ v
+
+    kernel = tcjax.kernel(PROGRAMS[name].replace("COND", "k <= q"))
+    found, wanted = (jax.grad(lambda *a, f=f: jnp.sum(jnp.sin(f(*a))), (0, 1, 2))(*given) for f in (kernel, masked))
+
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_what_was_known_of_a_tensor_is_forgotten_where_its_operands_change() -> None:
+    program = (
+        HEAD
+        + """m(q) max=! Q(q,d)
+p(q,k) = k <= q ? K(k,0) * Q(q,0) : m(q)
+m(q) = 2.0 * m(q)
+l(q) +=! p(q,k)
+O(q,e) = (l(q) + m(q)) * V(q,e) }"""
+    )
+    kernel = tcjax.kernel(program)
+    given = arrays(9)
+
+    np.testing.assert_allclose(kernel(*given), kernel.interpret(*given), rtol=1e-4, atol=1e-5)
 
 
 def test_a_batch_of_calls_in_parts() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 
 import tcjax
-from tcjax.planning import Plan
+from tcjax.planning import Compute, Plan
 
 CAUSAL = """
 def f(float(T,D) Q, float(T,D) K, float(T,E) V) -> (O) {
@@ -42,3 +42,21 @@ def test_a_window_leaves_out_what_lies_beside_it() -> None:
     [run] = plan.parts.values()
     shapes = [part.bound.shapes["s"][1] for part in run.plans]
     assert max(shapes) <= run.spans[0][1] + 64
+
+
+def test_minus_infinity_that_is_added_leaves_out_as_much_as_a_guard() -> None:
+    program = """
+def f(float(T,D) Q, float(T,D) K, float(T,E) V) -> (O) {
+s(q,k) = sum[d](Q(q,d) * K(k,d)) + (k <= q ? 0.0 : -inf)
+m(q) max=! s(q,k)
+p(q,k) = exp(s(q,k) - m(q))
+l(q) +=! p(q,k)
+O(q,e) +=! p(q,k) * V(k,e)
+O(q,e) = O(q,e) / l(q) }"""
+    plan = planned(program, 1024)
+
+    [run] = plan.parts.values()
+    assert [part.bound.shapes["s"] for part in run.plans] == [(256, 256), (256, 512), (256, 768), (256, 1024)]
+    # Scores that are left out have to be finite; of the last rows none are.
+    stages = [next(s for s in part.stages if isinstance(s, Compute) and s.target == "m") for part in run.plans]
+    assert [stage.proviso is not None and {*stage.proviso.named} for stage in stages] == [{"Q", "K"}] * 3 + [False]

@@ -1,0 +1,42 @@
+"""The exponential of what minus infinity is added to is zero, where that is finite."""
+
+from dataclasses import replace
+
+from .. import ir
+from ..ir import Reducer
+from .definitions import Formula
+from .factors import summed, terms
+from .rests import LOWEST
+from .truths import Guarded
+
+
+def without_lows(statement: Formula) -> Guarded | None:
+    """The statement with zero in the place of such exponentials, beside what has to be finite; None without any.
+
+    What is infinite or NaN may make NaN of them.
+    """
+    finite: list[ir.Expr] = []
+
+    def visit(expr: ir.Expr) -> ir.Expr:
+        expr = ir.rebuild(expr, visit)
+        match expr:
+            case ir.Call("exp", (argument,)) if ir.types.is_float(argument.dtype):
+                found = terms(argument)
+                others = [term for term in found if not _is_lowest(*term)]
+                if not others or len(others) == len(found):
+                    return expr
+                finite.append(summed(others, argument.dtype))
+                return ir.Const(0.0, expr.dtype)
+            case ir.Reduce(Reducer.SUM, body=ir.Const(0.0)):
+                return ir.Const(0.0, expr.dtype)
+            case ir.Binary("+", ir.Const(0.0), other) | ir.Binary("+", other, ir.Const(0.0)):
+                return other
+            case _:
+                return expr
+
+    value = visit(statement.value)
+    return Guarded(replace(statement, value=value), tuple(dict.fromkeys(finite))) if finite else None
+
+
+def _is_lowest(negative: bool, term: ir.Expr) -> bool:
+    return ir.number_of(term) == (-LOWEST if negative else LOWEST)

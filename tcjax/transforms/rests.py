@@ -1,0 +1,162 @@
+"""What tensors hold where a condition leaves them nothing of their own, and what values become of that."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from .. import ir
+from ..ir import Reducer
+from ..symbolic import Facts, IndexVar
+from .decisions import decide
+from .definitions import neutral
+from .factors import summed, terms
+from .inlining import Named, Renaming, Step
+from .peaks import Relative, Span, relative
+from .substitution import substitute_expr
+
+LOWEST: Final = -float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What a tensor holds where the subscript of a `dimension` is in ``places``: a value that does not depend on it.
+
+    It may be NaN too, if it says `exactly` what the tensor holds.
+    """
+
+    dimension: int
+    places: Span
+    known: Named
+    exactly: Named | None = None
+
+
+Rests = Mapping[str, tuple[Rest, ...]]
+# What is taken of a rest in the place of the tensor, if anything is.
+Chosen = Callable[[Rest], Named | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What is known of tensors: their `rests`, and what those are that hold the largest of some values, the `peaks`."""
+
+    rests: Rests = field(default_factory=dict[str, tuple[Rest, ...]])
+    peaks: Mapping[str, Named] = field(default_factory=dict[str, Named])
+
+    def after(self, step: Step, rests: Iterable[Rest], peak: Named | None) -> "Contents":
+        """What is known after a statement, which leaves these rests, and perhaps a peak, in its target."""
+        name = step.statement.target.name
+
+        def stays(value: Named | None) -> bool:
+            return value is None or all(access.tensor.name != name for access in ir.accesses(value.value))
+
+        known = {**self.rests, name: tuple(rests)}
+        left = {
+            other: tuple(rest for rest in found if stays(rest.known) and stays(rest.exactly))
+            for other, found in known.items()
+        }
+        peaks = {other: value for other, value in self.peaks.items() if other != name and stays(value)}
+        if peak is not None and stays(peak):
+            peaks[name] = peak
+        return Contents(left, peaks)
+
+
+class Values:
+    """What expressions are where indices have some values; `box` has the ranges of all."""
+
+    def __init__(self, box: dict[IndexVar, Span], contents: Contents) -> None:
+        self.box = box
+        self.contents = contents
+
+    def within(
+        self, guard: ir.Expr | None, value: ir.Expr, segment: Mapping[IndexVar, Span]
+    ) -> tuple[ir.Expr | None, ir.Expr]:
+        """A guard and a value where indices are in these ranges: with what is known there of tensors, decided."""
+        inner = self.replaced(value, segment, _certain)
+        outer = None if guard is None else self.replaced(guard, segment, _certain)
+        found, _ = decide(_nameless(inner, outer), {**self.box, **segment})
+        return found.domain.guard, _folded(found.value)
+
+    def is_lowest(self, value: ir.Expr, segment: Mapping[IndexVar, Span]) -> bool:
+        """Whether a value is NaN or minus infinity where indices are in these ranges."""
+        if not ir.types.is_float(value.dtype):
+            return False
+        inner = self.replaced(value, segment, _or_nan)
+        found, _ = decide(_nameless(inner), {**self.box, **segment})
+        return any(ir.number_of(term) == (-LOWEST if negative else LOWEST) for negative, term in terms(found.value))
+
+    def exactly(self, value: ir.Expr, segment: Mapping[IndexVar, Span]) -> ir.Expr:
+        """A value that is NaN or minus infinity, without reads of tensors that hold only such."""
+        found, _ = decide(_nameless(self.replaced(value, segment, _exactly)), {**self.box, **segment})
+        return found.value
+
+    def replaced(self, expr: ir.Expr, segment: Mapping[IndexVar, Span], chosen: Chosen) -> ir.Expr:
+        """The expression with what is known of tensors in the place of reads of them: what is `chosen` of that."""
+        peak = self._relative(expr, segment)
+        if peak is not None and self.is_lowest(summed(peak.terms, expr.dtype), segment):
+            # If it is NaN after all, so is the peak.
+            lowest = ir.Const(LOWEST, expr.dtype)
+            assert isinstance(expr, ir.Call)
+            return replace(expr, arguments=(ir.Binary("-", lowest, peak.peak, expr.dtype),))
+        expr = ir.rebuild(expr, lambda part: self.replaced(part, segment, chosen))
+        if isinstance(expr, ir.Access):
+            for rest in self._rests(expr, segment):
+                known = chosen(rest)
+                if known is not None:
+                    return self._value(known, expr)
+        return expr
+
+    def _relative(self, expr: ir.Expr, segment: Mapping[IndexVar, Span]) -> Relative | None:
+        # Indices that a peak binds are forgotten again.
+        return relative(expr, self.contents.peaks, {**self.box, **segment})
+
+    def _rests(self, read: ir.Access, segment: Mapping[IndexVar, Span]) -> Iterable[Rest]:
+        """What is known of the element that is read."""
+        rests = self.contents.rests.get(read.tensor.name, ())
+        if not rests:
+            return
+        box = {**self.box, **segment}
+        facts = Facts.over({own: span for own, span in box.items() if span[0] < span[1]})
+        for rest in rests:
+            found = facts.values(read.indices[rest.dimension])
+            if found is not None and rest.places[0] <= found[0] and found[1] < rest.places[1]:
+                yield rest
+
+    def _value(self, known: Named, read: ir.Access) -> ir.Expr:
+        """What is known of a tensor at the element that is read."""
+        axes = [(axis, axis - axis.base) for axis in known.axes]
+        pairs = zip(axes, read.indices, strict=True)
+        values = {own.bare: index - axis.base for (axis, own), index in pairs if own.bare is not None}
+        return substitute_expr(Renaming(self.box, known.box).renamed(known.value), values)
+
+
+def _certain(rest: Rest) -> Named | None:
+    return rest.known if rest.exactly is None else None
+
+
+def _or_nan(rest: Rest) -> Named:
+    return rest.known
+
+
+def _exactly(rest: Rest) -> Named:
+    return rest.exactly or rest.known
+
+
+def _nameless(value: ir.Expr, guard: ir.Expr | None = None) -> ir.Define:
+    return ir.Define(ir.Tensor("", value.dtype, ()), (), value, ir.Domain(guard=guard))
+
+
+def _folded(expr: ir.Expr) -> ir.Expr:
+    """The expression with reductions of nothing, and of nothing but their identity, as numbers."""
+    expr = ir.rebuild(expr, _folded)
+    match expr:
+        case ir.Reduce(Reducer() as reducer, guard=guard, body=body, dtype=dtype):
+            nothing = neutral(reducer, dtype)
+            is_empty = guard == ir.Const(False, "bool") or body == neutral(reducer, body.dtype)
+            return nothing if is_empty and nothing is not None else expr
+        case ir.Cast(ir.Const(bool() | int() | float() as value), dtype) if ir.types.is_float(dtype):
+            return ir.Const(float(value), dtype, span=expr.span)
+        case _:
+            return expr
+
+
+__all__ = ["LOWEST", "Contents", "Rest", "Rests", "Values"]
