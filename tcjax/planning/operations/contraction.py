@@ -10,7 +10,8 @@ from ... import ir
 from ...symbolic import Affine, IndexVar
 from ...transforms.factors import masked
 from ..branches import projected
-from ..nodes import Axes, Contract, Fold, Node, Read, Strip, sums_products
+from ..machine import CPU
+from ..nodes import Axes, Contract, Fold, Node, Read, Strip, groups, smallest_divisor, sums_products
 from ..paths import Pairing, pairings
 from ..reads import as_stored
 from ..scope import Scope, fill
@@ -95,7 +96,8 @@ def cotangents(node: Node, scope: Scope) -> Iterator[tuple[Node, Axes, list[Node
         pair = received, _Operand(other, frozenset())
         ways = _products(*pair, frozenset(), as_stored(own).axes, dtype, scope, "")
         summed = tuple(axis for axis in node.axes if axis in other.axes and axis not in own.axes)
-        yield received.node, summed, list(ways.values())
+        # What XLA computes in the same program it may lay as the product reads it: a copy would be one more array.
+        yield received.node, summed, [node for way, node in ways.items() if way is not Way.COPIED]
 
 
 def _whole(tensor: str, axes: Axes, dtype: str, scope: Scope) -> Read:
@@ -111,6 +113,7 @@ class Way(Enum):
     WHOLE = "one product"
     SPREAD = "a small matrix is repeated for each slab of the other operand, where that is possible"
     SUMMED = "one product for each value of what is summed and comes first in both operands, and their sum"
+    COPIED = "one product, of a copy of the left operand that has what is summed along its rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +180,8 @@ def _products(
         # A vector goes first: XLA:CPU transposes a matrix that is contracted along its major dimension on the left.
         a, b, live = b, a, (live[1], live[0])
     whole = Contract((a, b), live=live, counts=_counts((a, b), others, scope), dtype=accumulate, axes=kept, why=why)
-    ways = {Way.WHOLE: whole, Way.SPREAD: slabs, Way.SUMMED: matrices}
+    copied = _copied(whole, scope) if live == (None, None) and whole.counts == (None, None, None) else None
+    ways = {Way.WHOLE: whole, Way.SPREAD: slabs, Way.SUMMED: matrices, Way.COPIED: copied}
     return {way: node for way, node in ways.items() if node is not None}
 
 
@@ -247,6 +251,32 @@ def _summed(a: Node, b: Node, kept: Axes, accumulate: str, scope: Scope) -> Fold
     why = f"a product of matrices for each of `{', '.join(map(str, front))}`, and their sum: nothing is transposed"
     products = Contract((a, b), dtype=accumulate, axes=order, why=why)
     return Fold(ir.Reducer.SUM, products, front, dtype=accumulate, axes=order[len(front) :], why=why)
+
+
+def _copied(whole: Contract, scope: Scope) -> Contract | None:
+    """The product of a copy of the left operand, which lies as matrices whose columns are what is summed.
+
+    ``C(i,j) +=! A(k,i) * B(k,j)``: XLA:CPU multiplies with A as it lies by its slower routine, which walks across rows;
+    where these are so long that the cache holds few of a column, a copy is faster. XLA makes one for a sum along two
+    axes; one along a single axis has to have two parts.
+    """
+    batch, summed, left, right = groups(whole)
+    first, second = whole.operands
+    if whole.axes == (*batch, *right, *left):
+        first, second, left, right = second, first, right, left
+    elif whole.axes != (*batch, *left, *right):
+        return None
+    for own, free in ((first, left), (second, right)):
+        if not own.axes == as_stored(own).axes == (*batch, *summed, *free):
+            return None
+    if scope.points(left) * ir.types.width(whole.dtype) % CPU.alignment or scope.points(right) < 2:
+        return None
+    if whole.dtype != "float32":
+        return None
+    if smallest_divisor(scope.points(summed)) in (1, scope.points(summed)):
+        return None
+    why = f"{whole.why}: the left one is copied, so that the sum is along its rows"
+    return replace(whole, operands=(first, second), copied=True, why=why)
 
 
 def _is_stored(factor: ir.Expr) -> bool:
