@@ -260,21 +260,21 @@ def _copied(whole: Contract, scope: Scope) -> Contract | None:
     where these are so long that the cache holds few of a column, a copy is faster. XLA makes one for a sum along two
     axes; one along a single axis has to have two parts.
     """
+    if whole.dtype != "float32":
+        return None
     batch, summed, left, right = groups(whole)
     first, second = whole.operands
     if whole.axes == (*batch, *right, *left):
         first, second, left, right = second, first, right, left
     elif whole.axes != (*batch, *left, *right):
         return None
-    for own, free in ((first, left), (second, right)):
-        if not own.axes == as_stored(own).axes == (*batch, *summed, *free):
-            return None
     if scope.points(left) * ir.types.width(whole.dtype) % CPU.alignment or scope.points(right) < 2:
-        return None
-    if whole.dtype != "float32":
         return None
     if smallest_divisor(scope.points(summed)) in (1, scope.points(summed)):
         return None
+    for own, free in ((first, left), (second, right)):
+        if not own.axes == as_stored(own).axes == (*batch, *summed, *free):
+            return None
     why = f"{whole.why}: the left one is copied, so that the sum is along its rows"
     return replace(whole, operands=(first, second), copied=True, why=why)
 
