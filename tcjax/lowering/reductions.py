@@ -23,6 +23,7 @@ from ..planning.nodes import (
     Scan,
     Unroll,
     Window,
+    smallest_divisor,
     tensors_read,
 )
 from ..planning.scope import POSITIONS, identity
@@ -35,8 +36,9 @@ from .placing import is_placed
 from .running import running
 from .varying import equally_varying, steady
 
-# The name of a dimension that is no index of the program.
+# The names of dimensions that are no indices of the program.
 _LAST = IndexVar("")
+_PART = IndexVar(" ")
 
 
 def lower_contract(node: Contract, context: Context, lower: Lower) -> jax.Array:
@@ -52,6 +54,10 @@ def lower_contract(node: Contract, context: Context, lower: Lower) -> jax.Array:
         left = transpose(left, a.axes, rows)
         left = jnp.broadcast_to(left, (*extents, *left.shape))
         axes = (*node.spread, *rows)
+    if node.copied and not any(map(is_placed, (left, right))):
+        # XLA:CPU copies the left one of two matrices where the sum is along two axes.
+        (left, first), (right, second) = (_in_two(*own, node.axes) for own in ((left, axes), (right, b.axes)))
+        return _product(left, first, right, second, node.axes, numeric(node.dtype), join=False)
     if not any((*node.live, *node.counts)):
         return _product(left, axes, right, b.axes, node.axes, numeric(node.dtype))
 
@@ -65,14 +71,27 @@ def lower_contract(node: Contract, context: Context, lower: Lower) -> jax.Array:
     return product_of_live((first, second), node.axes, numeric(node.dtype), aligned(node.counts[2], node.axes))
 
 
-def _product(left: jax.Array, first: Axes, right: jax.Array, second: Axes, result: Axes, dtype: jnp.dtype) -> jax.Array:
+def _in_two(array: jax.Array, axes: Axes, result: Axes) -> tuple[jax.Array, Axes]:
+    """The array with two axes in the place of those side by side that are not in the result."""
+    before = tuple(itertools.takewhile(lambda axis: axis in result, axes))
+    after = tuple(axis for axis in axes[len(before) :] if axis in result)
+    start, stop = len(before), len(axes) - len(after)
+    extent = prod(array.shape[start:stop])
+    parts = smallest_divisor(extent)
+    shape = (*array.shape[:start], parts, extent // parts, *array.shape[stop:])
+    return lax.reshape(array, shape), (*before, _PART, _LAST, *after)
+
+
+def _product(
+    left: jax.Array, first: Axes, right: jax.Array, second: Axes, result: Axes, dtype: jnp.dtype, *, join: bool = True
+) -> jax.Array:
     """The sum over the axes that are not in the result of the product of two arrays.
 
-    Those that lie side by side in both are one: a matrix with several such axes XLA:CPU copies first. (Others stay: a
-    result that is taken apart again does not fuse with what reads it.)
+    Those that lie side by side in both are one, if they may `join`: a matrix with several such axes XLA:CPU copies
+    first. (Others stay: a result that is taken apart again does not fuse with what reads it.)
     """
     extents = {axis: array.shape[n] for array, own in ((left, first), (right, second)) for n, axis in enumerate(own)}
-    whole = any(map(is_placed, (left, right)))
+    whole = not join or any(map(is_placed, (left, right)))
     runs = [] if whole else [run for run in side_by_side((first, second, result)) if run[0] not in result]
     sizes = {run[0]: prod(extents[axis] for axis in run) for run in runs if len(run) > 1}
     joined = {axis for run in runs for axis in run[1:]}

@@ -336,13 +336,16 @@ class Bill:
                 # What only one operand has is summed before.
                 self.moved(meter.size(operand), meter.points(operand) * machine.fold_major, meter.points(operand))
                 order = tuple(axis for axis in order if axis in (*batch, *summed, *free))
-            if order and not meter.is_matrix(order, batch, free, summed):
+            if node.copied and operand is a:
+                self.turned_over(operand)
+            elif order and not meter.is_matrix(order, batch, free, summed):
                 inner = (*free, *summed) if order[-1] in summed else (*summed, *free)
                 self.transposed(operand, order, (*batch, *inner))
             elif both and meter.is_turned_round(order, free, summed, leads=free == leading):
                 self.transposed(operand, order, (*batch, *((*free, *summed) if free == leading else (*summed, *free))))
             elif free == leading and both and self.meter.long(order)[-1] not in summed:
-                self.moved(2 * meter.size(operand), meter.points(operand) * machine.strided, meter.points(operand))
+                each = self.across(order, (*batch, *free, *summed), ir.types.width(operand.dtype))
+                self.moved(2 * meter.size(operand), meter.points(operand) * each, meter.points(operand))
             elif isinstance(operand, Read) and any(d.start.constant != 0 for d in strips(operand)):
                 # A part of a tensor is copied first.
                 self.moved(2 * meter.size(operand), 0.0, meter.points(operand))
@@ -383,6 +386,12 @@ class Bill:
         each = self.across(order, axes, ir.types.width(node.dtype))
         each = max(each, slow * self.machine.strided) if each else self.machine.transposed
         self.moved(2 * self.meter.size(node), points * each, points)
+
+    def turned_over(self, node: Node) -> None:
+        """A copy alone of an array, block by block, as far as the cache holds it."""
+        points, size = self.meter.points(node), 2 * self.meter.size(node)
+        each = self.machine.transposed if size <= self.machine.cache else self.machine.strided
+        self.moved(size, points * each, points)
 
     def sliding(self, windows: Iterable[Window]) -> None:
         """Makes the extents of the positions of windows known."""

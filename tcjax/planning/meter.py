@@ -211,7 +211,8 @@ class Meter:
             order = lies(operand) if own == operand.axes else own
             order = tuple(axis for axis in order if axis in (*batch, *summed, *free))
             turned = both and self.is_turned_round(order, free, summed, leads=free == leading)
-            if order and (turned or not self.is_matrix(order, batch, free, summed)):
+            copied = node.copied and operand is a
+            if order and (copied or turned or not self.is_matrix(order, batch, free, summed)):
                 yield operand
         orders = (*batch, *left, *right), (*batch, *right, *left)
         if self.long(node.axes) not in map(self.long, orders):

@@ -5,6 +5,7 @@ Every node yields an array whose dimensions are its `axes`, in that order; a nod
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import isqrt
 
 from ..ir import Monoid, Reducer
 from ..symbolic import Affine, IndexVar
@@ -120,12 +121,13 @@ class Contract(Computation):
     The first operand is repeated along the `spread` axes of the second before. Where a node of `live` is false, its
     operand is zero, and the other one does not count, even if it is infinite or not a number there. Where a node of
     `counts` is false nothing uses the result: no derivative may meet what is infinite there. The first has axes of the
-    first operand only, the second those of the second, the third any of the result. `derivative` is that of an
-    `Unroll`.
+    first operand only, the second those of the second, the third any of the result. With `copied` a copy of the first
+    operand is multiplied, whose columns are what is summed. `derivative` is that of an `Unroll`.
     """
 
     operands: "tuple[Node, Node]"
     spread: Axes = ()
+    copied: bool = False
     live: "tuple[Node | None, Node | None]" = (None, None)
     counts: "tuple[Node | None, Node | None, Node | None]" = (None, None, None)
     derivative: "Node | None" = None
@@ -499,3 +501,8 @@ def sums_products(node: Fold) -> bool:
             return set(node.indices) <= set(groups(product)[0])
         case _:
             return False
+
+
+def smallest_divisor(number: int) -> int:
+    """The smallest prime that divides a number, 1 of less than 2."""
+    return next((n for n in range(2, isqrt(number) + 1) if number % n == 0), max(1, number))

@@ -91,3 +91,41 @@ def test_tangents_batches_and_second_derivatives(
     inputs, result = subscripts.split("->")
     first, second = inputs.split(",")
     close(moved, einsum(f"{result},{second}->{first}", einsum(subscripts, da, b), b))
+
+
+COPIED = "def f(float(K,X) A, float(K,Y) B) -> (O) { O(x,y) +=! A(k,x) * B(k,y) }"
+COPIED_BATCH = "def f(float(B,K,L,X) A, float(B,K,L,Y) C) -> (O) { O(b,y,x) +=! A(b,k,l,x) * C(b,k,l,y) }"
+
+
+@pytest.mark.parametrize(
+    ("text", "subscripts", "shapes"),
+    [
+        (COPIED, "kx,ky->xy", ((1023, 512), (1023, 5))),
+        (COPIED.replace("O(x,y)", "O(y,x)"), "kx,ky->yx", ((1024, 16), (1024, 512))),
+        (COPIED_BATCH, "bklx,bkly->byx", ((3, 64, 16, 8), (3, 64, 16, 512))),
+    ],
+)
+def test_products_of_copies_and_their_derivatives_agree_with_numpy(
+    text: str, subscripts: str, shapes: tuple[tuple[int, ...], tuple[int, ...]]
+) -> None:
+    rng = np.random.default_rng(0)
+    arrays = [rng.standard_normal(shape, np.float32) for shape in shapes]
+    k = tcjax.kernel(text)
+    expected = np.einsum(subscripts, *(array.astype(np.float64) for array in arrays))
+
+    result, pull = jax.vjp(k, *arrays)
+    weights = rng.standard_normal(expected.shape, np.float32)
+    first, second = pull(jnp.asarray(weights))
+
+    one, two, out = (*subscripts.split("->")[0].split(","), subscripts.split("->")[1])
+    wide = weights.astype(np.float64)
+    np.testing.assert_allclose(result, expected, atol=1e-3)
+    np.testing.assert_allclose(first, np.einsum(f"{out},{two}->{one}", wide, arrays[1]), atol=1e-3)
+    np.testing.assert_allclose(second, np.einsum(f"{out},{one}->{two}", wide, arrays[0]), atol=1e-3)
+
+
+def test_a_copy_of_a_matrix_keeps_what_is_not_finite() -> None:
+    a, b = np.ones((1024, 512), np.float32), np.ones((1024, 4), np.float32)
+    a[3, 7], a[5, 9], b[6, 2] = np.nan, np.inf, np.inf
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(tcjax.kernel(COPIED)(a, b), a.T @ b)

@@ -77,3 +77,34 @@ def test_jax_differentiates_a_product_that_has_no_better_derivative(
 ) -> None:
     node = value(text, *shapes)
     assert isinstance(node, Contract) and node.derivative is None
+
+
+COLUMNS = "def f(float(K,X) A, float(K,Y) B) -> (O) { O(x,y) +=! A(k,x) * B(k,y) }"
+
+
+@pytest.mark.parametrize("text", [COLUMNS, COLUMNS.replace("A(k,x) * B(k,y)", "B(k,y) * A(k,x)")])
+def test_a_matrix_whose_long_columns_are_summed_is_copied_before_it_is_multiplied(text: str) -> None:
+    node = value(text, (1024, 512), (1024, 16))
+    assert isinstance(node, Contract) and node.copied
+    batch, summed, left, right = (tuple(map(str, axes)) for axes in groups(node))
+    assert (batch, summed, left, right) == ((), ("k",), ("x",), ("y",))
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes", "dtype"),
+    [
+        pytest.param(COLUMNS, ((1024, 500), (1024, 16)), np.float32, id="rows the cache holds many of"),
+        pytest.param(COLUMNS, ((1021, 512), (1021, 16)), np.float32, id="a prime number of terms"),
+        pytest.param(COLUMNS, ((1024, 512), (1024, 1)), np.float32, id="a vector"),
+        pytest.param(MATRICES, ((512, 1024), (1024, 16)), np.float32, id="rows are summed"),
+        pytest.param(COLUMNS.replace("float(", "int32("), ((1024, 512), (1024, 16)), np.int32, id="integers"),
+    ],
+)
+def test_other_matrices_are_multiplied_as_they_lie(text: str, shapes: tuple[tuple[int, ...], ...], dtype: type) -> None:
+    node = value(text, *shapes, dtype=dtype)
+    assert not (isinstance(node, Contract) and node.copied)
+
+
+def test_an_explanation_foretells_the_copy_of_a_matrix() -> None:
+    arrays = np.zeros((1024, 512), np.float32), np.zeros((1024, 16), np.float32)
+    assert tcjax.kernel(COLUMNS).explain(*arrays).to_dict()["temporary_bytes"] == arrays[0].nbytes

@@ -10,7 +10,8 @@ from ... import ir
 from ...symbolic import Affine, IndexVar
 from ...transforms.factors import masked
 from ..branches import projected
-from ..nodes import Axes, Contract, Fold, Node, Read, Strip, sums_products
+from ..machine import CPU
+from ..nodes import Axes, Contract, Fold, Node, Read, Strip, groups, smallest_divisor, sums_products
 from ..paths import Pairing, pairings
 from ..reads import as_stored
 from ..scope import Scope, fill
@@ -47,9 +48,9 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
     kept = scope.sorted(whole - frozenset(indices))
     result = frozenset(() if reduction.around is None else ir.conjuncts(reduction.around))
 
-    def multiplied(order: Sequence[Pairing], way: Way, swapped: bool = False) -> tuple[Node, bool]:
-        """The products in this order, and whether some of their operands may be `swapped`."""
-        left, either = list(operands), False
+    def multiplied(order: Sequence[Pairing], way: Way, swapped: bool) -> tuple[Node, set[Way], bool]:
+        """The products in this order, the ways that some could go, and whether operands of some may be `swapped`."""
+        left, ways, either = list(operands), set[Way](), False
         for pairing in order:
             pair = left[pairing.first], left[pairing.second]
             left = [one for number, one in enumerate(left) if number not in (pairing.first, pairing.second)]
@@ -62,15 +63,19 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
             # Where no point of the others counts nothing uses the product.
             others = result.union(*(operand.masks for operand in left)) - found
             counts = projected(others, axes, scope)
-            node = _multiplied(*pair, counts, axes, accumulate, scope, why, way)
+            products = _products(*pair, counts, axes, accumulate, scope, why)
+            ways |= products.keys()
+            node = products.get(way, products[Way.WHOLE])
             left.append(_Operand(node, projected(found, axes, scope) if left else frozenset()))
-        return left[0].node, either
+        return left[0].node, ways, either
 
     why = f"a sum over {', '.join(map(str, indices))} of a product of {len(factors)} operands"
     for order in pairings([operand.node.axes for operand in operands], kept, scope):
-        found = [multiplied(order, way) for way in Way]
-        turned = [multiplied(order, way, True) for way, (_, either) in zip(Way, found, strict=True) if either]
-        yield from dict.fromkeys(node for node, _ in (*found, *turned))
+        whole, ways, either = multiplied(order, Way.WHOLE, False)
+        others = [way for way in Way if way in ways and way is not Way.WHOLE]
+        found = [whole, *(multiplied(order, way, False)[0] for way in others)]
+        turned = [multiplied(order, way, True)[0] for way in (Way.WHOLE, *others)] if either else []
+        yield from dict.fromkeys((*found, *turned))
 
 
 def cotangents(node: Node, scope: Scope) -> Iterator[tuple[Node, Axes, list[Node]]]:
@@ -89,9 +94,10 @@ def cotangents(node: Node, scope: Scope) -> Iterator[tuple[Node, Axes, list[Node
         if not set(own.axes) <= {*node.axes, *other.axes}:
             return
         pair = received, _Operand(other, frozenset())
-        ways = [_multiplied(*pair, frozenset(), as_stored(own).axes, dtype, scope, "", way) for way in Way]
+        ways = _products(*pair, frozenset(), as_stored(own).axes, dtype, scope, "")
         summed = tuple(axis for axis in node.axes if axis in other.axes and axis not in own.axes)
-        yield received.node, summed, list(dict.fromkeys(ways))
+        # What XLA computes in the same program it may lay as the product reads it: a copy would be one more array.
+        yield received.node, summed, [node for way, node in ways.items() if way is not Way.COPIED]
 
 
 def _whole(tensor: str, axes: Axes, dtype: str, scope: Scope) -> Read:
@@ -107,6 +113,7 @@ class Way(Enum):
     WHOLE = "one product"
     SPREAD = "a small matrix is repeated for each slab of the other operand, where that is possible"
     SUMMED = "one product for each value of what is summed and comes first in both operands, and their sum"
+    COPIED = "one product, of a copy of the left operand that has what is summed along its rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +139,7 @@ def _planned(masks: frozenset[ir.Expr], scope: Scope) -> Node | None:
     return None if every is None else plan_value(every, scope)
 
 
-def _multiplied(
+def _products(
     first: _Operand,
     second: _Operand,
     others: frozenset[ir.Expr],
@@ -140,9 +147,11 @@ def _multiplied(
     accumulate: str,
     scope: Scope,
     why: str,
-    way: Way,
-) -> Node:
-    """The product of two operands, summed over the axes that are not `kept`; it counts where the `others` hold."""
+) -> dict[Way, Node]:
+    """The product of two operands, summed over the axes that are not `kept`, in the ways that are possible.
+
+    It counts where the `others` hold. As a `Way.WHOLE` it always is possible, and comes first.
+    """
     a, b = first.node, second.node
     axes = set(a.axes) | set(b.axes)
     summed = scope.sorted(axes - set(kept))
@@ -155,23 +164,25 @@ def _multiplied(
         )
         product = as_stored(scope.apply("*", factors, accumulate))
         if not summed:
-            return product
+            return {Way.WHOLE: product}
         left = tuple(axis for axis in product.axes if axis in kept)
-        return Fold(ir.Reducer.SUM, product, summed, dtype=accumulate, axes=left, why=why)
+        return {Way.WHOLE: Fold(ir.Reducer.SUM, product, summed, dtype=accumulate, axes=left, why=why)}
     live = first.live(second, scope), second.live(first, scope)
     if not ir.types.is_float(accumulate):
         others = frozenset()
+    slabs = matrices = None
     if live == (None, None):
-        slabs = _slabs(a, b, kept, accumulate, scope) if way is Way.SPREAD else None
-        if slabs is not None:
-            return replace(slabs, counts=_counts(slabs.operands, others, scope))
-        matrices = _summed(a, b, kept, accumulate, scope) if way is Way.SUMMED and not others else None
-        if matrices is not None:
-            return matrices
+        slabs = _slabs(a, b, kept, accumulate, scope)
+        matrices = None if others else _summed(a, b, kept, accumulate, scope)
+    if slabs is not None:
+        slabs = replace(slabs, counts=_counts(slabs.operands, others, scope))
     if not set(b.axes) & set(kept):
         # A vector goes first: XLA:CPU transposes a matrix that is contracted along its major dimension on the left.
         a, b, live = b, a, (live[1], live[0])
-    return Contract((a, b), live=live, counts=_counts((a, b), others, scope), dtype=accumulate, axes=kept, why=why)
+    whole = Contract((a, b), live=live, counts=_counts((a, b), others, scope), dtype=accumulate, axes=kept, why=why)
+    copied = _copied(whole, scope) if live == (None, None) and whole.counts == (None, None, None) else None
+    ways = {Way.WHOLE: whole, Way.SPREAD: slabs, Way.SUMMED: matrices, Way.COPIED: copied}
+    return {way: node for way, node in ways.items() if node is not None}
 
 
 def _leads(second: Node, first: Node, result: Axes) -> bool | None:
@@ -224,12 +235,15 @@ def _summed(a: Node, b: Node, kept: Axes, accumulate: str, scope: Scope) -> Fold
     ``O(i,j) +=! A(n,i,k) * B(n,j,k)``: as one product XLA would transpose A and B; it adds up small products, none of
     which is stored.
     """
+    shared = (set(a.axes) & set(b.axes)) - set(kept)
+    if len(shared) < 2 or accumulate not in ("float32", "float64"):
+        return None
     first, second = as_stored(a).axes, as_stored(b).axes
     alike = itertools.takewhile(lambda pair: pair[0] == pair[1] not in kept, zip(first, second, strict=False))
     front = tuple(axis for axis, _ in alike)
     inner = [tuple(axis for axis in own if axis in kept) for own in (first, second)]
-    both = (set(first) & set(second)) - {*front, *kept}
-    if not both or not all(inner) or scope.points(front) < 2 or accumulate not in ("float32", "float64"):
+    both = shared - {*front}
+    if not both or not all(inner) or scope.points(front) < 2:
         return None
     if set(inner[0]) & set(inner[1]) or {*front, *both, *kept} != {*first, *second}:
         return None
@@ -237,6 +251,32 @@ def _summed(a: Node, b: Node, kept: Axes, accumulate: str, scope: Scope) -> Fold
     why = f"a product of matrices for each of `{', '.join(map(str, front))}`, and their sum: nothing is transposed"
     products = Contract((a, b), dtype=accumulate, axes=order, why=why)
     return Fold(ir.Reducer.SUM, products, front, dtype=accumulate, axes=order[len(front) :], why=why)
+
+
+def _copied(whole: Contract, scope: Scope) -> Contract | None:
+    """The product of a copy of the left operand, which lies as matrices whose columns are what is summed.
+
+    ``C(i,j) +=! A(k,i) * B(k,j)``: XLA:CPU multiplies with A as it lies by its slower routine, which walks across rows;
+    where these are so long that the cache holds few of a column, a copy is faster. XLA makes one for a sum along two
+    axes; one along a single axis has to have two parts.
+    """
+    if whole.dtype != "float32":
+        return None
+    batch, summed, left, right = groups(whole)
+    first, second = whole.operands
+    if whole.axes == (*batch, *right, *left):
+        first, second, left, right = second, first, right, left
+    elif whole.axes != (*batch, *left, *right):
+        return None
+    if scope.points(left) * ir.types.width(whole.dtype) % CPU.alignment or scope.points(right) < 2:
+        return None
+    if smallest_divisor(scope.points(summed)) in (1, scope.points(summed)):
+        return None
+    for own, free in ((first, left), (second, right)):
+        if not own.axes == as_stored(own).axes == (*batch, *summed, *free):
+            return None
+    why = f"{whole.why}: the left one is copied, so that the sum is along its rows"
+    return replace(whole, operands=(first, second), copied=True, why=why)
 
 
 def _is_stored(factor: ir.Expr) -> bool:
