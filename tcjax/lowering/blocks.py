@@ -5,11 +5,14 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
+from ..planning.layouts import Layout
 from ..planning.nodes import Axes
 from ..planning.streams import BLOCK, ROW, STEP, TILE, Points, Stream
 from ..symbolic import IndexVar
+from .apart import keep_apart
 from .context import Context, Lower, align, transpose
 from .padding import padded
 from .streams import stream
@@ -87,7 +90,16 @@ def _part(array: jax.Array, start: int | jax.Array, count: int, dimension: int, 
         # What is turned round within the kernel that reads it would be read across rows.
         return lax.optimization_barrier(part) if is_turned else part
     # In a loop with the cut inside, XLA:CPU would not use vectors.
-    return lax.optimization_barrier(lax.dynamic_slice_in_dim(array, start, count, axis=dimension))
+    part = lax.dynamic_slice_in_dim(array, start, count, axis=dimension)
+    return keep_apart(part, part)
+
+
+def _laid_out(array: jax.Array, layout: Layout) -> jax.Array:
+    """The array as it should lie."""
+    turned = lax.transpose(array, layout.order)
+    if not layout.padding:
+        return turned
+    return lax.pad(turned, np.zeros((), array.dtype), [*((0, 0, 0),) * (turned.ndim - 1), (0, layout.padding, 0)])
 
 
 class _Run:
@@ -98,8 +110,8 @@ class _Run:
     ) -> None:
         self.plan = plan
         self.results = results
-        self.arrays = {one.name: lax.transpose(arrays[one.tensor], one.order) for one in plan.layouts}
-        self.turned = {one.name for one in plan.layouts if one.order != tuple(range(len(one.order)))}
+        self.arrays = {one.name: _laid_out(arrays[one.tensor], one) for one in plan.layouts}
+        self.turned = {one.name for one in plan.layouts if one.is_copied}
         self.foreign = foreign
         self.lower = lower
         roots = [node for points in plan.points for node in (points.value, points.live) if node is not None]

@@ -480,7 +480,7 @@ def _turned(nest: Nest, stream: Stream) -> tuple[int, int]:
     """The bytes of operands that lie otherwise while a loop runs, with the parts that a trip reads at once; and of the
     copies that XLA makes on the way."""
     operands = {o.name: o for o in nest.operands}
-    turned = {one.tensor for one in stream.layouts if list(one.order) != sorted(one.order)}
+    turned = {one.tensor for one in stream.layouts if one.is_copied}
     if stream.is_written_out:
         # XLA turns what does not change along the vectors where it is read, and of the rest each trip's part; the first
         # part is that of two trips.

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+import tcjax
 from tcjax.ir import Reducer
 from tcjax.lowering.streams import stream
 
@@ -301,3 +302,17 @@ def test_ties_of_a_long_loop_are_counted():
     places, extrema, ties = found(Reducer.ARGMIN, values, rows=2, unroll=4, results=3)
 
     assert places.tolist() == [0, 5] and extrema.tolist() == [0, -1] and ties.tolist() == [1 << 14, 1]
+
+
+@pytest.mark.parametrize("points", (1024, 2048))
+@pytest.mark.parametrize("dimensions", (5, 19, 36))
+def test_rows_with_gaps_give_the_same_values(points, dimensions):
+    rng = np.random.default_rng(0)
+    x, y = (rng.standard_normal((n, dimensions)).astype(np.float32) for n in (2048, points))
+    distances = tcjax.kernel("def f(float(N,D) x, float(M,D) y) -> (o) { o(i,j) +=! fabs(x(i,d) - y(j,d)) }")
+
+    result = np.asarray(distances(x, y))
+
+    wide = np.float64
+    expected = np.stack([np.abs(row - y.astype(wide)).sum(1) for row in x.astype(wide)])
+    np.testing.assert_allclose(result, expected, rtol=1e-5)

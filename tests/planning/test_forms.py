@@ -9,7 +9,7 @@ import pytest
 import tcjax
 from tcjax.lowering import nests
 from tcjax.planning.domains import parts
-from tcjax.planning.forms import BLOCK, MOST_CANDIDATES, candidates, choose
+from tcjax.planning.forms import BLOCK, MOST_CANDIDATES, NEAR, candidates, choose
 from tcjax.planning.streams import plan_stream
 
 NEAREST = "def f(float(N,D) x, float(M,D) y) -> (O) { O(i) = min[j](sum[d]((x(i,d)-y(j,d))*(x(i,d)-y(j,d)))) }"
@@ -89,3 +89,31 @@ def test_a_search_tries_a_tile_of_a_long_axis(monkeypatch):
 
     assert tiles and choose(nest).tile is None
     assert all(form.rows > choose(nest).rows for form in tiles)
+
+
+DISTANCES = "def f(float(N,D) x, float(M,D) y) -> (o) { o(i,j) +=! (x(i,d) - y(j,d)) * (x(i,d) - y(j,d)) }"
+
+
+@pytest.mark.parametrize(("points", "steps"), ((256, 8), (512, 8), (1024, 4), (1280, 2)))
+def test_a_trip_reads_vectors_that_stay_in_the_nearest_cache(points, steps, monkeypatch):
+    form = choose(nest_of(DISTANCES, (points, 32), (points, 32), monkeypatch=monkeypatch))
+
+    assert form.unroll == steps
+    assert form.unroll * 4 * points <= NEAR
+
+
+def test_trips_are_longer_where_accumulators_leave_the_cache(monkeypatch):
+    nest = nest_of(DISTANCES, (2048, 32), (2048, 32), monkeypatch=monkeypatch)
+
+    form = choose(nest)
+    layouts = {layout.tensor: layout for layout in plan_stream(nest, form).layouts}
+
+    assert form.unroll == 16
+    assert layouts["y"].padding > 0
+    assert layouts["x"].padding == 0
+
+
+def test_rows_that_share_no_lines_of_the_cache_have_no_gaps(monkeypatch):
+    nest = nest_of(DISTANCES, (2040, 32), (2040, 32), monkeypatch=monkeypatch)
+
+    assert not any(layout.padding for layout in plan_stream(nest, choose(nest)).layouts)
