@@ -128,7 +128,7 @@ def running_maximum(n: int, t: int) -> Computation:
                     "guarded": "o(n,t) = max[s where s <= t](x(n,s)) where t in 0:T",
                     "negated_guard": "o(n,t) = max[s where !(s > t)](x(n,s)) where t in 0:T",
                     "ternary": "o(n,t) = max[s](s <= t ? x(n,s) : -inf) where t in 0:T",
-                    "with_itself": "o(n,t) = fmax(x(n,t), max[s where s < t](x(n,s)))",
+                    "with_itself": "o(n,t) = max(x(n,t), max[s where s < t](x(n,s)))",
                     "smallest_of_negatives": "o(n,t) = -min[s in 0:t+1](-x(n,s)) where t in 0:T",
                     "transposed": """
 y(s,n) = x(n,s)

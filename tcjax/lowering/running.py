@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.extend
@@ -16,7 +16,7 @@ from .context import numeric
 from .placing import placed_as
 from .varying import equally_varying, steady
 
-# The values that are combined; with them whether a section starts in what they are made of, or how many are equal.
+# The values that are combined; with them how many are equal, or the extremum that they belong to.
 State = tuple[jax.Array, ...]
 Combine = Callable[[State, State], State]
 
@@ -37,45 +37,96 @@ running_p = jax.extend.core.Primitive("tcjax_running")
 running_p.multiple_results = True
 
 
-def running(
-    reducer: Reducer, array: jax.Array, axis: int, *, reverse: bool, block: int, looped: bool, starts: Any = None
-) -> jax.Array:
+def running(reducer: Reducer, array: jax.Array, axis: int, *, reverse: bool, block: int, looped: bool) -> jax.Array:
     """A sum, product, minimum or maximum of all elements up to each one, or from there on with `reverse`.
 
     So many elements as a `block` has are combined one after the other; blocks in a loop where it is `looped`, in a tree
-    where not. Where an element `starts` a section, what comes before it (behind it with `reverse`) does not count: only
-    for sums.
+    where not.
     """
     if looped and axis:
         # Rows of a block lie side by side then, for the derivative as well.
-        first = None if starts is None else jnp.moveaxis(starts, axis, 0)
         turned = jnp.moveaxis(array, axis, 0)
-        found = running(reducer, turned, 0, reverse=reverse, block=block, looped=True, starts=first)
+        found = running(reducer, turned, 0, reverse=reverse, block=block, looped=True)
         return jnp.moveaxis(found, 0, axis)
 
     def bind(*state: jax.Array) -> jax.Array:
-        [found] = running_p.bind(
-            *equally_varying(state), reducer=reducer, axis=axis, reverse=reverse, block=block, looped=looped, ties=False
-        )
+        how = {"axis": axis, "reverse": reverse, "block": block, "looped": looped}
+        [found] = running_p.bind(*equally_varying(state), reducer=reducer, ties=False, handed=False, **how)
         return found
 
-    return placed_as(array, bind, (array,) if starts is None else (array, starts))
+    return placed_as(array, bind, (array,))
 
 
-def _combine(reducer: Reducer, count: int, *, ties: bool) -> Combine:
-    """How the state of what comes first and that of what comes next become one."""
+class _Way(NamedTuple):
+    """How operands become states, how two states become one, and how states, with the operands, become results.
+
+    All of them element by element, so that a loop does them in its steps: nothing but operands and results is stored.
+    """
+
+    prepare: Callable[[State], State]
+    combine: Combine
+    finish: Callable[[State, State], State]
+
+
+def _way(reducer: Reducer, operands: State, axis: int, *, ties: bool, handed: bool) -> _Way:
     combined = _COMBINED[reducer]
-
-    def of_sections(a: State, b: State) -> State:
-        return jnp.where(b[1] != 0, b[0], combined(a[0], b[0])), a[1] | b[1]
-
-    def with_ties(a: State, b: State) -> State:
-        best = combined(a[0], b[0])
-        return best, jnp.where(a[0] == best, a[1], 0) + jnp.where(b[0] == best, b[1], 0)
-
     if ties:
-        return with_ties
-    return of_sections if count > 1 else lambda a, b: (combined(a[0], b[0]),)
+        counted = _counting(operands[0].dtype, operands[0].shape[axis])
+        return _Way(lambda here: (*here, jnp.ones_like(here[0], counted)), _with_ties(combined), lambda found, _: found)
+    if len(operands) > 1:
+        return _of_equal_extrema(handed=handed)
+    return _Way(lambda here: here, lambda a, b: (combined(a[0], b[0]),), lambda found, _: found)
+
+
+def _wide(dtype: Any) -> Any:
+    """The type that a derivative is added in."""
+    return numeric("float32") if dtype.itemsize < 4 else dtype
+
+
+def _counting(dtype: Any, size: int) -> Any:
+    """A type for numbers up to `size`: what is divided by them, where it has them all, so that none is converted."""
+    wide = _wide(dtype)
+    return wide if jnp.issubdtype(wide, jnp.floating) and size * jnp.finfo(wide).eps <= 1 else jnp.dtype("int32")
+
+
+def _with_ties(combined: Callable[[Any, Any], jax.Array]) -> Combine:
+    """An extremum and how many are equal to it; a NaN to each other NaN."""
+
+    def combine(a: State, b: State) -> State:
+        best = combined(a[0], b[0])
+        counts = (jnp.where((one == best) | (one != one), count, 0) for one, count in (a, b))
+        return best, sum(counts, start=jnp.zeros((), a[1].dtype))
+
+    return combine
+
+
+def _of_equal_extrema(*, handed: bool) -> _Way:
+    """The derivative of running extrema: of a tangent, the elements, the extrema, and how many are equal to them.
+
+    Equal extrema share the derivative, as in `jnp.max`; the first NaN has it from there on. Results that are equal lie
+    side by side: of the elements that are extrema, each result adds up those with its own extremum. `handed` is the
+    transpose: what each result hands to its elements.
+    """
+
+    def of_elements(tangent: jax.Array, here: State) -> jax.Array:
+        _, value, best, ties = here
+        return jnp.where((value == best) | ((value != value) & (ties == 1)), tangent, 0)
+
+    def of_results(tangent: jax.Array, here: State) -> jax.Array:
+        _, _, best, ties = here
+        return tangent / jnp.where(best == best, ties, 1).astype(tangent.dtype)
+
+    def combine(a: State, b: State) -> State:
+        # What comes after a NaN is a NaN as well: one of them says whether both are.
+        first = b[1] if handed else a[1]
+        return jnp.where((a[1] == b[1]) | (first != first), a[0], 0) + b[0], b[1]
+
+    before, after = (of_results, of_elements) if handed else (of_elements, of_results)
+    return _Way(
+        lambda here: (before(here[0].astype(_wide(here[0].dtype)), here), here[2]),
+        combine,
+        lambda found, here: (after(found[0], here).astype(here[0].dtype),),
+    )
 
 
 def _nothing(reducer: Reducer, state: State) -> State:
@@ -85,19 +136,23 @@ def _nothing(reducer: Reducer, state: State) -> State:
     return (value, *(jnp.zeros((), other.dtype) for other in others))
 
 
-def _counted(state: State, *, ties: bool) -> State:
-    """The state of each element: of ties each is one."""
-    return (*state, (state[0] == state[0]).astype(jnp.int32)) if ties else state
-
-
 def _run(
-    *state: jax.Array, reducer: Reducer, axis: int, reverse: bool, block: int, looped: bool, ties: bool
+    *operands: jax.Array,
+    reducer: Reducer,
+    axis: int,
+    reverse: bool,
+    block: int,
+    looped: bool,
+    ties: bool,
+    handed: bool,
 ) -> list[jax.Array]:
-    state = _counted(state, ties=ties)
-    if not state[0].size:
-        return list(state[: 1 + ties])
-    how = state, axis, _combine(reducer, len(state), ties=ties), _nothing(reducer, state), reverse, block
-    return list(_in_loop(*how, 1 + ties) if looped else _in_tree(*how)[: 1 + ties])
+    way = _way(reducer, operands, axis, ties=ties, handed=handed)
+    if looped and operands[0].size:
+        return list(_in_loop(operands, axis, way, reducer, reverse, block))
+    state = way.prepare(operands)
+    if operands[0].size:
+        state = _in_tree(state, axis, way.combine, _nothing(reducer, state), reverse, block)
+    return list(way.finish(state, operands))
 
 
 def _in_tree(state: State, axis: int, combine: Combine, nothing: State, reverse: bool, block: int) -> State:
@@ -106,7 +161,7 @@ def _in_tree(state: State, axis: int, combine: Combine, nothing: State, reverse:
     if size <= block:
         return _stacked(_chain(state, axis, combine, reverse), axis)
     count = -(-size // block)
-    parts = _chain(_in_blocks(state, axis, nothing, reverse, count, block), axis + 1, combine, reverse)
+    parts = _chain(_in_blocks(state, axis, reverse, count, block), axis + 1, combine, reverse)
     # The last block, which nothing comes after, is not asked for what it holds.
     others = slice(1, None) if reverse else slice(None, -1)
     whole = tuple(part[(slice(None),) * axis + (others,)] for part in parts[0 if reverse else -1])
@@ -117,23 +172,23 @@ def _in_tree(state: State, axis: int, combine: Combine, nothing: State, reverse:
     return tuple(_out_of_blocks(part, axis, reverse, size) for part in found)
 
 
-def _in_loop(
-    state: State, axis: int, combine: Combine, nothing: State, reverse: bool, block: int, wanted: int
-) -> State:
-    """The `wanted` first arrays of the states: one block after the other, each begun with what came before it."""
-    size = state[0].shape[axis]
+def _in_loop(operands: State, axis: int, way: _Way, reducer: Reducer, reverse: bool, block: int) -> State:
+    """One block after the other, each begun with what came before it."""
+    size = operands[0].shape[axis]
     count = -(-size // block)
     assert axis == 0
-    blocks = _in_blocks(state, 0, nothing, reverse, count, block)
+    blocks = _in_blocks(operands, 0, reverse, count, block)
 
     def step(before: State, here: State) -> tuple[State, State]:
-        parts = _chain(here, 0, combine, reverse)
-        found = _stacked([combine(before, part)[:wanted] for part in parts], 0)
-        return combine(before, parts[0 if reverse else -1]), found
+        parts = _chain(way.prepare(here), 0, way.combine, reverse)
+        found = _stacked([way.combine(before, part) for part in parts], 0)
+        return way.combine(before, parts[0 if reverse else -1]), way.finish(found, here)
 
-    begun = tuple(jnp.full(part.shape[2:], zero) for part, zero in zip(blocks, nothing, strict=True))
     first = tuple(part[0] for part in blocks)
-    _, found = lax.scan(step, steady(lambda before: step(before, first)[0], begun, state), blocks, reverse=reverse)
+    state = jax.eval_shape(way.prepare, first)
+    nothing = _nothing(reducer, state)
+    begun = tuple(jnp.full(part.shape[1:], zero) for part, zero in zip(state, nothing, strict=True))
+    _, found = lax.scan(step, steady(lambda before: step(before, first)[0], begun, operands), blocks, reverse=reverse)
     return tuple(_out_of_blocks(part, 0, reverse, size) for part in found)
 
 
@@ -162,10 +217,10 @@ def _padded(array: jax.Array, axis: int, value: jax.Array, around: tuple[int, in
     return lax.pad(array, value, [around if dimension == axis else (0, 0, 0) for dimension in range(array.ndim)])
 
 
-def _in_blocks(state: State, axis: int, nothing: State, reverse: bool, count: int, block: int) -> State:
-    """The axis as two: blocks, and places in them."""
+def _in_blocks(state: State, axis: int, reverse: bool, count: int, block: int) -> State:
+    """The axis as two: blocks, and places in them. What is missing in the last block comes after all that counts."""
     around = _around(reverse, count * block - state[0].shape[axis])
-    padded = (_padded(part, axis, zero, around) for part, zero in zip(state, nothing, strict=True))
+    padded = (_padded(part, axis, jnp.zeros((), part.dtype), around) for part in state)
     return tuple(lax.reshape(p, (*p.shape[:axis], count, block, *p.shape[axis + 1 :])) for p in padded)
 
 
@@ -177,14 +232,21 @@ def _out_of_blocks(array: jax.Array, axis: int, reverse: bool, size: int) -> jax
 
 
 def _run_natively(
-    *state: jax.Array, reducer: Reducer, axis: int, reverse: bool, block: int, looped: bool, ties: bool
+    *operands: jax.Array,
+    reducer: Reducer,
+    axis: int,
+    reverse: bool,
+    block: int,
+    looped: bool,
+    ties: bool,
+    handed: bool,
 ) -> list[jax.Array]:
-    """By what a device has for it, but for sections and ties."""
-    state = _counted(state, ties=ties)
-    if len(state) == 1:
-        return [_NATIVE[reducer](state[0], axis, reverse=reverse)]
-    combine = _combine(reducer, len(state), ties=ties)
-    return list(lax.associative_scan(combine, state, reverse=reverse, axis=axis)[: 1 + ties])
+    """By what a device has for it, but for ties and equal extrema."""
+    if len(operands) == 1 and not ties:
+        return [_NATIVE[reducer](operands[0], axis, reverse=reverse)]
+    way = _way(reducer, operands, axis, ties=ties, handed=handed)
+    found = lax.associative_scan(way.combine, way.prepare(operands), reverse=reverse, axis=axis)
+    return list(way.finish(found, operands))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -222,7 +284,8 @@ def _jvp(primals: Any, tangents: Any, **parameters: Any) -> Any:
         run = functools.partial(_run, **parameters | {"looped": False})
         return running_p.bind(*primals, **parameters), jax.jvp(run, primals, (tangent,))[1]
     result, ties = running_p.bind(*primals, **parameters | {"ties": True})
-    slope = _extremum_tangent(primals[0], result, ties, tangent, parameters)
+    how = parameters | {"reducer": Reducer.SUM, "ties": False}
+    [slope] = running_p.bind(tangent, *primals, result, ties, **how)
     return ([result, ties], [slope, _none(ties)]) if parameters["ties"] else ([result], [slope])
 
 
@@ -230,43 +293,17 @@ def _none(array: jax.Array) -> ad.Zero:
     return ad.Zero(jax.typeof(array).to_tangent_aval())
 
 
-def _extremum_tangent(
-    values: jax.Array, result: jax.Array, ties: jax.Array, tangent: jax.Array, parameters: Any
-) -> jax.Array:
-    """Equal extrema share the derivative, as in `jnp.max`; the first NaN has it from there on.
-
-    Results that are equal lie side by side: sections, of each of which a running sum knows what is in it.
-    """
-    axis, reverse = parameters["axis"], parameters["reverse"]
-    before = _shifted(result, axis, -1 if reverse else 1, identity(parameters["reducer"], str(result.dtype)))
-    begins = (result != result) & (before == before)
-    # Numbers of 32 bits: XLA:CPU takes longer to store truth values than to compute them.
-    starts = (begins | ((result != before) & (result == result))).astype(jnp.int32)
-    live = begins | (values == result)
-    wide = numeric("float32") if result.dtype.itemsize < 4 else result.dtype
-    share = jnp.where(live, tangent, 0).astype(wide)
-    [total] = running_p.bind(share, starts, **parameters | {"reducer": Reducer.SUM, "ties": False})
-    # A NaN is equal to nothing.
-    return (total / jnp.maximum(ties, 1).astype(wide)).astype(result.dtype)
-
-
-def _shifted(array: jax.Array, axis: int, step: int, value: Any) -> jax.Array:
-    """The array one place later, or earlier, with a value in the place that is free then."""
-    return _padded(array, axis, jnp.asarray(value, array.dtype), (step, -step, 0))
-
-
 ad.primitive_jvps[running_p] = _jvp
 
 
-def _transpose(cotangents: Any, values: Any, *starts: Any, axis: int, reverse: bool, **parameters: Any) -> list[Any]:
+def _transpose(cotangents: Any, values: Any, *others: Any, reverse: bool, handed: bool, **parameters: Any) -> list[Any]:
     assert parameters["reducer"] is Reducer.SUM
-    none: list[Any] = [None] * len(starts)
+    none: list[Any] = [None] * len(others)
     [cotangent] = cotangents
     if isinstance(cotangent, ad.Zero):
         return [ad.Zero(values.aval), *none]
-    # Walked the other way, a section starts where it ended.
-    ends = [_shifted(one, axis, 1 if reverse else -1, 0) for one in starts]
-    return [*running_p.bind(cotangent, *ends, axis=axis, reverse=not reverse, **parameters), *none]
+    how = parameters | {"reverse": not reverse, "handed": not handed}
+    return [*running_p.bind(cotangent, *others, **how), *none]
 
 
 ad.primitive_transposes[running_p] = _transpose

@@ -11,7 +11,8 @@ import pytest
 
 import tcjax
 from tcjax.ir import Reducer
-from tcjax.lowering.running import running
+from tcjax.lowering.running import _run_natively as run_natively
+from tcjax.lowering.running import running, running_p
 
 
 def real(*shape: int) -> Any:
@@ -216,3 +217,60 @@ def test_a_long_row_is_stored_once_more_and_no_triangle() -> None:
     explained = kernel.explain(jax.ShapeDtypeStruct((50_000,), jnp.float32)).to_dict()
     assert explained["statements"][0]["operation"] == "running sum"
     assert explained["temporary_bytes"] <= 4 * 200_000 and explained["flops"] <= 200_000
+
+
+def shares_of_extrema(x: Any, weights: Any, largest: bool) -> Any:
+    """What each element of a row has of the weights of extrema: equal ones as much, the first NaN all."""
+    wanted = np.zeros(x.shape)
+    for i in range(len(x)):
+        members = x[: i + 1]
+        unknown = np.flatnonzero(np.isnan(members))
+        if unknown.size:
+            wanted[unknown[0]] += weights[i]
+        else:
+            equal = np.flatnonzero(members == (members.max() if largest else members.min()))
+            wanted[equal] += weights[i] / equal.size
+    return wanted
+
+
+@pytest.mark.parametrize("way", ["loop", "tree", "device"])
+@pytest.mark.parametrize("reducer", [Reducer.MIN, Reducer.MAX], ids=str)
+@pytest.mark.parametrize("reverse", [False, True])
+def test_every_way_of_running_shares_the_derivative_of_extrema(reducer: Reducer, reverse: bool, way: str) -> None:
+    rng = np.random.default_rng(3)
+    x: Any = rng.integers(-3, 4, (21, 5)).astype(np.float32)
+    x[:, 0] = -0.0, *[0.0] * 20
+    x[:, 1] = np.inf if reducer is Reducer.MIN else -np.inf
+    x[8, 2], x[13, 2], x[0, 3] = np.nan, np.nan, np.nan
+    weights, tangent = real(21, 5), real(21, 5)[::-1]
+    turned = slice(None, None, -1 if reverse else 1)
+    columns = zip(x[turned].T, weights[turned].T, strict=True)
+    wanted = np.stack([shares_of_extrema(*each, largest=reducer is Reducer.MAX) for each in columns], 1)[turned]
+    how: Any = {"axis": 0, "reverse": reverse, "block": 4, "looped": way == "loop"}
+
+    if way == "device":
+        # Lowered for other platforms only: the same steps as the rules of the derivative, and of its transpose.
+        result, ties = run_natively(x, reducer=reducer, ties=True, handed=False, **how)
+        sums = how | {"reducer": Reducer.SUM, "ties": False}
+        [along] = run_natively(tangent, x, result, ties, handed=False, **sums)
+        [back] = run_natively(weights, x, result, ties, handed=True, **sums | {"reverse": not reverse})
+    else:
+        run = jax.jit(partial(running, reducer, **how))
+        along, [back] = jax.jvp(run, (x,), (tangent,))[1], jax.vjp(run, x)[1](weights)
+        again = jax.jvp(lambda w: jax.vjp(run, x)[1](w)[0], (weights,), (weights,))[1]
+        np.testing.assert_array_equal(again, back)
+        curved = jax.jvp(jax.grad(lambda x: (run(x) ** 2 / 2).sum()), (x[:, 4:],), (tangent[:, 4:],))[1]
+        assert np.isfinite(curved).all() and np.any(curved)
+
+    np.testing.assert_allclose(back, wanted, rtol=1e-5, atol=1e-5)
+    products = np.sum(wanted * tangent, 0)
+    np.testing.assert_allclose(np.sum(np.asarray(along, float) * weights, 0), products, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_equal_extrema_are_counted_in_a_type_that_has_all_numbers(dtype: str) -> None:
+    """A row of more than 2**24 elements may have more equal ones than float32 tells apart."""
+    count = partial(running_p.bind, reducer=Reducer.MAX, axis=0, reverse=False, block=4, looped=True)
+    for size, wanted in ((2**23, "float32"), (2**24 + 1, "int32")):
+        _, ties = jax.eval_shape(partial(count, ties=True, handed=False), jax.ShapeDtypeStruct((size,), dtype))
+        assert ties.dtype == wanted
