@@ -11,7 +11,20 @@ from jax import lax
 from .. import ir
 from ..ir import JOINS, Monoid, Reducer
 from ..planning import Compute, Scatter
-from ..planning.nodes import Axes, Fill, Lookup, Node, Read, Strip, below, is_elementwise
+from ..planning.forms import CHEAP
+from ..planning.nodes import (
+    Apply,
+    Axes,
+    CallBuiltin,
+    Fill,
+    Iota,
+    Lookup,
+    Node,
+    Read,
+    Strip,
+    below,
+    is_elementwise,
+)
 from ..planning.scope import restarts
 from ..symbolic import IndexVar
 from .apart import looped
@@ -134,7 +147,7 @@ def _shaped(
         return array
     joined = any(sum(extent > 1 for _, extent, _ in strip.factors) > 1 for strip in strips)
     if own is None and joined and _is_loop_along(stage.value, axes):
-        array = looped(array)
+        array = looped(array, cheap=_is_cheap(stage.value))
     return lax.reshape(array, counts)
 
 
@@ -145,6 +158,14 @@ def _is_loop_along(value: Node, axes: Axes) -> bool:
     reads = [node for node in below(value) if isinstance(node, Read)]
     stored = [[axis for d in read.dimensions if isinstance(d, Strip) for axis, _, _ in d.factors] for read in reads]
     return all(own == [axis for axis in axes if axis in own] for own in stored)
+
+
+def _is_cheap(value: Node) -> bool:
+    """Whether nothing but operators and the like is computed: of functions LLVM writes out fewer steps."""
+    return all(
+        isinstance(node, Apply | Fill | Iota | Read) or (isinstance(node, CallBuiltin) and node.function in CHEAP)
+        for node in below(value)
+    )
 
 
 def _zeros(stage: Compute) -> jax.Array:
