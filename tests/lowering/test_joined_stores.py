@@ -53,6 +53,38 @@ def test_functions_are_computed_along_the_whole_row() -> None:
     assert "-> f32[32,6,24,16] {" in str(compiled.as_text())
 
 
+@pytest.mark.skipif(not BARRIERS_HOLD, reason="XLA:CPU removes barriers before it fuses")
+@pytest.mark.parametrize("name", KRONECKER)
+@pytest.mark.parametrize("columns", [10, 16, 64])
+def test_a_product_of_kronecker_and_its_gradient_store_nothing_as_large(name: str, columns: int) -> None:
+    kernel, a, b = kernel_of(KRONECKER[name]), normal(64, 24), normal(16, columns)
+
+    def both(a: jax.Array, b: jax.Array, weight: jax.Array) -> tuple[jax.Array, object]:
+        found, pull = jax.vjp(kernel, a, b)
+        return found, pull(weight)
+
+    compiled = jax.jit(both).lower(a, b, normal(64 * 16, 24 * columns)).compile()
+
+    memory = compiled.memory_analysis()
+    assert memory is not None and memory.temp_size_in_bytes < 64 * 16 * 24 * columns
+
+
+@pytest.mark.parametrize("body", ["A(i,j) * B(p,q) * A(i,j)", "(A(i,j) > 0 ? B(p,q) * B(p,q) : A(i,j)) / 2"])
+def test_second_derivatives_of_joined_values(body: str) -> None:
+    kernel, a, b = kernel_of(f"K(P*i+p, Q*j+q) = {body}"), normal(3, 2), normal(2, 12)
+
+    def by_hand(a: jax.Array, b: jax.Array) -> jax.Array:
+        wide, other = a[:, None, :, None], b[None, :, None]
+        product = wide * other * wide
+        chosen = jax.numpy.where(wide > 0, other * other, wide) / 2
+        return (product if "?" not in body else chosen).reshape(6, 24)
+
+    found = jax.hessian(lambda *given: (kernel(*given) ** 2).sum(), (0, 1))(a, b)
+
+    expected = jax.hessian(lambda *given: (by_hand(*given) ** 2).sum(), (0, 1))(a, b)
+    jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-4), found, expected)
+
+
 @pytest.mark.parametrize("columns", [1, 8, 9, 12, 16, 20, 36, 48, 56, 60, 64])
 @pytest.mark.parametrize("name", KRONECKER)
 def test_rows_of_every_length_have_values_and_gradients(name: str, columns: int) -> None:
