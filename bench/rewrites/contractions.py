@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -448,6 +449,16 @@ def kronecker(i: int, j: int, p: int, q: int) -> Computation:
         """Computed along four axes, which then are two."""
         return lax.optimization_barrier(A[:, None, :, None] * B[None, :, None, :]).reshape(rows, columns)
 
+    def in_vectors(A, B):
+        """Computed along five axes, the innermost of which are short enough for vectors; derivatives repeat anew."""
+
+        @jax.checkpoint
+        def product(A, B):
+            return A[:, None, :, None] * B[None, :, None, :]
+
+        parts = 8 if q % 8 == 0 else 1
+        return lax.optimization_barrier(product(A, B).reshape(i, p, j, parts, q // parts)).reshape(rows, columns)
+
     def both_wide(A, B):
         """Both as wide as the result."""
         spread, wide = lax.optimization_barrier((jnp.repeat(A, q, 1), jnp.tile(B, (1, j))))
@@ -461,6 +472,7 @@ def kronecker(i: int, j: int, p: int, q: int) -> Computation:
             "broadcast": broadcast,
             "tiled": tiled,
             "joined_later": joined_later,
+            "in_vectors": in_vectors,
             "both_wide": both_wide,
             "row_by_row": lambda A, B: lax.map(lambda row: row * jnp.tile(B, (1, j)), jnp.repeat(A, q, 1)).reshape(
                 rows, columns

@@ -10,14 +10,14 @@ from ..ir import Reducer
 from ..planning import Compute
 from .context import Context, Lower
 from .elementwise import convert
-from .stores import begun, lower_store
+from .stores import begun, lower_store, lower_value
 from .varying import steady
 
 
 def lower_stage(stage: Compute, old: jax.Array | None, context: Context, lower: Lower) -> jax.Array:
     """The target after a statement; `old` is its content before, None where nothing was written yet."""
     if stage.rounds is None:
-        return lower_store(stage, lower(stage.value, context), old, context, lower)
+        return lower_store(stage, lower_value(stage, context, lower), old, context, lower)
     if stage.store.combine is Reducer.SUM:
         return _in_rounds(stage, old, context, lower)
 

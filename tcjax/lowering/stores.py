@@ -11,10 +11,25 @@ from jax import lax
 from .. import ir
 from ..ir import JOINS, Monoid, Reducer
 from ..planning import Compute, Scatter
-from ..planning.nodes import Axes, Fill, Lookup, Node, Read, Strip, below, is_elementwise
+from ..planning.forms import CHEAP
+from ..planning.nodes import (
+    Apply,
+    Axes,
+    CallBuiltin,
+    Fill,
+    Iota,
+    Lookup,
+    Node,
+    Read,
+    Strip,
+    below,
+    has,
+    is_elementwise,
+    tensors_read,
+)
 from ..planning.scope import restarts
 from ..symbolic import IndexVar
-from .apart import looped
+from .apart import BARRIERS_HOLD, looped
 from .context import Context, Lower, align, numeric, ranked
 from .elementwise import convert, lower_fill
 from .positions import Start, cut, numbers, position, put
@@ -23,6 +38,25 @@ from .registered import nothing
 from .scatters import DROPPED, Place, scatter, scatter_sorted
 from .segments import scatter_elements
 from .varying import steady
+
+
+def lower_value(stage: Compute, context: Context, lower: Lower) -> jax.Array:
+    """The values of a statement; derivatives compute sums and products anew whose axes the store joins.
+
+    Their operands are repeated along axes of each other. XLA:CPU would store what is repeated, as large as the result,
+    as soon as both the result and a sum of its derivative read it.
+    """
+    strips = [dimension for dimension in stage.store.dimensions if isinstance(dimension, Strip)]
+    axes = tuple(index for strip in strips for index, _, _ in strip.factors)
+    along = stage.store.scatter is None and _is_joined(strips) and _is_loop_along(stage.value, axes)
+    if not BARRIERS_HOLD or not along or not _is_polynomial(stage.value) or context.steps:
+        return lower(stage.value, context)
+
+    @jax.checkpoint
+    def anew(arrays: dict[str, jax.Array]) -> jax.Array:
+        return lower(stage.value, Context(arrays, context.foreign))
+
+    return anew({name: context.arrays[name] for name in sorted(tensors_read(stage.value))})
 
 
 def lower_store(stage: Compute, value: jax.Array, old: jax.Array | None, context: Context, lower: Lower) -> jax.Array:
@@ -132,10 +166,14 @@ def _shaped(
         array = jnp.broadcast_to(array, extents)
     if extents == counts:
         return array
-    joined = any(sum(extent > 1 for _, extent, _ in strip.factors) > 1 for strip in strips)
-    if own is None and joined and _is_loop_along(stage.value, axes):
-        array = looped(array)
+    if own is None and _is_joined(strips) and _is_loop_along(stage.value, axes):
+        array = looped(array, cheap=_is_cheap(stage.value))
     return lax.reshape(array, counts)
+
+
+def _is_joined(strips: Sequence[Strip]) -> bool:
+    """Whether several axes become one dimension."""
+    return any(sum(extent > 1 for _, extent, _ in strip.factors) > 1 for strip in strips)
 
 
 def _is_loop_along(value: Node, axes: Axes) -> bool:
@@ -145,6 +183,27 @@ def _is_loop_along(value: Node, axes: Axes) -> bool:
     reads = [node for node in below(value) if isinstance(node, Read)]
     stored = [[axis for d in read.dimensions if isinstance(d, Strip) for axis, _, _ in d.factors] for read in reads]
     return all(own == [axis for axis in axes if axis in own] for own in stored)
+
+
+def _is_cheap(value: Node) -> bool:
+    """Whether nothing but operators and the like is computed: of functions LLVM writes out fewer steps."""
+
+    def is_one(node: Node) -> bool:
+        match node:
+            case Read(dimensions=dimensions):
+                return all(isinstance(dimension, Strip) for dimension in dimensions)
+            case CallBuiltin(function=function):
+                return function in CHEAP
+            case _:
+                return isinstance(node, Apply | Fill | Iota)
+
+    return all(map(is_one, below(value)))
+
+
+def _is_polynomial(value: Node) -> bool:
+    """Whether only sums and products of elements are computed: a choice made anew in a derivative costs more."""
+    operators = [node.operator for node in below(value) if isinstance(node, Apply)]
+    return _is_cheap(value) and not set(operators) - {"+", "-", "*", "neg"} and not has(value, CallBuiltin, Iota)
 
 
 def _zeros(stage: Compute) -> jax.Array:
