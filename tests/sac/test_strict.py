@@ -136,8 +136,12 @@ def check(case: Case) -> None:
     except tcjax.CompileError as error:
         found = kind_of(error)
 
-    if isinstance(expected, str) and expected == "index" and any(array.size == 0 for array in case.arguments.values()):
+    is_empty = any(array.size == 0 for array in case.arguments.values())
+    if isinstance(expected, str) and expected == "index" and is_empty:
         # A selection whose cell has no elements reads nothing, so a kernel need not see that it is outside.
+        return
+    if isinstance(expected, str) and not isinstance(found, str) and is_empty and "?" in case.text:
+        # A reduction over nothing is known, and so may be a condition that it stands in: one branch is not looked at.
         return
     if isinstance(expected, str) or isinstance(found, str):
         # Of two mistakes, one of which strict ones alone see, either may be told.

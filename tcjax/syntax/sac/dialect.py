@@ -12,6 +12,8 @@ _WORDS: Final = re.compile(
     r"|->|<=>|[=!<>]=|[-+*/%&|^]=|\S"
 )
 _COMMENTS: Final = ("//", "#", "/*")
+# The same, where `//` divides.
+_DIVIDED: Final = re.compile(_WORDS.pattern.replace(r"//.*", "//", 1))
 _CLOSED_BY: Final = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -26,6 +28,10 @@ def is_sac(text: str) -> bool:
     expression is SaC. So ``y = a(i)`` is TC, and ``x = a + b; x * 2``, ``sum(a * b)`` and ``a(i)`` are SaC.
     """
     words = [match.group() for match in _WORDS.finditer(text) if not match.group().startswith(_COMMENTS)]
+    if sum(word in _CLOSED_BY for word in words) > sum(word in _CLOSED_BY.values() for word in words):
+        # A bracket that is never closed may be closed behind a division of TC, `C(i // 2) = ..`, no comment of SaC.
+        divided = [match.group() for match in _DIVIDED.finditer(text)]
+        words = [word for word in divided if word == "//" or not word.startswith(_COMMENTS)]
     for evidence in _evidence(words):
         return evidence
     if not words:

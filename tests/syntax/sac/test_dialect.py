@@ -69,6 +69,12 @@ def test_a_text_of_sac_is_sac(text: str) -> None:
     assert sac.is_sac(text)
 
 
+def test_a_division_in_brackets_is_no_comment() -> None:
+    assert not sac.is_sac("N(C.0 // A) = C()")
+    assert sac.is_sac("sum(a) // f(x) = y")
+    assert sac.is_sac("sum(a, // of (one\n b)")
+
+
 @given(trees.programs())
 def test_whatever_tc_says_is_tc(program: ast.Program) -> None:
     assert not sac.is_sac(tc.write(program))
