@@ -47,8 +47,7 @@ def lower_value(stage: Compute, context: Context, lower: Lower) -> jax.Array:
     as soon as both the result and a sum of its derivative read it.
     """
     strips = [dimension for dimension in stage.store.dimensions if isinstance(dimension, Strip)]
-    axes = tuple(index for strip in strips for index, _, _ in strip.factors)
-    along = stage.store.scatter is None and _is_joined(strips) and _is_loop_along(stage.value, axes)
+    along = stage.store.scatter is None and _is_joined(strips) and _is_loop_along(stage.value, stage.store.sliced)
     if not BARRIERS_HOLD or not along or not _is_polynomial(stage.value) or context.steps:
         return lower(stage.value, context)
 
@@ -147,8 +146,8 @@ def _apart(
 def boxed(stage: Compute, value: jax.Array) -> jax.Array:
     """The values of a stage that writes a box, one dimension for each of the target's."""
     strips = [dimension for dimension in stage.store.dimensions if isinstance(dimension, Strip)]
-    axes = tuple(index for strip in strips for index, _, _ in strip.factors)
-    return convert(_shaped(value, stage, axes, strips, tuple(strip.count for strip in strips)), stage.dtype)
+    counts = tuple(strip.count for strip in strips)
+    return convert(_shaped(value, stage, stage.store.sliced, strips, counts), stage.dtype)
 
 
 def _shaped(

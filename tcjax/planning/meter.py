@@ -483,11 +483,13 @@ def _turned(nest: Nest, stream: Stream) -> tuple[int, int]:
     turned = {one.tensor for one in stream.layouts if one.is_copied}
     if stream.is_written_out:
         # XLA turns what does not change along the vectors where it is read, and of the rest each trip's part; the first
-        # part is that of two trips.
+        # part is that of two trips. What the loop does not walk along has no parts.
         last = stream.axes[-1:]
         reads = {a.tensor.name for a in ir.accesses(nest.reduce) if any({*last} & i.variables for i in a.indices)}
-        parts = sum(_size(operands[name]) for name in turned & reads)
-        return parts + parts * stream.unroll // stream.blocks, 0
+        cut = {cut.tensor for cut in stream.cuts}
+        in_parts = {one.tensor for one in stream.layouts if one.name in cut}
+        whole, parts = (sum(_size(operands[name]) for name in turned & each) for each in (reads, reads & in_parts))
+        return whole + parts * stream.unroll // stream.blocks, 0
     outside = {*nest.axes, *nest.reduce.indices}
     walked: set[str] = set()
     for access in ir.accesses(nest.reduce):

@@ -113,6 +113,12 @@ def neutral(reducer: Reducer | ir.Monoid, dtype: str) -> ir.Const | None:
             return None
 
 
+def of_nothing(reduce: ir.Reduce) -> ir.Const | None:
+    """The value of a reduction of nothing, or of nothing but its identity, where that is a number; None of others."""
+    is_empty = reduce.guard == ir.Const(False, "bool") or reduce.body == neutral(reduce.reducer, reduce.body.dtype)
+    return neutral(reduce.reducer, reduce.dtype) if is_empty else None
+
+
 def cast(expr: ir.Expr, dtype: str) -> ir.Expr:
     """The value in another type, or itself where it has that."""
     return expr if expr.dtype == dtype else ir.Cast(expr, dtype)

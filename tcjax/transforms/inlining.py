@@ -39,6 +39,13 @@ class Named:
     box: Box
     places: tuple[tuple[int, int], ...]
 
+    def at(self, subscripts: tuple[Affine, ...], box: dict[IndexVar, tuple[int, int]]) -> ir.Expr:
+        """What the element with these subscripts is; the ranges of indices that this binds are added to the `box`."""
+        pairs = zip(self.axes, subscripts, strict=True)
+        found = {(axis - axis.base).bare: subscript - axis.base for axis, subscript in pairs}
+        values = {index: affine for index, affine in found.items() if index is not None}
+        return substitute_expr(Renaming(box, self.box).renamed(self.value), values)
+
 
 def named(step: Step, shape: Shape, origin: Shape, is_new: bool) -> Named | None:
     """What the step leaves in its target; None where that is no expression, or not of every element."""
@@ -173,14 +180,12 @@ class _Inliner:
         expr = ir.rebuild(expr, self.expr)
         if not isinstance(expr, ir.Access) or expr.tensor.name != self.name:
             return expr
-        values: dict[IndexVar, Affine] = {}
         for axis, subscript, (lo, hi) in zip(self.known.axes, expr.indices, self.known.places, strict=True):
             index = (axis - axis.base).bare
             assert index is not None
             if subscript.is_data and not self.clamps_alike(index, (lo, hi)):
                 raise _Clamps
-            values[index] = subscript - axis.base
-        return substitute_expr(Renaming(self.box, self.known.box).renamed(self.known.value), values)
+        return self.known.at(expr.indices, self.box)
 
     def clamps_alike(self, index: IndexVar, ends: tuple[int, int]) -> bool:
         """Whether the index only reads tensors that clamp data as this one does."""

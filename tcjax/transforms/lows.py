@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from .. import ir
-from ..ir import Reducer
-from .definitions import Formula
+from .definitions import Formula, of_nothing
 from .factors import summed, terms
 from .rests import LOWEST
 from .truths import Guarded
@@ -27,8 +26,8 @@ def without_lows(statement: Formula) -> Guarded | None:
                     return expr
                 finite.append(summed(others, argument.dtype))
                 return ir.Const(0.0, expr.dtype)
-            case ir.Reduce(Reducer.SUM, body=ir.Const(0.0)):
-                return ir.Const(0.0, expr.dtype)
+            case ir.Reduce():
+                return of_nothing(expr) or expr
             case ir.Binary("+", ir.Const(0.0), other) | ir.Binary("+", other, ir.Const(0.0)):
                 return other
             case _:

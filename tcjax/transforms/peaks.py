@@ -14,7 +14,7 @@ from ..ir import Reducer
 from ..ranges import Box
 from ..symbolic import Affine, IndexVar
 from .factors import Term, terms
-from .inlining import Named, Renaming, Shape, Step, named
+from .inlining import Named, Shape, Step, named
 from .shifts import unmarked
 from .substitution import numbered, substitute_expr
 
@@ -92,14 +92,8 @@ def _is_peak(expr: ir.Expr) -> bool:
 def _reduction(term: ir.Expr, peaks: Mapping[str, Named], box: dict[IndexVar, Span]) -> ir.Reduce | None:
     """What a term reduces where it is a peak."""
     if isinstance(term, ir.Access) and term.tensor.name in peaks:
-        known = peaks[term.tensor.name]
-        values: dict[IndexVar, Affine] = {}
-        for axis, subscript in zip(known.axes, term.indices, strict=True):
-            index = (axis - axis.base).bare
-            assert index is not None
-            values[index] = subscript - axis.base
         if any(subscript.is_data for subscript in term.indices):
             return None
-        found = substitute_expr(Renaming(box, known.box).renamed(known.value), values)
+        found = peaks[term.tensor.name].at(term.indices, box)
         return found if isinstance(found, ir.Reduce) else None
     return term if isinstance(term, ir.Reduce) else None

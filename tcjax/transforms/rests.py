@@ -5,14 +5,12 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from .. import ir
-from ..ir import Reducer
 from ..symbolic import Facts, IndexVar
 from .decisions import decide
-from .definitions import neutral
+from .definitions import of_nothing
 from .factors import summed, terms
-from .inlining import Named, Renaming, Step
+from .inlining import Named, Step
 from .peaks import Relative, Span, relative
-from .substitution import substitute_expr
 
 LOWEST: Final = -float("inf")
 
@@ -102,7 +100,7 @@ class Values:
             for rest in self._rests(expr, segment):
                 known = chosen(rest)
                 if known is not None:
-                    return self._value(known, expr)
+                    return known.at(expr.indices, self.box)
         return expr
 
     def _relative(self, expr: ir.Expr, segment: Mapping[IndexVar, Span]) -> Relative | None:
@@ -120,13 +118,6 @@ class Values:
             found = facts.values(read.indices[rest.dimension])
             if found is not None and rest.places[0] <= found[0] and found[1] < rest.places[1]:
                 yield rest
-
-    def _value(self, known: Named, read: ir.Access) -> ir.Expr:
-        """What is known of a tensor at the element that is read."""
-        axes = [(axis, axis - axis.base) for axis in known.axes]
-        pairs = zip(axes, read.indices, strict=True)
-        values = {own.bare: index - axis.base for (axis, own), index in pairs if own.bare is not None}
-        return substitute_expr(Renaming(self.box, known.box).renamed(known.value), values)
 
 
 def _certain(rest: Rest) -> Named | None:
@@ -149,10 +140,8 @@ def _folded(expr: ir.Expr) -> ir.Expr:
     """The expression with reductions of nothing, and of nothing but their identity, as numbers."""
     expr = ir.rebuild(expr, _folded)
     match expr:
-        case ir.Reduce(Reducer() as reducer, guard=guard, body=body, dtype=dtype):
-            nothing = neutral(reducer, dtype)
-            is_empty = guard == ir.Const(False, "bool") or body == neutral(reducer, body.dtype)
-            return nothing if is_empty and nothing is not None else expr
+        case ir.Reduce():
+            return of_nothing(expr) or expr
         case ir.Cast(ir.Const(bool() | int() | float() as value), dtype) if ir.types.is_float(dtype):
             return ir.Const(float(value), dtype, span=expr.span)
         case _:

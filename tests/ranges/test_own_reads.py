@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import tcjax
@@ -255,11 +255,16 @@ def updates(draw: st.DrawFn) -> tuple[tuple[str, str], tuple[str, str], str, str
     # An index that only clauses name is refused before (TC0402).
     assume("j" in "".join(left + read))
     guard = draw(st.sampled_from(["", *GUARDS]))
-    inside = [f"{s} >= 0, {s} < N" for s in (*left, *read)]
-    return left, read, draw(st.sampled_from(["+=", "max="])), ", ".join(filter(None, [guard, *inside]))
+    return left, read, draw(st.sampled_from(["+=", "max="])), inside(guard, *left, *read)
+
+
+def inside(guard: str, *subscripts: str) -> str:
+    return ", ".join(filter(None, [guard, *(f"{s} >= 0, {s} < N" for s in subscripts)]))
 
 
 @given(updates())
+# N-1-2*i >= 0 is known, and 2*i+1-N >= 0 is found while what is known is built anew.
+@example((("i+1", "j"), ("N-1-i", "2*i"), "+=", inside("", "i+1", "j", "N-1-i", "2*i")))
 def test_what_is_refused_is_what_a_visit_of_all_points_finds(
     update: tuple[tuple[str, str], tuple[str, str], str, str],
 ) -> None:

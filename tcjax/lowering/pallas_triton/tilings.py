@@ -92,7 +92,8 @@ class Sides:
 def choose(nest: Nest, reduce: ir.Reduce, blocks: Blocks) -> Tiling:
     """The tiling with the least estimated work; `reduce` is the reduction of the nest as it will run."""
     ranges = nest.ranges
-    _, (rows, columns), tile, product = min(_candidates(nest, reduce, blocks), key=lambda candidate: candidate[0])
+    costs = _Costs.of(reduce, ranges, blocks)
+    _, (rows, columns), tile, product = min(_candidates(nest, costs), key=lambda candidate: candidate[0])
     lanes = columns in reduce.indices
     shared = product.index if product is not None else columns if lanes else None
     shared = shared or max(reduce.indices, key=lambda index: ranges[index][1] - ranges[index][0])
@@ -169,10 +170,8 @@ def _tiles(dims: Dims, product: Product | None, ranges: Ranges, blocks: Blocks) 
             columns //= 2
 
 
-def _candidates(
-    nest: Nest, reduce: ir.Reduce, blocks: Blocks
-) -> Iterator[tuple[float, Dims, tuple[int, int], Product | None]]:
-    ranges = nest.ranges
+def _candidates(nest: Nest, costs: "_Costs") -> Iterator[tuple[float, Dims, tuple[int, int], Product | None]]:
+    reduce, ranges = costs.reduce, costs.ranges
     pairs: list[Dims] = [(None, None)]
     pairs += [(axis, None) for axis in nest.axes]
     pairs += [(one, other) for n, one in enumerate(nest.axes) for other in nest.axes[n + 1 :]]
@@ -183,47 +182,14 @@ def _candidates(
         if dims[1] not in reduce.indices:
             product = product_among(reduce, dims, ranges)
         for one in (product, None) if product is not None else (None,):
-            for tile in dict.fromkeys(_tiles(dims, one, ranges, blocks)):
-                yield _cost(reduce, dims, tile, one, ranges, blocks), dims, tile, one
-
-
-def _cost(
-    reduce: ir.Reduce, dims: Dims, tile: tuple[int, int], product: Product | None, ranges: Ranges, blocks: Blocks
-) -> float:
-    """The work of one point of the nest, on average."""
-    waste = 1.0
-    for index, extent in zip(dims, tile, strict=True):
-        if index is not None:
-            length = ranges[index][1] - ranges[index][0]
-            waste *= -(-length // extent) * extent / max(1, length)
-    waste *= max(1.0, _THREADS / (tile[0] * tile[1]))
-    if product is not None:
-        return waste * _product_work(product, dims, tile, ranges, blocks)
-    sides = Sides(_held(tile), tile)
-    if not (blocks.rows or blocks.columns) and tile != (1, 1) and _registers(reduce, dims, sides.held) > _REGISTERS:
-        return inf
-    moving = frozenset(index for node in ir.walk(reduce) if isinstance(node, ir.Reduce) for index in node.indices)
-    exprs = (reduce.body,) if reduce.guard is None else (reduce.body, reduce.guard)
-    work = sum(_work(expr, dims, sides, ranges, blocks, moving) for expr in exprs) + 1
-    return waste * (work + _STEP / prod(sides.held))
+            for tile in dict.fromkeys(_tiles(dims, one, ranges, costs.blocks)):
+                yield costs.cost(dims, tile, one), dims, tile, one
 
 
 @functools.cache
 def _state(reducer: ir.Reducer, accumulate: str, *, counted: bool) -> int:
     """The registers of one running value."""
     return sum(-(-part.dtype.itemsize // 4) for part in begin(reducer, accumulate, (), counted=counted))
-
-
-def _registers(reduce: ir.Reduce, dims: Dims, held: tuple[int, int]) -> int:
-    """What a thread keeps: the state of its values, and what they read, once for all values that share it."""
-    exprs = (reduce.body,) if reduce.guard is None else (reduce.body, reduce.guard)
-    inner = {index for expr in exprs for node in ir.walk(expr) if isinstance(node, ir.Reduce) for index in node.indices}
-    reads = {access for expr in exprs for access in ir.accesses(expr) if not ir.free_indices(access) & inner}
-    found = _state(reducer_of(reduce), reduce.accumulate, counted=reduce.guard is not None) * prod(held)
-    for access in reads:
-        free = ir.free_indices(access)
-        found += prod(extent for index, extent in zip(dims, held, strict=True) if index in free)
-    return found
 
 
 def _held(tile: tuple[int, int]) -> tuple[int, int]:
@@ -235,46 +201,88 @@ def _held(tile: tuple[int, int]) -> tuple[int, int]:
     return max(1, tile[0] * along // _THREADS), tile[1] // along
 
 
-def _product_work(product: Product, dims: Dims, tile: tuple[int, int], ranges: Ranges, blocks: Blocks) -> float:
-    lo, hi = ranges[product.index]
-    chunk = product.chunk(hi - lo, blocks.chunk)
-    work = 1 / _MATRIX_UNIT + _STEP / (tile[0] * tile[1] * chunk)
-    if product.outer is not None:
-        work += _work(product.outer.body, dims, Sides(tile, tile), ranges, blocks) / chunk
-    for side, own, extents, shared in (
-        (product.left, (dims[0], product.index), (tile[0], chunk), tile[1]),
-        (product.right, (product.index, dims[1]), (chunk, tile[1]), tile[0]),
-    ):
-        for expr in (side.body, *side.guards):
-            work += _work(expr, own, Sides(extents, extents), ranges, blocks) / shared
-    return work
+@dataclass(frozen=True, eq=False)
+class _Costs:
+    """What tiles of a reduction take. `exprs` are its body and its guard, `moving` all indices of loops in a tile.
 
+    `reads` are those that an inner reduction does not repeat, and `state` the registers of a running value.
+    """
 
-def _work(
-    expr: ir.Expr,
-    dims: Dims,
-    sides: Sides,
-    ranges: Ranges,
-    blocks: Blocks,
-    moving: frozenset[IndexVar] | None = None,
-) -> float:
-    """The work of an expression, by the values that share it; none, where the `moving` indices do not change it."""
-    free = ir.free_indices(expr)
-    if isinstance(expr, (ir.Const, ir.Extent, ir.Index)) or (moving is not None and not free & moving):
-        return 0.0
-    lanes, far = (
-        1 / prod(extent for index, extent in zip(dims, extents, strict=True) if index is None or index not in free)
-        for extents in (sides.held, sides.tile)
-    )
-    if isinstance(expr, ir.Reduce):
-        points = prod(max(0, ranges[index][1] - ranges[index][0]) for index in expr.indices)
-        product = product_among(expr, dims, ranges)
+    reduce: ir.Reduce
+    ranges: Ranges
+    blocks: Blocks
+    exprs: tuple[ir.Expr, ...]
+    moving: frozenset[IndexVar]
+    reads: frozenset[ir.Access]
+    state: int
+
+    @staticmethod
+    def of(reduce: ir.Reduce, ranges: Ranges, blocks: Blocks) -> "_Costs":
+        exprs = (reduce.body,) if reduce.guard is None else (reduce.body, reduce.guard)
+        nodes = [node for expr in exprs for node in ir.walk(expr)]
+        inner = frozenset(index for node in nodes if isinstance(node, ir.Reduce) for index in node.indices)
+        reads = frozenset(n for n in nodes if isinstance(n, ir.Access) and not ir.free_indices(n) & inner)
+        state = _state(reducer_of(reduce), reduce.accumulate, counted=reduce.guard is not None)
+        return _Costs(reduce, ranges, blocks, exprs, inner.union(reduce.indices), reads, state)
+
+    def cost(self, dims: Dims, tile: tuple[int, int], product: Product | None) -> float:
+        """The work of one point of the nest, on average."""
+        waste = 1.0
+        for index, extent in zip(dims, tile, strict=True):
+            if index is not None:
+                length = self.ranges[index][1] - self.ranges[index][0]
+                waste *= -(-length // extent) * extent / max(1, length)
+        waste *= max(1.0, _THREADS / (tile[0] * tile[1]))
         if product is not None:
-            return points * _product_work(product, dims, sides.tile, ranges, blocks)
-        inside = sum(_work(child, dims, sides, ranges, blocks, moving) for child in ir.children(expr))
-        return points * (inside + lanes + _STEP / prod(sides.held))
-    own = _CALL * lanes if isinstance(expr, ir.Call) else lanes
-    if isinstance(expr, ir.Access):
-        vector = min(_VECTOR, sides.held[1]) if dims[1] in free else 1
-        own = _LOAD * lanes / vector + _FAR * far
-    return own + sum(_work(child, dims, sides, ranges, blocks, moving) for child in ir.children(expr))
+            return waste * self.product(product, dims, tile)
+        sides = Sides(_held(tile), tile)
+        is_free = not (self.blocks.rows or self.blocks.columns) and tile != (1, 1)
+        if is_free and self.registers(dims, sides.held) > _REGISTERS:
+            return inf
+        work = sum(self.work(expr, dims, sides, self.moving) for expr in self.exprs) + 1
+        return waste * (work + _STEP / prod(sides.held))
+
+    def registers(self, dims: Dims, held: tuple[int, int]) -> int:
+        """What a thread keeps: the state of its values, and what they read, once for all values that share it."""
+        found = self.state * prod(held)
+        for access in self.reads:
+            free = ir.free_indices(access)
+            found += prod(extent for index, extent in zip(dims, held, strict=True) if index in free)
+        return found
+
+    def product(self, product: Product, dims: Dims, tile: tuple[int, int]) -> float:
+        """The work of a product of matrices, for one of its points."""
+        lo, hi = self.ranges[product.index]
+        chunk = product.chunk(hi - lo, self.blocks.chunk)
+        work = 1 / _MATRIX_UNIT + _STEP / (tile[0] * tile[1] * chunk)
+        if product.outer is not None:
+            work += self.work(product.outer.body, dims, Sides(tile, tile)) / chunk
+        for side, own, extents, shared in (
+            (product.left, (dims[0], product.index), (tile[0], chunk), tile[1]),
+            (product.right, (product.index, dims[1]), (chunk, tile[1]), tile[0]),
+        ):
+            for expr in (side.body, *side.guards):
+                work += self.work(expr, own, Sides(extents, extents)) / shared
+        return work
+
+    def work(self, expr: ir.Expr, dims: Dims, sides: Sides, moving: frozenset[IndexVar] | None = None) -> float:
+        """The work of an expression, by the values that share it; none, where the `moving` indices do not change it."""
+        free = ir.free_indices(expr)
+        if isinstance(expr, (ir.Const, ir.Extent, ir.Index)) or (moving is not None and not free & moving):
+            return 0.0
+        lanes, far = (
+            1 / prod(extent for index, extent in zip(dims, extents, strict=True) if index is None or index not in free)
+            for extents in (sides.held, sides.tile)
+        )
+        if isinstance(expr, ir.Reduce):
+            points = prod(max(0, self.ranges[index][1] - self.ranges[index][0]) for index in expr.indices)
+            product = product_among(expr, dims, self.ranges)
+            if product is not None:
+                return points * self.product(product, dims, sides.tile)
+            inside = sum(self.work(child, dims, sides, moving) for child in ir.children(expr))
+            return points * (inside + lanes + _STEP / prod(sides.held))
+        own = _CALL * lanes if isinstance(expr, ir.Call) else lanes
+        if isinstance(expr, ir.Access):
+            vector = min(_VECTOR, sides.held[1]) if dims[1] in free else 1
+            own = _LOAD * lanes / vector + _FAR * far
+        return own + sum(self.work(child, dims, sides, moving) for child in ir.children(expr))

@@ -43,6 +43,9 @@ def _revise(known: Knowledge) -> bool:
         for poly in list(store):
             if known.impossible:
                 return False
+            if poly not in store:
+                # It and its negative, found a moment ago, are an equation by now.
+                continue
             known.forget()
             del store[poly]
             fresh = normalizing.rebuilt_formula(known, Sign(relation, poly))

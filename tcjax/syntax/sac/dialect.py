@@ -6,14 +6,14 @@ from typing import Final
 
 from .spelling import TYPES
 
-_WORDS: Final = re.compile(
-    r"//.*|\#.*|/\*[\s\S]*?(?:\*/|\Z)"
+_OTHERS: Final = (
+    r"|\#.*|/\*[\s\S]*?(?:\*/|\Z)"
     r"|[A-Za-z_][A-Za-z_0-9]*|\.?[0-9][A-Za-z_0-9.]*"
     r"|->|<=>|[=!<>]=|[-+*/%&|^]=|\S"
 )
-_COMMENTS: Final = ("//", "#", "/*")
-# The same, where `//` divides.
-_DIVIDED: Final = re.compile(_WORDS.pattern.replace(r"//.*", "//", 1))
+# The words, and what begins a comment: where `//` does, and where it divides.
+_COMMENTED: Final = re.compile("//.*" + _OTHERS), ("//", "#", "/*")
+_DIVIDED: Final = re.compile("//" + _OTHERS), ("#", "/*")
 _CLOSED_BY: Final = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -27,16 +27,19 @@ def is_sac(text: str) -> bool:
     Where nothing decides, a text of assignments and declarations alone is TC, and so is an empty one; what holds an
     expression is SaC. So ``y = a(i)`` is TC, and ``x = a + b; x * 2``, ``sum(a * b)`` and ``a(i)`` are SaC.
     """
-    words = [match.group() for match in _WORDS.finditer(text) if not match.group().startswith(_COMMENTS)]
+    words = _words(text, *_COMMENTED)
     if sum(word in _CLOSED_BY for word in words) > sum(word in _CLOSED_BY.values() for word in words):
         # A bracket that is never closed may be closed behind a division of TC, `C(i // 2) = ..`, no comment of SaC.
-        divided = [match.group() for match in _DIVIDED.finditer(text)]
-        words = [word for word in divided if word == "//" or not word.startswith(_COMMENTS)]
+        words = _words(text, *_DIVIDED)
     for evidence in _evidence(words):
         return evidence
     if not words:
         return text.lstrip().startswith(("//", "/*"))
     return any("=" not in statement and not _declares(statement) for statement in _statements(words))
+
+
+def _words(text: str, pattern: re.Pattern[str], comments: tuple[str, ...]) -> list[str]:
+    return [word for word in pattern.findall(text) if not word.startswith(comments)]
 
 
 def _evidence(words: list[str]) -> Iterator[bool]:

@@ -1,5 +1,8 @@
 """A tree becomes the text that reads back to it."""
 
+from dataclasses import fields, is_dataclass
+from typing import Any
+
 import pytest
 from hypothesis import given
 
@@ -25,13 +28,37 @@ def test_a_statement_stands_on_one_line(statement: ast.Statement) -> None:
 def test_no_pair_of_parentheses_can_be_left_out(expr: ast.Expr) -> None:
     text = tc.write(expr)
 
-    for opening, closing in grouping_parentheses(text):
-        shorter = f"{text[:opening]} {text[opening + 1 : closing]} {text[closing + 1 :]}"
-        try:
-            read = tc.read(f"O = {shorter}").definitions[0].body
-        except CompileError:
-            continue
-        assert read != (ast.Assign("O", None, None, False, expr),)
+    # But for those round a comparison that is compared: `a < b < c` would read as if it meant both.
+    assert sum(can_be_left_out(*places, text, expr) for places in grouping_parentheses(text)) == compared(expr)
+
+
+def test_parentheses_round_a_comparison_that_is_compared_stay() -> None:
+    expr = ast.Binary("<", ast.Binary(">=", ast.Name("a"), ast.Name("b")), ast.Name("c"))
+
+    assert tc.write(expr) == "(a >= b) < c"
+
+
+def can_be_left_out(opening: int, closing: int, text: str, expr: ast.Expr) -> bool:
+    """Whether the text means the same without this pair of parentheses."""
+    shorter = f"{text[:opening]} {text[opening + 1 : closing]} {text[closing + 1 :]}"
+    try:
+        read = tc.read(f"O = {shorter}").definitions[0].body
+    except CompileError:
+        return False
+    return read == (ast.Assign("O", None, None, False, expr),)
+
+
+def compared(node: Any) -> int:
+    """How many comparisons are what another one compares first, in all of a tree."""
+    order = ("<", "<=", ">", ">=", "==", "!=")
+    match node:
+        case ast.Binary(operator, ast.Binary(inner)) if operator in order and inner in order:
+            own = 1
+        case _:
+            own = 0
+    if isinstance(node, tuple):
+        return sum(map(compared, node))
+    return own + sum(compared(getattr(node, each.name)) for each in fields(node)) if is_dataclass(node) else own
 
 
 def grouping_parentheses(text: str) -> list[tuple[int, int]]:
