@@ -187,7 +187,7 @@ def _lanes(nest: Nest, loop: IndexVar) -> Form:
         # What the other indices sum is an operation of its own, and stores what it is given.
         return Form(loop, rows, 1)
     # The other indices of the reduction are written out as well.
-    operations = _operations(nest) * others
+    operations = point_operations(nest) * others
     steps, most = MOST_OPERATIONS // operations, _most_steps(nest, loop, rows)
     if not is_costly(nest):
         # With a single trip there is no loop, which would run on all cores.
@@ -382,7 +382,7 @@ def is_contraction(reduce: ir.Reduce, ranges: Ranges) -> bool:
     return any(a - b and b - a for a in spaces for b in spaces)
 
 
-def _operations(nest: Nest) -> int:
+def point_operations(nest: Nest) -> int:
     """About how many operations the fused loop has for a point."""
     guard = 0 if nest.reduce.guard is None else _counted(nest.reduce.guard, nest.ranges)
     return _counted(nest.reduce.body, nest.ranges) + guard + (1 if nest.reduce.rank is None else RANKED)

@@ -9,7 +9,7 @@ from .. import ir, transforms
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar, clamp
 from .domains import by_tiles, spans
-from .forms import Form
+from .forms import Form, point_operations
 from .layouts import Layout, laid_out, spaced
 from .machine import CPU, Machine
 from .nests import Nest
@@ -27,6 +27,9 @@ BLOCK, STEP, ROW, TILE = (IndexVar(name) for name in ("t.", "u.", "r.", "o."))
 # So few trips are written out: a loop begins with a state of nothing, which it writes and reads once more. Eight trips
 # for 1024^2 distances took 1.07 ms of processor time, and as a loop 1.19.
 _FEW_TRIPS: Final = 8
+# Beyond so many operations in all of them they are one loop: one takes about a millisecond to compile. Four trips of
+# 4 x 64 terms, of five nearest of 4096, took 6.2 s and then 152 ms of processor time; as a loop 2.9 s and 68 ms.
+_MOST_WRITTEN: Final = 2048
 # Reductions whose running results are two values.
 _PAIRS = (Reducer.MEAN, Reducer.LOGSUMEXP, Reducer.ARGMIN, Reducer.ARGMAX)
 
@@ -56,7 +59,7 @@ class Stream:
     has `unroll`; `tail` has the `last` rows after all `blocks`. `ranks` is the number of values of an order statistic,
     `rank` which of them is wanted. A tile of an axis, so many of an extent, begins at ``min(TILE * size, extent -
     size)``; with `spans`, it has only these blocks. With `inside`, values have no rows.
-    `layouts` say how tensors lie, and under which name.
+    `layouts` say how tensors lie, and under which name. A point has so many `operations`.
     """
 
     reducer: Reducer
@@ -76,6 +79,7 @@ class Stream:
     inside: bool = False
     layouts: tuple[Layout, ...] = ()
     spans: tuple[tuple[int, int], ...] = ()
+    operations: int = 0
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -91,7 +95,8 @@ class Stream:
     @property
     def is_written_out(self) -> bool:
         """Whether there are so few trips that each is a kernel of its own, without a loop."""
-        return 1 < self.blocks // self.unroll <= _FEW_TRIPS and self.states == 1 and not self.spans
+        few = 1 < self.blocks // self.unroll <= _FEW_TRIPS and self.blocks * self.operations <= _MOST_WRITTEN
+        return few and self.states == 1 and not self.spans
 
     @property
     def points(self) -> tuple[Points, ...]:
@@ -167,6 +172,7 @@ def plan_stream(nest: Nest, form: Form) -> Stream:
         form.inside,
         layouts,
         spans=parts,
+        operations=point_operations(nest),
     )
 
 

@@ -117,3 +117,12 @@ def test_rows_that_share_no_lines_of_the_cache_have_no_gaps(monkeypatch):
     nest = nest_of(DISTANCES, (2040, 32), (2040, 32), monkeypatch=monkeypatch)
 
     assert not any(layout.padding for layout in plan_stream(nest, choose(nest)).layouts)
+
+
+@pytest.mark.parametrize(("terms", "written"), [(8, True), (64, False)])
+def test_few_trips_are_written_out_only_where_they_have_few_operations(terms, written, monkeypatch):
+    nest = nest_of(NEAREST, (4096, terms), (4096, terms), monkeypatch=monkeypatch)
+
+    stream = plan_stream(nest, replace(choose(nest), rows=256, unroll=4))
+
+    assert (stream.blocks, stream.is_written_out) == (16, written)
