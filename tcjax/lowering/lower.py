@@ -31,7 +31,6 @@ from ..planning.nodes import (
     Scan,
     Step,
     Unroll,
-    is_elementwise,
     operands,
 )
 from ..planning.stages import scope_of
@@ -212,7 +211,7 @@ def _behind(arrays: Mapping[str, jax.Array], before: jax.Array) -> dict[str, jax
 
 def lower_node(node: Node, context: Context) -> jax.Array:
     """The node's array; its dimensions are the node's axes."""
-    number = context.repeats.look(node)[0] if is_elementwise(node) else -id(node)
+    number = context.repeats.look(node)[0] if context.repeats.is_elementwise(node) else -id(node)
     if number not in context.done:
         context.done[number] = _lower(node, context)
     return context.done[number]

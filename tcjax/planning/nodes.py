@@ -3,7 +3,7 @@
 Every node yields an array whose dimensions are its `axes`, in that order; a node without axes yields a scalar.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import isqrt
 
@@ -455,11 +455,13 @@ def is_fused(node: Node) -> bool:
     return isinstance(node, (Apply, CallBuiltin, Unroll, Fill, Iota, Step))
 
 
-def is_elementwise(node: Node) -> bool:
-    """Whether the node and all that is below it are one fused loop over slices of tensors."""
-    if isinstance(node, LoopNest):
-        return node.form.whole and all(map(is_elementwise, operands(node)))
-    return (isinstance(node, Read) or is_fused(node)) and all(map(is_elementwise, operands(node)))
+def is_elementwise(node: Node, inner: "Callable[[Node], bool] | None" = None) -> bool:
+    """Whether the node and all that is below it are one fused loop over slices of tensors.
+
+    `inner` says it of the node's operands, where somebody knows.
+    """
+    own = node.form.whole if isinstance(node, LoopNest) else isinstance(node, Read) or is_fused(node)
+    return own and all(map(inner or is_elementwise, operands(node)))
 
 
 def holds_data(node: Node) -> bool:

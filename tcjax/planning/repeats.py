@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from .nodes import LoopNest, Node, Online, Read, operands
+from .nodes import LoopNest, Node, Online, Read, is_elementwise, operands
 from .views import Viewed
 
 # A shorter computation is its own best name, but for a loop nest, whose one line is long.
@@ -23,6 +23,7 @@ class Repeats:
     written: Counter[str] = field(default_factory=Counter)
     _kinds: dict[object, list[tuple[Node, int]]] = field(default_factory=dict)
     _known: dict[int, tuple[Node, int, int]] = field(default_factory=dict)
+    _elementwise: dict[int, tuple[Node, bool]] = field(default_factory=dict)
     _numbers: int = 0
 
     @staticmethod
@@ -65,7 +66,9 @@ class Repeats:
             return known[1:]
         inner = [self.look(operand) for operand in operands(node)]
         read = tuple((name, self.written[name]) for name in _read(node))
-        kind = type(node), node.dtype, node.axes, tuple(number for number, _ in inner), read
+        # A sum that is written out has hundreds of reads that differ in one place only.
+        place = hash(node) if isinstance(node, Read) else 0
+        kind = type(node), node.dtype, node.axes, tuple(number for number, _ in inner), read, place
         same = self._kinds.setdefault(kind, [])
         number = next((number for other, number in same if other == node), 0)
         if not number:
@@ -75,6 +78,13 @@ class Repeats:
         own = LEAST_LINES if isinstance(node, LoopNest) else 1
         found = self._known[id(node)] = node, number, own + sum(lines for _, lines in inner)
         return found[1:]
+
+    def is_elementwise(self, node: Node) -> bool:
+        """`nodes.is_elementwise`, looked up once for each node: who goes down a tree asks at every level."""
+        known = self._elementwise.get(id(node))
+        if known is None:
+            known = self._elementwise[id(node)] = node, is_elementwise(node, self.is_elementwise)
+        return known[1]
 
 
 def _read(node: Node) -> tuple[str, ...]:
