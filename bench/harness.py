@@ -7,7 +7,7 @@ import math
 import random
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -174,9 +174,7 @@ class CaseResult:
     @property
     def rivals(self) -> list[Measurement]:
         """The forms that run and lose no more than `MOST_DIGITS_LOST` times the digits that tcjax loses."""
-        own = self.tcjax.error if self.tcjax is not None else math.nan
-        error = math.inf if math.isnan(own) else max(own, ROUNDING)
-        return [form for form in self.forms if not form.problem and not form.error > MOST_DIGITS_LOST * error]
+        return as_exact(self.forms, self.tcjax)
 
     @property
     def rough(self) -> list[Measurement]:
@@ -202,6 +200,12 @@ class CaseResult:
         if self.tcjax is None or self.tcjax.problem or not minima:
             return math.inf
         return self.tcjax.minimum / min(minima)
+
+
+def as_exact(forms: Iterable[Measurement], one: Measurement | None) -> list[Measurement]:
+    """The forms that run and lose no more than `MOST_DIGITS_LOST` times the digits that `one` loses; all without it."""
+    error = math.inf if one is None or math.isnan(one.error) else max(one.error, ROUNDING)
+    return [form for form in forms if not form.problem and not form.error > MOST_DIGITS_LOST * error]
 
 
 def measure(case: Case, kernel: Callable[..., Any] | Exception | None, *, seconds: float = 1.0) -> CaseResult:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..cases import Skipped
 from ..cases.case import Form
-from ..harness import Candidate, Measurement, disagreement, measurement, prepare, time_interleaved
+from ..harness import Candidate, Measurement, as_exact, disagreement, measurement, prepare, time_interleaved
 from .computation import Computation
 from .operations import operations
 
@@ -34,11 +34,26 @@ class Outcome:
     @property
     def best(self) -> Measurement | None:
         """The fastest of the forms that are right."""
-        return min((form for form in self.forms if not form.problem), key=lambda form: form.median, default=None)
+        return self.rival(None)
+
+    def rival(self, spelling: Measurement | None) -> Measurement | None:
+        """The fastest of the forms that are as exact as a spelling: what trades digits for speed is no rival."""
+        return min(as_exact(self.forms, spelling), key=lambda form: form.median, default=None)
 
     def ratio(self, spelling: Measurement) -> float:
-        """The time of a spelling over that of the best form; NaN where one of them is missing."""
-        return math.nan if spelling.problem or self.best is None else spelling.median / self.best.median
+        """The time of a spelling over that of its rival; NaN where one of them is missing."""
+        rival = None if spelling.problem else self.rival(spelling)
+        return math.nan if rival is None else spelling.median / rival.median
+
+    def less_exact(self, spelling: Measurement) -> bool:
+        """Whether a form that is no rival of a spelling is faster than all that are."""
+        return not spelling.problem and self.rival(spelling) is not self.best
+
+    @property
+    def rivals(self) -> list[Measurement]:
+        """The best form, and the others that are rivals of a spelling."""
+        found = [self.best, *(self.rival(spelling) for spelling in self.spellings if not spelling.problem)]
+        return list({form.name: form for form in found if form is not None}.values())
 
 
 def measure(

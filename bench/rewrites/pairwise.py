@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -16,6 +17,9 @@ KERNEL_SIZES = {"small": (5, 4, 3), "full": (2048, 2048, 3)}
 NEAREST_SIZES = {"small": (5, 6, 3), "full": (1024, 2048, 8)}
 # (M, N, K)
 MIN_PLUS_SIZES = {"small": (4, 5, 6), "full": (192, 192, 192)}
+
+# So far from the origin that squares of coordinates have few digits left for distances.
+FAR_AWAY = 4
 
 POINTS = "float(N,D) x, float(M,D) y"
 
@@ -42,13 +46,28 @@ def _by_products(x, y):
 
 
 def distances(n: int, m: int, d: int) -> Computation:
-    """The squared distance of every pair of points."""
+    """The squared distance of every pair of points, which lie nearer to each other than to the origin."""
+
+    differences_in_turns = by_turns(lambda a, b: jnp.square(a - b), jnp.add, 0.0, unroll=4)
+
+    @jax.custom_vjp
+    def in_turns(x, y):
+        """Whole differences, and matrix products for what the points receive."""
+        return differences_in_turns(x, y.T)
+
+    def received(points, w):
+        x, y = points
+        return 2 * (w.sum(1)[:, None] * x - w @ y), 2 * (w.sum(0)[:, None] * y - w.T @ x)
+
+    in_turns.defvjp(lambda x, y: (in_turns(x, y), (x, y)), received)
+
     return Computation(
         name="distances",
-        make_arrays=lambda rng: normals(rng, (n, d), (m, d)),
+        make_arrays=lambda rng: tuple(points + np.float32(FAR_AWAY) for points in normals(rng, (n, d), (m, d))),
         reference=in_blocks(_by_differences, 0),
         forms={
             "differences": _by_differences,
+            "in_turns": in_turns,
             "by_products": _by_products,
             "norms_by_einsum": lambda x, y: (
                 jnp.einsum("id,id->i", x, x)[:, None] + jnp.einsum("jd,jd->j", y, y) - 2 * (x @ y.T)

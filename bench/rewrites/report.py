@@ -23,13 +23,26 @@ Outcomes = Mapping[str, Outcome]
 def rows(outcomes: Outcomes) -> list[tuple[str, ...]]:
     """A line for the best forms of one computation, and one for each spelling."""
     found = [outcomes.get(direction) for direction in DIRECTIONS]
-    best = [None if outcome is None else outcome.best for outcome in found]
-    names = " / ".join(dict.fromkeys("-" if form is None else form.name for form in best))
-    lines = [(outcomes["forward"].computation, f"(by hand: {names})", *_numbers(found, best))]
+    lines = [_by_hand("by hand", found, [None if outcome is None else outcome.best for outcome in found])]
+    for form in dict.fromkeys(form.name for outcome in outcomes.values() for form in outcome.rivals[1:]):
+        only = [outcome if outcome is not None and form in _names(outcome.rivals[1:]) else None for outcome in found]
+        both = [None if outcome is None else _names(outcome.forms)[form] for outcome in only]
+        lines.append(_by_hand("more exact", only, both))
     for number, spelling in enumerate(outcomes["forward"].spellings):
         both = [None if outcome is None else outcome.spellings[number] for outcome in found]
         lines.append((outcomes["forward"].computation, spelling.name, *_numbers(found, both)))
     return lines
+
+
+def _by_hand(kind: str, outcomes: Sequence[Outcome | None], forms: Sequence[Measurement | None]) -> tuple[str, ...]:
+    """The line of the forms that spellings are compared to."""
+    computation = next(outcome.computation for outcome in outcomes if outcome is not None)
+    names = " / ".join(dict.fromkeys("-" if form is None else form.name for form in forms))
+    return computation, f"({kind}: {names})", *_numbers(outcomes, forms)
+
+
+def _names(found: Iterable[Measurement]) -> dict[str, Measurement]:
+    return {one.name: one for one in found}
 
 
 def _numbers(outcomes: Sequence[Outcome | None], found: Sequence[Measurement | None]) -> tuple[str, ...]:
@@ -45,6 +58,10 @@ def _numbers(outcomes: Sequence[Outcome | None], found: Sequence[Measurement | N
         times += [f"{one.median * 1e3:.3f}", _ratio(outcome.ratio(one))]
         memory += [f"{one.temporary_bytes / 1e6:.1f}", f"{one.limit_bytes / 1e6:.1f}"]
         problems += [f"{direction} beyond the contract"] if _is_beyond(one) else []
+        if outcome.less_exact(one) and outcome.best is not None:
+            problems.append(
+                f"{direction}: {outcome.best.name} is less exact, {outcome.best.error:.0e} for {one.error:.0e}"
+            )
     return (*times, *memory, "; ".join(problems))
 
 
@@ -57,7 +74,10 @@ def _is_beyond(found: Measurement) -> bool:
 
 
 def summary(measured: Iterable[Outcomes]) -> str:
-    """How many spellings are as fast as the best form, forward and with the gradient, and how far they lie apart."""
+    """How many spellings are as fast as the best form, forward and with the gradient, and how far they lie apart.
+
+    The best form is that of those which are as exact as the spelling.
+    """
     every = list(measured)
     lines = []
     for direction in DIRECTIONS:
@@ -73,6 +93,8 @@ def summary(measured: Iterable[Outcomes]) -> str:
             f"{sum(bool(spelling.problem) for _, spelling in spellings)} not measured",
             f"{sum(_is_beyond(spelling) for _, spelling in spellings)} beyond the contract",
         ]
+        if exact := sum(outcome.less_exact(spelling) for outcome, spelling in spellings):
+            counts.append(f"{exact} beside a slower form that is as exact as they are")
         if known:
             counts.append(f"geometric mean {statistics.geometric_mean(known):.2f}x")
         if spreads := [spread for spread in map(_spread, outcomes) if math.isfinite(spread)]:

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -88,9 +88,25 @@ class _Sum:
         watched = [other for other, own in ((b, self.given[0]), (a, self.given[1])) if own]
         if not watched:
             return plain()
+        # A choice returns what lies row by row: a product as it comes out, and what reads it turns it round.
+        order = self.as_computed()
+
+        def rare(*operands: jax.Array) -> jax.Array:
+            return lax.transpose(self.one_by_one(*operands), order)
+
+        labels = (*self.labels[:2], tuple(self.labels[2][place] for place in order))
+        quick = functools.partial(replace(self, labels=labels).plain, a, b)
         # Along explicit axes each term would have to lie as the result does; so JAX moves what must meet.
-        like = plain()
-        return lax.cond(_finite(*watched), plain, lambda: placed_as(like, self.one_by_one, (a, b, *conditions)))
+        like = quick()
+        found = lax.cond(_finite(*watched), quick, lambda: placed_as(like, rare, (a, b, *conditions)))
+        return lax.transpose(found, [order.index(place) for place in range(len(order))])
+
+    def as_computed(self) -> list[int]:
+        """The dimensions of the result in the order of a matrix product: the batch, rows of a, and columns of b."""
+        first, second, result = self.labels
+        batch = [label for label in result if label in first and label in second]
+        rows, columns = ([label for label in own if label in result and label not in batch] for own in (first, second))
+        return [result.index(label) for label in (*batch, *rows, *columns)]
 
     def plain(self, a: jax.Array, b: jax.Array) -> jax.Array:
         first, second, result = self.labels

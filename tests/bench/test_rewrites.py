@@ -128,6 +128,23 @@ def test_the_summary_counts_near_and_far_spellings() -> None:
     assert "geometric mean 1.96x" in text and "3.20x" in text and "gradient" not in text
 
 
+def test_a_form_that_loses_digits_is_no_rival_of_a_spelling_that_keeps_them() -> None:
+    forms = Measurement("exact", median=2.0, error=1e-7), Measurement("rough", median=1.0, error=1e-5)
+    kept, lost = Measurement("kept", median=2.4, error=1e-7), Measurement("lost", median=1.2, error=9e-6)
+    outcome = Outcome("distances", "forward", forms, (kept, lost))
+
+    lines = {row[1]: row for row in report.rows({"forward": outcome})}
+
+    assert {name: row[3] for name, row in lines.items()} == {
+        "(by hand: rough / -)": "1.00",
+        "(more exact: exact / -)": "1.00",
+        "kept": "1.20",
+        "lost": "1.20",
+    }
+    assert lines["kept"][-1] == "forward: rough is less exact, 1e-05 for 1e-07" and not lines["lost"][-1]
+    assert "1 beside a slower form that is as exact as they are" in report.summary([{"forward": outcome}])
+
+
 def test_a_run_prints_a_line_for_each_spelling_and_keeps_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,6 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 import tcjax
+from tcjax.lowering.finite import live_sum
+from tcjax.symbolic import IndexVar
 from tests.agreement.nesting import nesting
 
 N, M, E = 24, 9, 5
@@ -229,3 +231,24 @@ def test_what_is_zero_under_a_condition_is_a_factor_that_infinities_meet(body: s
 
     assert not np.isfinite(wanted).all()
     np.testing.assert_allclose(kernel(x=x, p=p, a=a), wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize("bad", [0.0, np.inf])
+def test_a_product_is_turned_round_behind_the_choice_by_what_reads_it(bad: float) -> None:
+    b, m, k, n = (IndexVar(name) for name in "bmkn")
+    left, right = real(2, N, M), real(2, M, E)
+    live = np.tril(np.ones((N, M), bool))
+    right[:, M - 1, 2] += bad
+    axes = ((b, m, k), (b, k, n), (n, b, m))
+
+    def run(left: jax.Array, right: jax.Array) -> jax.Array:
+        return live_sum((left, right), axes, (jnp.asarray(live[None]), None, None), jnp.dtype("float32"))
+
+    found = jax.jit(run)(np.where(live, left, 0), right)
+    wanted = np.stack([product(left[batch], right[batch], live[:, :, None]) for batch in range(2)])
+    np.testing.assert_allclose(found, wanted.transpose(2, 0, 1), rtol=1e-4, atol=1e-5)
+    # A choice returns arrays row by row: it would copy a product of another order.
+    (only,) = jax.make_jaxpr(run)(left, right).eqns
+    computed = jax.make_jaxpr(only.params["sum_"])(left, right, live[None])
+    found_in = [one.outvars[0].aval.str_short() for one in computed.eqns if one.primitive.name == "cond"]
+    assert found_in == [f"float32[2,{N},{E}]"]
