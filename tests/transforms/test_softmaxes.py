@@ -59,7 +59,7 @@ def kernel_of(body: str, dtype: str = "float", returns: str = "y") -> tcjax.Kern
 def divides(kernel: tcjax.Kernel, x: np.ndarray) -> bool:
     """Whether the result is a quotient and no logarithm is taken."""
     text = str(kernel.plan(x))
-    return "    / -> " in text and "log -> " not in text
+    return any(f"    {quotient} -> " in text for quotient in ("/", "share")) and "log -> " not in text
 
 
 def stored(kernel: tcjax.Kernel, x: np.ndarray) -> list[str]:
