@@ -126,7 +126,8 @@ class _Program:
         """
         for number, step in list(self.steps.items()):
             found, names = self.as_quotients(number, step)
-            if found is None:
+            # A loop nest of sums relative to a logarithm is one pass with that.
+            if found is None or has(self.planned(number, found).value, LoopNest):
                 continue
             steps = {**self.steps, number: found}
             unread = self.unread(steps)

@@ -2,7 +2,8 @@
 
 The quotient has one exponential for each element, the other form two and a logarithm. `m` is the largest value, which
 no result changes with, or the nearest finite number: then every element is what the logarithm would make of it, rows
-of infinities included.
+of infinities included. XLA computes the largest value, differences and exponentials in one kernel where nothing is
+between them. So where each row is summed, it is the largest as it stands.
 """
 
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from .. import ir
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
 from .definitions import Formula
-from .factors import Term, summed, terms
+from .factors import Term, factors_of, summed, terms
 from .inlining import Renaming, Step, is_large
 from .peaks import points
 from .substitution import substitute_expr
@@ -34,11 +35,15 @@ def normalisers(statement: Formula) -> Iterator[str]:
 def as_quotients(step: Step) -> Step | None:
     """The step with quotients in the place of exponentials of values relative to the logarithm of their sum.
 
-    None where there are none. What is summed stays: of an attention the gradient is cheaper with the logarithm.
+    None where there are none. In a sum only factors count, and only where it has whole rows: one with an infinity is
+    NaN then. Of parts of rows the sum has the logarithm.
     """
+    reduces = frozenset[IndexVar]()
     if isinstance(step.statement, ir.Accumulate) and step.statement.reduction:
-        return None
-    rewriter = _Rewriter(dict(step.box))
+        if step.statement.reducer is not Reducer.SUM or step.statement.domain.guard is not None:
+            return None
+        reduces = frozenset(step.statement.reduction)
+    rewriter = _Rewriter(dict(step.box), reduces, frozenset(factors_of(step.statement.value)))
     value = rewriter.expr(step.statement.value, frozenset(ir.conjuncts(step.statement.domain.guard)))
     statement = replace(step.statement, value=value)
     if statement == step.statement or is_large(statement):
@@ -57,9 +62,11 @@ def _outside_reductions(expr: ir.Expr) -> Iterator[ir.Expr]:
 
 @dataclass(slots=True)
 class _Rewriter:
-    """One statement; `box` grows by the indices of what is computed twice."""
+    """One statement, the product of `factors` summed over what it `reduces`; `box` grows by the indices of copies."""
 
     box: dict[IndexVar, tuple[int, int]]
+    reduces: frozenset[IndexVar]
+    factors: frozenset[ir.Expr]
     known: dict[ir.Reduce, tuple[ir.Expr, ir.Expr]] = field(default_factory=dict)
 
     def expr(self, expr: ir.Expr, conditions: frozenset[ir.Expr]) -> ir.Expr:
@@ -82,7 +89,8 @@ class _Rewriter:
         """The exponential of these terms as a quotient; None where it is none."""
         for number, (negative, term) in enumerate(found):
             others = found[:number] + found[number + 1 :]
-            if not negative or not others:
+            row = ir.free_indices(call) - ir.free_indices(term)
+            if not negative or not others or (self.reduces and not (call in self.factors and row <= self.reduces)):
                 continue
             match term:
                 case ir.Reduce(Reducer.LOGSUMEXP, body=body) if self.is_one_of(term, body, others, conditions):
@@ -99,20 +107,19 @@ class _Rewriter:
         return ir.Binary("/", replace(call, arguments=(summed(exponent, call.dtype),)), total, call.dtype)
 
     def parts(self, given: ir.Reduce) -> tuple[ir.Expr, ir.Expr]:
-        """What to subtract of each exponent, and the sum of the exponentials of what is left."""
+        """What to subtract of each exponent, and the sum of the exponentials of what is left.
+
+        Beside an infinity the other exponentials of a row are zeros: what is subtracted is finite. A row that is summed
+        is NaN either way.
+        """
         if given not in self.known:
-            shift, dtype = self.largest(given), given.dtype
+            dtype = given.dtype
+            shift = self.renamed(replace(given, reducer=Reducer.MAX, fixed=True))
+            shift = shift if self.reduces else _finite(shift)
             exponent = ir.Binary("-", given.body, self.renamed(shift), dtype)
             body = ir.Call("exp", (exponent,), dtype)
             self.known[given] = shift, self.renamed(replace(given, reducer=Reducer.SUM, body=body))
         return self.known[given]
-
-    def largest(self, given: ir.Reduce) -> ir.Expr:
-        """The largest exponent, or the nearest finite number."""
-        dtype, most = given.dtype, _LARGEST[given.dtype]
-        found: ir.Expr = self.renamed(replace(given, reducer=Reducer.MAX, fixed=True))
-        found = ir.Binary("min", found, ir.Const(most, dtype), dtype)
-        return ir.Binary("max", found, ir.Const(-most, dtype), dtype)
 
     def renamed(self, expr: ir.Expr) -> ir.Expr:
         return Renaming(self.box, dict(self.box)).renamed(expr)
@@ -144,3 +151,10 @@ class _Rewriter:
             if reduce.guard is None or conditions.issuperset(ir.conjuncts(substitute_expr(reduce.guard, values))):
                 return True
         return False
+
+
+def _finite(value: ir.Expr) -> ir.Expr:
+    """The value, or the nearest finite number."""
+    most, dtype = _LARGEST[value.dtype], value.dtype
+    least = ir.Binary("min", value, ir.Const(most, dtype), dtype)
+    return ir.Binary("max", least, ir.Const(-most, dtype), dtype)

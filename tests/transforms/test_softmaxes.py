@@ -59,7 +59,7 @@ def kernel_of(body: str, dtype: str = "float", returns: str = "y") -> tcjax.Kern
 def divides(kernel: tcjax.Kernel, x: np.ndarray) -> bool:
     """Whether the result is a quotient and no logarithm is taken."""
     text = str(kernel.plan(x))
-    return "    / -> " in text and "log -> " not in text
+    return any(f"    {quotient} -> " in text for quotient in ("/", "share")) and "log -> " not in text
 
 
 def stored(kernel: tcjax.Kernel, x: np.ndarray) -> list[str]:
@@ -117,6 +117,32 @@ def test_scores_that_are_sums_are_found_again() -> None:
 
     assert divides(kernel, x)
     np.testing.assert_allclose(kernel(x), jax.nn.softmax(x @ x.T, axis=1), rtol=1e-5)
+
+
+# Each of them is an attention over the columns.
+ATTENTIONS = {
+    "a name": "l(n) logsumexp=! x(n,d)\n y(n,e) +=! exp(x(n,d) - l(n)) * v(d,e)",
+    "no name": "y(n,e) +=! v(d,e) * exp(x(n,d) - logsumexp[k](x(n,k)))",
+}
+
+
+@pytest.mark.parametrize("name", ATTENTIONS)
+def test_what_is_summed_is_a_quotient_of_sums(name: str) -> None:
+    kernel = tcjax.kernel(f"def f(float(N,D) x, float(D,E) v) -> (y) {{ {ATTENTIONS[name]} }}")
+    # A zero does not hide what is infinite.
+    for v in np.array([[[1, 2], [0, -1], [3, 0]], [[0, 1e30], [-3, 2], [0, 1]]], "float32"):
+        text = str(kernel.plan(ROWS, v))
+        assert "log -> " not in text and "e+38" not in text
+        with np.errstate(invalid="ignore"):
+            np.testing.assert_allclose(kernel(ROWS, v), kernel.interpret(ROWS, v), rtol=1e-5, atol=1e-30)
+
+
+def test_a_part_of_a_row_keeps_what_is_finite() -> None:
+    # The first row's infinity is not among the points of the sum, whose exponentials are zeros.
+    kernel = tcjax.kernel("def f(float(N,D) x) -> (y) { y(n) +=! exp(x(n,d) - logsumexp[k](x(n,k))) where d >= 1 }")
+    rows = np.array([[INF, 1, 2], [3, INF, 1], [1, 2, 3]], "float32")
+
+    np.testing.assert_allclose(kernel(rows), kernel.interpret(rows), rtol=1e-5)
 
 
 def test_half_precision_is_the_interpreters() -> None:
