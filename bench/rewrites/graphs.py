@@ -20,9 +20,10 @@ PAIRS_SIZES = {"small": (13, 3, 4), "full": (1 << 18, 32, 48)}
 
 
 def computations(size: str) -> Iterator[Computation]:
-    """Messages, neighbours, means and pairs at `size`."""
+    """Messages, neighbours of all and of some nodes, means and pairs at `size`."""
     yield messages(*MESSAGES_SIZES[size])
     yield neighbours(*NEIGHBOURS_SIZES[size])
+    yield some_neighbours(*NEIGHBOURS_SIZES[size])
     yield segment_mean(*MEANS_SIZES[size])
     yield pairs(*PAIRS_SIZES[size])
 
@@ -118,7 +119,6 @@ def neighbours(v: int, k: int, d: int) -> Computation:
                     "named_products": "r(v,k,d) = w(v,k) * x(nbr(v,k),d)\no(v,d) +=! r(v,k,d)",
                     "named_index": "p(k,v) = nbr(v,k)\no(v,d) +=! w(v,k) * x(p(k,v),d)",
                     "transposed": "t(d,v) +=! w(v,k) * x(nbr(v,k),d)\no(v,d) = t(d,v)",
-                    "guard": "o(v,d) +=! w(v,k) * x(u,d) where nbr(v,k) == u",
                 },
             ),
             "python": _neighbours,
@@ -133,6 +133,74 @@ float[v,d] neighbours(float[v,d] x, float[v,k] w, int[v,k] nbr) {
 
 def _neighbours(x: "float(V,D)", w: "float(V,K)", nbr: "int32(V,K)"):
     o[v, d] += w[v, k] * x[nbr[v, k], d]
+    return o
+
+
+def some_neighbours(v: int, k: int, d: int) -> Computation:
+    """The weighted sum of the rows of those neighbours that are nodes: a place outside of the table stands for none.
+
+    That is what a condition `nbr(v,k) == u` says. It is no spelling of `neighbours`, whose hand-written forms take for
+    granted that all places are nodes: here every form has to look.
+    """
+
+    def is_node(nbr):
+        return (nbr >= 0) & (nbr < v)
+
+    def unrolled(x, w, nbr):
+        terms = (x.at[nbr[:, place]].get(mode="clip") * w[:, place, None] for place in range(k))
+        return sum(jnp.where(is_node(nbr[:, place, None]), term, 0) for place, term in enumerate(terms))
+
+    def filled(x, w, nbr):
+        places = jnp.where(nbr < 0, v, nbr)
+        rows = (x.at[places[:, place]].get(mode="fill", fill_value=0) for place in range(k))
+        return sum(row * w[:, place, None] for place, row in enumerate(rows))
+
+    def row_of_zeros(x, w, nbr):
+        padded = jnp.concatenate([x, jnp.zeros((1, d), x.dtype)])
+        places, weights = jnp.where(is_node(nbr), nbr, v), jnp.where(is_node(nbr), w, 0)
+        return sum(padded.at[places[:, place]].get(mode="clip") * weights[:, place, None] for place in range(k))
+
+    def masked_sum(x, w, nbr):
+        rows = jnp.where(is_node(nbr)[:, :, None], x[jnp.clip(nbr, 0, v - 1)], 0)
+        return jnp.einsum("vkd,vk->vd", rows, w)
+
+    def reference(x, w, nbr):
+        rows = np.where(((nbr >= 0) & (nbr < v))[:, :, None], x[np.clip(nbr, 0, v - 1)], 0)
+        return (rows * w[:, :, None]).sum(1)
+
+    return Computation(
+        name="some_neighbours",
+        make_arrays=lambda rng: (
+            *normals(rng, (v, d), (v, k)),
+            rng.integers(-v // 8, v + v // 8, (v, k), dtype=np.int32),
+        ),
+        reference=reference,
+        forms={"unrolled": unrolled, "filled": filled, "row_of_zeros": row_of_zeros, "masked_sum": masked_sum},
+        spellings={
+            **definitions(
+                "def neighbours(float(V,D) x, float(V,K) w, int32(V,K) nbr) -> (o)",
+                {
+                    "guard": "o(v,d) +=! w(v,k) * x(u,d) where nbr(v,k) == u",
+                    "swapped": "o(v,d) +=! x(u,d) * w(v,k) where u == nbr(v,k)",
+                    "inline_guard": "o(v,d) = sum[u, k where nbr(v,k) == u](w(v,k) * x(u,d))",
+                    "ternary": "o(v,d) +=! nbr(v,k) == u ? w(v,k) * x(u,d) : 0.0",
+                    "bounds": "o(v,d) +=! w(v,k) * x(nbr(v,k),d) where 0 <= nbr(v,k), nbr(v,k) < V",
+                    "inline_bounds": "o(v,d) = sum[k where 0 <= nbr(v,k) && nbr(v,k) < V](w(v,k) * x(nbr(v,k),d))",
+                    "named_rows": "r(v,k,d) +=! x(u,d) where nbr(v,k) == u\no(v,d) +=! w(v,k) * r(v,k,d)",
+                    "transposed": "t(d,v) +=! w(v,k) * x(u,d) where nbr(v,k) == u\no(v,d) = t(d,v)",
+                    "zero_then_add": """
+o(v,d) = 0.0 where v in 0:V, d in 0:D
+o(v,d) += w(v,k) * x(u,d) where nbr(v,k) == u""",
+                },
+            ),
+            "python": _some_neighbours,
+        },
+        tolerance=1e-3,
+    )
+
+
+def _some_neighbours(x: "float(V,D)", w: "float(V,K)", nbr: "int32(V,K)"):
+    o[v, d] += w[v, k] * x[u, d] if nbr[v, k] == u else 0.0
     return o
 
 

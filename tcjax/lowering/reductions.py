@@ -59,7 +59,7 @@ def lower_contract(node: Contract, context: Context, lower: Lower) -> jax.Array:
         (left, first), (right, second) = (_in_two(*own, node.axes) for own in ((left, axes), (right, b.axes)))
         return _product(left, first, right, second, node.axes, numeric(node.dtype), join=False)
     if not any((*node.live, *node.counts)):
-        return _product(left, axes, right, b.axes, node.axes, numeric(node.dtype))
+        return _product(left, axes, right, b.axes, node.axes, numeric(node.dtype), turned=node.turned)
 
     def aligned(condition: Node | None, wanted: Axes) -> jax.Array | None:
         return None if condition is None else align(lower(condition, context), condition.axes, wanted)
@@ -69,6 +69,24 @@ def lower_contract(node: Contract, context: Context, lower: Lower) -> jax.Array:
         for array, own, live, counts in zip((left, right), (axes, b.axes), node.live, node.counts, strict=False)
     )
     return product_of_live((first, second), node.axes, numeric(node.dtype), aligned(node.counts[2], node.axes))
+
+
+def _receives_turned(array: jax.Array, axes: Axes, other: Axes, result: Axes) -> jax.Array:
+    """The array; as an operand of a product it receives one with rows and columns exchanged, which is then turned."""
+    batch = tuple(axis for axis in axes if axis in other and axis in result)
+    first = tuple(axis for axis in axes if axis not in batch and (axis in other) == (axes[len(batch)] in other))
+    order = (*batch, *axes[len(batch) + len(first) :], *first)
+
+    @jax.custom_jvp
+    def run(array: jax.Array) -> jax.Array:
+        return array
+
+    @run.defjvp
+    def derive(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
+        turned = lax.optimization_barrier(transpose(tangents[0], axes, order))
+        return primals[0], transpose(turned, order, axes)
+
+    return run(array)
 
 
 def _in_two(array: jax.Array, axes: Axes, result: Axes) -> tuple[jax.Array, Axes]:
@@ -83,25 +101,35 @@ def _in_two(array: jax.Array, axes: Axes, result: Axes) -> tuple[jax.Array, Axes
 
 
 def _product(
-    left: jax.Array, first: Axes, right: jax.Array, second: Axes, result: Axes, dtype: jnp.dtype, *, join: bool = True
+    left: jax.Array,
+    first: Axes,
+    right: jax.Array,
+    second: Axes,
+    result: Axes,
+    dtype: jnp.dtype,
+    *,
+    join: bool = True,
+    turned: tuple[bool, bool] = (False, False),
 ) -> jax.Array:
-    """The sum over the axes that are not in the result of the product of two arrays.
+    """The sum over the axes that are not in the result of the product of two arrays; some receive what is `turned`.
 
     Those that lie side by side in both are one, if they may `join`: a matrix with several such axes XLA:CPU copies
     first. (Others stay: a result that is taken apart again does not fuse with what reads it.)
     """
     extents = {axis: array.shape[n] for array, own in ((left, first), (right, second)) for n, axis in enumerate(own)}
-    whole = not join or any(map(is_placed, (left, right)))
-    runs = [] if whole else [run for run in side_by_side((first, second, result)) if run[0] not in result]
+    placed = any(map(is_placed, (left, right)))
+    runs = [] if placed or not join else [run for run in side_by_side((first, second, result)) if run[0] not in result]
     sizes = {run[0]: prod(extents[axis] for axis in run) for run in runs if len(run) > 1}
     joined = {axis for run in runs for axis in run[1:]}
     # Integer labels: letters run out at 52 (numpy.einsum).
     label = {axis: number for number, axis in enumerate(extents)}
     parts: list[tuple[jax.Array, list[int]]] = []
-    for array, own in ((left, first), (right, second)):
+    for array, own, other, is_turned in ((left, first, second, turned[0]), (right, second, first, turned[1])):
         kept = [axis for axis in own if axis not in joined]
         if sizes.keys() & set(own):
             array = lax.reshape(array, [sizes.get(axis, extents[axis]) for axis in kept])
+        if is_turned and not placed:
+            array = _receives_turned(array, tuple(kept), other, result)
         parts.append((array, [label[axis] for axis in kept]))
     order = _as_it_comes(first, second, result)
     product = jnp.einsum(*parts[0], *parts[1], [label[axis] for axis in order], preferred_element_type=dtype)

@@ -29,7 +29,7 @@ from .nodes import (
     operands,
 )
 from .operations import OPERATIONS, PLACEMENTS, loop
-from .operations.contraction import cotangents
+from .operations.contraction import cotangents, received
 from .operations.convolution import differentiates_well, pads_slowly
 from .operations.placement import Placement
 from .operations.reduction import Reduction
@@ -211,6 +211,8 @@ def _as_loop(node: Node, reduction: Reduction, most: int, scope: Scope) -> Node:
             has_own = pads_slowly(node, scope)
         case Contract() | Fold(operand=Contract()):
             has_own = reduction.mask is None and _multiplies_otherwise(node, scope)
+            if not has_own:
+                return _turned(node, scope)
         case Unroll() | Pool() if node.reducer in _RANKED and not ir.types.is_integral(node.dtype):
             reduce = replace(reduce, reducer=_RANKED[node.reducer], rank=ir.Const(0, "int32"))
             # The place is found among terms that are written out.
@@ -231,15 +233,39 @@ def _multiplies_otherwise(node: Node, scope: Scope) -> bool:
     from .prices import price_of, price_of_copy
 
     extents = {index: scope.extent(index) for index in scope.box}
-    for received, rows, ways in cotangents(node, scope):
+    for cotangent, rows, ways in cotangents(node, scope):
         copies = sum(extents[axis] > 1 for axis in rows) > 1
         if len(ways) == 1 and not copies:
             continue
         prices = [price_of(way, extents, shapes=scope.shapes).seconds for way in ways]
-        copied = price_of_copy(received, extents).seconds if copies else 0.0
+        copied = price_of_copy(cotangent, extents).seconds if copies else 0.0
         if prices[0] + copied > min(prices) * (1 + EQUAL) + NOISE:
             return True
     return False
+
+
+def _turned(node: Node, scope: Scope) -> Node:
+    """The products of matrices with what their operands receive turned where that is cheaper."""
+    from .prices import price_of, price_of_copy
+
+    if isinstance(node, Fold):
+        product = _turned(node.operand, scope)
+        return node if product is node.operand else replace(node, operand=product)
+    if not isinstance(node, Contract):
+        return node
+    extents = {index: scope.extent(index) for index in scope.box}
+
+    def is_cheaper(ways: tuple[Node, Node] | None) -> bool:
+        if ways is None:
+            return False
+        as_jax, turned = (price_of(way, extents, shapes=scope.shapes).seconds for way in ways)
+        return as_jax > (turned + price_of_copy(ways[1], extents).seconds) * (1 + EQUAL) + NOISE
+
+    first, second = (_turned(operand, scope) for operand in node.operands)
+    turned = tuple(map(is_cheaper, received(node, scope)))
+    if not any(turned) and (first, second) == node.operands:
+        return node
+    return replace(node, operands=(first, second), turned=turned)
 
 
 def _stores_terms(plain: Unroll | Pool | Fold, reduction: Reduction, scope: Scope, most: int) -> bool:

@@ -122,12 +122,14 @@ class Contract(Computation):
     operand is zero, and the other one does not count, even if it is infinite or not a number there. Where a node of
     `counts` is false nothing uses the result: no derivative may meet what is infinite there. The first has axes of the
     first operand only, the second those of the second, the third any of the result. With `copied` a copy of the first
-    operand is multiplied, whose columns are what is summed. `derivative` is that of an `Unroll`.
+    operand is multiplied, whose columns are what is summed. What a `turned` operand receives is a product with rows and
+    columns exchanged. `derivative` is that of an `Unroll`.
     """
 
     operands: "tuple[Node, Node]"
     spread: Axes = ()
     copied: bool = False
+    turned: tuple[bool, bool] = (False, False)
     live: "tuple[Node | None, Node | None]" = (None, None)
     counts: "tuple[Node | None, Node | None, Node | None]" = (None, None, None)
     derivative: "Node | None" = None

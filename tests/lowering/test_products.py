@@ -102,7 +102,9 @@ COPIED_BATCH = "def f(float(B,K,L,X) A, float(B,K,L,Y) C) -> (O) { O(b,y,x) +=! 
     [
         (COPIED, "kx,ky->xy", ((1023, 512), (1023, 5))),
         (COPIED.replace("O(x,y)", "O(y,x)"), "kx,ky->yx", ((1024, 16), (1024, 512))),
+        (COPIED, "kx,ky->xy", ((1024, 512), (1024, 512))),
         (COPIED_BATCH, "bklx,bkly->byx", ((3, 64, 16, 8), (3, 64, 16, 512))),
+        (COPIED_BATCH.replace("O(b,y,x)", "O(b,x,y)"), "bklx,bkly->bxy", ((3, 64, 16, 8), (3, 64, 16, 512))),
     ],
 )
 def test_products_of_copies_and_their_derivatives_agree_with_numpy(
@@ -122,6 +124,50 @@ def test_products_of_copies_and_their_derivatives_agree_with_numpy(
     np.testing.assert_allclose(result, expected, atol=1e-3)
     np.testing.assert_allclose(first, np.einsum(f"{out},{two}->{one}", wide, arrays[1]), atol=1e-3)
     np.testing.assert_allclose(second, np.einsum(f"{out},{one}->{two}", wide, arrays[0]), atol=1e-3)
+
+
+# Products of which an operand receives one that is turned.
+TURNED: dict[str, tuple[str, str, tuple[tuple[int, ...], tuple[int, ...]]]] = {
+    "matrices": (
+        "def f(float(M,K) A, float(K,N) B) -> (O) { O(m,n) +=! A(m,k) * B(k,n) }",
+        "mk,kn->mn",
+        ((256, 512), (512, 8)),
+    ),
+    "several axes each": (
+        "def f(float(M,L,E,K) A, float(E,K,N,P) B) -> (O) { O(m,l,n,p) +=! A(m,l,e,k) * B(e,k,n,p) }",
+        "mlek,eknp->mlnp",
+        ((64, 2, 8, 64), (8, 64, 4, 2)),
+    ),
+    "rows of the second": (
+        "def f(float(M,K) A, float(N,K) B) -> (O) { O(n,m) +=! A(m,k) * B(n,k) }",
+        "mk,nk->nm",
+        ((512, 8), (256, 8)),
+    ),
+    "a batch": (
+        "def f(float(B,M,K) A, float(B,K,N) C) -> (O) { O(b,m,n) +=! A(b,m,k) * C(b,k,n) }",
+        "bmk,bkn->bmn",
+        ((3, 256, 512), (3, 512, 8)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TURNED)
+def test_what_an_operand_receives_turned_agrees_with_numpy(name: str) -> None:
+    text, subscripts, shapes = TURNED[name]
+    rng = np.random.default_rng(3)
+    a, b, da, db = (rng.standard_normal(shape, np.float32) for shape in (*shapes, *shapes))
+    kernel = tcjax.kernel(text)
+    (stage,) = kernel.plan(a, b).stages
+    assert isinstance(stage, Compute) and isinstance(stage.value, Contract) and any(stage.value.turned)
+    product = kernel, subscripts, (a, b)
+
+    test_values_and_gradients(product)
+    test_tangents_batches_and_second_derivatives(product)
+    many = jax.vmap(jax.grad(lambda x, y: kernel(x, y).sum(), 1))(np.stack((a, da)), np.stack((b, db)))
+    inputs, result = subscripts.split("->")
+    first, second = inputs.split(",")
+    ones = np.ones(einsum(subscripts, a, b).shape)
+    close(many, np.stack([einsum(f"{result},{first}->{second}", ones, x) for x in (a, da)]))
 
 
 def test_a_copy_of_a_matrix_keeps_what_is_not_finite() -> None:

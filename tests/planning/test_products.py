@@ -108,3 +108,30 @@ def test_other_matrices_are_multiplied_as_they_lie(text: str, shapes: tuple[tupl
 def test_an_explanation_foretells_the_copy_of_a_matrix() -> None:
     arrays = np.zeros((1024, 512), np.float32), np.zeros((1024, 16), np.float32)
     assert tcjax.kernel(COLUMNS).explain(*arrays).to_dict()["temporary_bytes"] == arrays[0].nbytes
+
+
+CHAIN = "def f(float(M,I) A, float(I,J) B, float(J,N) C) -> (O) { O(m,n) +=! A(m,i) * B(i,j) * C(j,n) }"
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes", "turned"),
+    [
+        pytest.param(MATRICES, ((1024, 512), (512, 16)), (False, True), id="few columns"),
+        pytest.param(ROWS.replace("W(x,k)", "W(k,x)").replace("X,K", "K,X"), ((512, 2, 512), (512, 64)), (False, True)),
+        pytest.param(MATRICES, ((1024, 512), (512, 512)), (False, False), id="as many columns as rows"),
+        pytest.param(MATRICES, ((1024, 500), (500, 16)), (False, False), id="rows the cache holds many of"),
+        pytest.param(MATRICES, ((1024, 64), (64, 512)), (False, False), id="short rows"),
+    ],
+)
+def test_what_a_matrix_of_few_columns_receives_is_multiplied_turned(
+    text: str, shapes: tuple[tuple[int, ...], ...], turned: tuple[bool, bool]
+) -> None:
+    node = value(text, *shapes)
+    assert isinstance(node, Contract) and node.turned == turned
+
+
+def test_products_within_a_product_are_turned_too() -> None:
+    node = value(CHAIN, (512, 1024), (1024, 512), (512, 16))
+    assert isinstance(node, Contract) and node.turned == (False, True)
+    inner = node.operands[1]
+    assert isinstance(inner, Contract) and inner.turned == (False, True)

@@ -279,6 +279,34 @@ def _copied(whole: Contract, scope: Scope) -> Contract | None:
     return replace(whole, operands=(first, second), copied=True, why=why)
 
 
+def received(node: Contract, scope: Scope) -> Iterator[tuple[Node, Node] | None]:
+    """For each operand what it receives as JAX computes it, and the product with rows and columns exchanged.
+
+    None where that may not be faster. ``Y(i,j) +=! X(i,k) * W(k,j)``: W receives ``X(i,k) * dY(i,j)``, a product of two
+    matrices whose columns are summed, and XLA:CPU walks across the rows of the one that comes first in the result. It
+    had better be the one with the shorter rows.
+    """
+    a, b = node.operands
+    for own, other in ((a, b), (b, a)):
+        if not _multiplies_plainly(node) or not set(own.axes) <= {*node.axes, *other.axes}:
+            yield None
+            continue
+        known = _whole("cotangent.", node.axes, node.dtype, scope), _whole("other.", other.axes, node.dtype, scope)
+        product = Contract(known, dtype=node.dtype, axes=own.axes, why="")
+        batch, _, left, right = groups(product)
+        first, second = (left, right) if own.axes == (*batch, *left, *right) else (right, left)
+        long = scope.points(first) * ir.types.width(node.dtype) % CPU.alignment == 0
+        if not long or own.axes != (*batch, *first, *second) or scope.points(second) >= scope.points(first):
+            yield None
+            continue
+        yield product, replace(product, axes=(*batch, *second, *first))
+
+
+def _multiplies_plainly(node: Contract) -> bool:
+    plain = not node.spread and not any((*node.live, *node.counts)) and node.derivative is None
+    return plain and all(operand.dtype == node.dtype == "float32" for operand in node.operands)
+
+
 def _is_stored(factor: ir.Expr) -> bool:
     """Whether the factor is in memory already, so that contracting it costs no temporary."""
     return is_read(factor) and not ir.looks_up(factor)
