@@ -495,6 +495,23 @@ LAWS = {
             "O(n,t) = sum[b in 0:T where b <= t](x(n,t-b)) where t in 0:T",
         ),
     ),
+    "a truth value is a factor or a condition of a weight": Law(
+        "float(T,D) Q, float(T,D) K, float(T,E) V",
+        ((1024, 64), (1024, 64), (1024, 64)),
+        tuple(
+            f"""s(q,k) = sum[d](Q(q,d)*K(k,d))
+            m(q) = max[k](s(q,k))
+            p(q,k) = {weight}
+            l(q) +=! p(q,k)
+            O(q,e) +=! p(q,k)*V(k,e)
+            O(q,e) = O(q,e) / l(q)"""
+            for weight in (
+                "k <= q ? exp(s(q,k) - m(q)) : 0.0",
+                "exp(s(q,k) - m(q)) * float(k <= q)",
+                "float(!(k > q)) * exp(s(q,k) - m(q))",
+            )
+        ),
+    ),
     "a running sum may have its last element beside it": Law(
         "float(N,T) x",
         ((256, 1024),),
