@@ -164,9 +164,10 @@ class _Part:
 
 def _part(bound: ranges.Bound, run: Run, rows: Span) -> _Part:
     """The run for some rows: first what each statement has to visit for its result, then what is read of that."""
-    needs = _Needs(bound, run, rows)
     contents = transforms.Contents()
     steps: dict[int, Step] = {}
+    values: dict[str, transforms.Named] = {}
+    needs = _Needs(bound, run, rows, values)
     for number, step in run.steps.items():
         name, row = step.statement.target.name, run.row(number)
         place = needs.whole(name)
@@ -175,6 +176,9 @@ def _part(bound: ranges.Bound, run: Run, rows: Span) -> _Part:
         is_new = run.is_new(number)
         steps[number], rests = transforms.narrowed(own, row, contents, (shape, origin), is_new)
         contents = contents.after(step, rests, transforms.peak_of(own, shape, origin, is_new))
+        known = transforms.named(own, shape, origin, is_new) if run.is_one(name) else None
+        if known is not None and run.dimensions.keys().isdisjoint(a.tensor.name for a in ir.accesses(known.value)):
+            values[name] = known
     found = {number: needs.step(number, steps[number]) for number in sorted(steps, reverse=True)}
     ordered = (found[number] for number in sorted(found))
     return _Part(run, dict(enumerate(ordered)), needs.read)
@@ -187,11 +191,15 @@ def _whole(bound: ranges.Bound, name: str) -> Places:
 
 @dataclass(slots=True)
 class _Needs:
-    """What is read of each target of a run, from its last statement to its first."""
+    """What is read of each target of a run, from its last statement to its first.
+
+    `values` are what targets stand for that are computed of nothing else in the run.
+    """
 
     bound: ranges.Bound
     run: Run
     rows: Span
+    values: Mapping[str, transforms.Named]
     read: dict[str, Places] = field(default_factory=dict)
 
     def step(self, number: int, step: Step) -> Step:
@@ -210,7 +218,7 @@ class _Needs:
             alone = sum(index in other.variables for other in step.statement.indices) == 1
             if alone and max(first, lo - base) < min(last, hi - base):
                 box[index] = max(first, lo - base), min(last, hi - base)
-        found = replace(step, box=box)
+        found = transforms.beyond_others(replace(step, box=box), self.read, self.values)
         self.take(found)
         return found
 

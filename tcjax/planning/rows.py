@@ -30,6 +30,10 @@ class Run:
         assert index is not None
         return index
 
+    def is_one(self, name: str) -> bool:
+        """Whether a single statement writes to a target."""
+        return sum(step.statement.target.name == name for step in self.steps.values()) == 1
+
     def is_new(self, number: int) -> bool:
         """Whether nothing was written to the target of a statement before."""
         name = self.steps[number].statement.target.name

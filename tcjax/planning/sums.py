@@ -20,7 +20,7 @@ from .folds import as_number
 from .nodes import Node
 from .operations.reduction import Reduction, is_read
 from .scope import Scope, fill
-from .values import plan_value
+from .values import is_scale, plan_value
 
 
 def plan_sum(
@@ -120,7 +120,11 @@ def _plan_product(indices: tuple[IndexVar, ...], product: Product, accumulate: s
     if repeats != 1:
         node = scope.apply("*", (node, fill(as_number(repeats, accumulate), accumulate)), accumulate)
     condition = around
-    if mask is not None and not exact and not all(isinstance(f, ir.Const) for f in outside):
+    if (
+        mask is not None
+        and not exact
+        and not all(isinstance(f, ir.Const) or is_scale(divisor_of(f) or f) for f in outside)
+    ):
         # Where no point takes part, an infinite factor must not meet the zero of the empty sum.
         some = tuple(index for index in indices if index in ir.free_indices(mask))
         condition = both(around, ir.Reduce(Reducer.ANY, some, (), None, mask, None, "bool", "bool"))
@@ -144,7 +148,7 @@ def _times(
         operator, factor = ("*", factor) if divisor is None else ("/", divisor)
         inside = scope if where is None or is_read(factor) else scope.where(*where)
         value = scope.cast(plan_value(factor, inside), accumulate)
-        if where is not None:
+        if where is not None and not is_scale(factor):
             value = scope.apply("where", (where[0], value, fill(1, accumulate)), accumulate)
         node = scope.scaled(operator, (node, value), accumulate)
     return node

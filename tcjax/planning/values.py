@@ -1,7 +1,7 @@
 """Expressions as computations over named axes."""
 
 from dataclasses import replace
-from typing import assert_never
+from typing import Final, assert_never
 
 from .. import ir
 from .branches import branch, counted, projected
@@ -9,6 +9,10 @@ from .divisions import divide
 from .nodes import CallBuiltin, Fold, Node, holds_data
 from .reads import plan_index, plan_read
 from .scope import Scope, fill
+
+# Numbers that float16 has, and their reciprocals.
+_LEAST: Final = 2.0**-14
+_MOST: Final = 2.0**14
 
 
 def plan_value(expr: ir.Expr, scope: Scope) -> Node:
@@ -28,7 +32,8 @@ def plan_value(expr: ir.Expr, scope: Scope) -> Node:
             # What the steps of a loop say is a number there, and its powers are products.
             return scope.apply("power", (plan_value(base, scope), plan_value(exponent, scope)), expr.dtype)
         case ir.Binary("/" | "**" as operator, left, right, dtype):
-            arguments = (plan_value(left, scope), _shield(plan_value(right, scope), 1, scope))
+            divisor = plan_value(right, scope)
+            arguments = (plan_value(left, scope), divisor if is_scale(right) else _shield(divisor, 1, scope))
             compute = scope.scaled if operator == "/" else scope.apply
             return compute(operator, arguments, dtype)
         case ir.Binary("*", left, right, dtype):
@@ -80,9 +85,22 @@ def _is_whole(expr: ir.Expr) -> bool:
             return False
 
 
+def is_scale(expr: ir.Expr) -> bool:
+    """Whether a factor or a divisor is a number that leaves a zero as it is, and its derivative, in whatever type."""
+    match expr:
+        case ir.Call("sqrt", (argument,)):
+            number = ir.number_of(argument)
+            return number is not None and number > 0 and is_scale(argument)
+        case _:
+            number = ir.number_of(expr)
+            return number is not None and _LEAST <= abs(number) <= _MOST
+
+
 def _call(function: str, arguments: tuple[ir.Expr, ...], dtype: str, scope: Scope, *, foreign: bool) -> Node:
     nodes = tuple(plan_value(argument, scope) for argument in arguments)
-    live = None if foreign else scope.live
+    # A number has no derivative.
+    plain = foreign or all(ir.number_of(argument) is not None for argument in arguments)
+    live = None if plain else scope.live
     axes = scope.sorted(axis for node in (*nodes, *([live] if live else [])) for axis in node.axes)
     return CallBuiltin(function, nodes, foreign, live, dtype=dtype, axes=axes)
 

@@ -1,5 +1,6 @@
 """Programs to programs: ir in, ir out."""
 
+from .beyond import beyond_others
 from .calls import plain_calls
 from .canonical import canonical
 from .choices import with_own_indices
@@ -49,6 +50,7 @@ __all__ = [
     "as_accumulation",
     "as_quotients",
     "as_quotients_of_sums",
+    "beyond_others",
     "canonical",
     "centres",
     "curves",

@@ -1,6 +1,10 @@
-"""Reductions over the parts of a range, as one: ``sum[k in 0:4](e) + sum[k in 4:8](e)`` is ``sum[k in 0:8](e)``."""
+"""Reductions over the parts of a range, as one: ``sum[k in 0:4](e) + sum[k in 4:8](e)`` is ``sum[k in 0:8](e)``.
 
-from collections.abc import Iterator, Sequence
+A part may be one value of the index: ``x(t) + sum[s where s < t](x(s))`` is ``sum[s where s <= t](x(s))``.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -9,6 +13,7 @@ from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
 from .definitions import as_accumulation
 from .factors import multiply, summands
+from .growing import grown
 from .inlining import Step
 from .substitution import numbered, substitute_expr
 
@@ -19,10 +24,10 @@ _Box = dict[IndexVar, tuple[int, int]]
 
 def joined(step: Step) -> Step:
     """The step with one reduction for those that combine the same values over ranges that lie side by side."""
-    if sum(isinstance(node, ir.Reduce) for node in ir.walk(step.statement.value)) < 2:
+    if not any(isinstance(node, ir.Reduce) for node in ir.walk(step.statement.value)):
         return step
     box = dict(step.box)
-    value = _joined(step.statement.value, box)
+    value = _joined(step.statement.value, box, step.statement.domain.guard is None)
     if value == step.statement.value:
         return step
     value = _with_old_names(value, ir.bound_indices(step.statement.value), box)
@@ -70,13 +75,23 @@ class _Term:
         if not same or self.reduce is None or other.reduce is None:
             return None
         whole = _whole(self.reduce, other.reduce, box)
-        if whole is None:
-            return None
+        return None if whole is None else self.over(whole)
+
+    def over(self, whole: ir.Reduce) -> "_Term":
+        """The term with another reduction."""
         return replace(self, expr=multiply((*self.factors, whole)), reduce=whole)
 
 
-def _joined(expr: ir.Expr, box: _Box) -> ir.Expr:
-    expr = ir.rebuild(expr, lambda part: _joined(part, box))
+def _joined(expr: ir.Expr, box: _Box, everywhere: bool) -> ir.Expr:
+    """The expression with joined reductions; `everywhere` says that it is computed at all points of the box."""
+    match expr:
+        case ir.Select() | ir.Binary("&&" | "||"):
+            inside = False
+        case ir.Reduce(guard=guard):
+            inside = everywhere and guard is None
+        case _:
+            inside = everywhere
+    expr = ir.rebuild(expr, lambda part: _joined(part, box, inside))
     match expr:
         case ir.Binary("+" | "-") if expr.dtype != "bool":
             terms = [_term(*pair) for pair in _signed(expr, False)]
@@ -84,7 +99,7 @@ def _joined(expr: ir.Expr, box: _Box) -> ir.Expr:
             terms = [_Term(part, False, (), _own(part, _REDUCERS[operator])) for part in _parts(expr, operator)]
         case _:
             return expr
-    found = _merged(terms, box)
+    found = _grown(_merged(terms, box), expr.operator, box, everywhere)
     if len(found) == len(terms):
         return expr
     # The first term with its own sign: a minus in front of all of them would be one more operation.
@@ -106,6 +121,59 @@ def _merged(terms: Sequence[_Term], box: _Box) -> list[_Term]:
                 return _merged([*found[:place], both, *found[place + 1 :], *terms[terms.index(term) + 1 :]], box)
         found.append(term)
     return found
+
+
+def _grown(terms: list[_Term], operator: str, box: _Box, everywhere: bool) -> list[_Term]:
+    """The terms without those that are what another one reduces, at one more value of its index."""
+    for place, term in enumerate(terms):
+        others = terms[:place] + terms[place + 1 :]
+        reduce = term.reduce
+        if reduce is None or reduce.fixed or len(terms) < 2 or not _is_as_wide(reduce):
+            continue
+        for more in grown(reduce, box):
+            (index,) = reduce.indices
+            if more.ends != box[index] and not everywhere:
+                # What is read there may lie beside the array where this is not computed.
+                continue
+            left = _without(others, term, more.added, operator, box)
+            if left is not None:
+                new = index if more.ends == box[index] else placed(index, more.ends, box)
+                guard = None if more.reduce.guard is None else _renamed(more.reduce.guard, index, new)
+                body = _renamed(reduce.body, index, new)
+                whole = replace(reduce, indices=(new,), guard=guard, body=body)
+                # What is whole now may lie beside another part.
+                return _grown(_merged([term.over(whole), *left], box), operator, box, everywhere)
+    return terms
+
+
+def _is_as_wide(reduce: ir.Reduce) -> bool:
+    """Whether a value loses nothing where it is reduced with the others."""
+    same = reduce.dtype == reduce.body.dtype
+    return same and ir.types.width(reduce.accumulate) >= ir.types.width(reduce.dtype)
+
+
+def _without(terms: Iterable[_Term], term: _Term, value: ir.Expr, operator: str, box: _Box) -> list[_Term] | None:
+    """The terms but for those that are a value, which has the sign and the factors of `term`; None without these."""
+    wanted = Counter(_keys(multiply((*term.factors, value)), term.negative, operator, box))
+    left: list[_Term] = []
+    for other in terms:
+        key = Counter(_keys(other.expr, other.negative, operator, box))
+        if key <= wanted and other.expr.dtype == value.dtype:
+            wanted -= key
+        else:
+            left.append(other)
+    return None if wanted else left
+
+
+def _keys(expr: ir.Expr, negative: bool, operator: str, box: _Box) -> Iterator[object]:
+    """What the parts of an expression are, in whatever order their factors stand."""
+    if operator not in ("+", "-"):
+        yield from (numbered(part, box) for part in _parts(expr, operator))
+        return
+    for product in summands(expr):
+        factors = Counter(numbered(factor, box) for factor in product.factors)
+        mask = None if product.mask is None else numbered(product.mask, box)
+        yield negative != product.negative, frozenset(factors.items()), mask
 
 
 def _signed(expr: ir.Expr, negative: bool) -> Iterator[tuple[ir.Expr, bool]]:

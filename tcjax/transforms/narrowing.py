@@ -244,6 +244,7 @@ class _Narrower:
             value = ir.Select(whole.domain.guard, value, before, value.dtype)
         if value.dtype != statement.target.dtype:
             return
+        value = _choosing(value)
         places = tuple((first, first + extent) for first, extent in zip(origin, shape, strict=True))
         for dimension, subscript in enumerate(statement.indices):
             index = (subscript - subscript.base).bare
@@ -266,6 +267,18 @@ class _Narrower:
         if self.values.is_lowest(whole.value, {index: segment}):
             lowest = replace(whole, value=ir.Const(LOWEST, found.dtype))
             yield Rest(dimension, places, lowest, exactly=replace(whole, value=found, box=dict(self.box)))
+
+
+def _choosing(expr: ir.Expr) -> ir.Expr:
+    """The value of an element with a choice for each truth value in its product, as XLA computes it."""
+    match expr:
+        case ir.Binary("*", left, right) if ir.types.is_float(expr.dtype):
+            for truth, other in ((left, right), (right, left)):
+                if isinstance(truth, ir.Cast) and truth.operand.dtype == "bool":
+                    return ir.Select(truth.operand, _choosing(other), ir.Const(0.0, expr.dtype), expr.dtype)
+            return replace(expr, left=_choosing(left), right=_choosing(right))
+        case _:
+            return expr
 
 
 def _in(expr: ir.Expr, dtype: str) -> ir.Expr:

@@ -41,6 +41,14 @@ O(q,e) = O(q,e) / l(q) }""",
     + """s(q,k) = sum[d](Q(q,d) * K(k,d)) + (COND ? 0.0 : -inf)
 l(q) logsumexp=! s(q,k)
 O(q,e) +=! exp(s(q,k) - l(q)) * V(k,e) }""",
+    # All scores count for the maximum.
+    "times_the_condition": HEAD
+    + """s(q,k) = sum[d](Q(q,d) * K(k,d))
+m(q) = max[k](s(q,k))
+p(q,k) = exp(s(q,k) - m(q)) * float(COND)
+l(q) +=! p(q,k)
+O(q,e) +=! p(q,k) * V(k,e)
+O(q,e) = O(q,e) / l(q) }""",
 }
 # Those whose scores are NaN beyond the condition, if data are not finite, and so are all weights of such a row.
 LOW = ("added_infinity", "added_infinity_logsumexp")
@@ -138,6 +146,37 @@ def test_the_gradient_of_parts_beyond_which_scores_are_minus_infinity(name: str)
 
     kernel = tcjax.kernel(PROGRAMS[name].replace("COND", "k <= q"))
     found, wanted = (jax.grad(lambda *a, f=f: jnp.sum(jnp.sin(f(*a))), (0, 1, 2))(*given) for f in (kernel, masked))
+
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def with_weights_of_the_triangle(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
+    scores = q @ k.T
+    weights = jnp.where(jnp.tri(len(q), dtype=bool), jnp.exp(scores - scores.max(1, keepdims=True)), 0.0)
+    return (weights @ v) / weights.sum(1, keepdims=True)
+
+
+@pytest.mark.parametrize("number", [1.0, np.inf, -np.inf, 3e38, 200.0, -200.0])
+@pytest.mark.parametrize("place", [0, 5, 8])
+def test_a_score_that_is_left_out_later_is_in_the_maximum(number: float, place: int) -> None:
+    kernel = tcjax.kernel(PROGRAMS["times_the_condition"].replace("COND", "k <= q"))
+    q, k, v = arrays(9)
+    k[place, 1] = number
+
+    found = kernel(q, k, v)
+
+    assert kernel.plan(q, k, v).parts
+    wanted = with_weights_of_the_triangle(jnp.asarray(q), jnp.asarray(k), jnp.asarray(v))
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_the_gradient_where_all_scores_are_in_the_maximum() -> None:
+    kernel = tcjax.kernel(PROGRAMS["times_the_condition"].replace("COND", "k <= q"))
+    given = [jnp.asarray(array) for array in arrays(8)]
+
+    pair = kernel, with_weights_of_the_triangle
+    found, wanted = (jax.grad(lambda *a, f=f: jnp.sum(jnp.sin(f(*a))), (0, 1, 2))(*given) for f in pair)
 
     for one, other in zip(found, wanted, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)

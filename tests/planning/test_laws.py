@@ -495,6 +495,47 @@ LAWS = {
             "O(n,t) = sum[b in 0:T where b <= t](x(n,t-b)) where t in 0:T",
         ),
     ),
+    "a truth value is a factor or a condition of a weight": Law(
+        "float(T,D) Q, float(T,D) K, float(T,E) V",
+        ((1024, 64), (1024, 64), (1024, 64)),
+        tuple(
+            f"""s(q,k) = sum[d](Q(q,d)*K(k,d))
+            m(q) = max[k](s(q,k))
+            p(q,k) = {weight}
+            l(q) +=! p(q,k)
+            O(q,e) +=! p(q,k)*V(k,e)
+            O(q,e) = O(q,e) / l(q)"""
+            for weight in (
+                "k <= q ? exp(s(q,k) - m(q)) : 0.0",
+                "exp(s(q,k) - m(q)) * float(k <= q)",
+                "float(!(k > q)) * exp(s(q,k) - m(q))",
+            )
+        ),
+    ),
+    "a running sum may have its last element beside it": Law(
+        "float(N,T) x",
+        ((256, 1024),),
+        (
+            "O(n,t) = sum[s where s <= t](x(n,s)) where t in 0:T",
+            "O(n,t) = x(n,t) + sum[s where s < t](x(n,s))",
+            "O(n,t) = sum[s in 0:t](x(n,s)) + x(n,t)",
+            "O(n,t) = x(n,t)\n O(n,t) += x(n,s) where s < t",
+        ),
+    ),
+    "a running maximum may have its last element beside it": Law(
+        "float(N,T) x",
+        ((256, 1024),),
+        (
+            "O(n,t) = max[s where s <= t](x(n,s)) where t in 0:T",
+            "O(n,t) = max(x(n,t), max[s where s < t](x(n,s)))",
+            "O(n,t) = max(max[s in 0:t](x(n,s)), x(n,t))",
+        ),
+    ),
+    "the first term of a sum may stand before it": Law(
+        "float(N,K) x, float(K) w",
+        ((4096, 64), (64,)),
+        ("O(n) +=! x(n,k)*w(k)", "O(n) = x(n,0)*w(0) + sum[k in 1:K](x(n,k)*w(k))"),
+    ),
     "what follows may be counted from here": Law(
         "float(N,T) x",
         ((256, 1024),),

@@ -74,3 +74,24 @@ def test_a_quotient_inside_of_a_sum_is_a_matrix_product(text: str) -> None:
 
     assert nodes.Contract in kinds and nodes.LoopNest not in kinds
     np.testing.assert_allclose(kernel(**order), A.astype(float) @ B / c, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("scale", ["/ sqrt(D)", "/ 8.0", "* 0.125"])
+def test_a_number_that_scales_a_guarded_sum_has_no_mask(scale: str) -> None:
+    program = f"def f(float(T,D) Q, float(T,D) K) -> (s) {{ s(q,k) +=! Q(q,d) * K(k,d) {scale} where k <= q }}"
+    q, k = np.random.default_rng(0).standard_normal((2, 6, 64)).astype(np.float32)
+
+    kernel = tcjax.kernel(program)
+
+    assert str(kernel.plan(q, k)).count("where") == 1
+    np.testing.assert_allclose(kernel(q, k), np.tril(q @ k.T) / 8, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", ["* 1e38", "/ 1e-30"])
+def test_a_number_that_makes_an_infinity_of_others_does_not_reach_a_derivative(scale: str) -> None:
+    program = f"def f(float(T) x, float(T) y) -> (s) {{ s(q,k) = k < q ? x(k) * y(q) {scale} : 0.0 }}"
+    x, y = np.array([[1, 2, 3e38], [1, 2, 3]], np.float32)
+
+    slope = jax.grad(lambda x: tcjax.kernel(program)(x, y)[0].sum())(x)
+
+    np.testing.assert_array_equal(slope, np.zeros(3))
