@@ -57,6 +57,12 @@ def in_parts(plan: Plan, steps: Mapping[int, Step], preferences: Preferences, pl
     return plan
 
 
+def shortened(bound: ranges.Bound, steps: Mapping[int, Step]) -> frozenset[int]:
+    """The statements of runs that have less to do in parts of their rows."""
+    splits = (_Split.of(bound, run, COUNTS[0]) for run in runs_of(bound, steps))
+    return frozenset(number for split in splits if split.saved > 0 for number in split.run.steps)
+
+
 def _cheapest(plan: Plan, split: "_Split", preferences: Preferences, plan_steps: PlanSteps) -> Plan:
     """The plan with the run in as many parts as cost least; as it is where the whole costs least."""
     run = split.run

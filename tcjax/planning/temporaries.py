@@ -10,6 +10,7 @@ from ..transforms import Step
 from ..transforms.factors import factors_of
 from .cost import cost_of
 from .nodes import Contract, Convolve, Deviations, LoopNest, has
+from .parts import shortened
 from .preferences import Preferences
 from .prices import Price
 from .stages import Compute
@@ -126,8 +127,7 @@ class _Program:
         """
         for number, step in list(self.steps.items()):
             found, names = self.as_quotients(number, step)
-            # A loop nest of sums relative to a logarithm is one pass with that.
-            if found is None or has(self.planned(number, found).value, LoopNest):
+            if found is None or self.keeps_logarithm(number, found):
                 continue
             steps = {**self.steps, number: found}
             unread = self.unread(steps)
@@ -137,6 +137,14 @@ class _Program:
             after = self.price(number, found).seconds
             self.steps = {each: step for each, step in steps.items() if each not in unread}
             self.gone |= {each: Gone((number,), after, before) for each in sorted(unread)}
+
+    def keeps_logarithm(self, number: int, quotients: Step) -> bool:
+        """Whether a sum of what is relative to a logarithm is one pass with that, or one that parts of rows shorten."""
+        statement = self.steps[number].statement
+        if has(self.planned(number, quotients).value, LoopNest):
+            return True
+        is_sum = isinstance(statement, ir.Accumulate) and bool(statement.reduction)
+        return is_sum and number in shortened(self.bound, self.steps)
 
     def unread(self, steps: Mapping[int, Step]) -> frozenset[int]:
         """The statements of these that nothing reads."""
