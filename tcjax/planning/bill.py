@@ -378,7 +378,7 @@ class Bill:
         self.moved(moved, seconds, work)
 
     def count(self, axes: Axes) -> int:
-        return prod(self.meter.extents.get(axis, 1) for axis in axes)
+        return self.meter.count(axes)
 
     def transposed(self, node: Node, order: Axes, axes: Axes, slow: float = 1.0) -> None:
         """A copy of an array that lies in this order with its axes in another one, by so `slow` a loop at least."""

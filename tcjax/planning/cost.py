@@ -1,16 +1,20 @@
 """What a plan costs: operations, bytes moved, and the largest temporary memory."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 from .. import ir
 from ..symbolic import IndexVar
-from .meter import Meter, nest_bytes
-from .nodes import Apply, CallBuiltin, Contract, LoopNest, Node, Read, is_fused, operands
+from .bill import is_view
+from .meter import Meter, lies, nest_bytes
+from .nodes import Apply, Axes, CallBuiltin, Contract, Lookup, LoopNest, Node, Read, Strip, is_fused, operands
 from .prices import is_one_loop, is_plain, names_read, surroundings
 from .stages import Call, CallForeign, Compute, Parts, Plan, Rounds, Unstored
 from .tiled import Begin, Loop, Round, Tiled, TiledStep, Unit
+
+# Bytes of the number of an element to which a value goes.
+PLACE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,11 @@ def cost_of(stage: Compute) -> Cost:
         return Cost(sum(cost.flops for cost in parts), sum(cost.bytes for cost in parts), most)
     own = _alone(stage) if stage.rounds is None else _in_rounds(stage.rounds)
     before = [cost_of(part) for part in stage.before]
-    held = sum(prod(part.shape) * ir.types.width(part.dtype) for part in stage.before)
+    sizes = {part.target: prod(part.shape) * ir.types.width(part.dtype) for part in stage.before}
+    result = prod(stage.shape) * ir.types.width(stage.dtype)
+    # One that a loop reads where it writes the result has its place.
+    placed = next((name for name, size in sizes.items() if size == result and _overwrites(stage, name)), None)
+    held = sum(size for name, size in sizes.items() if name != placed)
     return Cost(
         own.flops + sum(cost.flops for cost in before),
         own.bytes + sum(cost.bytes for cost in before),
@@ -55,11 +63,39 @@ def _meter(stage: Compute) -> Meter:
 
 
 def _temporary(stage: Compute, meter: Meter) -> int:
-    """The bytes beside operands and target: values on their way to places that data decide are an array."""
-    if not stage.store.is_scatter:
-        return meter.temporaries(stage.value, root=True)
-    parts = (stage.value, stage.store.mask, stage.store.weight)
-    return sum(sum(meter.stored(part)) for part in parts if part is not None and part.axes)
+    """The bytes beside operands and target."""
+    return meter.temporaries(stage.value, root=True) if stage.store.scatter is None else _scattered(stage, meter)
+
+
+def _scattered(stage: Compute, meter: Meter) -> int:
+    """The bytes of the places and the values of a scatter, each an array over all points, with what they need.
+
+    What is a tensor of as many elements is read where it lies.
+    """
+    store, scatter = stage.store, stage.store.scatter
+    assert scatter is not None
+    columns = [dimension for number, dimension in enumerate(store.dimensions) if number not in scatter.rows]
+    rows = [store.dimensions[number] for number in scatter.rows]
+    inside = dict.fromkeys(axis for row in rows if isinstance(row, Strip) for axis, _, _ in row.factors)
+    positions = [column.positions for column in columns if isinstance(column, Lookup)]
+    parts = [part for part in (stage.value, store.weight) if part is not None]
+    others = [] if store.mask is None else [store.mask]
+    factors = [axis for column in columns if isinstance(column, Strip) for axis, _, _ in column.factors]
+    axes = dict.fromkeys((*factors, *(axis for part in (*positions, *parts, *others) for axis in part.axes)))
+    # Of values that go one slice after the other there is one slice.
+    points = meter.long(tuple(axis for axis in axes if axis not in inside and axis != scatter.along))
+    every = (*points, *meter.long((*inside,)))
+    needed = [max(0, meter.stored(part)[1]) for part in (*positions, *parts, *others)]
+    given = len(columns) == 1 and not others and _lies(positions, points, meter)
+    places = 0 if given else meter.count(points) * PLACE
+    width = ir.types.width(stage.accumulate)
+    values = sum(meter.count(every) * width for part in parts if not _lies([part], every, meter))
+    return places + values + max(needed)
+
+
+def _lies(parts: Sequence[Node], axes: Axes, meter: Meter) -> bool:
+    """Whether these are one tensor that has an element for each value of the axes, in their order."""
+    return len(parts) == 1 and is_view(parts[0]) and meter.long(lies(parts[0])) == axes
 
 
 def _in_rounds(rounds: Rounds) -> Cost:

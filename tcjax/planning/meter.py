@@ -1,5 +1,6 @@
 """How many operations a computation has, what it reads, and the bytes that it needs while it runs."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
@@ -62,19 +63,55 @@ FUSED = 16
 
 @dataclass(slots=True)
 class Counted:
-    """The computations that were counted: equal ones are one."""
+    """The computations that were counted: equal ones are one. Those that are `shared` are stored."""
 
     repeats: Repeats = field(default_factory=Repeats)
     numbers: set[int] = field(default_factory=set)
+    shared: frozenset[int] = frozenset()
+
+    @staticmethod
+    def of(node: Node) -> "Counted":
+        """With nothing counted, and what is shared below a node: values that several reductions compute of arrays.
+
+        XLA does not compute them in each. What is only a part of such a value is not shared.
+        """
+        counted = Counted()
+        folds = {counted.number(part): part for part in below(node) if isinstance(part, Fold)}
+        for _ in range(2 if len(folds) > 1 else 0):
+            parts = [{*counted.computed(fold.operand)} for fold in folds.values()]
+            readers = Counter(number for own in parts for number in own)
+            counted.shared = frozenset(number for number, count in readers.items() if count > 1)
+        return counted
+
+    def computed(self, node: Node) -> Iterator[int]:
+        """What XLA computes of arrays in the loop of a reduction at each of its points, down to what is shared."""
+        every = {*node.axes}
+        pending = [node]
+        while pending:
+            part = pending.pop()
+            if not isinstance(part, (Apply, CallBuiltin)):
+                continue
+            if {*part.axes} == every and not (isinstance(part, Apply) and part.operator in ("cast", "stop")):
+                yield self.number(part)
+            if not self.is_shared(part):
+                pending.extend(operands(part))
+
+    def number(self, node: Node) -> int:
+        """A number that equal computations share."""
+        return self.repeats.look(node)[0]
+
+    def is_shared(self, node: Node) -> bool:
+        """Whether several reductions read a value that is not an array for another reason."""
+        return bool(self.shared) and self.number(node) in self.shared
 
     def is_new(self, node: Node) -> bool:
         """Whether no equal computation was counted."""
-        return self.repeats.look(node)[0] not in self.numbers
+        return self.number(node) not in self.numbers
 
     def first(self, node: Node) -> bool:
         """Whether no equal computation was counted; it is from now on."""
         new = self.is_new(node)
-        self.numbers.add(self.repeats.look(node)[0])
+        self.numbers.add(self.number(node))
         return new
 
 
@@ -83,7 +120,11 @@ class Meter:
     extents: Mapping[IndexVar, int]
 
     def points(self, node: Node) -> int:
-        return prod(self.extents.get(axis, 1) for axis in node.axes)
+        return self.count(node.axes)
+
+    def count(self, axes: Axes) -> int:
+        """The points of a space with these axes."""
+        return prod(self.extents.get(axis, 1) for axis in axes)
 
     def size(self, node: Node) -> int:
         return self.points(node) * ir.types.width(node.dtype)
@@ -155,18 +196,18 @@ class Meter:
         Arrays are made one after the other; what one of them needs only while it is made is free for the next. What is
         `counted` already is there once.
         """
-        counted = counted or Counted()
+        counted = counted or Counted.of(node)
         if not counted.first(node) or isinstance(node, (Fill, Iota, Step)):
             return 0
         if isinstance(node, Read):
             return self._extended(node, root)
         own = 0 if root or is_fused(node) else self.size(node)
-        over = self._overwritten(node) if root and is_fused(node) else 0
+        over = self._overwritten(node, counted) if root and is_fused(node) else 0
         # Until the result is written, what is needed in passing lies in its place.
         place = self.size(node) - over if root else 0
         held = peak = 0
         meter = self._slid(node) if isinstance(node, Band) else self
-        for array in self.arrays(node):
+        for array in self.arrays(node, counted):
             if counted.is_new(array):
                 size, needed = meter.stored(array, counted)
                 if isinstance(array, Band) and not isinstance(node, (Contract, Convolve)):
@@ -178,7 +219,7 @@ class Meter:
                 held += size
         return own + max(peak, held + self._beside(node, place)) - over
 
-    def arrays(self, node: Node) -> Iterator[Node]:
+    def arrays(self, node: Node, counted: Counted) -> Iterator[Node]:
         """What XLA stores of the operands of a node: of a fused loop only what it does not compute in it."""
         match node:
             case Contract() | Convolve() | Band() | Pool() | Position() | Scan() | OrderStatistic() | Deviations():
@@ -189,8 +230,8 @@ class Meter:
                 yield operand
             case _:
                 for operand in operands(node):
-                    if is_fused(operand):
-                        yield from self.arrays(operand)
+                    if is_fused(operand) and not counted.is_shared(operand):
+                        yield from self.arrays(operand, counted)
                     else:
                         yield operand
 
@@ -244,10 +285,11 @@ class Meter:
         order = self.long(order)
         return len(self.long(free)) > 1 and bool(order) and (order[-1] in summed) != leads
 
-    def _overwritten(self, node: Node) -> int:
+    def _overwritten(self, node: Node, counted: Counted) -> int:
         """The bytes of an array that a fused loop reads and that its result takes the place of."""
         size = self.size(node)
-        same = (array for array in self.arrays(node) if array.axes == node.axes and not self.is_turned(array))
+        arrays = self.arrays(node, counted)
+        same = (array for array in arrays if array.axes == node.axes and not self.is_turned(array))
         return size if any(not isinstance(array, (Read, Band)) and self.size(array) == size for array in same) else 0
 
     def is_turned(self, node: Node) -> bool:
@@ -408,7 +450,9 @@ def _softmax_bytes(softmax: Softmax, blocks: Blocks) -> int:
         inner = max(
             meter.temporaries(one, root=True) + (meter.size(one) if ROW in one.axes else 0) for one in points.sums
         )
-        most = max(most, block + max(block, inner))
+        # What the data of a product decide, the condition of its points is asked for there.
+        asked = any(isinstance(part, Contract) and any(part.live) for one in points.sums for part in below(one))
+        most = max(most, block + max(block, inner) + asked * prod(plan.shape(plan.axes, rows)))
     if len(plan.parts) == 1 and plan.parts[0][2] == 1:
         # What the only block gives is a part of the results.
         return most
@@ -459,9 +503,9 @@ def _loop_room(nest: Nest, form: Form) -> tuple[int, int]:
         moved += prod(stream.extents) * 2 * width * stream.ranks
     # A single accumulator of the result's type and order is the result.
     is_result = rows == stream.states == 1 and not moved and stream.dtype == nest.reduce.dtype
-    turned, passing = _turned(nest, stream)
+    turned = _turned(nest, stream)
     if is_result:
-        return moved + turned + passing, inside
+        return moved + turned, inside
     if stream.reducer is Reducer.LOGSUMEXP and stream.unroll > 1 and _is_stored(nest):
         # The scores of a trip, which its maximum and its sum use.
         inside += result // stream.states * rows * stream.unroll
@@ -476,9 +520,8 @@ def _is_stored(nest: Nest) -> bool:
     return divides or is_costly(nest)
 
 
-def _turned(nest: Nest, stream: Stream) -> tuple[int, int]:
-    """The bytes of operands that lie otherwise while a loop runs, with the parts that a trip reads at once; and of the
-    copies that XLA makes on the way."""
+def _turned(nest: Nest, stream: Stream) -> int:
+    """The bytes of operands that lie otherwise while a loop runs, with the parts that a trip reads at once."""
     operands = {o.name: o for o in nest.operands}
     turned = {one.tensor for one in stream.layouts if one.is_copied}
     if stream.is_written_out:
@@ -489,24 +532,14 @@ def _turned(nest: Nest, stream: Stream) -> tuple[int, int]:
         cut = {cut.tensor for cut in stream.cuts}
         in_parts = {one.tensor for one in stream.layouts if one.name in cut}
         whole, parts = (sum(_size(operands[name]) for name in turned & each) for each in (reads, reads & in_parts))
-        return whole + parts * stream.unroll // stream.blocks, 0
-    outside = {*nest.axes, *nest.reduce.indices}
-    walked: set[str] = set()
-    for access in ir.accesses(nest.reduce):
-        # XLA puts what inner reductions walk along first, in two steps, where the rest is a vector.
-        last = access.indices[-1] if access.indices else None
-        if last is not None and not last.is_data and not last.variables <= outside:
-            is_vector = any(index.variables & {*nest.axes} for index in access.indices)
-            walked |= {access.tensor.name} if is_vector else set()
+        return whole + parts * stream.unroll // stream.blocks
     cuts = 0
     for cut in stream.cuts:
         operand = next((operands[one.tensor] for one in stream.layouts if one.name == cut.tensor), None)
-        if operand is not None and operand.name not in turned | walked:
+        if operand is not None and operand.name not in turned:
             rows = stream.rows * stream.unroll
             cuts += _size(operand) * rows // max(1, stream.blocks * stream.rows)
-    twice = sum(_size(operands[name]) for name in walked)
-    once = sum(_size(operands[name]) for name in turned - walked)
-    return once + 2 * twice + cuts, max(0, once - cuts)
+    return sum(_size(operands[name]) for name in turned) + cuts
 
 
 def _size(operand: Operand) -> int:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import jax
 import pytest
 
 from bench import estimates
 from bench.estimates import GALLERY, Foretold, foretold, programs
 
 # One program of each kind whose estimate says something: loops over vectors and with turned operands, lanes that meet
-# in odd numbers, two states, a sort, copies of a band, operands that are repeated, images in another layout.
+# in odd numbers, two states, a sort, copies of a band, operands that are repeated, images in another layout, values that
+# two reductions read, a pass with a condition, places of two dimensions.
 KINDS = (
     "objective",
     "nearest",
@@ -20,17 +20,14 @@ KINDS = (
     "absolute_value",
     "kronecker_product/256x16x32x32x32",
     "convolution/8x64x64x56x56",
+    "balance",
+    "sliding",
+    "guard_and_place",
 )
-
-
-# Whose operands XLA turns in two steps, as it did in one before.
-TURNED = ("objective", "nearest", "smoothed", "absolute_value")
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_an_estimate_is_near_what_xla_counts(name: str) -> None:
-    if name in TURNED and jax.__version_info__ < (0, 11):
-        pytest.skip("XLA of JAX 0.10 needs less for it")
     group, program, text, given = next(found for found in programs("full") if found[1] == name)
 
     found = foretold(group, program, text, given)
