@@ -511,7 +511,7 @@ def _loop_room(nest: Nest, form: Form) -> tuple[int, int]:
         inside += result // stream.states * rows * stream.unroll
     meeting = _meeting(stream, result, rows)
     # What lies otherwise for the loop is gone when the rows meet.
-    return result * rows + moved + (meeting + turned if stream.states > 1 else max(meeting, turned)), inside
+    return result * rows + moved + max(meeting, turned), inside
 
 
 def _is_stored(nest: Nest) -> bool:
@@ -553,9 +553,7 @@ def _meeting(stream: Stream, result: int, rows: int) -> int:
     if stream.reducer is Reducer.LOGSUMEXP:
         return result * rows // 2
     # A value and its place are one array in the loop and two behind it, with what says which half counts.
-    if rows > FUSED:
-        return result * rows + prod(stream.shape) * (rows // 2)
-    return result * rows // 2 if rows > FUSED // 4 else 0
+    return result * rows + prod(stream.shape) * (rows // 2) if rows > FUSED // 4 else 0
 
 
 def _stored_halves(rows: int) -> int:

@@ -8,8 +8,8 @@ from bench import estimates
 from bench.estimates import GALLERY, Foretold, foretold, programs
 
 # One program of each kind whose estimate says something: loops over vectors and with turned operands, lanes that meet
-# in odd numbers, two states, a sort, copies of a band, operands that are repeated, images in another layout, values that
-# two reductions read, a pass with a condition, places of two dimensions.
+# in odd numbers, two states, a sort, copies of a band, operands that are repeated, images in another layout, values
+# that two reductions read, a pass with a condition, places of two dimensions.
 KINDS = (
     "objective",
     "nearest",
@@ -23,6 +23,7 @@ KINDS = (
     "balance",
     "sliding",
     "guard_and_place",
+    "nearest_place/8192x8192x3",
 )
 
 
