@@ -12,7 +12,7 @@ from ..planning.layouts import Layout
 from ..planning.nodes import Axes
 from ..planning.streams import BLOCK, ROW, STEP, TILE, Points, Stream
 from ..symbolic import IndexVar
-from .apart import as_stored, keep_apart
+from .apart import keep_apart
 from .context import Context, Lower, align, transpose
 from .padding import padded
 from .streams import stream
@@ -94,12 +94,9 @@ def _part(array: jax.Array, start: int | jax.Array, count: int, dimension: int, 
     return keep_apart(part, part)
 
 
-def _laid_out(array: jax.Array, layout: Layout, written_out: bool) -> jax.Array:
-    """The array as it should lie: what is `written_out` reads it once, a loop again and again.
-
-    XLA:CPU makes two arrays of a transpose that a loop reads.
-    """
-    turned = lax.transpose(array, layout.order) if written_out else as_stored(array, layout.order)
+def _laid_out(array: jax.Array, layout: Layout) -> jax.Array:
+    """The array as it should lie."""
+    turned = lax.transpose(array, layout.order)
     if not layout.padding:
         return turned
     return lax.pad(turned, np.zeros((), array.dtype), [*((0, 0, 0),) * (turned.ndim - 1), (0, layout.padding, 0)])
@@ -113,7 +110,7 @@ class _Run:
     ) -> None:
         self.plan = plan
         self.results = results
-        self.arrays = {one.name: _laid_out(arrays[one.tensor], one, plan.is_written_out) for one in plan.layouts}
+        self.arrays = {one.name: _laid_out(arrays[one.tensor], one) for one in plan.layouts}
         self.turned = {one.name for one in plan.layouts if one.is_copied}
         self.foreign = foreign
         self.lower = lower

@@ -503,9 +503,9 @@ def _loop_room(nest: Nest, form: Form) -> tuple[int, int]:
         moved += prod(stream.extents) * 2 * width * stream.ranks
     # A single accumulator of the result's type and order is the result.
     is_result = rows == stream.states == 1 and not moved and stream.dtype == nest.reduce.dtype
-    turned = _turned(nest, stream)
+    turned, passing = _turned(nest, stream)
     if is_result:
-        return moved + turned, inside
+        return moved + turned + passing, inside
     if stream.reducer is Reducer.LOGSUMEXP and stream.unroll > 1 and _is_stored(nest):
         # The scores of a trip, which its maximum and its sum use.
         inside += result // stream.states * rows * stream.unroll
@@ -520,8 +520,9 @@ def _is_stored(nest: Nest) -> bool:
     return divides or is_costly(nest)
 
 
-def _turned(nest: Nest, stream: Stream) -> int:
-    """The bytes of operands that lie otherwise while a loop runs, with the parts that a trip reads at once."""
+def _turned(nest: Nest, stream: Stream) -> tuple[int, int]:
+    """The bytes of operands that lie otherwise while a loop runs, with the parts that a trip reads at once; and of the
+    copies that XLA makes on the way."""
     operands = {o.name: o for o in nest.operands}
     turned = {one.tensor for one in stream.layouts if one.is_copied}
     if stream.is_written_out:
@@ -532,14 +533,24 @@ def _turned(nest: Nest, stream: Stream) -> int:
         cut = {cut.tensor for cut in stream.cuts}
         in_parts = {one.tensor for one in stream.layouts if one.name in cut}
         whole, parts = (sum(_size(operands[name]) for name in turned & each) for each in (reads, reads & in_parts))
-        return whole + parts * stream.unroll // stream.blocks
+        return whole + parts * stream.unroll // stream.blocks, 0
+    outside = {*nest.axes, *nest.reduce.indices}
+    walked: set[str] = set()
+    for access in ir.accesses(nest.reduce):
+        # XLA puts what inner reductions walk along first, in two steps, where the rest is a vector.
+        last = access.indices[-1] if access.indices else None
+        if last is not None and not last.is_data and not last.variables <= outside:
+            is_vector = any(index.variables & {*nest.axes} for index in access.indices)
+            walked |= {access.tensor.name} if is_vector else set()
     cuts = 0
     for cut in stream.cuts:
         operand = next((operands[one.tensor] for one in stream.layouts if one.name == cut.tensor), None)
-        if operand is not None and operand.name not in turned:
+        if operand is not None and operand.name not in turned | walked:
             rows = stream.rows * stream.unroll
             cuts += _size(operand) * rows // max(1, stream.blocks * stream.rows)
-    return sum(_size(operands[name]) for name in turned) + cuts
+    twice = sum(_size(operands[name]) for name in walked)
+    once = sum(_size(operands[name]) for name in turned - walked)
+    return once + 2 * twice + cuts, max(0, once - cuts)
 
 
 def _size(operand: Operand) -> int:

@@ -138,15 +138,11 @@ def _sums(total: Fold, kept: _Axes, part: CallBuiltin) -> bool:
         return False
     if set(kept) != set(total.operand.axes) - set(summed):
         return False
-    own = _named(part, _same_names(part.axes))
-    return own is not None and _named(total.operand, {**kept, **dict(zip(summed, left, strict=True))}) == own
+    return _named(total.operand, {**kept, **dict(zip(summed, left, strict=True))}) == part
 
 
 def _named(node: Node, names: _Axes) -> Node | None:
-    """What is computed element by element of slices and of reductions of such, with other axes; None of anything else.
-
-    The axes of reductions are named by their number, so that equal ones are the same.
-    """
+    """What is computed element by element of slices, with other axes; None of anything else."""
     if not set(node.axes) <= set(names):
         return None
     axes = tuple(names[axis] for axis in node.axes)
@@ -159,12 +155,6 @@ def _named(node: Node, names: _Axes) -> Node | None:
                 return None
             found = [replace(s, factors=tuple((names[axis], n, block) for axis, n, block in s.factors)) for s in strips]
             return replace(node, dimensions=tuple(found), axes=axes)
-        case Fold(operand=operand, indices=indices, shifts=(), derivative=None):
-            # No program has names like these.
-            own = {axis: IndexVar(f"~{number}") for number, axis in enumerate(indices, len(names))}
-            inner = _named(operand, {**names, **own})
-            reduced = tuple(own[axis] for axis in indices)
-            return None if inner is None else replace(node, operand=inner, indices=reduced, axes=axes)
         case Apply(arguments=arguments) | CallBuiltin(arguments=arguments, live=None):
             parts = [_named(argument, names) for argument in arguments]
             known = tuple(part for part in parts if part is not None)

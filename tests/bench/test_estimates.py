@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import pytest
 
 from bench import estimates
@@ -27,8 +28,14 @@ KINDS = (
 )
 
 
+# Whose operands XLA turns in two steps, as it did in one before.
+TURNED = ("objective", "nearest", "smoothed", "absolute_value")
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_an_estimate_is_near_what_xla_counts(name: str) -> None:
+    if name in TURNED and jax.__version_info__ < (0, 11):
+        pytest.skip("XLA of JAX 0.10 needs less for it")
     group, program, text, given = next(found for found in programs("full") if found[1] == name)
 
     found = foretold(group, program, text, given)

@@ -21,16 +21,11 @@ SHARES = {
     "columns": "O(n,d) = exp(I(n,d)) / sum[k](exp(I(k,d)))",
     "all elements": "s +=! exp(I(n,d))  O(n,d) = exp(I(n,d)) / s",
     "a function of the data": "O(n,d) = exp(sin(I(n,d)) * 2) / sum[k](exp(sin(I(n,k)) * 2))",
-    "an inline maximum": "O(n,d) = exp(I(n,d) - max[j](I(n,j))) / sum[k](exp(I(n,k) - max[l](I(n,l))))",
-    "a name with an inline maximum": "e(n,d) = exp(I(n,d) - max[j](I(n,j)))  O(n,d) = e(n,d) / sum[k](e(n,k))",
-    "a logarithm": "O(n,d) = exp(I(n,d) - logsumexp[k](I(n,k)))",
     "within a sum": "O(n,d) = I(n,d) + exp(I(n,d)) / sum[k](exp(I(n,k)))",
 }
 OTHERS = {
     "another shift": "m(n) max=! I(n,d)  s(n) +=! exp(I(n,d))  O(n,d) = exp(I(n,d) - m(n)) / s(n)",
     "a sum under a condition": "s(n) +=! exp(I(n,d)) where d > n  O(n,d) = exp(I(n,d)) / s(n)",
-    "another maximum": "O(n,d) = exp(I(n,d) - max[j](I(n,j))) / sum[k](exp(I(n,k) - max[j](I(j,k))))",
-    "another extremum": "O(n,d) = exp(I(n,d) - max[j](I(n,j))) / sum[k](exp(I(n,k) - min[j](I(n,j))))",
     "another row": "s(n) +=! exp(I(n,d))  O(n,d) = exp(I(n,d)) / s(N-1-n)",
     "a sum of squares": "s(n) +=! exp(I(n,d)) * exp(I(n,d))  O(n,d) = exp(I(n,d)) / s(n)",
     "a sum that changed": "s(n) +=! exp(I(n,d))  s(n) = 2 * s(n)  O(n,d) = exp(I(n,d)) / s(n)",

@@ -246,13 +246,15 @@ class ComprehensionWriter(StructureWriter):
             below = tree.Bound(tree.Vector((start,)), strict=False)
         step = vector([2]) if self.chance(15) else None
         own = self.fresh("k")
-        # Lengths that nobody computes must not get shorter by what is read.
-        inner = Index(own, False, ((0, int(longest)),), (int(longest),))
+        # Where an argument says how long, only an array that is read says how long at most: each read has to be inside
+        # up to there. Lengths that nobody computes must not get shorter by what is read.
+        most = int(longest) + (self.number(0, 1) if by_data else 0)
+        inner = Index(own, False, ((0, most),), (most,))
         with self.inside([inner], int(longest), not longest):
             body = self.expr(kind, (), min(depth - 1, 1))
             if by_data or self.chance(20):
-                # Where an argument says how long, only an array that is read says how long at most.
-                whole = tree.Select(self.argument(kind, (int(longest) + self.number(0, 1),)), (tree.Name(own),))
+                extent = most if by_data else most + self.number(0, 1)
+                whole = tree.Select(self.argument(kind, (extent,)), (tree.Name(own),))
                 body = tree.Binary("&" if kind == "bool" else "+", whole, body)
         partition = tree.Partition(tree.IndexPattern((own,)), body, tree.Generator(below, above, step))
         return tree.Comprehension((partition,))
