@@ -500,7 +500,7 @@ class Bill:
             more = -(-extent // node.block) * machine.running_trip
         else:
             inner = node.operand.axes[node.operand.axes.index(node.index) + 1 :]
-            across = prod(self.meter.extents.get(axis, 1) for axis in inner) < FULL_ROW
+            across = self.count(inner) < FULL_ROW
             each = machine.running + (machine.strided if across else 0.0)
             levels = ceil(log(max(2, extent), node.block))
             more = KERNELS * levels * (machine.dispatch + (machine.fork if points >= machine.divided else 0.0))

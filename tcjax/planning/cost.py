@@ -14,7 +14,7 @@ from .stages import Call, CallForeign, Compute, Parts, Plan, Rounds, Unstored
 from .tiled import Begin, Loop, Round, Tiled, TiledStep, Unit
 
 # Bytes of the number of an element to which a value goes.
-PLACE = 4
+PLACE_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def _scattered(stage: Compute, meter: Meter) -> int:
     every = (*points, *meter.long((*inside,)))
     needed = [max(0, meter.stored(part)[1]) for part in (*positions, *parts, *others)]
     given = len(columns) == 1 and not others and _lies(positions, points, meter)
-    places = 0 if given else meter.count(points) * PLACE
+    places = 0 if given else meter.count(points) * PLACE_BYTES
     width = ir.types.width(stage.accumulate)
     values = sum(meter.count(every) * width for part in parts if not _lies([part], every, meter))
     return places + values + max(needed)

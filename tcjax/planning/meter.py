@@ -143,8 +143,8 @@ class Meter:
             case CallBuiltin():
                 return inner + BUILTIN_FLOPS * self.points(node)
             case Contract(operands=(a, b)):
-                points = prod(self.extents.get(axis, 1) for operand in (a, b) for axis in operand.axes)
-                shared = prod(self.extents.get(axis, 1) for axis in set(a.axes) & set(b.axes))
+                points = self.points(a) * self.points(b)
+                shared = self.count(tuple(set(a.axes) & set(b.axes)))
                 return inner + 2 * (points // shared if shared else 0)
             case Convolve(channels=channels, windows=windows):
                 taps = prod(self.extents[axis] for axis in (*channels, *(w.kernel for w in windows)))
@@ -300,7 +300,7 @@ class Meter:
         """What an operation needs beside operands and result, in whose `place` something may lie before."""
         match node:
             case Contract(operands=(first, _), spread=spread):
-                repeated = self.size(first) * prod(self.extents.get(axis, 1) for axis in spread) if spread else 0
+                repeated = self.size(first) * self.count(spread) if spread else 0
                 return repeated + sum(self.size(array) for array in self.transposed(node))
             case Convolve(image=image, kernel=kernel, windows=windows, split=split):
                 # XLA transposes image and result into the layout of its convolution; where groups are split, operands.

@@ -284,7 +284,7 @@ def _dense(stage: Compute, bill: Bill, around: Around) -> None:
     width = ir.types.width(stage.dtype)
     target = prod(stage.shape)
     axes = store.sliced
-    written = prod(meter.extents.get(axis, 1) for axis in dict.fromkeys(axes))
+    written = meter.count(tuple(dict.fromkeys(axes)))
     going_on = store.keeps and store.combine is not None and not store.restart and not restarts(store.combine)
     plainly = stage.dtype == value.dtype and written == target and store.mask is None and not going_on
     kernel = Kernel(axes)
@@ -311,7 +311,7 @@ def _scatter(stage: Compute, bill: Bill) -> None:
     for part in (*parts, *places):
         bill.stored(part)
     axes = dict.fromkeys((*store.sliced, *(axis for part in (*parts, *places) for axis in part.axes)))
-    points = prod(meter.extents.get(axis, 1) for axis in axes)
+    points = meter.count(tuple(axes))
     scatter = store.scatter or Scatter()
     row = prod(stage.shape[number] for number in scatter.rows)
     times = 1 if isinstance(store.combine, Monoid) or store.combine is None else SCATTERS.get(store.combine, 1)

@@ -27,6 +27,13 @@ def decide(statement: Formula, box: Box) -> tuple[Formula, tuple[str, ...]]:
     return decided, tuple(dict.fromkeys(decider.reasons))
 
 
+def decide_alone(guard: ir.Expr | None, value: ir.Expr, box: Box) -> tuple[ir.Expr | None, ir.Expr]:
+    """What is left of a guard (None: nothing), and of a value under it, which belong to no statement."""
+    nameless = ir.Define(ir.Tensor("", value.dtype, ()), (), value, ir.Domain(guard=guard))
+    found, _ = decide(nameless, box)
+    return found.domain.guard, found.value
+
+
 @dataclass(slots=True)
 class _Decider:
     box: Box

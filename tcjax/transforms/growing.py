@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from .. import ir
 from ..ranges import Box
 from ..symbolic import Affine, IndexVar
-from .decisions import decide
+from .decisions import decide_alone
 from .limits import bounds_of
 from .subscripts import Known
 from .substitution import substitute_expr
@@ -61,10 +61,7 @@ def _with(value: Affine, ends: tuple[int, int], box: Box, *, downwards: bool) ->
 def _hold(conditions: Sequence[ir.Expr], index: IndexVar, value: Affine, box: Box) -> bool:
     """Whether all conditions hold where the index has this value, which may be another one at each point."""
     guard = ir.conjunction(_at(condition, index, value) for condition in conditions)
-    if guard is None:
-        return True
-    nameless = ir.Define(ir.Tensor("", "bool", ()), (), ir.Const(True, "bool"), ir.Domain(guard=guard))
-    return decide(nameless, box)[0].domain.guard is None
+    return decide_alone(guard, ir.Const(True, "bool"), box)[0] is None
 
 
 def _at(expr: ir.Expr, index: IndexVar, value: Affine) -> ir.Expr:

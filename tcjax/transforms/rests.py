@@ -6,7 +6,7 @@ from typing import Final
 
 from .. import ir
 from ..symbolic import Facts, IndexVar
-from .decisions import decide
+from .decisions import decide_alone
 from .definitions import of_nothing
 from .factors import summed, terms
 from .inlining import Named, Step
@@ -71,21 +71,21 @@ class Values:
         """A guard and a value where indices are in these ranges: with what is known there of tensors, decided."""
         inner = self.replaced(value, segment, _certain)
         outer = None if guard is None else self.replaced(guard, segment, _certain)
-        found, _ = decide(_nameless(inner, outer), {**self.box, **segment})
-        return found.domain.guard, _folded(found.value)
+        left, found = decide_alone(outer, inner, {**self.box, **segment})
+        return left, _folded(found)
 
     def is_lowest(self, value: ir.Expr, segment: Mapping[IndexVar, Span]) -> bool:
         """Whether a value is NaN or minus infinity where indices are in these ranges."""
         if not ir.types.is_float(value.dtype):
             return False
         inner = self.replaced(value, segment, _or_nan)
-        found, _ = decide(_nameless(inner), {**self.box, **segment})
-        return any(ir.number_of(term) == (-LOWEST if negative else LOWEST) for negative, term in terms(found.value))
+        _, found = decide_alone(None, inner, {**self.box, **segment})
+        return any(ir.number_of(term) == (-LOWEST if negative else LOWEST) for negative, term in terms(found))
 
     def exactly(self, value: ir.Expr, segment: Mapping[IndexVar, Span]) -> ir.Expr:
         """A value that is NaN or minus infinity, without reads of tensors that hold only such."""
-        found, _ = decide(_nameless(self.replaced(value, segment, _exactly)), {**self.box, **segment})
-        return found.value
+        _, found = decide_alone(None, self.replaced(value, segment, _exactly), {**self.box, **segment})
+        return found
 
     def replaced(self, expr: ir.Expr, segment: Mapping[IndexVar, Span], chosen: Chosen) -> ir.Expr:
         """The expression with what is known of tensors in the place of reads of them: what is `chosen` of that."""
@@ -130,10 +130,6 @@ def _or_nan(rest: Rest) -> Named:
 
 def _exactly(rest: Rest) -> Named:
     return rest.exactly or rest.known
-
-
-def _nameless(value: ir.Expr, guard: ir.Expr | None = None) -> ir.Define:
-    return ir.Define(ir.Tensor("", value.dtype, ()), (), value, ir.Domain(guard=guard))
 
 
 def _folded(expr: ir.Expr) -> ir.Expr:
