@@ -43,9 +43,8 @@ from .convolutions import lower_convolve
 from .deviations import lower_deviations
 from .elementwise import convert, lower_apply, lower_call, lower_fill, lower_iota, lower_step
 from .folding import lower_monoid_fold
-from .nests import lower_nest
-from .passes import lower_online
 from .placing import is_placed
+from .primitive import lower_nest, lower_online
 from .provisos import lower_proviso
 from .reads import lower_read
 from .reductions import (

@@ -50,6 +50,21 @@ class Nest:
         return tuple(ranges[axis][1] - ranges[axis][0] for axis in self.axes)
 
     @property
+    def results(self) -> "tuple[Nest, ...]":
+        """The nest as a group of reductions, of which it is the only one."""
+        return (self,)
+
+    @property
+    def statistics(self) -> "tuple[Nest, ...]":
+        """The results that others read: none."""
+        return ()
+
+    @property
+    def sums(self) -> "tuple[Nest, ...]":
+        """The results that others do not read."""
+        return (self,)
+
+    @property
     def name(self) -> str:
         """The nest in words that no other nest has, and that are the same in another process."""
         box = ", ".join(f"{index} in {lo}:{hi}" for index, lo, hi in self.box)
