@@ -16,18 +16,18 @@ from jax.interpreters import ad, batching, mlir
 
 from ..diagnostics import Code, CompileError
 from ..planning import nodes
-from ..planning.batching import anonymous
-from ..planning.bundle_blocks import plan_bundle
+from ..planning.bundle_blocks import BundlePlan
 from ..planning.bundles import Bundle
 from ..planning.extrema import Extrema
 from ..planning.forms import Form, are_costly, choose
 from ..planning.nests import Nest, Operand
 from ..planning.nodes import LoopNest, Online, Pass
-from ..planning.onepass import plan_pass
+from ..planning.onepass import OnePass
 from ..planning.preferences import Backend
-from ..planning.replanning import batched_group
+from ..planning.replanning import Alone, Pieces, anonymous, batched_group, is_kernel, plan_cpu, plan_plain, search
+from ..planning.replanning import Groups as Group
 from ..planning.softmax import Blocks, Softmax, statistic_name
-from ..planning.ties import search_of, with_ties
+from ..planning.ties import with_ties
 from ..planning.views import Viewed
 from . import nests
 from .bundles import lower_bundle
@@ -39,15 +39,8 @@ from .onepass import lower_pass
 from .placing import placed
 from .varying import equally_varying
 
-Group = Nest | nodes.Group
-
 tcjax_p = jax.extend.core.Primitive("tcjax")
 tcjax_p.multiple_results = True
-
-_anonymous = functools.lru_cache(maxsize=1024)(anonymous)
-_pass = functools.lru_cache(maxsize=1024)(plan_pass)
-_bundle = functools.lru_cache(maxsize=1024)(plan_bundle)
-_search = functools.lru_cache(maxsize=1024)(search_of)
 
 
 def lower_nest(node: LoopNest, context: Context, lower: Lower) -> jax.Array:
@@ -131,7 +124,7 @@ def run_plainly(
     """The results as operations of JAX, which may store what a loop would not."""
 
     def compute(own: list[jax.Array], nest: Nest) -> jax.Array:
-        return nests.run_plain(nest, _context(own, nest, foreign), _node)
+        return nests.lower_alone(plan_plain(nest), _context(own, nest, foreign), _node)
 
     return _one_by_one(arrays, group, compute)
 
@@ -141,20 +134,22 @@ def run_blocks(
 ) -> list[jax.Array]:
     """The results block after block, in one loop."""
     context = _context(arrays, group, foreign)
-    match group, form:
-        case Nest(), Form():
-            return [nests.run_on_cpu(group, form, context, _node, backend)]
-        case Softmax(), Blocks():
-            return lower_pass(_pass(group, form), group, context.arrays, context.foreign, _node)
-        case Bundle(), Blocks():
-            return lower_bundle(_bundle(group, form), group, context.arrays, context.foreign, _node)
-        case Extrema(), _:
-            count = len(group.results)
-            found = nests.streamed(group.place.computed, group.form, context, _node, backend.memory, count)
+    # A Pallas kernel that someone forces is interpreted.
+    if isinstance(group, Nest) and backend.name == "pallas" and (kernel := nests.kernel_of(group, interpret=True)):
+        return [kernel(context.arrays)]
+    match plan_cpu(group, form, backend.memory), group:
+        case Alone() as plan, _:
+            return [nests.lower_alone(plan, context, _node)]
+        case Pieces() as plan, _:
+            found = nests.lower_pieces(plan, context, _node)
             dtypes = [nest.reduce.dtype for nest in group.results]
             return [convert(one, dtype) for one, dtype in zip(found, dtypes, strict=True)]
-        case _:
-            raise AssertionError((group, form))
+        case OnePass() as plan, Softmax():
+            return lower_pass(plan, group, context.arrays, context.foreign, _node)
+        case BundlePlan() as plan, Bundle():
+            return lower_bundle(plan, group, context.arrays, context.foreign, _node)
+        case other:
+            raise AssertionError(other)
 
 
 def run_apart(
@@ -175,10 +170,10 @@ def run_apart(
 
 def _run_on_cuda(*arrays: jax.Array, **parameters: Any) -> list[jax.Array]:
     group: Group = parameters["group"]
-    if isinstance(group, Nest):
-        context = _context(arrays, group, parameters["foreign"])
-        return [nests.run_on_cuda(group, context, _node, parameters["backend"])]
-    return run_apart(*arrays, **parameters)
+    if not isinstance(group, Nest):
+        return run_apart(*arrays, **parameters)
+    kernel = nests.kernel_of(group, interpret=False) if is_kernel(group, parameters["backend"]) else None
+    return run_plainly(*arrays, **parameters) if kernel is None else [kernel(_named(arrays, group))]
 
 
 def _run_on_rocm(*arrays: jax.Array, **parameters: Any) -> list[jax.Array]:
@@ -216,7 +211,7 @@ def _(*avals: Any, **parameters: Any) -> Any:
 def _jvp(primals: Sequence[Any], tangents: Sequence[Any], **parameters: Any) -> Any:
     group: Group = parameters["group"]
     # Derivatives give names to what they add.
-    own = _anonymous(group) if isinstance(group, Nest) else group
+    own = anonymous(group) if isinstance(group, Nest) else group
     moved = {
         o.name: tangent
         for o, tangent in zip(own.operands, tangents, strict=True)
@@ -279,7 +274,7 @@ def _with_what_derivatives_need(
         if form.whole and are_costly(derivative.exprs, apart=changes):
             # XLA would compute once what the derivative needs as well, and store that for every step.
             primals = lax.optimization_barrier(list(primals))
-        extrema = None if derivative.single is None or form.whole else _search(group, runner.backend.memory)
+        extrema = None if derivative.single is None or form.whole else search(group, runner.backend.memory)
         if extrema is not None:
             found = run(primals, extrema, extrema.blocks)
             return [found[1]], found_beside(found)
@@ -296,7 +291,7 @@ def _with_what_derivatives_need(
 def _transpose(cotangents: Sequence[Any], *arrays: Any, **parameters: Any) -> list[Any]:
     """What the operands receive in which the sums are linear: weights; scores are known."""
     group: Group = parameters["group"]
-    group = _anonymous(group) if isinstance(group, Nest) else group
+    group = anonymous(group) if isinstance(group, Nest) else group
     foreign, backend = parameters["foreign"], parameters["backend"]
     linear = {o.name: a.aval for o, a in zip(group.operands, arrays, strict=True) if ad.is_undefined_primal(a)}
     known = {o.name: a for o, a in zip(group.operands, arrays, strict=True) if o.name not in linear}

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..ir import PLACES
-from ..planning.nests import Nest
 from ..planning.nodes import Axes
+from ..planning.replanning import Piece, Sieved
 from ..planning.scope import identity
 from ..planning.sieves import BLOCKS, FIRSTS, PLACE, RANK, VALUES, Sieve
 from .blocks import joined
@@ -18,23 +18,24 @@ from .stores import lower_fill_value
 Arrays = Mapping[str, jax.Array]
 
 
-def run_sieve(
-    sieve: Sieve,
+def lower_sieve(
+    plan: Sieved,
     axes: Axes,
     arrays: Arrays,
     foreign: Mapping[str, Callable[..., object]],
-    run: Callable[[Nest, Arrays], jax.Array],
+    run: Callable[[Piece, Arrays], jax.Array],
     lower: Lower,
 ) -> jax.Array:
-    """The nest that was taken apart, with one dimension for each of `axes`; `run` computes another nest."""
+    """The nest that was taken apart, with one dimension for each of `axes`; `run` computes one of its nests."""
+    sieve = plan.sieve
 
     def sieved(known: Arrays) -> jax.Array:
-        firsts = run(sieve.firsts, known)
+        firsts = run(plan.firsts, known)
         # Of equal values the first one counts: blocks are in their order, and places outside of the loop come last.
-        blocks = lax.sort(run(sieve.blocks, {FIRSTS: firsts}), dimension=0)
+        blocks = lax.sort(run(plan.blocks, {FIRSTS: firsts}), dimension=0)
         along = (RANK, PLACE, *sieve.free)
         values = align(lower(sieve.values, Context({**known, BLOCKS: blocks}, foreign)), sieve.values.axes, along)
-        found = run(sieve.rest, {VALUES: _left(values, blocks, sieve)})
+        found = run(plan.rest, {VALUES: _left(values, blocks, sieve)})
         return _places(found, blocks, sieve, axes) if sieve.rest.reduce.reducer in PLACES else found
 
     if sieve.axis is None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tcjax import ir
-from tcjax.lowering import nests, primitive
+from tcjax.lowering import primitive
 from tcjax.planning import bundle_blocks, choice, domains, extrema, forms, replanning
 from tcjax.planning.forms import Form
 from tcjax.planning.nests import Nest
@@ -36,7 +36,6 @@ def nesting(rows: int = 3, unroll: int = 1, *, tile: int | None = None, written:
         patch.setattr(choice, "SMALL_SPACE", 0)
         patch.setattr(choice, "MOST_GROWTH", 0)
         patch.setattr(loop, "choose", choose)
-        patch.setattr(nests, "choose", choose)
         patch.setattr(primitive, "choose", choose)
         patch.setattr(replanning, "choose", choose)
         patch.setattr(domains, "choose", choose)
