@@ -19,8 +19,8 @@ from ..planning import nodes
 from ..planning.bundle_blocks import BundlePlan
 from ..planning.bundles import Bundle
 from ..planning.extrema import Extrema
-from ..planning.forms import Form, are_costly, choose
-from ..planning.nests import Nest, Operand
+from ..planning.forms import are_costly, choose
+from ..planning.nests import Form, Nest, Operand
 from ..planning.nodes import LoopNest, Online, Pass
 from ..planning.onepass import OnePass
 from ..planning.preferences import Backend

@@ -4,8 +4,7 @@ from typing import Any
 
 from jax.extend import core
 
-from ..planning.forms import Form
-from ..planning.nests import Nest
+from ..planning.nests import Form, Nest
 from .primitive import tcjax_p
 
 

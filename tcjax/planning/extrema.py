@@ -10,8 +10,8 @@ from typing import Final
 from ..ir import Reducer
 from ..symbolic import IndexVar
 from .batching import batched_together
-from .forms import Form, choose, within
-from .nests import Nest, Operand
+from .forms import choose, within
+from .nests import Form, Nest, Operand
 from .softmax import Blocks, statistic_name
 
 # What finds the place of an extremum.

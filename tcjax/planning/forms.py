@@ -1,13 +1,14 @@
 """How the loops of a nest run in XLA operations."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isqrt, prod
 from typing import Final
 
 from .. import ir
 from ..symbolic import IndexVar
-from .nests import Nest
+from .domains import pieces, spans
+from .nests import Form, Nest
 from .products import as_matrices, guarded_axis
 from .ranks import ROOM, sieve_size
 
@@ -65,26 +66,6 @@ TRIP: Final = 1 << 12
 RANKED: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """``loop = (t*unroll + u)*rows + r``: `t` runs one after the other, `u` is unrolled, `r` lies side by side.
-
-    The accumulators have `rows` values for each element of the result, which are combined at the end; `inside` says
-    that those of a block are combined within it, by an operation of its own. With a `tile`, ``(axis, extent)``, the
-    result is computed so many values of one of its axes at a time. `whole`: as one operation, of which
-    XLA stores nothing. `sieve`: an order statistic looks for the first value in each block of so many points, and then
-    only into the blocks where these come first (0: it visits all points for each rank).
-    """
-
-    loop: IndexVar
-    rows: int
-    unroll: int
-    tile: tuple[IndexVar, int] | None = None
-    inside: bool = False
-    whole: bool = False
-    sieve: int = 0
-
-
 def choose(nest: Nest) -> Form:
     """The form that a nest runs in unless someone chose another."""
     nest = nest.computed
@@ -132,6 +113,22 @@ def like(form: Form, nest: Nest, part: Nest) -> Form:
     rows = form.rows * prod(nest.shape) // max(1, prod(part.shape))
     tile = form.tile if form.tile is not None and form.tile[1] < _extent(form.tile[0], ranges) else None
     return replace(form, rows=dividing(rows, max(1, _extent(form.loop, ranges))), tile=tile)
+
+
+def parts(nest: Nest, form: Form, memory: int | None) -> tuple[IndexVar | None, tuple[tuple[Nest, Form], ...]]:
+    """The pieces of a nest, each with the form that it runs in.
+
+    What the planner would decide for the nest, it decides for each piece anew; another form, which someone measured,
+    is kept: blocks of as many elements, unrolled as often.
+    """
+    axis, found = pieces(nest, form)
+    if found == (nest,):
+        return axis, ((nest, form),)
+    # XLA may hold what all parts need at once.
+    room = None if memory is None else memory // len(found)
+    usual = form == within(choose(nest), nest, memory)
+    forms = [choose(part) if usual else like(form, nest, part) for part in found]
+    return axis, tuple((part, within(own, part, room)) for part, own in zip(found, forms, strict=True))
 
 
 def candidates(nest: Nest) -> tuple[Form, ...]:
@@ -254,9 +251,6 @@ def _product(nest: Nest, loop: IndexVar) -> Form | None:
 
 def _guarded(form: Form, nest: Nest) -> Form:
     """The form in tiles of the axis that an affine guard ties to the loop, each of which runs over its part of it."""
-    # Domains know forms.
-    from .domains import spans
-
     axis = guarded_axis(nest, form.loop)
     if axis is None or form.tile is not None:
         return form

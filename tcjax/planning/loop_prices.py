@@ -14,9 +14,9 @@ from ..symbolic import IndexVar
 from .bundles import Bundle
 from .domains import visited
 from .extrema import Extrema
-from .forms import RANKED, Form, is_contraction, is_short, terms
+from .forms import RANKED, is_contraction, is_short, terms
 from .machine import Machine
-from .nests import Nest
+from .nests import Form, Nest
 from .ranks import ranks
 from .rates import call_time, operator_time, power_time, slower
 from .softmax import Blocks, Softmax, parts

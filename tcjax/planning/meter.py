@@ -12,10 +12,9 @@ from .bands import Blocks as Rows
 from .bands import band_of
 from .bundle_blocks import ARRAYS, BundlePlan, plan_bundle
 from .bundles import Bundle
-from .domains import parts
 from .extrema import Extrema
-from .forms import Form, choose, is_costly
-from .nests import Nest, Operand
+from .forms import choose, is_costly, parts
+from .nests import Form, Nest, Operand
 from .nodes import (
     Apply,
     Axes,

@@ -81,6 +81,26 @@ class Nest:
         return self if reduce is self.reduce else replace(self, reduce=reduce)
 
 
+@dataclass(frozen=True, slots=True)
+class Form:
+    """``loop = (t*unroll + u)*rows + r``: `t` runs one after the other, `u` is unrolled, `r` lies side by side.
+
+    The accumulators have `rows` values for each element of the result, which are combined at the end; `inside` says
+    that those of a block are combined within it, by an operation of its own. With a `tile`, ``(axis, extent)``, the
+    result is computed so many values of one of its axes at a time. `whole`: as one operation, of which
+    XLA stores nothing. `sieve`: an order statistic looks for the first value in each block of so many points, and then
+    only into the blocks where these come first (0: it visits all points for each rank).
+    """
+
+    loop: IndexVar
+    rows: int
+    unroll: int
+    tile: tuple[IndexVar, int] | None = None
+    inside: bool = False
+    whole: bool = False
+    sieve: int = 0
+
+
 def as_extremum(reduce: ir.Reduce) -> ir.Reduce:
     """The reduction; one for the first value in order as a minimum or maximum, or as its place."""
     reducer, rank = reduce.reducer, reduce.rank

@@ -11,8 +11,7 @@ from ..ir import Monoid, Reducer
 from ..symbolic import Affine, IndexVar
 from .bundles import Bundle
 from .extrema import Extrema
-from .forms import Form
-from .nests import Nest
+from .nests import Form, Nest
 from .preferences import Backend
 from .softmax import Blocks, Softmax
 from .views import View, Viewed

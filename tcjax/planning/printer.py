@@ -9,7 +9,7 @@ from .assembly import describe as assembly_of
 from .blocking import rows_of
 from .bundles import Bundle
 from .extrema import Extrema
-from .forms import Form
+from .nests import Form
 from .nodes import (
     Apply,
     Band,

@@ -11,11 +11,10 @@ from .batching import batched
 from .blocking import choose as choose_widths
 from .bundle_blocks import BundlePlan, choose_blocks, plan_bundle
 from .bundles import Bundle, batched_bundle
-from .domains import parts
 from .extrema import Extrema, batched_extrema
-from .forms import Form, choose, within
+from .forms import choose, parts, within
 from .layouts import Layout
-from .nests import Nest
+from .nests import Form, Nest
 from .nodes import Axes, Group, Node
 from .onepass import OnePass, plan_pass
 from .pallas_rule import prefers_pallas

@@ -7,6 +7,8 @@ from typing import Final
 
 from .. import ir, ranges, transforms
 from ..symbolic import Affine, IndexVar
+from .cost import cost_of
+from .memory import allowance
 from .nodes import Lookup, LoopNest, Node, Read, operands
 from .scope import Scope
 from .stages import Compute, Rounds
@@ -32,9 +34,6 @@ def in_rounds(
 
     They may not beyond `memory` bytes.
     """
-    # Costs look into loops, whose blocks are planned as computations of their own.
-    from .cost import cost_of
-
     if stage.store.combine not in ir.JOINS or stage.store.weight is not None or not _is_large(stage, scope, memory):
         return None
     left = frozenset[IndexVar]().union(*(subscript.variables for subscript in statement.indices))
@@ -66,9 +65,6 @@ def _in_steps(size: int, index: IndexVar, statement: ir.Accumulate, box: ranges.
 
 def _is_large(stage: Compute, scope: Scope, memory: int | None) -> bool:
     """Whether values are computed that need more than `memory`, or much more room than what they are computed of."""
-    from .cost import cost_of
-    from .memory import allowance
-
     if not any(isinstance(dimension, Lookup) for dimension in stage.store.dimensions):
         return False
     nodes = _below(stage.value)

@@ -9,7 +9,7 @@ from typing import Final
 from .. import ir
 from ..symbolic import Affine, Facts, IndexVar
 from ..transforms.factors import masked
-from .forms import Form
+from .nests import Form
 from .nodes import Apply, Axes, Fill, Node
 from .preferences import Preferences
 from .views import Viewed

@@ -11,8 +11,8 @@ from typing import Final
 from .. import ir, transforms
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar, Size
-from .forms import Form, choose
-from .nests import Nest, Operand
+from .forms import choose
+from .nests import Form, Nest, Operand
 from .nodes import Node
 from .ranks import ranks, reads, sieve_axes, sieve_tile
 from .scope import Scope

@@ -9,10 +9,10 @@ from .. import ir, transforms
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar, clamp
 from .domains import by_tiles, spans
-from .forms import Form, point_operations
+from .forms import point_operations
 from .layouts import Layout, laid_out, spaced
 from .machine import CPU, Machine
-from .nests import Nest
+from .nests import Form, Nest
 from .nodes import Axes, Contract, Node, has
 from .operations.loop import plain_scope
 from .ranks import ranks as ranks_of

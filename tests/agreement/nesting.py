@@ -8,9 +8,8 @@ import pytest
 
 from tcjax import ir
 from tcjax.lowering import primitive
-from tcjax.planning import bundle_blocks, choice, domains, extrema, forms, replanning
-from tcjax.planning.forms import Form
-from tcjax.planning.nests import Nest
+from tcjax.planning import bundle_blocks, choice, extrema, forms, replanning
+from tcjax.planning.nests import Form, Nest
 from tcjax.planning.operations import loop
 
 
@@ -38,7 +37,7 @@ def nesting(rows: int = 3, unroll: int = 1, *, tile: int | None = None, written:
         patch.setattr(loop, "choose", choose)
         patch.setattr(primitive, "choose", choose)
         patch.setattr(replanning, "choose", choose)
-        patch.setattr(domains, "choose", choose)
+        patch.setattr(forms, "choose", choose)
         patch.setattr(extrema, "choose", choose)
         patch.setattr(bundle_blocks, "ELEMENTS", 8 * rows)
         patch.setattr(bundle_blocks, "FEWEST", 1)

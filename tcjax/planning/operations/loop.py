@@ -9,8 +9,8 @@ from ...ir import Reducer
 from ...symbolic import Affine, IndexVar, Size
 from ..branches import counted
 from ..domains import pieces, points, visited
-from ..forms import Form, candidates, choose, in_tiles, within
-from ..nests import Nest, Operand
+from ..forms import candidates, choose, in_tiles, within
+from ..nests import Form, Nest, Operand
 from ..nodes import LoopNest, Node, Unroll
 from ..preferences import Backend
 from ..scope import POSITIONS, Scope
