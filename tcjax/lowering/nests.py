@@ -20,7 +20,6 @@ from ..planning.nests import Nest, Operand
 from ..planning.nodes import LoopNest, Node
 from ..planning.pallas_rule import prefers_pallas
 from ..planning.preferences import Backend
-from ..planning.scope import identity
 from ..planning.sieves import plan_sieve
 from ..planning.streams import plan_alone, plan_stream, turned
 from ..planning.ties import search_of
@@ -119,9 +118,11 @@ def _streamed(
     dtypes = (reduce.dtype, reduce.body.dtype, "int32")[:results]
     lo, hi = nest.ranges[form.loop]
     if lo == hi:
-        extremum = ir.Reducer.MIN if reduce.reducer is ir.Reducer.ARGMIN else ir.Reducer.MAX
-        reducers = reduce.reducer, extremum, ir.Reducer.SUM
-        fills = [(identity(reducer, dtype), dtype) for reducer, dtype in zip(reducers, dtypes, strict=False)]
+        reducers = [reduce.reducer]
+        if results > 1:
+            assert isinstance(reduce.reducer, ir.Reducer)
+            reducers += [reduce.reducer.variant(gives_position=False), ir.Reducer.SUM]
+        fills = [(reducer.empty(dtype), dtype) for reducer, dtype in zip(reducers, dtypes, strict=False)]
         return tuple(jnp.full(nest.shape, lower_fill_value(*fill)) for fill in fills)
     known, functions = _named(arrays, nest), with_derivatives(dict(foreign))
     if form.sieve:

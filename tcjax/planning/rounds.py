@@ -35,7 +35,12 @@ def in_rounds(
     # Costs look into loops, whose blocks are planned as computations of their own.
     from .cost import cost_of
 
-    if stage.store.combine not in ir.JOINS or stage.store.weight is not None or not _is_large(stage, scope, memory):
+    if (
+        stage.store.combine is None
+        or stage.store.combine.operator is None
+        or stage.store.weight is not None
+        or not _is_large(stage, scope, memory)
+    ):
         return None
     left = frozenset[IndexVar]().union(*(subscript.variables for subscript in statement.indices))
     extents = {index: box[index][1] - box[index][0] for index in left if index in box}
