@@ -2,7 +2,7 @@
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 
 import jax
@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..ir import PLACES, RANKED, Monoid, Reducer
+from ..ir import Reducer
 from ..planning.nodes import (
     Axes,
     Contract,
@@ -26,13 +26,11 @@ from ..planning.nodes import (
     smallest_divisor,
     tensors_read,
 )
-from ..planning.scope import POSITIONS, identity
 from ..symbolic import IndexVar
-from . import registered
 from .context import Context, Lower, align, numeric, transpose
-from .elementwise import OPERATORS
 from .finite import Factor, product_of_live
 from .placing import is_placed
+from .reducers import ROWS, combine
 from .running import running
 from .varying import equally_varying, steady
 
@@ -168,29 +166,6 @@ def side_by_side(orders: Sequence[Axes]) -> list[Axes]:
     return [tuple(run) for run in runs]
 
 
-def combine(reducer: Reducer | Monoid) -> Callable[[jax.Array, jax.Array], jax.Array]:
-    """How two partial results of a reduction become one."""
-    match reducer:
-        case Monoid():
-            return lambda a, b: registered.combine(reducer, (a,), (b,))[0]
-        case Reducer.SUM | Reducer.MEAN:
-            return OPERATORS["+"]
-        case Reducer.PRODUCT:
-            return OPERATORS["*"]
-        case Reducer.MIN:
-            return jnp.minimum
-        case Reducer.MAX:
-            return jnp.maximum
-        case Reducer.ANY:
-            return jnp.logical_or
-        case Reducer.ALL:
-            return jnp.logical_and
-        case Reducer.LOGSUMEXP:
-            return jnp.logaddexp
-        case _:
-            raise AssertionError(reducer)
-
-
 def lower_fold(node: Fold, context: Context, lower: Lower) -> jax.Array:
     if isinstance(node.derivative, LoopNest):
         return as_nest(node.derivative, node.axes, context, lower)
@@ -209,21 +184,9 @@ def lower_fold(node: Fold, context: Context, lower: Lower) -> jax.Array:
 def _folded(node: Fold, context: Context, lower: Lower) -> jax.Array:
     operand = lower(node.operand, context)
     dimensions = tuple(node.operand.axes.index(axis) for axis in node.indices)
-    match node.reducer:
-        case Reducer.SUM:
-            return jnp.sum(operand, dimensions, dtype=operand.dtype)
-        case Reducer.PRODUCT:
-            return jnp.prod(operand, dimensions, dtype=operand.dtype)
-        case Reducer.MIN:
-            return jnp.min(operand, dimensions)
-        case Reducer.MAX:
-            return jnp.max(operand, dimensions)
-        case Reducer.ANY:
-            return jnp.any(operand, dimensions)
-        case Reducer.ALL:
-            return jnp.all(operand, dimensions)
-        case _:
-            raise AssertionError(node.reducer)
+    reduced = ROWS[node.reducer].fold
+    assert reduced is not None, node.reducer
+    return reduced(operand, dimensions)
 
 
 def as_nest(nest: LoopNest, axes: Axes, context: Context, lower: Lower) -> jax.Array:
@@ -290,16 +253,11 @@ def _reduce_window(array: jax.Array, dimension: int, slide: Window, extent: int,
 
 
 def _windowed(array: jax.Array, window: tuple[int, ...], strides: tuple[int, ...], reducer: Reducer) -> jax.Array:
+    operator = ROWS[reducer].operator
+    assert operator is not None, reducer
     # NumPy's scalars are known while JAX traces: only of a known identity does it find the derivative.
-    match reducer:
-        case Reducer.SUM:
-            return lax.reduce_window(array, np.zeros((), array.dtype), lax.add, window, strides, "VALID")
-        case Reducer.MIN:
-            return lax.reduce_window(array, _extreme(array.dtype, largest=True), lax.min, window, strides, "VALID")
-        case Reducer.MAX:
-            return lax.reduce_window(array, _extreme(array.dtype, largest=False), lax.max, window, strides, "VALID")
-        case _:
-            raise AssertionError(reducer)
+    nothing = np.asarray(reducer.empty(str(array.dtype)), array.dtype)
+    return lax.reduce_window(array, nothing, operator, window, strides, "VALID")
 
 
 def _shifted(array: jax.Array, dimension: int, slide: Window, extent: int, reducer: Reducer) -> jax.Array:
@@ -313,9 +271,9 @@ def _shifted(array: jax.Array, dimension: int, slide: Window, extent: int, reduc
 def _combined(reducer: Reducer, parts: Iterable[jax.Array]) -> jax.Array:
     """The parts combined elementwise, in order."""
     parts = list(parts)
-    if reducer in POSITIONS:
+    if reducer.gives_position:
         return _place(reducer, parts)
-    if reducer in (Reducer.MIN, Reducer.MAX) and len(parts) > 1 and jnp.issubdtype(parts[0].dtype, jnp.floating):
+    if reducer.is_extremum and len(parts) > 1 and jnp.issubdtype(parts[0].dtype, jnp.floating):
         return _extremum(reducer, parts)
     return functools.reduce(combine(reducer), parts)
 
@@ -324,7 +282,7 @@ def _extremum(reducer: Reducer, parts: list[jax.Array]) -> jax.Array:
     """The largest or smallest part, NaN where any is: XLA:CPU does the selects faster than maxima that look for NaN."""
     best, unordered = parts[0], parts[0] != parts[0]
     for part in parts[1:]:
-        better = part > best if reducer is Reducer.MAX else part < best
+        better = part > best if reducer.order == "max" else part < best
         best = jnp.where(better, part, best)
         unordered |= part != part
     return jnp.where(unordered, jnp.nan, best)
@@ -335,11 +293,11 @@ def _ranked(reducer: Reducer, rank: int, parts: Iterable[jax.Array]) -> jax.Arra
 
     Those that come first are kept in order; each part moves those behind it.
     """
-    descending = reducer in (Reducer.MAXK, Reducer.ARGMAXK)
+    descending = reducer.order == "max"
     keys: list[jax.Array] = []
     found: list[jax.Array] = []
     for number, part in enumerate(parts):
-        key, value = _ordered(part), jnp.full_like(part, number, jnp.int32) if reducer in PLACES else part
+        key, value = _ordered(part), jnp.full_like(part, number, jnp.int32) if reducer.gives_position else part
         # A comparison with NaN is false: it comes before a number, and nothing before it.
         before = [~((key <= own) if descending else (key >= own)) & (own == own) for own in keys]
         keys, found = _inserted(keys, key, before)[: rank + 1], _inserted(found, value, before)[: rank + 1]
@@ -358,16 +316,9 @@ def _place(reducer: Reducer, parts: Sequence[jax.Array]) -> jax.Array:
     place = jnp.zeros_like(best, jnp.int32)
     for number, part in enumerate(others, start=1):
         # A comparison with NaN is false: it takes the place of a number, and nothing takes its own.
-        better = ~((part <= best) if reducer is Reducer.ARGMAX else (part >= best)) & (best == best)
+        better = ~((part <= best) if reducer.order == "max" else (part >= best)) & (best == best)
         best, place = jnp.where(better, part, best), jnp.where(better, jnp.int32(number), place)
     return place
-
-
-def _extreme(dtype: jnp.dtype, *, largest: bool) -> np.ndarray:
-    if jnp.issubdtype(dtype, jnp.floating):
-        return np.asarray(np.inf if largest else -np.inf, dtype)
-    info = jnp.iinfo(dtype)
-    return np.asarray(info.max if largest else info.min, dtype)
 
 
 def lower_scan(node: Scan, context: Context, lower: Lower) -> jax.Array:
@@ -379,7 +330,7 @@ def lower_scan(node: Scan, context: Context, lower: Lower) -> jax.Array:
     first, last = node.first, node.first + node.extent - 1
     kept = lax.slice_in_dim(array, min(max(first, 0), size), max(min(last + 1, size), 0), axis=axis)
     before, after = min(max(-first, 0), node.extent), min(max(last + 1 - size, 0), node.extent)
-    nothing = jnp.asarray(identity(node.reducer, node.dtype), array.dtype)
+    nothing = jnp.asarray(node.reducer.empty(node.dtype), array.dtype)
     end = size - 1 if node.rising else 0
     every = lax.slice_in_dim(array, end, end + 1, axis=axis)
 
@@ -424,7 +375,7 @@ def _unrolled(node: Unroll, context: Context, lower: Lower) -> jax.Array:
     indices = [index for index, _, _ in node.box]
     steps = itertools.product(*(range(lo, hi) for _, lo, hi in node.box))
     parts = (lower(node.body, context.at(dict(zip(indices, step, strict=True)))) for step in steps)
-    return _ranked(node.reducer, node.rank, parts) if node.reducer in RANKED else _combined(node.reducer, parts)
+    return _ranked(node.reducer, node.rank, parts) if node.reducer.is_ranked else _combined(node.reducer, parts)
 
 
 def looped(node: Unroll, context: Context, lower: Lower) -> jax.Array:
@@ -466,7 +417,7 @@ def _size(extents: tuple[int, ...]) -> int:
 def lower_position(node: Position, context: Context, lower: Lower) -> jax.Array:
     operand = _ordered(lower(node.operand, context))
     flat = flattened(operand, node.operand.axes, node.axes, node.indices, node.extents)
-    least = node.reducer is Reducer.ARGMIN
+    least = node.reducer.order == "min"
     if node.mask is None:
         find = lax.argmin if least else lax.argmax
         return find(flat, flat.ndim - 1, jnp.int32)
@@ -489,9 +440,9 @@ def lower_order_statistic(node: OrderStatistic, context: Context, lower: Lower) 
     if node.mask is not None:
         mask = flattened(lower(node.mask, context), node.mask.axes, rest, node.indices, node.extents)
         mask = jnp.broadcast_to(mask, flat.shape)
-    descending = node.reducer in (Reducer.MAXK, Reducer.ARGMAXK)
+    descending = node.reducer.order == "max"
     order = _order(lax.stop_gradient(flat), mask, descending=descending)
-    positions = node.reducer in (Reducer.ARGMINK, Reducer.ARGMAXK)
+    positions = node.reducer.gives_position
     ranked = order if positions else jnp.take_along_axis(flat, order, axis=-1)
     rank = lower(node.rank, context)
     inside = jnp.clip(rank, 0, _size(node.extents) - 1)
@@ -506,12 +457,7 @@ def lower_order_statistic(node: OrderStatistic, context: Context, lower: Lower) 
         result = transpose(result, (*rest, *node.rank.axes), node.axes)
     rank = align(rank, node.rank.axes, node.axes)
     count = _size(node.extents) if mask is None else align(jnp.sum(mask, -1, jnp.int32), rest, node.axes)
-    if positions:
-        nothing = jnp.zeros((), jnp.int32)
-    elif operand.dtype == jnp.bool_:
-        nothing = jnp.asarray(not descending)
-    else:
-        nothing = _extreme(operand.dtype, largest=not descending)
+    nothing = jnp.asarray(node.reducer.empty(str(operand.dtype)), jnp.int32 if positions else operand.dtype)
     return jnp.where((rank >= 0) & (rank < count), result, nothing)
 
 

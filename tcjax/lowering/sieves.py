@@ -6,10 +6,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..ir import PLACES
 from ..planning.nodes import Axes
 from ..planning.replanning import Piece, Sieved
-from ..planning.scope import identity
 from ..planning.sieves import BLOCKS, FIRSTS, PLACE, RANK, VALUES, Sieve
 from .blocks import joined
 from .context import Context, Lower, align
@@ -36,7 +34,7 @@ def lower_sieve(
         along = (RANK, PLACE, *sieve.free)
         values = align(lower(sieve.values, Context({**known, BLOCKS: blocks}, foreign)), sieve.values.axes, along)
         found = run(plan.rest, {VALUES: _left(values, blocks, sieve)})
-        return _places(found, blocks, sieve, axes) if sieve.rest.reduce.reducer in PLACES else found
+        return _places(found, blocks, sieve, axes) if sieve.rest.reduce.reducer.gives_position else found
 
     if sieve.axis is None:
         return sieved(arrays)
@@ -63,7 +61,7 @@ def _left(values: jax.Array, blocks: jax.Array, sieve: Sieve) -> jax.Array:
     values = jnp.broadcast_to(values, (blocks.shape[0], sieve.size, *blocks.shape[1:]))
     if sieve.guarded:
         steps = lax.broadcasted_iota(jnp.int32, values.shape, 1)
-        nothing = lower_fill_value(identity(sieve.firsts.reduce.reducer, sieve.values.dtype), sieve.values.dtype)
+        nothing = lower_fill_value(sieve.firsts.reduce.reducer.empty(sieve.values.dtype), sieve.values.dtype)
         values = jnp.where(blocks[:, None] * sieve.size + steps < sieve.extent, values, nothing)
     return lax.reshape(values, (blocks.shape[0] * sieve.size, *blocks.shape[1:]))
 

@@ -9,7 +9,7 @@ import numpy as np
 from jax import lax
 
 from .. import ir
-from ..ir import JOINS, Monoid, Reducer
+from ..ir import Monoid, Reducer
 from ..planning import Compute, Scatter
 from ..planning.forms import CHEAP
 from ..planning.nodes import (
@@ -33,9 +33,9 @@ from .apart import BARRIERS_HOLD, looped
 from .context import Context, Lower, align, numeric, ranked
 from .elementwise import convert, lower_fill
 from .positions import Start, cut, numbers, position, put
-from .reductions import combine
+from .reducers import combine, scatter
 from .registered import nothing
-from .scatters import DROPPED, Place, scatter, scatter_sorted
+from .scatters import DROPPED, Place, scatter_sorted
 from .segments import scatter_elements
 from .varying import steady
 
@@ -300,10 +300,9 @@ def _combined(
         return scatter_elements(combine, target, place, value, _running(stage), goes_on=goes_on)
     assert stage.store.scatter is not None
     if stage.store.scatter.is_sorted:
-        assert combine in JOINS
         wide = convert(target, stage.accumulate)
         return scatter_sorted(combine, wide, place, convert(value, stage.accumulate))
-    if combine in (Reducer.ARGMIN, Reducer.ARGMAX):
+    if combine.gives_position:
         return scatter(combine, target, place, convert(value, stage.dtype), count)
     return scatter(combine, convert(target, stage.accumulate), place, convert(value, stage.accumulate), count)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import prod
 from typing import Final
 
-from ..ir import PLACES, conjuncts
+from ..ir import conjuncts
 from ..symbolic import Affine, Facts, IndexVar
 from ..transforms.factors import non_negative
 from ..transforms.narrowing import ends_of
@@ -88,7 +88,7 @@ def _narrowed(nest: Nest, loop: IndexVar, conditions: list[Affine], part: Box) -
     lo, hi = box[loop]
     for least, most in ends_of(loop, (lo, hi), conditions, Facts.over(box)):
         # Positions count from the start of the loop.
-        lo = lo if nest.reduce.reducer in PLACES else max(lo, least)
+        lo = lo if nest.reduce.reducer.gives_position else max(lo, least)
         hi = min(hi, most + 1)
     box[loop] = (lo, max(lo, hi))
     return replace(nest, box=tuple((index, *box[index]) for index, _, _ in nest.box))

@@ -147,7 +147,7 @@ def candidates(nest: Nest) -> tuple[Form, ...]:
         found.append(replace(lanes, unroll=max(1, lanes.unroll // 2)))
         others = prod(_extent(index, ranges) for index in nest.reduce.indices if index != loop)
         inside = max(1, PRODUCT_BLOCK // max(1, prod(nest.shape) * others))
-        if nest.reduce.reducer in ir.JOINS:
+        if nest.reduce.reducer.operator is not None:
             # What combines the lanes of a block must give values, not positions.
             found.append(Form(loop, dividing(inside, extent), 1, inside=True))
     return tuple(dict.fromkeys(found))[:MOST_CANDIDATES]
@@ -172,13 +172,13 @@ def _lanes(nest: Nest, loop: IndexVar) -> Form:
     free = ir.free_indices(replace(reduce, rank=None))
     outputs = max(1, prod(_extent(axis, ranges) for axis in nest.axes if axis in free) * others)
     if any(isinstance(node, ir.Reduce) and is_contraction(node, ranges) for node in ir.walk(reduce.body)):
-        axis = guarded_axis(nest, loop) if reduce.reducer in ir.JOINS else None
+        axis = guarded_axis(nest, loop) if reduce.reducer.operator is not None else None
         if axis is not None:
             return _by_tiles(nest, loop, axis, outputs // _extent(axis, ranges))
         return Form(loop, dividing(PRODUCT_BLOCK // outputs, extent), 1)
     # Half of the lanes run on each core, over the same vectors.
     room = 2 * (CACHE - _vectors(nest, loop)) // _state_bytes(reduce)
-    least = max(LEAST_BLOCK, min(BLOCK // 2, FEWEST_ROWS * outputs)) if reduce.reducer in ir.PLACES else LEAST_BLOCK
+    least = max(LEAST_BLOCK, min(BLOCK // 2, FEWEST_ROWS * outputs)) if reduce.reducer.gives_position else LEAST_BLOCK
     rows = dividing(max(least, min(BLOCK, room)) // (outputs * stored_points(reduce.body, ranges)), extent)
     if others > MOST_TERMS:
         # What the other indices sum is an operation of its own, and stores what it is given.
@@ -216,7 +216,7 @@ def _most_steps(nest: Nest, loop: IndexVar, rows: int) -> int:
 
 def _state_bytes(reduce: ir.Reduce) -> int:
     """The bytes of the state of a lane; a value and its place lie in one array before a trip, in another behind it."""
-    if reduce.reducer in ir.PLACES:
+    if reduce.reducer.gives_position:
         return 2 * (_bytes(reduce.body.dtype) + _bytes("int32"))
     return _bytes(reduce.accumulate)
 
@@ -281,7 +281,7 @@ def _windowed(nest: Nest, loop: IndexVar) -> Form | None:
     """
     reduce, ranges = nest.reduce, nest.ranges
     shapes = {o.name: o.shape for o in nest.operands}
-    if reduce.reducer not in ir.JOINS:
+    if reduce.reducer.operator is None:
         return None
     reduced = frozenset(reduce.indices)
     rows: dict[IndexVar, int] = {}
@@ -362,7 +362,7 @@ def terms(reduce: ir.Reduce, ranges: Ranges) -> int:
 
 def is_short(reduce: ir.Reduce, ranges: Ranges) -> bool:
     """Whether a reduction in the body of another is written out term by term."""
-    if reduce.guard is not None or reduce.reducer not in ir.JOINS or is_contraction(reduce, ranges):
+    if reduce.guard is not None or reduce.reducer.operator is None or is_contraction(reduce, ranges):
         return False
     # XLA computes a gather anew for every term that uses it.
     return 0 < terms(reduce, ranges) <= (FEW_GATHERS if ir.looks_up(reduce) else MOST_TERMS)

@@ -20,7 +20,7 @@ from .printer import name_of
 from .reads import as_strip, plan_integer
 from .reductions import plan_reduce
 from .rounds import in_rounds
-from .scope import POSITIONS, RESTARTING, Origins, Rival, Scope, fill, identity, masked_by
+from .scope import Origins, Rival, Scope, fill, masked_by
 from .stages import Compute, Store
 from .straightening import straighten
 from .values import plan_value
@@ -124,7 +124,7 @@ def _without_empty(statement: Formula, box: ranges.Box) -> Formula:
 
     def visit(expr: ir.Expr) -> ir.Expr:
         if isinstance(expr, ir.Reduce) and empty(expr.indices) and not isinstance(expr.reducer, ir.Monoid):
-            return constant(identity(expr.reducer, expr.dtype), expr.dtype, expr.span)
+            return constant(expr.reducer.empty(expr.dtype), expr.dtype, expr.span)
         return ir.rebuild(expr, visit)
 
     if empty(index for subscript in statement.indices for index in subscript.variables):
@@ -146,7 +146,7 @@ def _split(statement: Formula, box: ranges.Box, loops: frozenset[IndexVar]) -> t
 
     ``O(i / 2) +=! A(i)`` is ``O(i1) +=! A(2*i1 + i0)``.
     """
-    if isinstance(statement, ir.Accumulate) and _has_order(statement.reducer):
+    if isinstance(statement, ir.Accumulate) and not statement.reducer.commutative:
         # A position counts the points of the reduction alone.
         return statement, box
     statement, box = transforms.turn(statement, box, loops)
@@ -158,11 +158,6 @@ def _split(statement: Formula, box: ranges.Box, loops: frozenset[IndexVar]) -> t
         lost = (before | (parts.keys() - box.keys())) & parts.keys() - left - inside - loops - set(split.reduction)
         split = replace(split, reduction=(*sorted(lost, key=str), *split.reduction))
     return split, parts
-
-
-def _has_order(reducer: Reducer | ir.Monoid) -> bool:
-    """Whether the result depends on the order of the points."""
-    return not reducer.commutative if isinstance(reducer, ir.Monoid) else reducer in POSITIONS
 
 
 def _splits(whole: ranges.Box, parts: ranges.Box) -> Iterator[str]:
@@ -189,7 +184,7 @@ def _accumulated(statement: ir.Accumulate, store: Store, scope: Scope) -> tuple[
         return _registered(statement, statement.reducer, store, scope)
     reducer, guard = statement.reducer, statement.domain.guard
     meets = any(isinstance(dimension, Lookup) for dimension in store.dimensions)
-    if reducer in ir.JOINS and guard is not None and not is_risky(statement.value):
+    if reducer.operator is not None and guard is not None and not is_risky(statement.value):
         store, guard = _left_out(store, guard, scope)
 
     def reduced(by: Reducer, body: ir.Expr, accumulate: str, dtype: str) -> Node:
@@ -198,18 +193,17 @@ def _accumulated(statement: ir.Accumulate, store: Store, scope: Scope) -> tuple[
 
     body, accumulate = statement.value, statement.accumulate
     mask = weight = None
-    if reducer in RESTARTING and (meets or not statement.restart):
+    if not reducer.continues and (meets or not statement.restart):
         mask = _takes_part(statement, scope)
     if reducer is Reducer.MEAN and meets:
         value = reduced(Reducer.SUM, body, accumulate, accumulate)
         weight = reduced(Reducer.SUM, ir.Const(1, "int32"), "int32", "int32")
-    elif reducer in RESTARTING and meets:
+    elif not reducer.continues and meets:
         value = reduced(reducer, body, body.dtype, "int32")
-        extremum = Reducer.MIN if reducer is Reducer.ARGMIN else Reducer.MAX
-        weight = reduced(extremum, body, body.dtype, body.dtype)
+        weight = reduced(reducer.variant(gives_position=False), body, body.dtype, body.dtype)
     else:
-        value = reduced(reducer, body, accumulate, "int32" if reducer in POSITIONS else accumulate)
-    blank = identity(reducer, accumulate)
+        value = reduced(reducer, body, accumulate, reducer.result(accumulate, accumulate))
+    blank = reducer.empty(accumulate)
     store = replace(store, combine=reducer, restart=statement.restart, blank=blank, mask=mask, weight=weight)
     return value, store
 
@@ -266,7 +260,7 @@ def _takes_part(statement: ir.Accumulate, scope: Scope) -> Node | None:
 
 def _unreduced(reduce: ir.Reduce, scope: Scope) -> Node:
     """An accumulation without a reduction index: the value itself, or the identity where the guard is false."""
-    if reduce.reducer in POSITIONS:
+    if reduce.reducer.gives_position:
         return fill(0, "int32")
     body = widened(reduce.body, reduce.accumulate)
     body = masked_by(reduce.guard, body, reduce.reducer, reduce.accumulate)

@@ -1,19 +1,10 @@
 """Reductions over spaces that are never stored."""
 
 from dataclasses import dataclass, replace
-from typing import Final
 
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
-
-# What an order statistic is whose rank is 0: NaN comes first in both, and of equal values the first one.
-_EXTREMA: Final = {
-    Reducer.MINK: Reducer.MIN,
-    Reducer.MAXK: Reducer.MAX,
-    Reducer.ARGMINK: Reducer.ARGMIN,
-    Reducer.ARGMAXK: Reducer.ARGMAX,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +93,11 @@ class Form:
 
 
 def as_extremum(reduce: ir.Reduce) -> ir.Reduce:
-    """The reduction; one for the first value in order as a minimum or maximum, or as its place."""
+    """The reduction; one for the first value in order as a minimum or maximum, or as its place.
+
+    NaN comes first in both, and of equal values the first one.
+    """
     reducer, rank = reduce.reducer, reduce.rank
     if rank is None or not isinstance(reducer, Reducer) or ir.number_of(rank) != 0:
         return reduce
-    return replace(reduce, reducer=_EXTREMA[reducer], rank=None)
+    return replace(reduce, reducer=reducer.variant(is_ranked=False), rank=None)

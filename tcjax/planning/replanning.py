@@ -19,7 +19,6 @@ from .nodes import Axes, Group, Node
 from .onepass import OnePass, plan_pass
 from .pallas_rule import prefers_pallas
 from .preferences import Backend
-from .scope import identity
 from .sieves import Sieve, plan_sieve
 from .softmax import Blocks, Softmax, batched_softmax
 from .streams import Stream, plan_alone, plan_stream, turned
@@ -145,9 +144,11 @@ def _piece(nest: Nest, form: Form, results: int = 1) -> Piece:
     lo, hi = nest.ranges[form.loop]
     loop: Stream | Sieved | Nothing
     if lo == hi:
-        extremum = Reducer.MIN if reduce.reducer is Reducer.ARGMIN else Reducer.MAX
-        reducers = reduce.reducer, extremum, Reducer.SUM
-        loop = Nothing(tuple([identity(reducer, dtype) for reducer, dtype in zip(reducers, dtypes, strict=False)]))
+        reducers = [reduce.reducer]
+        if results > 1:
+            assert isinstance(reduce.reducer, Reducer)
+            reducers += [reduce.reducer.variant(gives_position=False), Reducer.SUM]
+        loop = Nothing(tuple([reducer.empty(dtype) for reducer, dtype in zip(reducers, dtypes, strict=False)]))
     elif form.sieve:
         sieve = plan_sieve(nest, form.sieve)
         blocks, rest = (_piece(own, replace(choose(own), sieve=0)) for own in (sieve.blocks, sieve.rest))

@@ -34,7 +34,9 @@ def in_rounds(
 
     They may not beyond `memory` bytes.
     """
-    if stage.store.combine not in ir.JOINS or stage.store.weight is not None or not _is_large(stage, scope, memory):
+    combine = stage.store.combine
+    joins = combine is not None and combine.operator is not None
+    if not joins or stage.store.weight is not None or not _is_large(stage, scope, memory):
         return None
     left = frozenset[IndexVar]().union(*(subscript.variables for subscript in statement.indices))
     extents = {index: box[index][1] - box[index][0] for index in left if index in box}

@@ -155,67 +155,15 @@ def _is_exact(number: Fraction, dtype: str) -> bool:
     return is_binary and places <= _DIGITS.get(dtype, 0) and abs(size) < _EXPONENTS
 
 
-POSITIONS = (ir.Reducer.ARGMIN, ir.Reducer.ARGMAX)
-# Their value so far is not their result: they cannot go on from what an earlier statement left, and replace it.
-RESTARTING = (ir.Reducer.MEAN, *POSITIONS)
-
-
 def restarts(reducer: ir.Reducer | ir.Monoid | None) -> bool:
     """Whether a statement puts its result in the place of what is there, and does not combine the two."""
-    if isinstance(reducer, ir.Monoid):
-        return not reducer.continues
-    return reducer is None or reducer in RESTARTING
-
-
-def identity(reducer: ir.Reducer | ir.Monoid, dtype: str) -> bool | int | float:
-    """The value that a reduction over no points has; of a registered one only the lowering knows."""
-    match reducer:
-        case ir.Monoid():
-            return 0
-        case ir.Reducer.MEAN:
-            return float("nan")
-        case ir.Reducer.SUM:
-            return False if dtype == "bool" else 0
-        case ir.Reducer.ARGMIN | ir.Reducer.ARGMAX | ir.Reducer.ARGMINK | ir.Reducer.ARGMAXK:
-            return 0
-        case ir.Reducer.PRODUCT:
-            return True if dtype == "bool" else 1
-        case ir.Reducer.ANY:
-            return False
-        case ir.Reducer.ALL:
-            return True
-        case ir.Reducer.MIN | ir.Reducer.MINK:
-            return greatest(dtype)
-        case ir.Reducer.MAX | ir.Reducer.MAXK | ir.Reducer.LOGSUMEXP:
-            return least(dtype)
+    return reducer is None or not reducer.continues
 
 
 def masked_by(guard: ir.Expr | None, body: ir.Expr, reducer: ir.Reducer | ir.Monoid, accumulate: str) -> ir.Expr:
     """The body where the guard holds, elsewhere what changes no reduction in the type `accumulate`."""
-    nothing = identity(reducer, body.dtype)
-    if guard is not None and nothing != identity(reducer, accumulate):
+    nothing = reducer.empty(body.dtype)
+    if guard is not None and nothing != reducer.empty(accumulate):
         # The least number of one type of integers is none of another one.
-        body, nothing = ir.Cast(body, accumulate), identity(reducer, accumulate)
+        body, nothing = ir.Cast(body, accumulate), reducer.empty(accumulate)
     return masked(guard, body, nothing)
-
-
-def greatest(dtype: str) -> bool | int | float:
-    """The identity of min."""
-    if dtype == "bool":
-        return True
-    if dtype in ir.types.UNSIGNED:
-        return 2 ** ir.types.BITS[dtype] - 1
-    if dtype in ir.types.SIGNED:
-        return 2 ** (ir.types.BITS[dtype] - 1) - 1
-    return float("inf")
-
-
-def least(dtype: str) -> bool | int | float:
-    """The identity of max."""
-    if dtype == "bool":
-        return False
-    if dtype in ir.types.UNSIGNED:
-        return 0
-    if dtype in ir.types.SIGNED:
-        return -(2 ** (ir.types.BITS[dtype] - 1))
-    return float("-inf")

@@ -9,7 +9,7 @@ from jax import lax
 
 from ... import ir
 from ...ir import Reducer
-from ...planning.scope import fill, identity
+from ...planning.scope import fill
 from ...symbolic import IndexVar
 from ..context import Context
 from ..elementwise import lower_fill
@@ -56,7 +56,7 @@ def fold(
 
 def nothing(reducer: Reducer | ir.Monoid, dtype: str) -> jax.Array:
     """What the reduction of no points is."""
-    number = reducer.identity[0] if isinstance(reducer, ir.Monoid) else identity(reducer, dtype)
+    number = reducer.identity[0] if isinstance(reducer, ir.Monoid) else reducer.empty(dtype)
     return lower_fill(fill(number, dtype), Context({}, {}))  # type: ignore[arg-type]
 
 

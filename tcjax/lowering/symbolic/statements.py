@@ -136,7 +136,7 @@ class Run:
 
     def joined(self, reducer: Reducer | ir.Monoid) -> Callable[[jax.Array, jax.Array], jax.Array]:
         """How a statement goes on from what its target holds."""
-        if isinstance(reducer, ir.Monoid) or reducer in ir.JOINS or reducer is Reducer.LOGSUMEXP:
+        if isinstance(reducer, ir.Monoid) or reducer.continues:
             return combine(reducer)
         raise open_question(f"`{reducer.value}` does not go on from another", self.statement.span)
 
