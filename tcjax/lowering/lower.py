@@ -175,7 +175,8 @@ def lower_compute(stage: planning.Compute, old: jax.Array | None, context: Conte
     if stage.proviso is not None:
         return lower_proviso(stage, old, context, lower_compute)
     known = _and_before(stage, dict(context.arrays), context.foreign)
-    found = lower_stage(stage, old, Context(known, context.foreign, shared=context.shared), lower_node)
+    here = Context(known, context.foreign, sizes=context.sizes, shared=context.shared)
+    found = lower_stage(stage, old, here, lower_node)
     return keep_apart(found, found) if stage.apart and found.size else found
 
 

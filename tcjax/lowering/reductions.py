@@ -2,15 +2,16 @@
 
 import functools
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..ir import Reducer
+from ..ir import Monoid, Reducer
 from ..planning.nodes import (
     Axes,
     Contract,
@@ -26,12 +27,17 @@ from ..planning.nodes import (
     smallest_divisor,
     tensors_read,
 )
+from ..planning.scope import fill
 from ..symbolic import IndexVar
+from . import registered
 from .context import Context, Lower, align, numeric, transpose
+from .elementwise import lower_fill
 from .finite import Factor, product_of_live
 from .placing import is_placed
 from .reducers import ROWS, combine
+from .registered import States
 from .running import running
+from .sizes import as_int32, positive
 from .varying import equally_varying, steady
 
 # The names of dimensions that are no indices of the program.
@@ -268,7 +274,7 @@ def _shifted(array: jax.Array, dimension: int, slide: Window, extent: int, reduc
     return _combined(reducer, parts)
 
 
-def _combined(reducer: Reducer, parts: Iterable[jax.Array]) -> jax.Array:
+def _combined(reducer: Reducer | Monoid, parts: Iterable[jax.Array]) -> jax.Array:
     """The parts combined elementwise, in order."""
     parts = list(parts)
     if reducer.gives_position:
@@ -315,10 +321,15 @@ def _place(reducer: Reducer, parts: Sequence[jax.Array]) -> jax.Array:
     best, *others = map(_ordered, parts)
     place = jnp.zeros_like(best, jnp.int32)
     for number, part in enumerate(others, start=1):
-        # A comparison with NaN is false: it takes the place of a number, and nothing takes its own.
-        better = ~((part <= best) if reducer.order == "max" else (part >= best)) & (best == best)
+        better = _is_further(reducer, best, part)
         best, place = jnp.where(better, part, best), jnp.where(better, jnp.int32(number), place)
     return place
+
+
+def _is_further(reducer: Reducer | Monoid, best: jax.Array, value: jax.Array) -> jax.Array:
+    """Whether a value takes the place of the best one so far."""
+    # A comparison with NaN is false: it takes the place of a number, and nothing takes its own.
+    return ~((value <= best) if reducer.order == "max" else (value >= best)) & (best == best)
 
 
 def lower_scan(node: Scan, context: Context, lower: Lower) -> jax.Array:
@@ -375,28 +386,79 @@ def _unrolled(node: Unroll, context: Context, lower: Lower) -> jax.Array:
     indices = [index for index, _, _ in node.box]
     steps = itertools.product(*(range(lo, hi) for _, lo, hi in node.box))
     parts = (lower(node.body, context.at(dict(zip(indices, step, strict=True)))) for step in steps)
-    return _ranked(node.reducer, node.rank, parts) if node.reducer.is_ranked else _combined(node.reducer, parts)
+    if isinstance(node.reducer, Reducer) and node.reducer.is_ranked:
+        return _ranked(node.reducer, node.rank, parts)
+    return _combined(node.reducer, parts)
 
 
 def looped(node: Unroll, context: Context, lower: Lower) -> jax.Array:
-    """The sum of the terms one after the other, in a loop at run time that stores none of them."""
-    extents = tuple(hi - lo for _, lo, hi in node.box)
+    """The terms one after the other, in a loop at run time that stores none of them."""
+    count = prod(hi - lo for _, lo, hi in node.box)
+    trips = positive(count)
 
-    def term(number: jax.Array) -> jax.Array:
+    def term(number: jax.Array) -> tuple[jax.Array, jax.Array | None]:
+        """The value at a point, and whether it takes part (None: it does)."""
         places: dict[IndexVar, int | jax.Array] = {}
+        rest = number
         for index, lo, hi in reversed(node.box):
-            places[index] = lax.rem(number, np.int32(hi - lo)) + np.int32(lo)
-            number = lax.div(number, np.int32(hi - lo))
-        return lower(node.body, Context(context.arrays, context.foreign, {**context.steps, **places}))
+            # XLA:CPU stops where it divides by a zero that it knows.
+            extent = as_int32(positive(hi - lo))
+            places[index] = lax.rem(rest, extent) + as_int32(lo)
+            rest = lax.div(rest, extent)
+        here = Context(context.arrays, context.foreign, {**context.steps, **places}, sizes=context.sizes)
+        live = None if node.mask is None else align(lower(node.mask, here), node.mask.axes, node.axes)
+        if trips is not count:
+            inside = number < as_int32(count)
+            live = inside if live is None else live & inside
+        return align(lower(node.body, here), node.body.axes, node.axes), live
+
+    begin, join, result = _accumulation(node)
 
     @jax.checkpoint
-    def add(total: jax.Array, number: jax.Array) -> tuple[jax.Array, None]:
-        return total + term(number), None
+    def add(states: States, number: jax.Array) -> tuple[States, None]:
+        value, live = term(number)
+        joined = join(states, value, number)
+        return joined if live is None else registered.choose(live, joined, states), None
 
-    shape = jax.eval_shape(term, np.int32(0))
-    empty = jnp.zeros(shape.shape, shape.dtype)
-    empty = steady(lambda total: add(total, jnp.int32(0))[0], empty, context.arrays.values())
-    return lax.scan(add, empty, np.arange(_size(extents), dtype=np.int32))[0]
+    value, live = jax.eval_shape(term, jnp.int32(0))
+    shape = value.shape if live is None else jnp.broadcast_shapes(value.shape, live.shape)
+    states = steady(lambda states: add(states, jnp.int32(0))[0], begin(shape), context.arrays.values())
+    return result(lax.scan(add, states, jnp.arange(trips, dtype=jnp.int32))[0])
+
+
+def _accumulation(
+    node: Unroll,
+) -> tuple[
+    Callable[[tuple[Any, ...]], States],
+    Callable[[States, jax.Array, jax.Array], States],
+    Callable[[States], jax.Array],
+]:
+    """The states of no points, how the next value, with its number, joins states, and the result of all of them."""
+    reducer, element = node.reducer, node.body.dtype
+    if isinstance(reducer, Monoid):
+        return (
+            lambda shape: registered.blank(reducer, shape, element),
+            lambda states, value, _: registered.combine(reducer, states, registered.inject(reducer, value, element)),
+            lambda states: registered.finish(reducer, states),
+        )
+    if reducer.gives_position:
+
+        def further(states: States, value: jax.Array, number: jax.Array) -> States:
+            best, place = states
+            better = _is_further(reducer, best, value) | (place < 0)
+            return jnp.where(better, value, best), jnp.where(better, number, place)
+
+        return (
+            lambda shape: (jnp.zeros(shape, numeric(element)), jnp.full(shape, -1, jnp.int32)),
+            further,
+            lambda states: jnp.maximum(states[1], 0),
+        )
+    join, nothing = combine(reducer), lower_fill(fill(reducer.empty(element), element), Context({}, {}))
+    return (
+        lambda shape: (jnp.broadcast_to(nothing, shape),),
+        lambda states, value, _: (join(states[0], value),),
+        lambda states: states[0],
+    )
 
 
 def flattened(array: jax.Array, own: Axes, axes: Axes, indices: Axes, extents: tuple[int, ...]) -> jax.Array:

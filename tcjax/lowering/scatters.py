@@ -24,7 +24,7 @@ def numbered(target: jax.Array, place: Place) -> tuple[jax.Array, Place]:
     """
     extents = target.shape[: len(place)]
     size = prod(extents)
-    if len(place) == 1 or size > jnp.iinfo(jnp.int32).max:
+    if len(place) == 1 or not isinstance(size, int) or size > jnp.iinfo(jnp.int32).max:
         return target, place
     number, inside = jnp.int32(0), jnp.bool_(True)
     for extent, column in zip(extents, place, strict=True):

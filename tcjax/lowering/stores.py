@@ -172,7 +172,8 @@ def _shaped(
 
 def _is_joined(strips: Sequence[Strip]) -> bool:
     """Whether several axes become one dimension."""
-    return any(sum(extent > 1 for _, extent, _ in strip.factors) > 1 for strip in strips)
+    several = (strip for strip in strips if len(strip.factors) > 1)
+    return any(sum(extent > 1 for _, extent, _ in strip.factors) > 1 for strip in several)
 
 
 def _is_loop_along(value: Node, axes: Axes) -> bool:

@@ -302,7 +302,7 @@ class Bill:
     def begun(self, points: int) -> float:
         return self.machine.dispatch + (self.machine.fork if points >= self.machine.divided else 0.0)
 
-    def combined(self, reducer: Reducer, dtype: str) -> float:
+    def combined(self, reducer: Reducer | ir.Monoid, dtype: str) -> float:
         """The time of one more value in a reduction that is written out."""
         machine = self.machine
         if reducer.inject is not None:

@@ -211,9 +211,12 @@ def _as_loop(node: Node, reduction: Reduction, most: int, scope: Scope) -> Node:
             has_own = reduction.mask is None and _multiplies_otherwise(node, scope)
             if not has_own:
                 return _turned(node, scope)
-        case Unroll() | Pool() if node.reducer.is_extremum and not ir.types.is_integral(node.dtype):
+        case (
+            Unroll(reducer=ir.Reducer(is_extremum=True) as reducer)
+            | Pool(reducer=ir.Reducer(is_extremum=True) as reducer)
+        ) if not ir.types.is_integral(node.dtype):
             # The order statistic of rank 0 passes its derivative to the first point that has the extremum.
-            reduce = replace(reduce, reducer=node.reducer.variant(is_ranked=True), rank=ir.Const(0, "int32"))
+            reduce = replace(reduce, reducer=reducer.variant(is_ranked=True), rank=ir.Const(0, "int32"))
             # The place is found among terms that are written out.
             has_own = scope.points(reduction.indices) <= CPU.unrolled and any(_slidings(reduction, scope))
         case Unroll() | Pool() | Fold() if node.reducer is ir.Reducer.SUM and not ir.types.is_integral(node.dtype):

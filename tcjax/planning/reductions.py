@@ -15,6 +15,7 @@ from .operations import loop
 from .operations.unrolled import propose_order
 from .scope import Scope, fill
 from .sums import plan_sum
+from .unsized import plan_unsized
 from .values import plan_value
 from .widening import widened
 
@@ -29,6 +30,9 @@ def plan_reduce(reduce: ir.Reduce, scope: Scope) -> Node:
         reduce = as_extremum(reduce)
     if scope.points(indices) == 0:
         return fill(reduce.reducer.empty(reduce.dtype), reduce.dtype)
+    if scope.sizes is not None:
+        node = plan_unsized(reduce, scope)
+        return fixed(node) if reduce.fixed else node
     node = _plan(reduce, indices, scope)
     if reduce.reducer.inject is not None or reduce.reducer.gives_position or reduce.reducer.is_ranked:
         # Folds have become nests where they are planned; of a sum each product is one of its own.
