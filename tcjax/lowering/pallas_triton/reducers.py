@@ -97,13 +97,13 @@ def step(
         case Reducer.MEAN, (total, count):
             one = scalar(1, kind)
             return total + value, count + (one if mask is None else jnp.where(mask, one, scalar(0, kind)))
-        case ((Reducer.MIN | Reducer.MAX), (best,)) if on_device and kind == jnp.float32:
+        case Reducer(is_extremum=True), (best,) if on_device and kind == jnp.float32:
             return (_instruction(reducer.value, value, best),)
-        case ((Reducer.MIN | Reducer.MAX), (best,)):
+        case Reducer(is_extremum=True), (best,):
             return (jnp.where(_precedes(reducer, value, best), value, best),)
         case Reducer.LOGSUMEXP, (largest, total):
             return _online(largest, total, value)
-        case ((Reducer.ARGMIN | Reducer.ARGMAX), (best, place)):
+        case Reducer(gives_position=True), (best, place):
             better = _precedes(reducer, value, best) | (place == _NOWHERE)
             if jnp.issubdtype(kind, jnp.floating):
                 # The first NaN stays.
@@ -150,20 +150,20 @@ def _online(largest: jax.Array, total: jax.Array, value: jax.Array) -> State:
 def across(reducer: Reducer, state: State, axis: int) -> State:
     """The state of all lanes along an axis as one; the axis stays, of extent 1. Not for products."""
     match reducer, state:
-        case ((Reducer.SUM | Reducer.MEAN), _):
+        case Reducer(is_linear=True), _:
             return tuple(jnp.sum(part, axis, dtype=part.dtype, keepdims=True) for part in state)
         case Reducer.ANY, (found,):
             return (jnp.max(found, axis, keepdims=True),)
         case Reducer.ALL, (found,):
             return (jnp.min(found, axis, keepdims=True),)
-        case ((Reducer.MIN | Reducer.MAX), (best,)):
+        case Reducer(is_extremum=True), (best,):
             return (_extremum(reducer, best, axis),)
         case Reducer.LOGSUMEXP, (largest, total):
             top = jnp.max(largest, axis, keepdims=True)
             same = largest == top
             scaled = total * jnp.where(same, scalar(1, total.dtype), jnp.exp(largest - top))
             return top, jnp.sum(scaled, axis, keepdims=True)
-        case ((Reducer.ARGMIN | Reducer.ARGMAX), (best, place)):
+        case Reducer(gives_position=True), (best, place):
             value = _extremum(reducer, best, axis)
             first = best == value
             if jnp.issubdtype(best.dtype, jnp.floating):
@@ -201,7 +201,7 @@ def finish(reducer: Reducer, accumulate: str, state: State, points: int) -> jax.
             return total / count
         case Reducer.LOGSUMEXP, (largest, total):
             return largest + jnp.log(total)
-        case ((Reducer.ARGMIN | Reducer.ARGMAX), (_, place)):
+        case Reducer(gives_position=True), (_, place):
             return jnp.where(place == _NOWHERE, np.int32(0), place)
         case _, (value,):
             return value
