@@ -274,7 +274,7 @@ def _shifted(array: jax.Array, dimension: int, slide: Window, extent: int, reduc
     return _combined(reducer, parts)
 
 
-def _combined(reducer: Reducer | Monoid, parts: Iterable[jax.Array]) -> jax.Array:
+def _combined(reducer: Reducer, parts: Iterable[jax.Array]) -> jax.Array:
     """The parts combined elementwise, in order."""
     parts = list(parts)
     if reducer.gives_position:
@@ -386,7 +386,8 @@ def _unrolled(node: Unroll, context: Context, lower: Lower) -> jax.Array:
     indices = [index for index, _, _ in node.box]
     steps = itertools.product(*(range(lo, hi) for _, lo, hi in node.box))
     parts = (lower(node.body, context.at(dict(zip(indices, step, strict=True)))) for step in steps)
-    if isinstance(node.reducer, Reducer) and node.reducer.is_ranked:
+    assert isinstance(node.reducer, Reducer), "others come one after the other"
+    if node.reducer.is_ranked:
         return _ranked(node.reducer, node.rank, parts)
     return _combined(node.reducer, parts)
 
