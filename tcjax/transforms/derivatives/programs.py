@@ -326,7 +326,7 @@ class _Adjoint:
             span=statement.span,
         )
         given = cast(ir.Access(cotangent, indices), value.dtype)
-        if not statement.reduction and statement.domain.guard is None and not is_scattered(indices):
+        if not statement.reduction and not is_scattered(indices):
             return list(backward.pull(value, given, left, guard))
 
         def keep(name: str, wanted: ir.Reduce) -> ir.Expr:
@@ -335,7 +335,7 @@ class _Adjoint:
             kept = ir.Tensor(self.namer.new(f"{target.name}_{name}"), wanted.dtype, target.shape)
             self.places[kept.name] = self.places[target.name]
             made = reduction(kept, indices, wanted)
-            if is_scattered(indices) and any(index.is_data for index in indices):
+            if any(index.is_data for index in indices):
                 self.backward.append(zeroed(kept, self.places[kept.name]))
             self.backward.append(Step(made, scope.ranges))
             return ir.Access(kept, indices)
