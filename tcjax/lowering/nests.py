@@ -19,8 +19,8 @@ from .stores import lower_fill_value
 def lower_alone(plan: Alone, context: Context, lower: Lower) -> jax.Array:
     """The nest as the operations that XLA fuses where it can; the arrays of `context` are its operands."""
     if plan.layouts:
-        arrays = (as_stored(context.arrays[one.tensor], one.order) for one in plan.layouts)
-        context = Context(dict(zip(plan.names, arrays, strict=True)), context.foreign)
+        arrays = {one.name: as_stored(context.arrays[one.tensor], one.order) for one in plan.layouts}
+        context = Context(arrays, context.foreign)
     array = lower(plan.node, context)
     return jnp.broadcast_to(transpose(array, plan.node.axes, plan.axes), plan.shape)
 

@@ -35,7 +35,6 @@ class Alone:
     axes: Axes
     shape: tuple[int, ...]
     layouts: tuple[Layout, ...] = ()
-    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,7 @@ def plan_cpu(group: Groups, form: Form | Blocks, memory: int | None) -> Alone | 
     match group, form:
         case Nest(), Form(whole=True):
             found, layouts = turned(group, form)
-            return Alone(plan_alone(found), group.axes, group.shape, layouts, tuple(o.name for o in found.operands))
+            return Alone(plan_alone(found), group.axes, group.shape, layouts)
         case Nest(), Form():
             return _pieces(group, form, memory, 1)
         case Softmax(), Blocks():

@@ -326,7 +326,8 @@ class _Adjoint:
             span=statement.span,
         )
         given = cast(ir.Access(cotangent, indices), value.dtype)
-        if not statement.reduction and not is_scattered(indices):
+        scattered = is_scattered(indices)
+        if not statement.reduction and not scattered:
             return list(backward.pull(value, given, left, guard))
 
         def keep(name: str, wanted: ir.Reduce) -> ir.Expr:
@@ -340,7 +341,7 @@ class _Adjoint:
             self.backward.append(Step(made, scope.ranges))
             return ir.Access(kept, indices)
 
-        found = points(reduce, scope, frozenset(left), keep, scattered=is_scattered(indices))
+        found = points(reduce, scope, frozenset(left), keep, scattered=scattered)
         if found is None:
             return []
         for factor in (found.scale, found.weight):
