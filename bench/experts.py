@@ -12,10 +12,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tcjax.layers import programs
+import tcjax.linen as tnn
 
 # Inputs, features, hidden features, experts.
 SIZES = [(16, 64, 256, 8), (128, 64, 256, 8), (1024, 64, 256, 8), (1024, 64, 256, 32)]
+
+NAMES = ("gate", "up", "up_bias", "down", "down_bias")
 
 Parameters = tuple[jax.Array, ...]
 
@@ -31,8 +33,11 @@ def parameters(inputs: int, features: int, hidden: int, experts: int) -> Paramet
 def forms(*, sparse: bool) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """The outputs, and the gradient of a sum of them by everything."""
 
-    def forward(*given: jax.Array) -> jax.Array:
-        return programs.experts(*given, chosen=2, activation="relu", sparse=sparse)[0]
+    def forward(x: jax.Array, *given: jax.Array) -> jax.Array:
+        learned: dict[str, jax.Array] = dict(zip(NAMES, given, strict=True))
+        layer = tnn.MixtureOfExperts(*learned["up_bias"].shape, top_k=2, sparse=sparse)
+        outputs: Any = layer.apply({"params": learned}, x)
+        return outputs
 
     return forward, jax.grad(lambda *given: jnp.sin(forward(*given)).sum(), argnums=range(6))
 

@@ -194,6 +194,10 @@ o(v,d) += w(v,k) * x(u,d) where nbr(v,k) == u""",
                 },
             ),
             "python": _some_neighbours,
+            "sac": """
+float[v,d] neighbours(float[v,d] x, float[v,k] w, int[v,k] nbr) {
+    return { [i,j] -> sum({ [l] -> 0 <= nbr[i,l] && nbr[i,l] < v ? w[i,l] * x[nbr[i,l],j] : 0.0 }) };
+}""",
         },
         tolerance=1e-3,
     )

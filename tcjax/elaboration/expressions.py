@@ -32,10 +32,6 @@ from .spelling import counted, did_you_mean
 from .subscripts import subscript, with_caches
 from .summands import mentions
 
-POSITIONS = frozenset((Reducer.ARGMIN, Reducer.ARGMAX, Reducer.ARGMINK, Reducer.ARGMAXK))
-_FLOATING = frozenset((Reducer.MEAN, Reducer.LOGSUMEXP))
-_SUMMING = frozenset((Reducer.SUM, Reducer.PRODUCT, *_FLOATING))
-
 
 def value(node: ast.Expr, scope: Scope) -> Value:
     """The typed expression, or a literal whose type is still open. Recurses once per level of `node`."""
@@ -140,19 +136,12 @@ def warn_of_parity(operator: str, body: Span, span: Span, environment: Environme
 def reduced_value(reducer: Reducer | Monoid, body: Value) -> Value:
     """What a reduction combines: checked, and floating where the result always is."""
     dtype = dtype_of(body)
-    name = reducer.value
-    if isinstance(reducer, Monoid):
-        if reducer.takes_bool:
-            return operators.condition(body, f"`{name}`")
-        wide = reducer.element(dtype)
-        return body if wide == dtype else converted(body, wide)
-    if reducer in (Reducer.ANY, Reducer.ALL):
-        return operators.condition(body, f"`{name}`")
-    if reducer is Reducer.LOGSUMEXP or reducer not in _SUMMING:
-        operators.ordered(dtype, f"`{name}`", body.span)
-    if reducer in _FLOATING and not (types.is_float(dtype) or types.is_complex(dtype)):
-        return converted(body, "float32")
-    return body
+    if reducer.takes_bool:
+        return operators.condition(body, f"`{reducer.value}`")
+    if not reducer.takes_complex:
+        operators.ordered(dtype, f"`{reducer.value}`", body.span)
+    wide = reducer.element(dtype)
+    return body if wide == dtype else converted(body, wide)
 
 
 def converted(value: Value, dtype: str) -> Value:
@@ -162,7 +151,7 @@ def converted(value: Value, dtype: str) -> Value:
 
 def accumulation_type(reducer: Reducer | Monoid, dtype: str, option: str | None) -> str:
     """The type in which a reduction of values of a type runs; `option` is the kernel's ``accumulate=``."""
-    if reducer not in _SUMMING and not isinstance(reducer, Monoid):
+    if not reducer.is_rounded:
         return dtype
     if option is not None and _class_of(option) == _class_of(dtype):
         return option
@@ -175,24 +164,17 @@ def reduction(
     """What `build` makes of the type in which a reduction runs, of its body, and of the type of its result."""
     own = dtype_of(body)
     accumulate = accumulation_type(reducer, own, option)
-    result = reduced_type(reducer, own, accumulate)
+    result = reducer.result(own, accumulate)
     if result != own:
         # A position, or what a monoid makes of its state, has a type of its own.
         body = settled(body)
-    is_given = option == own and (reducer in _SUMMING or isinstance(reducer, Monoid))
+    is_given = option == own and reducer.is_rounded
 
     def made(parts: list[ir.Expr], dtype: str) -> ir.Expr:
         running = parts[0].dtype if accumulate == own and not is_given else accumulate
         return build(running, parts[0], dtype)
 
     return combined((body,), own, made, result)
-
-
-def reduced_type(reducer: Reducer | Monoid, dtype: str, accumulate: str) -> str:
-    """The type of the reduction of values of a type that runs in the type `accumulate`."""
-    if isinstance(reducer, Monoid):
-        return reducer.result(dtype, accumulate)
-    return "int32" if reducer in POSITIONS else dtype
 
 
 def scalar_type(name: str, span: Span) -> str:
@@ -318,7 +300,7 @@ def _reduction(node: ast.Reduction, scope: Scope) -> Value:
     if independent is not None:
         scope.environment.warn(Code.INDEPENDENT_SUMS, *independent)
     rank: ir.Expr | None = None
-    if reducer in ir.RANKED:
+    if reducer.is_ranked:
         rank = settled(operators.integer(value(node.arguments[1], scope), f"the second argument of `{node.reducer}`"))
     scope.brackets.pop()
     indices, given = tuple(bracket.values()), tuple(ranges.values())
@@ -341,7 +323,7 @@ def _reducer(node: ast.Reduction) -> Reducer | Monoid:
             help=elsewhere(node.reducer, node.span)
             or did_you_mean(node.reducer, names, f"use one of {', '.join(names)}"),
         )
-    count, form = (2, f"{node.reducer}[k](e, r)") if reducer in ir.RANKED else (1, f"{node.reducer}[k](e)")
+    count, form = (2, f"{node.reducer}[k](e, r)") if reducer.is_ranked else (1, f"{node.reducer}[k](e)")
     if len(node.arguments) != count:
         raise CompileError(
             Code.WRONG_ARGUMENT_COUNT,

@@ -5,20 +5,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..diagnostics import Span, phrases
-from ..ir import Reducer
+from ..ir import Monoid, Reducer
 from ..symbolic import IndexVar
 from ..syntax import ast
 from .scope import Let
 from .summands import mentions
 
-# Which operators each reduction distributes over, the inverse ones behind, and how an inverse operand is written.
-_DISTRIBUTES: Final[dict[object, tuple[str, tuple[str, ...], str]]] = {
-    Reducer.SUM: ("*", ("/", "truediv"), "1.0 / "),
-    Reducer.MEAN: ("*", ("/", "truediv"), "1.0 / "),
-    Reducer.MIN: ("+", ("-",), "-"),
-    Reducer.MAX: ("+", ("-",), "-"),
-    Reducer.LOGSUMEXP: ("+", ("-",), "-"),
-}
+# The inverses of an operator that a reduction distributes over, and how an inverse operand is written.
+_INVERSES: Final = {"*": (("/", "truediv"), "1.0 / "), "+": (("-",), "-")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +24,7 @@ class _Group:
 
 
 def independent_sums(
-    reducer: object,
+    reducer: Reducer | Monoid,
     body: ast.Expr,
     reduction: Sequence[IndexVar],
     brackets: Mapping[str, str],
@@ -42,32 +36,30 @@ def independent_sums(
     `brackets` say how an index with a range stands in the brackets of an inline reduction. An index that is `excused`
     occurs in a guard or in a range, which may tie it to another one.
     """
-    rule = _DISTRIBUTES.get(reducer)
-    if rule is None or len(reduction) < 2:
+    operator = reducer.distributes_over
+    if operator is None or len(reduction) < 2:
         return None
-    groups = _groups(body, rule, reduction, lets)
+    groups = _groups(body, operator, reduction, lets)
     summed = [group for group in groups if group.indices]
     if len(summed) < 2 or any(index in excused for group in summed for index in group.indices):
         return None
-    operator, name = f" {rule[0]} ", str(getattr(reducer, "value", reducer))
+    joint = f" {operator} "
     texts: list[str] = []
     for group in groups:
         over = ", ".join(brackets.get(index.name, index.name) for index in group.indices)
-        texts.append(f"{name}[{over}]({operator.join(group.factors)})" if over else operator.join(group.factors))
+        texts.append(f"{reducer.value}[{over}]({joint.join(group.factors)})" if over else joint.join(group.factors))
     (one, two), (first, second) = summed[:2], (group.indices[0] for group in summed[:2])
     message = (
-        f"`{first}` occurs only in `{operator.join(one.factors)}` and `{second}` only in "
-        f"`{operator.join(two.factors)}`: the two run independently of each other"
+        f"`{first}` occurs only in `{joint.join(one.factors)}` and `{second}` only in "
+        f"`{joint.join(two.factors)}`: the two run independently of each other"
     )
-    help = f"if they are one index, give it one name; if not, say so: `{operator.join(texts)}`"
+    help = f"if they are one index, give it one name; if not, say so: `{joint.join(texts)}`"
     return message, body.span, help
 
 
-def _groups(
-    body: ast.Expr, rule: tuple[str, tuple[str, ...], str], reduction: Sequence[IndexVar], lets: Mapping[str, Let]
-) -> list[_Group]:
+def _groups(body: ast.Expr, operator: str, reduction: Sequence[IndexVar], lets: Mapping[str, Let]) -> list[_Group]:
     """The factors of the body, those that share reduction indices together, in the order of their first ones."""
-    operator, inverses, prefix = rule
+    inverses, prefix = _INVERSES[operator]
     factors = _factors(body, operator, inverses)
     groups: list[tuple[list[int], set[IndexVar]]] = []
     for number, (_, factor) in enumerate(factors):

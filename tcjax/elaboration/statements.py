@@ -12,13 +12,11 @@ from .chains import chained_comparisons
 from .cutting import Cut
 from .elsewhere import constant
 from .expressions import (
-    POSITIONS,
     accumulation_type,
     check_ends,
     conjunction,
     guard,
     interval,
-    reduced_type,
     reduced_value,
     value,
     warn_of_parity,
@@ -38,7 +36,7 @@ from .summands import is_subscript, uneven_sum
 _REDUCERS: Final = {
     "+": Reducer.SUM,
     "*": Reducer.PRODUCT,
-    **{reducer.value: reducer for reducer in Reducer if reducer not in ir.RANKED},
+    **{reducer.value: reducer for reducer in Reducer if not reducer.is_ranked},
 }
 
 _ASSIGNED: Final = tuple([f"{name}=" for name in _REDUCERS])
@@ -94,7 +92,7 @@ def assign(node: ast.Assign, outputs: Outputs) -> ir.Define | ir.Accumulate:
         message, span, help = independent
         moved = f", without {phrases.clauses(span)}" if clauses.brackets else ""
         warn(Code.INDEPENDENT_SUMS, message, span, help + moved)
-    if reducer in POSITIONS or (isinstance(reducer, Monoid) and not reducer.commutative):
+    if not reducer.commutative:
         given = [index for index in clauses.ranges if index in reduction]
         reduction = tuple(dict.fromkeys((*given, *reduction)))
     statement = _accumulate(node, indices, reducer, reduction, result, domain, outputs)
@@ -246,13 +244,13 @@ def _accumulate(
     is_new = node.target not in outputs.environment.tensors
     option = outputs.environment.accumulate
     own = dtype_of(result)
-    kind = reduced_type(reducer, own, accumulation_type(reducer, own, option))
-    written = kind if kind != own or reducer in POSITIONS else result
+    kind = reducer.result(own, accumulation_type(reducer, own, option))
+    written = kind if kind != own or reducer.gives_position else result
     target = outputs.write(node.target, len(indices), written, node.span.applied(node.target))
     if is_new and not node.restart:
         outputs.initial[node.target] = None
         fresh = phrases.update(node.reducer or "", node.span)
-        if reducer in POSITIONS or reducer is Reducer.MEAN:
+        if isinstance(reducer, Reducer) and not reducer.continues:
             # What was there before takes no part in a position or a mean.
             told = f"an element at which no point takes part keeps the `{node.target}` of the call"
         else:
@@ -261,7 +259,7 @@ def _accumulate(
         outputs.environment.warn(
             Code.UNINITIALISED_REDUCTION, message, node.span, f"to start from the identity at every call, write {fresh}"
         )
-    if reducer in POSITIONS or reducer in (Reducer.ANY, Reducer.ALL):
+    if reducer.gives_position or (isinstance(reducer, Reducer) and reducer.takes_bool):
         body = settled(result)
         accumulate = body.dtype
     else:

@@ -95,7 +95,7 @@ def listed(
         step = point.step(number, depth)
         before = [p for p in points[: n + 1] if p.value is not None]
         note = step.note
-        if before and point.value is not None and len(points) > 1 and reducer not in ir.expressions.RANKED:
+        if before and point.value is not None and len(points) > 1 and not reducer.is_ranked:
             values = stack([p.value for p in before], body.dtype, accumulate)
             running = reduce_values(reducer, values, [p.place for p in before], accumulate)
             note = ", ".join(filter(None, (note, f"so far {show_value(running)}")))

@@ -1,7 +1,8 @@
 """What each reducer makes of the values that reached it."""
 
-from collections.abc import Sequence
-from typing import Any, assert_never
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 
@@ -9,8 +10,17 @@ from ..ir import Monoid, Reducer
 from .monoids import fold_elements
 from .scalars import Value, dtype_of
 
-# Their running value is not their result, so they cannot go on from the result of an earlier statement.
-RESTARTING = frozenset((Reducer.MEAN, Reducer.ARGMIN, Reducer.ARGMAX))
+
+@dataclass(frozen=True, slots=True)
+class _Meaning:
+    """What a reducer makes of some values, and of none: a number, infinity for the end of the type.
+
+    Where it does not go on, its running value is not its result.
+    """
+
+    of: Callable[[np.ndarray[Any, Any]], Value]
+    nothing: float
+    goes_on: bool = True
 
 
 def reduce_values(
@@ -30,32 +40,19 @@ def reduce_values(
         return fold_elements(reducer, list(values), accumulate)
     if len(values) == 0:
         return identity(reducer, accumulate)
-    is_bool = values.dtype == np.bool_
-    match reducer:
-        case Reducer.SUM:
-            return np.logical_xor.reduce(values) if is_bool else np.add.reduce(values, dtype=values.dtype)
-        case Reducer.PRODUCT:
-            return np.logical_and.reduce(values) if is_bool else np.multiply.reduce(values, dtype=values.dtype)
-        case Reducer.MIN:
-            return np.minimum.reduce(values)
-        case Reducer.MAX:
-            return np.maximum.reduce(values)
-        case Reducer.ANY:
-            return np.logical_or.reduce(values)
-        case Reducer.ALL:
-            return np.logical_and.reduce(values)
-        case Reducer.MEAN:
-            return np.add.reduce(values, dtype=values.dtype) / len(values)
-        case Reducer.LOGSUMEXP:
-            return _logsumexp(values)
-        case Reducer.ARGMIN | Reducer.ARGMAX | Reducer.ARGMINK | Reducer.ARGMAXK:
-            order = _order(values, largest_first=reducer in (Reducer.ARGMAX, Reducer.ARGMAXK))
-            return np.int32(positions[order[rank]] if 0 <= rank < len(order) else 0)
-        case Reducer.MINK | Reducer.MAXK:
-            order = _order(values, largest_first=reducer is Reducer.MAXK)
-            return values[order[rank]] if 0 <= rank < len(order) else identity(reducer, accumulate)
-        case _:
-            assert_never(reducer)
+    if reducer in _MEANINGS:
+        return _MEANINGS[reducer].of(values)
+    # The others take one value, the first in an order: of all, or the one at a rank.
+    order = _order(values, largest_first=reducer.order == "max")
+    is_inside = 0 <= rank < len(order)
+    if reducer.gives_position:
+        return np.int32(positions[order[rank]] if is_inside else 0)
+    return values[order[rank]] if is_inside else identity(reducer, accumulate)
+
+
+def continues(reducer: Reducer | Monoid) -> bool:
+    """Whether what an earlier statement left is one more value."""
+    return isinstance(reducer, Monoid) or (reducer in _MEANINGS and _MEANINGS[reducer].goes_on)
 
 
 def identity(reducer: Reducer | Monoid, accumulate: str) -> Value:
@@ -63,23 +60,10 @@ def identity(reducer: Reducer | Monoid, accumulate: str) -> Value:
     if isinstance(reducer, Monoid):
         return fold_elements(reducer, [], accumulate)
     dtype = dtype_of(accumulate)
-    match reducer:
-        case Reducer.SUM | Reducer.ANY:
-            return dtype.type(0)
-        case Reducer.PRODUCT | Reducer.ALL:
-            return dtype.type(1)
-        case Reducer.MIN | Reducer.MINK:
-            return _extreme(dtype, +1)
-        case Reducer.MAX | Reducer.MAXK:
-            return _extreme(dtype, -1)
-        case Reducer.MEAN:
-            return dtype.type(np.nan)
-        case Reducer.LOGSUMEXP:
-            return dtype.type(-np.inf)
-        case Reducer.ARGMIN | Reducer.ARGMAX | Reducer.ARGMINK | Reducer.ARGMAXK:
-            return np.int32(0)
-        case _:
-            assert_never(reducer)
+    if reducer.gives_position:
+        return np.int32(0)
+    nothing = _MEANINGS[reducer.variant(is_ranked=False) if reducer.is_ranked else reducer].nothing
+    return _extreme(dtype, +1 if nothing > 0 else -1) if np.isinf(nothing) else dtype.type(nothing)
 
 
 def _extreme(dtype: np.dtype[Any], sign: int) -> Value:
@@ -107,3 +91,24 @@ def _logsumexp(values: np.ndarray[Any, Any]) -> Value:
     if not np.isfinite(shift):
         return values.dtype.type(shift)
     return values.dtype.type(shift + np.log(np.sum(np.exp(values - shift))))
+
+
+def _sum(values: np.ndarray[Any, Any]) -> Value:
+    return np.logical_xor.reduce(values) if values.dtype == np.bool_ else np.add.reduce(values, dtype=values.dtype)
+
+
+def _product(values: np.ndarray[Any, Any]) -> Value:
+    is_bool = values.dtype == np.bool_
+    return np.logical_and.reduce(values) if is_bool else np.multiply.reduce(values, dtype=values.dtype)
+
+
+_MEANINGS: Final[Mapping[Reducer, _Meaning]] = {
+    Reducer.SUM: _Meaning(_sum, 0),
+    Reducer.PRODUCT: _Meaning(_product, 1),
+    Reducer.MIN: _Meaning(np.minimum.reduce, np.inf),
+    Reducer.MAX: _Meaning(np.maximum.reduce, -np.inf),
+    Reducer.ANY: _Meaning(np.logical_or.reduce, 0),
+    Reducer.ALL: _Meaning(np.logical_and.reduce, 1),
+    Reducer.MEAN: _Meaning(lambda values: np.add.reduce(values, dtype=values.dtype) / len(values), np.nan, False),
+    Reducer.LOGSUMEXP: _Meaning(_logsumexp, -np.inf),
+}

@@ -10,7 +10,7 @@ from .. import ir
 from ..symbolic import Affine, IndexVar
 from .expressions import point_values, stack, subscript
 from .monoids import fold_elements
-from .reductions import RESTARTING, identity, reduce_values
+from .reductions import continues, identity, reduce_values
 from .scalars import Value, conversion, dtype_of
 from .scope import Scope
 from .widening import widened
@@ -74,7 +74,7 @@ def accumulate(statement: ir.Accumulate, scope: Scope) -> Array:
             state = conversion(target.dtype, _result_type(statement))(result[place])
             result[place] = convert(fold_elements(reducer, list(stacked), statement.accumulate, state))
             continue
-        if goes_on and reducer not in RESTARTING:
+        if goes_on and continues(reducer):
             stacked = np.concatenate([stack([result[place]], target.dtype, statement.accumulate), stacked])
         result[place] = convert(reduce_values(reducer, stacked, numbers, statement.accumulate))
     return result
@@ -139,4 +139,4 @@ def _places(
 def _result_type(statement: ir.Accumulate) -> str:
     if isinstance(statement.reducer, ir.Monoid):
         return statement.reducer.components(statement.accumulate)[0]
-    return "int32" if statement.reducer in (ir.Reducer.ARGMIN, ir.Reducer.ARGMAX) else statement.accumulate
+    return "int32" if statement.reducer.gives_position else statement.accumulate

@@ -3,10 +3,6 @@
 from . import builtins, types
 from .conditions import affine_of, condition_of, conjunction, conjuncts, negated, number_of
 from .expressions import (
-    JOINS,
-    MEETING,
-    PLACES,
-    RANKED,
     Access,
     Binary,
     Call,
@@ -19,7 +15,6 @@ from .expressions import (
     Index,
     Range,
     Reduce,
-    Reducer,
     Select,
     Tensor,
     Unary,
@@ -27,6 +22,7 @@ from .expressions import (
 from .integers import integer
 from .monoids import Monoid, Number
 from .printer import show, show_expr
+from .reducers import BY_OPERATOR, Reducer
 from .statements import Accumulate, ApplyForeign, Define, Domain, Function, Invoke, Statement, targets
 from .traversal import (
     accesses,
@@ -45,10 +41,7 @@ from .traversal import (
 from .verifier import verify
 
 __all__ = [
-    "JOINS",
-    "MEETING",
-    "PLACES",
-    "RANKED",
+    "BY_OPERATOR",
     "Access",
     "Accumulate",
     "ApplyForeign",

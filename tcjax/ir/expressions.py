@@ -1,12 +1,11 @@
 """Typed index notation: expressions. A node's `dtype` is a canonical scalar name from `types`."""
 
 from dataclasses import dataclass, field
-from enum import Enum
-from typing import Final
 
 from ..diagnostics import NOWHERE, Span
 from ..symbolic import Affine, IndexVar, Size
 from .monoids import Monoid
+from .reducers import Reducer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,42 +30,6 @@ class Tensor(Node):
     @property
     def rank(self) -> int:
         return len(self.shape)
-
-
-class Reducer(Enum):
-    """How a reduction combines its points. The value is the name in ``name[k](e)``."""
-
-    SUM = "sum"
-    PRODUCT = "prod"
-    MIN = "min"
-    MAX = "max"
-    ANY = "any"
-    ALL = "all"
-    MEAN = "mean"
-    LOGSUMEXP = "logsumexp"
-    ARGMIN = "argmin"
-    ARGMAX = "argmax"
-    MINK = "mink"
-    MAXK = "maxk"
-    ARGMINK = "argmink"
-    ARGMAXK = "argmaxk"
-
-
-# Order statistics, which have a rank, and the reducers whose values are positions.
-RANKED: Final = frozenset((Reducer.MINK, Reducer.MAXK, Reducer.ARGMINK, Reducer.ARGMAXK))
-PLACES: Final = frozenset((Reducer.ARGMIN, Reducer.ARGMAX, Reducer.ARGMINK, Reducer.ARGMAXK))
-
-# The operator that joins the results of a reduction over parts.
-JOINS: Final[dict[Reducer | Monoid, str]] = {
-    Reducer.SUM: "+",
-    Reducer.PRODUCT: "*",
-    Reducer.MIN: "min",
-    Reducer.MAX: "max",
-    Reducer.ANY: "||",
-    Reducer.ALL: "&&",
-}
-# Reductions whose values may meet in any order, and whose scatter gives the identity to what none of them meets.
-MEETING: Final[frozenset[Reducer | Monoid]] = frozenset([*JOINS, Reducer.MEAN, Reducer.LOGSUMEXP])
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from . import types
 
@@ -27,6 +27,18 @@ class Monoid:
     scalar: bool = True
     inject: Callable[..., Any] | None = None
     finish: Callable[..., Any] | None = None
+
+    # What is asked of a `Reducer` too.
+    operator: ClassVar[None] = None
+    order: ClassVar[None] = None
+    is_ranked: ClassVar[bool] = False
+    is_extremum: ClassVar[bool] = False
+    is_linear: ClassVar[bool] = False
+    gives_position: ClassVar[bool] = False
+    is_upper_bound: ClassVar[bool] = False
+    is_rounded: ClassVar[bool] = True
+    takes_complex: ClassVar[bool] = True
+    distributes_over: ClassVar[None] = None
 
     @property
     def value(self) -> str:
@@ -67,3 +79,7 @@ class Monoid:
         """The type of the result of a reduction of elements of type `body`."""
         first = self.components(running)[0]
         return body if first == running else first
+
+    def empty(self, dtype: str) -> int:
+        """What stands for the value over no points, which only the lowering knows."""
+        return 0

@@ -7,8 +7,6 @@ from ..symbolic import Affine, IndexVar
 from . import types
 from .builtins import BUILTINS, result_type
 from .expressions import (
-    PLACES,
-    RANKED,
     Access,
     Binary,
     Call,
@@ -20,12 +18,10 @@ from .expressions import (
     Index,
     Range,
     Reduce,
-    Reducer,
     Select,
     Tensor,
     Unary,
 )
-from .monoids import Monoid
 from .printer import show_expr
 from .statements import Accumulate, ApplyForeign, Define, Domain, Function, Invoke, Statement, targets
 from .traversal import data_atoms
@@ -66,9 +62,9 @@ def _verify_statement(statement: Statement, defined: dict[str, Tensor]) -> None:
             left = _bound_on_the_left(target, indices)
             assert len(set(reduction)) == len(reduction), f"{reduction} names an index twice"
             assert not left & set(reduction), f"{reduction} are on the left too"
-            assert reducer not in RANKED, f"{reducer.value}= needs an r"
+            assert not reducer.is_ranked, f"{reducer.value}= needs an r"
             assert accumulate in types.SCALARS, accumulate
-            if reducer in (Reducer.ANY, Reducer.ALL):
+            if reducer.takes_bool:
                 assert value.dtype == accumulate == "bool", f"{reducer.value}= of {value.dtype}"
             _verify_parts(indices, domain, value, left | set(reduction), defined)
         case Invoke(targets, function, arguments):
@@ -207,10 +203,10 @@ def _verify_reduce(node: Reduce, outside: Bound) -> list[tuple[Expr, Bound]]:
     for given in node.ranges:
         assert given.index in node.indices, f"the range of {given.index}, which is bound elsewhere"
     assert node.accumulate in types.SCALARS, node.accumulate
-    assert (node.rank is not None) == (node.reducer in RANKED), f"{node.reducer.value} with the rank {node.rank}"
-    assert node.dtype == _reduced_type(node), f"gives {node.dtype}"
+    assert (node.rank is not None) == node.reducer.is_ranked, f"{node.reducer.value} with the rank {node.rank}"
+    assert node.dtype == node.reducer.result(node.body.dtype, node.accumulate), f"gives {node.dtype}"
     parts = [node.body]
-    if node.reducer in (Reducer.ANY, Reducer.ALL):
+    if node.reducer.takes_bool:
         assert node.body.dtype == "bool", f"{node.reducer.value} of {node.body.dtype}"
     if node.guard is not None:
         assert node.guard.dtype == "bool", f"the guard is {node.guard.dtype}"
@@ -219,9 +215,3 @@ def _verify_reduce(node: Reduce, outside: Bound) -> list[tuple[Expr, Bound]]:
         assert types.is_integral(node.rank.dtype), f"the rank is {node.rank.dtype}"
         parts.append(node.rank)
     return [(part, bound) for part in parts]
-
-
-def _reduced_type(node: Reduce) -> str:
-    if isinstance(node.reducer, Monoid):
-        return node.reducer.result(node.body.dtype, node.accumulate)
-    return "int32" if node.reducer in PLACES else node.body.dtype

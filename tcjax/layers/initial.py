@@ -13,6 +13,9 @@ from .roles import Dimension, Role
 
 Initializer = Callable[..., Any]
 
+# Takes the array out of the box that a framework's initialiser may put around it, and says how to box another one.
+Unboxed = Callable[[Any], tuple[jax.Array, Callable[[jax.Array], Any]]]
+
 # JAX's initialisers that ask which dimensions are summed over; they assume the last but one, and the last is kept.
 _BY_FANS = ("variance_scaling", "orthogonal")
 
@@ -27,8 +30,10 @@ class ByFans:
         return self.init(key, shape, dtype)
 
 
-def draw(init: Initializer, key: Any, shape: tuple[int, ...], dtype: Any, dims: Sequence[Dimension]) -> jax.Array:
-    """The initial value of a parameter.
+def draw(
+    init: Initializer, unboxed: Unboxed, dims: Sequence[Dimension], key: Any, shape: tuple[int, ...], dtype: Any
+) -> Any:
+    """The initial value of a parameter, in the box that its initialiser put around it.
 
     Initialisers that scale by the fan-in or fan-out get the right one: dimensions that the program sums over are
     together one dimension, those that it keeps another, and windows stand before both, as in JAX's convolutions. Each
@@ -42,13 +47,16 @@ def draw(init: Initializer, key: Any, shape: tuple[int, ...], dtype: Any, dims: 
         for role in (Role.BATCH, Role.WINDOW, Role.IN, Role.OUT)
     )
     seen = (*windows, math.prod(summed), math.prod(kept))
-    if batch:
-        keys = jax.random.split(key, math.prod(batch))
-        value = jax.vmap(lambda one: init(one, seen, dtype))(keys)
-    else:
-        value = init(key, seen, dtype)
+    boxed: list[Callable[[jax.Array], Any]] = []
+
+    def one(key: Any) -> jax.Array:
+        value, box = unboxed(init(key, seen, dtype))
+        boxed.append(box)
+        return value
+
+    value = jax.vmap(one)(jax.random.split(key, math.prod(batch))) if batch else one(key)
     value = jnp.reshape(value, [shape[number] for number in order])
-    return jnp.transpose(value, [order.index(number) for number in range(len(shape))])
+    return boxed[0](jnp.transpose(value, [order.index(number) for number in range(len(shape))]))
 
 
 _ORDER = {role: number for number, role in enumerate((Role.BATCH, Role.WINDOW, Role.IN, Role.OUT))}

@@ -5,22 +5,21 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 
-from . import programs
-from .programs.windows import Padding
+from .programs.windows import Padding, pooling
 
 
 def max_pool(
     inputs: jax.Array, window_shape: Sequence[int], strides: Sequence[int] | None = None, padding: Padding = "VALID"
 ) -> jax.Array:
     """The maximum over windows of inputs ``(.., spatial.., channels)``; what pads takes no part."""
-    return programs.pooling(inputs, "max", window_shape, strides, padding)
+    return pooling(inputs, "max", window_shape, strides, padding)
 
 
 def min_pool(
     inputs: jax.Array, window_shape: Sequence[int], strides: Sequence[int] | None = None, padding: Padding = "VALID"
 ) -> jax.Array:
     """The minimum over windows of inputs ``(.., spatial.., channels)``; what pads takes no part."""
-    return programs.pooling(inputs, "min", window_shape, strides, padding)
+    return pooling(inputs, "min", window_shape, strides, padding)
 
 
 def avg_pool(
@@ -37,4 +36,4 @@ def avg_pool(
     if not (count_include_pad and jnp.issubdtype(inputs.dtype, jnp.inexact)):
         inputs = inputs.astype(jnp.promote_types(inputs.dtype, jnp.float32))
     reducer = "average" if count_include_pad else "mean"
-    return programs.pooling(inputs, reducer, window_shape, strides, padding)
+    return pooling(inputs, reducer, window_shape, strides, padding)

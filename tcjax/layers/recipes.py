@@ -17,7 +17,7 @@ from ..runtime.entry import kernel as make_kernel
 from ..runtime.kernel import Kernel
 from . import shapes
 from .casting import promoted, retyped
-from .initial import Initializer, draw
+from .initial import Initializer, Unboxed, draw
 from .mistakes import not_an_option
 from .precision import at_precision, precision_name
 from .roles import Dimension, dimensions
@@ -116,9 +116,9 @@ class Recipe:
         everything = {**given, **found} if given is not None else found if not self.inputs else None
         return {**found, **shapes.kept_shapes(self.function, self.state, sizes, everything)}
 
-    def initial(self, name: str, init: Initializer, key: Any, shape: Shape, dtype: Any) -> jax.Array:
-        """The first value of a parameter: what is scaled by fans sees which dimensions the program sums over."""
-        return draw(init, key, shape, dtype, self.dimensions(name))
+    def initializer(self, name: str, init: Initializer, unboxed: Unboxed) -> Initializer:
+        """The initialiser of a parameter: what is scaled by fans sees which dimensions the program sums over."""
+        return lambda key, shape, dtype: draw(init, unboxed, self.dimensions(name), key, shape, dtype)
 
     def dimensions(self, name: str) -> tuple[Dimension, ...]:
         """The role of each dimension of a parameter, and its index: the axis names of the logical axes."""

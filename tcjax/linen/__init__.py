@@ -6,10 +6,20 @@ require_flax("tcjax.linen")
 
 from ..layers.pooling import avg_pool, max_pool, min_pool  # noqa: E402
 from .attention import MultiHeadDotProductAttention, dot_product_attention  # noqa: E402
+from .classes import (  # noqa: E402
+    BatchNorm,
+    Bilinear,
+    Conv,
+    Dense,
+    DenseGeneral,
+    Embed,
+    GroupNorm,
+    InstanceNorm,
+    LayerNorm,
+    MixtureOfExperts,
+    RMSNorm,
+)
 from .comprehensions import Comprehension  # noqa: E402
-from .dense import Bilinear, Conv, Dense, DenseGeneral, Embed  # noqa: E402
-from .experts import MixtureOfExperts  # noqa: E402
-from .normalization import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm  # noqa: E402
 
 __all__ = [
     "BatchNorm",

@@ -7,8 +7,9 @@ import flax.linen as nn
 import jax
 from flax.linen.dtypes import promote_dtype
 
-from ..layers import programs
 from ..layers.precision import is_pair
+from ..layers.programs.attention import attention, dropout
+from ..layers.programs.dense import dot_general
 
 
 def dot_product_attention(
@@ -34,19 +35,19 @@ def dot_product_attention(
     Where a `module` asks for the weights, where the weights are to stay in 32 bits, where others multiply, and where
     there is a precision for each side of a product, Flax computes it.
     """
-    dropout = (broadcast_dropout, dropout_rng, dropout_rate, deterministic)
+    dropping = (broadcast_dropout, dropout_rng, dropout_rate, deterministic)
     others = (module, einsum_dot_general, qk_attn_weights_einsum, attn_weights_value_einsum)
     if any(other is not None for other in others) or force_fp32_for_softmax or is_pair(precision):
-        given = (query, key, value, bias, mask, *dropout, dtype, precision, module, force_fp32_for_softmax)
+        given = (query, key, value, bias, mask, *dropping, dtype, precision, module, force_fp32_for_softmax)
         return nn.dot_product_attention(*given, *others[1:])
     query, key, value = promote_dtype(query, key, value, dtype=dtype)
-    kept = programs.dropout(query, key, *dropout)
-    return programs.attention(query, key, value, bias, mask, kept=kept, precision=precision)
+    kept = dropout(query, key, *dropping)
+    return attention(query, key, value, bias, mask, kept=kept, precision=precision)
 
 
 class MultiHeadDotProductAttention(nn.MultiHeadDotProductAttention):
     """`nn.MultiHeadDotProductAttention`, whose projections and whose attention are comprehensions."""
 
     attention_fn: Callable[..., jax.Array] = dot_product_attention
-    qkv_dot_general: Any = programs.dot_general
-    out_dot_general: Any = programs.dot_general
+    qkv_dot_general: Any = dot_general
+    out_dot_general: Any = dot_general

@@ -1,15 +1,14 @@
 """A comprehension as a layer of flax.linen."""
 
 from collections.abc import Mapping
-from functools import wraps
 from typing import Any
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
-from flax.core import meta
 
 from ..layers import Initializer, Program, Recipe, recipe
+from .adapter import unboxed
 
 
 class Comprehension(nn.Module):
@@ -52,7 +51,7 @@ class Comprehension(nn.Module):
         )
         shapes = own.shapes(own.arranged(args, kwargs))
         params = {
-            name: self.param(name, initializer(own, name, init, self.sharding), shapes[name], self.param_dtype)
+            name: self.param(name, _initializer(own, name, init, self.sharding), shapes[name], self.param_dtype)
             for name, init in self.params.items()
         }
         variables = {
@@ -69,21 +68,6 @@ class Comprehension(nn.Module):
         return init(self.make_rng("params"), shape, self.param_dtype)
 
 
-def initializer(own: Recipe, name: str, init: Initializer, sharding: Mapping[str, Any] | None) -> Initializer:
-    """An initialiser that knows what the program does with the parameter, and how it is sharded."""
-
-    def initial(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-        boxes: list[meta.AxisMetadata[Any]] = []
-
-        @wraps(init)
-        def unboxed(*args: Any) -> Any:
-            value = init(*args)
-            if not isinstance(value, meta.AxisMetadata):
-                return value
-            boxes.append(value)
-            return value.unbox()
-
-        value = own.initial(name, unboxed if hasattr(init, "__wrapped__") else init, key, shape, dtype)
-        return boxes[0].replace_boxed(value) if boxes else value
-
+def _initializer(own: Recipe, name: str, init: Initializer, sharding: Mapping[str, Any] | None) -> Initializer:
+    initial = own.initializer(name, init, unboxed)
     return initial if sharding is None else nn.with_partitioning(initial, own.axes(name, sharding))

@@ -54,12 +54,14 @@ def as_stored(array: jax.Array, order: Sequence[int]) -> jax.Array:
 
     XLA:CPU puts a copy behind a barrier into the loop that reads it, which then reads across rows.
     """
-    if tuple(order) == tuple(range(array.ndim)) or not array.size:
+    if tuple(order) == tuple(range(array.ndim)):
         return array
     turned = lax.transpose(array, tuple(order))
     return lax.optimization_barrier(_updated(turned, turned))
 
 
 def _updated(array: jax.Array, corner: jax.Array) -> jax.Array:
+    if not array.size:
+        return array
     first = lax.slice(corner, [0] * array.ndim, [1] * array.ndim)
     return lax.dynamic_update_slice(array, first, [0] * array.ndim)

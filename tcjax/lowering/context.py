@@ -9,7 +9,8 @@ from jax import lax
 from ..planning.nodes import Axes, Node
 from ..planning.repeats import Repeats
 from ..planning.views import View
-from ..symbolic import IndexVar
+from ..symbolic import IndexVar, SizeVar
+from .sizes import Dim
 from .views import viewed
 
 
@@ -21,7 +22,7 @@ class Context:
     zeros already around them that any read asks for, and the number of those in front, by dimension. `done` keeps
     what was computed, by the number that `repeats` gives equal nodes: one that occurs twice is computed once, and so is
     its derivative. `views` keeps the views of tensors, `shared` the results of passes, by their identity, from one
-    statement to the next.
+    statement to the next. `sizes` are those that are symbols.
     """
 
     arrays: Mapping[str, jax.Array]
@@ -29,6 +30,7 @@ class Context:
     steps: Mapping[IndexVar, int | jax.Array] = field(default_factory=dict)
     padded: Mapping[str, tuple[jax.Array, tuple[int, ...]]] = field(default_factory=dict)
     done: dict[int, jax.Array] = field(default_factory=dict)
+    sizes: Mapping[SizeVar, Dim] = field(default_factory=dict)
     views: dict[tuple[str, tuple[View, ...]], jax.Array] = field(default_factory=dict)
     shared: dict[int, Sequence[jax.Array]] = field(default_factory=dict)
     repeats: Repeats = field(default_factory=Repeats)
@@ -36,7 +38,13 @@ class Context:
     def at(self, steps: Mapping[IndexVar, int | jax.Array]) -> "Context":
         """The same arrays at one step of a loop."""
         return Context(
-            self.arrays, self.foreign, {**self.steps, **steps}, self.padded, views=self.views, repeats=self.repeats
+            self.arrays,
+            self.foreign,
+            {**self.steps, **steps},
+            self.padded,
+            sizes=self.sizes,
+            views=self.views,
+            repeats=self.repeats,
         )
 
     def viewed(self, tensor: str, views: tuple[View, ...]) -> jax.Array:

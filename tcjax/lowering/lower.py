@@ -43,9 +43,8 @@ from .convolutions import lower_convolve
 from .deviations import lower_deviations
 from .elementwise import convert, lower_apply, lower_call, lower_fill, lower_iota, lower_step
 from .folding import lower_monoid_fold
-from .nests import lower_nest
-from .passes import lower_online
 from .placing import is_placed
+from .primitive import lower_nest, lower_online
 from .provisos import lower_proviso
 from .reads import lower_read
 from .reductions import (
@@ -176,7 +175,8 @@ def lower_compute(stage: planning.Compute, old: jax.Array | None, context: Conte
     if stage.proviso is not None:
         return lower_proviso(stage, old, context, lower_compute)
     known = _and_before(stage, dict(context.arrays), context.foreign)
-    found = lower_stage(stage, old, Context(known, context.foreign, shared=context.shared), lower_node)
+    here = Context(known, context.foreign, sizes=context.sizes, shared=context.shared)
+    found = lower_stage(stage, old, here, lower_node)
     return keep_apart(found, found) if stage.apart and found.size else found
 
 

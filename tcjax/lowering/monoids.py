@@ -3,14 +3,12 @@
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, assert_never
+from typing import Final, Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-
-from ..ir import Reducer
 
 State = tuple[jax.Array, ...]
 # The value at a point, the number of its block, and whether it takes part (None: every point does).
@@ -53,32 +51,6 @@ def collapse(monoid: Monoid, state: State) -> State:
     return tuple(array[0] for array in state)
 
 
-def make_monoid(reducer: Reducer, dtype: jnp.dtype, count: int | None) -> Monoid:
-    """The monoid for a reduction of so many values; None: of those that take part."""
-    match reducer:
-        case Reducer.SUM:
-            return _Fold(lax.bitwise_xor if dtype == jnp.bool_ else lax.add, 0)
-        case Reducer.PRODUCT:
-            return _Fold(lax.bitwise_and if dtype == jnp.bool_ else lax.mul, 1)
-        case Reducer.ANY:
-            return _Fold(lax.bitwise_or, False)
-        case Reducer.ALL:
-            return _Fold(lax.bitwise_and, True)
-        case Reducer.MIN | Reducer.MAX:
-            return _Extremum(reducer is Reducer.MAX)
-        case Reducer.MEAN:
-            return _Mean(count)
-        case Reducer.LOGSUMEXP:
-            return _LogSumExp()
-        case Reducer.ARGMIN | Reducer.ARGMAX:
-            return Position(reducer is Reducer.ARGMAX, guarded=count is None)
-        case Reducer.MINK | Reducer.MAXK | Reducer.ARGMINK | Reducer.ARGMAXK:
-            # One after the other: see `streams`.
-            raise AssertionError(reducer)
-        case _:
-            assert_never(reducer)
-
-
 def _extreme(dtype: jnp.dtype, *, largest: bool) -> np.ndarray:
     """The largest or smallest value of a type."""
     if dtype == jnp.bool_:
@@ -106,7 +78,7 @@ def _either(a: jax.Array | None, b: jax.Array | None) -> jax.Array | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Fold:
+class Operator:
     """An associative, commutative operator of JAX with its identity: one array."""
 
     operator: Callable[[jax.Array, jax.Array], jax.Array]
@@ -134,7 +106,7 @@ class _Fold:
 
 
 @dataclass(frozen=True, slots=True)
-class _Extremum:
+class Extremum:
     """The largest or smallest value, NaN where any is."""
 
     descending: bool
@@ -172,7 +144,7 @@ class _Extremum:
 
 
 @dataclass(frozen=True, slots=True)
-class _Mean:
+class Mean:
     """The sum, and how many there are where `count` does not say; of none, NaN."""
 
     count: int | None
@@ -204,7 +176,7 @@ class _Mean:
 
 
 @dataclass(frozen=True, slots=True)
-class _LogSumExp:
+class LogSumExp:
     """The largest exponent so far, and the sum of the exponentials divided by that of the largest."""
 
     @property

@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..ir import Reducer
 from ..planning.nodes import Axes, Node
 from ..planning.onepass import EXPONENTIALS, FIRST, Block, OnePass
 from ..planning.softmax import Softmax, statistic_of
@@ -176,7 +175,7 @@ class _Run:
 
     @property
     def needs_total(self) -> bool:
-        return any(nest.reduce.reducer is Reducer.LOGSUMEXP for nest in self.softmax.statistics)
+        return any(nest.reduce.reducer.inject is not None for nest in self.softmax.statistics)
 
     def along(self, rows: jax.Array, columns: tuple[IndexVar, ...], dtype: jnp.dtype) -> jax.Array:
         """A value of each row, for the columns of a sum."""
@@ -188,7 +187,7 @@ class _Run:
         exact: list[jax.Array] = []
         for nest in self.softmax.statistics:
             value = largest
-            if nest.reduce.reducer is Reducer.LOGSUMEXP:
+            if nest.reduce.reducer.inject is not None:
                 assert total is not None
                 # Of an infinite score the exponential is not a number.
                 value = jnp.where(jnp.isinf(largest), largest, jnp.log(total) + largest)

@@ -25,7 +25,7 @@ def placed_as(like: jax.Array, run: Callable[..., jax.Array], arrays: Sequence[j
 
 
 def placed(run: Callable[..., Any], arrays: Sequence[jax.Array], nests: Sequence[Nest], names: Sequence[str]) -> Any:
-    """What ``run(*arrays)`` gives, for each nest an array or, of a single one, that array.
+    """What ``run(*arrays)`` gives: an array for each nest.
 
     Where the types of arrays, which are called `names` in the nests, say that they lie on several devices, each axis of
     a result lies as the first of them that has it; JAX moves what must meet, and adds up, by itself.
@@ -34,7 +34,7 @@ def placed(run: Callable[..., Any], arrays: Sequence[jax.Array], nests: Sequence
         return run(*arrays)
     known = {name: jax.typeof(array).sharding.spec for name, array in zip(names, arrays, strict=True)}
     specs = tuple(PartitionSpec(*_along(nest, known)) for nest in nests)
-    return jax.sharding.auto_axes(run, out_sharding=specs[0] if len(specs) == 1 else specs)(*arrays)
+    return jax.sharding.auto_axes(run, out_sharding=specs)(*arrays)
 
 
 def _along(nest: Nest, specs: Mapping[str, Any]) -> list[Along | None]:

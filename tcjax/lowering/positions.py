@@ -6,18 +6,19 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..symbolic import Affine, Clamp, IndexVar, Quotient, Remainder
+from ..symbolic import Affine, Clamp, IndexVar, Quotient, Remainder, Size
 from ..symbolic.affine import Atom
 from .context import Context
+from .sizes import as_int32, evaluate
 
 Start = int | jax.Array
 
 
 def position(affine: Affine, context: Context) -> Start:
     """A subscript's value at the current step of the enclosing loops; an int where all of them are unrolled."""
-    total: Start = _number(affine.base.constant)
+    total: Start = _number(affine.base, context)
     for atom, weight in affine.terms:
-        total = total + _number(weight.constant) * _atom(atom, context)
+        total = total + _number(weight, context) * _atom(atom, context)
     return total
 
 
@@ -26,9 +27,9 @@ def _atom(atom: Atom, context: Context) -> Start:
         case IndexVar():
             return context.steps[atom]
         case Quotient(argument, divisor):
-            return position(argument, context) // _number(divisor.constant)
+            return position(argument, context) // _number(divisor, context)
         case Remainder(argument, divisor):
-            return position(argument, context) % _number(divisor.constant)
+            return position(argument, context) % _number(divisor, context)
         case Clamp(kind, arguments):
             first, *rest = (position(argument, context) for argument in arguments)
             for other in rest:
@@ -77,6 +78,7 @@ def numbers(starts: Sequence[Start]) -> list[int] | None:
     return known if len(known) == len(starts) else None
 
 
-def _number(value: int | None) -> int:
-    assert value is not None, "sizes are numbers by now"
-    return value
+def _number(size: Size, context: Context) -> Start:
+    """A size, a value at run time where it is not a number."""
+    number = size.constant
+    return as_int32(evaluate(size, context.sizes)) if number is None else number

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.core import max_dim
 
 from ..planning.nodes import Axes, Lookup, Read, Strip
-from ..symbolic import Affine, IndexVar
+from ..symbolic import IndexVar
 from .context import Context, Lower, align, transpose
 from .positions import Start, cut, position
 
@@ -61,16 +62,16 @@ def _cut(array: jax.Array, dimensions: tuple[Strip | Lookup, ...], moved: list[i
                     backwards.append(number)
                 starts.append(first if count else 0)
                 counts.append(count)
-                strides.append(abs(stride) if count > 1 else 1)
+                strides.append(abs(stride) if abs(stride) > 1 and count > 1 else 1)
     array = cut(array, starts, counts, strides)
     return lax.rev(array, backwards) if backwards else array
 
 
-def _split(array: jax.Array, strips: list[Strip]) -> tuple[jax.Array, Axes]:
-    """The strips reshaped to one dimension per factor, without the strips' unused tails."""
+def _split(array: jax.Array, strips: list[Strip], first: int = 0) -> tuple[jax.Array, Axes]:
+    """The strips, the dimensions from the `first` on, reshaped to one for each factor, without their unused tails."""
     axes: list[IndexVar] = []
     for strip in strips:
-        dimension = len(axes)
+        dimension = first + len(axes)
         head, tail = array.shape[:dimension], array.shape[dimension + 1 :]
         if len(strip.factors) == 1 and strip.factors[0][2] == 1:
             axes.append(strip.factors[0][0])
@@ -116,7 +117,7 @@ def _gather(
     for number, lookup in zip(looked_up, lookups, strict=True):
         found = align(lower(lookup.positions, context), lookup.positions.axes, axes)
         if lookup.clamp:
-            found = jnp.clip(found, 0, max(0, array.shape[number] - 1))
+            found = jnp.clip(found, 0, max_dim(0, array.shape[number] - 1))
         columns.append(found)
     columns = jnp.broadcast_arrays(*columns)
     positions = jnp.stack(columns, axis=-1)
@@ -134,18 +135,6 @@ def _gather(
     else:
         found = lax.gather(array, positions, numbers, sizes, mode=lax.GatherScatterMode.PROMISE_IN_BOUNDS)
     strips = [node.dimensions[number] for number in kept]
-    # The gathered axes come first: strips of one element and no split stand in for them.
-    found, rest = _split_after(found, rank, [d for d in strips if isinstance(d, Strip)])
+    # The gathered axes come first.
+    found, rest = _split(found, [d for d in strips if isinstance(d, Strip)], rank)
     return found, (*axes, *rest)
-
-
-def _split_after(array: jax.Array, rank: int, strips: list[Strip]) -> tuple[jax.Array, Axes]:
-    lead = array.shape[:rank]
-    size = 1
-    for extent in lead:
-        size *= extent
-    marker = IndexVar("")
-    flat = lax.reshape(array, (size, *array.shape[rank:]))
-    whole = Strip(Affine.of(0), 1, size, 0, 0, ((marker, size, 1),))
-    split, axes = _split(flat, [whole, *strips])
-    return lax.reshape(split, (*lead, *split.shape[1:])), axes[1:]

@@ -4,13 +4,14 @@ import functools
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from math import prod
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..ir import PLACES, RANKED, Monoid, Reducer
+from ..ir import Monoid, Reducer
 from ..planning.nodes import (
     Axes,
     Contract,
@@ -26,14 +27,17 @@ from ..planning.nodes import (
     smallest_divisor,
     tensors_read,
 )
-from ..planning.scope import POSITIONS, identity
+from ..planning.scope import fill
 from ..symbolic import IndexVar
 from . import registered
 from .context import Context, Lower, align, numeric, transpose
-from .elementwise import OPERATORS
+from .elementwise import lower_fill
 from .finite import Factor, product_of_live
 from .placing import is_placed
+from .reducers import ROWS, combine
+from .registered import States
 from .running import running
+from .sizes import as_int32, positive
 from .varying import equally_varying, steady
 
 # The names of dimensions that are no indices of the program.
@@ -168,29 +172,6 @@ def side_by_side(orders: Sequence[Axes]) -> list[Axes]:
     return [tuple(run) for run in runs]
 
 
-def combine(reducer: Reducer | Monoid) -> Callable[[jax.Array, jax.Array], jax.Array]:
-    """How two partial results of a reduction become one."""
-    match reducer:
-        case Monoid():
-            return lambda a, b: registered.combine(reducer, (a,), (b,))[0]
-        case Reducer.SUM | Reducer.MEAN:
-            return OPERATORS["+"]
-        case Reducer.PRODUCT:
-            return OPERATORS["*"]
-        case Reducer.MIN:
-            return jnp.minimum
-        case Reducer.MAX:
-            return jnp.maximum
-        case Reducer.ANY:
-            return jnp.logical_or
-        case Reducer.ALL:
-            return jnp.logical_and
-        case Reducer.LOGSUMEXP:
-            return jnp.logaddexp
-        case _:
-            raise AssertionError(reducer)
-
-
 def lower_fold(node: Fold, context: Context, lower: Lower) -> jax.Array:
     if isinstance(node.derivative, LoopNest):
         return as_nest(node.derivative, node.axes, context, lower)
@@ -209,21 +190,9 @@ def lower_fold(node: Fold, context: Context, lower: Lower) -> jax.Array:
 def _folded(node: Fold, context: Context, lower: Lower) -> jax.Array:
     operand = lower(node.operand, context)
     dimensions = tuple(node.operand.axes.index(axis) for axis in node.indices)
-    match node.reducer:
-        case Reducer.SUM:
-            return jnp.sum(operand, dimensions, dtype=operand.dtype)
-        case Reducer.PRODUCT:
-            return jnp.prod(operand, dimensions, dtype=operand.dtype)
-        case Reducer.MIN:
-            return jnp.min(operand, dimensions)
-        case Reducer.MAX:
-            return jnp.max(operand, dimensions)
-        case Reducer.ANY:
-            return jnp.any(operand, dimensions)
-        case Reducer.ALL:
-            return jnp.all(operand, dimensions)
-        case _:
-            raise AssertionError(node.reducer)
+    reduced = ROWS[node.reducer].fold
+    assert reduced is not None, node.reducer
+    return reduced(operand, dimensions)
 
 
 def as_nest(nest: LoopNest, axes: Axes, context: Context, lower: Lower) -> jax.Array:
@@ -290,16 +259,11 @@ def _reduce_window(array: jax.Array, dimension: int, slide: Window, extent: int,
 
 
 def _windowed(array: jax.Array, window: tuple[int, ...], strides: tuple[int, ...], reducer: Reducer) -> jax.Array:
+    operator = ROWS[reducer].operator
+    assert operator is not None, reducer
     # NumPy's scalars are known while JAX traces: only of a known identity does it find the derivative.
-    match reducer:
-        case Reducer.SUM:
-            return lax.reduce_window(array, np.zeros((), array.dtype), lax.add, window, strides, "VALID")
-        case Reducer.MIN:
-            return lax.reduce_window(array, _extreme(array.dtype, largest=True), lax.min, window, strides, "VALID")
-        case Reducer.MAX:
-            return lax.reduce_window(array, _extreme(array.dtype, largest=False), lax.max, window, strides, "VALID")
-        case _:
-            raise AssertionError(reducer)
+    nothing = np.asarray(reducer.empty(str(array.dtype)), array.dtype)
+    return lax.reduce_window(array, nothing, operator, window, strides, "VALID")
 
 
 def _shifted(array: jax.Array, dimension: int, slide: Window, extent: int, reducer: Reducer) -> jax.Array:
@@ -313,9 +277,9 @@ def _shifted(array: jax.Array, dimension: int, slide: Window, extent: int, reduc
 def _combined(reducer: Reducer, parts: Iterable[jax.Array]) -> jax.Array:
     """The parts combined elementwise, in order."""
     parts = list(parts)
-    if reducer in POSITIONS:
+    if reducer.gives_position:
         return _place(reducer, parts)
-    if reducer in (Reducer.MIN, Reducer.MAX) and len(parts) > 1 and jnp.issubdtype(parts[0].dtype, jnp.floating):
+    if reducer.is_extremum and len(parts) > 1 and jnp.issubdtype(parts[0].dtype, jnp.floating):
         return _extremum(reducer, parts)
     return functools.reduce(combine(reducer), parts)
 
@@ -324,7 +288,7 @@ def _extremum(reducer: Reducer, parts: list[jax.Array]) -> jax.Array:
     """The largest or smallest part, NaN where any is: XLA:CPU does the selects faster than maxima that look for NaN."""
     best, unordered = parts[0], parts[0] != parts[0]
     for part in parts[1:]:
-        better = part > best if reducer is Reducer.MAX else part < best
+        better = part > best if reducer.order == "max" else part < best
         best = jnp.where(better, part, best)
         unordered |= part != part
     return jnp.where(unordered, jnp.nan, best)
@@ -335,11 +299,11 @@ def _ranked(reducer: Reducer, rank: int, parts: Iterable[jax.Array]) -> jax.Arra
 
     Those that come first are kept in order; each part moves those behind it.
     """
-    descending = reducer in (Reducer.MAXK, Reducer.ARGMAXK)
+    descending = reducer.order == "max"
     keys: list[jax.Array] = []
     found: list[jax.Array] = []
     for number, part in enumerate(parts):
-        key, value = _ordered(part), jnp.full_like(part, number, jnp.int32) if reducer in PLACES else part
+        key, value = _ordered(part), jnp.full_like(part, number, jnp.int32) if reducer.gives_position else part
         # A comparison with NaN is false: it comes before a number, and nothing before it.
         before = [~((key <= own) if descending else (key >= own)) & (own == own) for own in keys]
         keys, found = _inserted(keys, key, before)[: rank + 1], _inserted(found, value, before)[: rank + 1]
@@ -357,17 +321,15 @@ def _place(reducer: Reducer, parts: Sequence[jax.Array]) -> jax.Array:
     best, *others = map(_ordered, parts)
     place = jnp.zeros_like(best, jnp.int32)
     for number, part in enumerate(others, start=1):
-        # A comparison with NaN is false: it takes the place of a number, and nothing takes its own.
-        better = ~((part <= best) if reducer is Reducer.ARGMAX else (part >= best)) & (best == best)
+        better = _is_further(reducer, best, part)
         best, place = jnp.where(better, part, best), jnp.where(better, jnp.int32(number), place)
     return place
 
 
-def _extreme(dtype: jnp.dtype, *, largest: bool) -> np.ndarray:
-    if jnp.issubdtype(dtype, jnp.floating):
-        return np.asarray(np.inf if largest else -np.inf, dtype)
-    info = jnp.iinfo(dtype)
-    return np.asarray(info.max if largest else info.min, dtype)
+def _is_further(reducer: Reducer | Monoid, best: jax.Array, value: jax.Array) -> jax.Array:
+    """Whether a value takes the place of the best one so far."""
+    # A comparison with NaN is false: it takes the place of a number, and nothing takes its own.
+    return ~((value <= best) if reducer.order == "max" else (value >= best)) & (best == best)
 
 
 def lower_scan(node: Scan, context: Context, lower: Lower) -> jax.Array:
@@ -379,7 +341,7 @@ def lower_scan(node: Scan, context: Context, lower: Lower) -> jax.Array:
     first, last = node.first, node.first + node.extent - 1
     kept = lax.slice_in_dim(array, min(max(first, 0), size), max(min(last + 1, size), 0), axis=axis)
     before, after = min(max(-first, 0), node.extent), min(max(last + 1 - size, 0), node.extent)
-    nothing = jnp.asarray(identity(node.reducer, node.dtype), array.dtype)
+    nothing = jnp.asarray(node.reducer.empty(node.dtype), array.dtype)
     end = size - 1 if node.rising else 0
     every = lax.slice_in_dim(array, end, end + 1, axis=axis)
 
@@ -424,28 +386,80 @@ def _unrolled(node: Unroll, context: Context, lower: Lower) -> jax.Array:
     indices = [index for index, _, _ in node.box]
     steps = itertools.product(*(range(lo, hi) for _, lo, hi in node.box))
     parts = (lower(node.body, context.at(dict(zip(indices, step, strict=True)))) for step in steps)
-    return _ranked(node.reducer, node.rank, parts) if node.reducer in RANKED else _combined(node.reducer, parts)
+    assert isinstance(node.reducer, Reducer), "others come one after the other"
+    if node.reducer.is_ranked:
+        return _ranked(node.reducer, node.rank, parts)
+    return _combined(node.reducer, parts)
 
 
 def looped(node: Unroll, context: Context, lower: Lower) -> jax.Array:
-    """The sum of the terms one after the other, in a loop at run time that stores none of them."""
-    extents = tuple(hi - lo for _, lo, hi in node.box)
+    """The terms one after the other, in a loop at run time that stores none of them."""
+    count = prod(hi - lo for _, lo, hi in node.box)
+    trips = positive(count)
 
-    def term(number: jax.Array) -> jax.Array:
+    def term(number: jax.Array) -> tuple[jax.Array, jax.Array | None]:
+        """The value at a point, and whether it takes part (None: it does)."""
         places: dict[IndexVar, int | jax.Array] = {}
+        rest = number
         for index, lo, hi in reversed(node.box):
-            places[index] = lax.rem(number, np.int32(hi - lo)) + np.int32(lo)
-            number = lax.div(number, np.int32(hi - lo))
-        return lower(node.body, Context(context.arrays, context.foreign, {**context.steps, **places}))
+            # XLA:CPU stops where it divides by a zero that it knows.
+            extent = as_int32(positive(hi - lo))
+            places[index] = lax.rem(rest, extent) + as_int32(lo)
+            rest = lax.div(rest, extent)
+        here = Context(context.arrays, context.foreign, {**context.steps, **places}, sizes=context.sizes)
+        live = None if node.mask is None else align(lower(node.mask, here), node.mask.axes, node.axes)
+        if trips is not count:
+            inside = number < as_int32(count)
+            live = inside if live is None else live & inside
+        return align(lower(node.body, here), node.body.axes, node.axes), live
+
+    begin, join, result = _accumulation(node)
 
     @jax.checkpoint
-    def add(total: jax.Array, number: jax.Array) -> tuple[jax.Array, None]:
-        return total + term(number), None
+    def add(states: States, number: jax.Array) -> tuple[States, None]:
+        value, live = term(number)
+        joined = join(states, value, number)
+        return joined if live is None else registered.choose(live, joined, states), None
 
-    shape = jax.eval_shape(term, np.int32(0))
-    empty = jnp.zeros(shape.shape, shape.dtype)
-    empty = steady(lambda total: add(total, jnp.int32(0))[0], empty, context.arrays.values())
-    return lax.scan(add, empty, np.arange(_size(extents), dtype=np.int32))[0]
+    value, live = jax.eval_shape(term, jnp.int32(0))
+    shape = value.shape if live is None else jnp.broadcast_shapes(value.shape, live.shape)
+    states = steady(lambda states: add(states, jnp.int32(0))[0], begin(shape), context.arrays.values())
+    return result(lax.scan(add, states, jnp.arange(trips, dtype=jnp.int32))[0])
+
+
+def _accumulation(
+    node: Unroll,
+) -> tuple[
+    Callable[[tuple[Any, ...]], States],
+    Callable[[States, jax.Array, jax.Array], States],
+    Callable[[States], jax.Array],
+]:
+    """The states of no points, how the next value, with its number, joins states, and the result of all of them."""
+    reducer, element = node.reducer, node.body.dtype
+    if isinstance(reducer, Monoid):
+        return (
+            lambda shape: registered.blank(reducer, shape, element),
+            lambda states, value, _: registered.combine(reducer, states, registered.inject(reducer, value, element)),
+            lambda states: registered.finish(reducer, states),
+        )
+    if reducer.gives_position:
+
+        def further(states: States, value: jax.Array, number: jax.Array) -> States:
+            best, place = states
+            better = _is_further(reducer, best, value) | (place < 0)
+            return jnp.where(better, value, best), jnp.where(better, number, place)
+
+        return (
+            lambda shape: (jnp.zeros(shape, numeric(element)), jnp.full(shape, -1, jnp.int32)),
+            further,
+            lambda states: jnp.maximum(states[1], 0),
+        )
+    join, nothing = combine(reducer), lower_fill(fill(reducer.empty(element), element), Context({}, {}))
+    return (
+        lambda shape: (jnp.broadcast_to(nothing, shape),),
+        lambda states, value, _: (join(states[0], value),),
+        lambda states: states[0],
+    )
 
 
 def flattened(array: jax.Array, own: Axes, axes: Axes, indices: Axes, extents: tuple[int, ...]) -> jax.Array:
@@ -466,7 +480,7 @@ def _size(extents: tuple[int, ...]) -> int:
 def lower_position(node: Position, context: Context, lower: Lower) -> jax.Array:
     operand = _ordered(lower(node.operand, context))
     flat = flattened(operand, node.operand.axes, node.axes, node.indices, node.extents)
-    least = node.reducer is Reducer.ARGMIN
+    least = node.reducer.order == "min"
     if node.mask is None:
         find = lax.argmin if least else lax.argmax
         return find(flat, flat.ndim - 1, jnp.int32)
@@ -489,9 +503,9 @@ def lower_order_statistic(node: OrderStatistic, context: Context, lower: Lower) 
     if node.mask is not None:
         mask = flattened(lower(node.mask, context), node.mask.axes, rest, node.indices, node.extents)
         mask = jnp.broadcast_to(mask, flat.shape)
-    descending = node.reducer in (Reducer.MAXK, Reducer.ARGMAXK)
+    descending = node.reducer.order == "max"
     order = _order(lax.stop_gradient(flat), mask, descending=descending)
-    positions = node.reducer in (Reducer.ARGMINK, Reducer.ARGMAXK)
+    positions = node.reducer.gives_position
     ranked = order if positions else jnp.take_along_axis(flat, order, axis=-1)
     rank = lower(node.rank, context)
     inside = jnp.clip(rank, 0, _size(node.extents) - 1)
@@ -506,12 +520,7 @@ def lower_order_statistic(node: OrderStatistic, context: Context, lower: Lower) 
         result = transpose(result, (*rest, *node.rank.axes), node.axes)
     rank = align(rank, node.rank.axes, node.axes)
     count = _size(node.extents) if mask is None else align(jnp.sum(mask, -1, jnp.int32), rest, node.axes)
-    if positions:
-        nothing = jnp.zeros((), jnp.int32)
-    elif operand.dtype == jnp.bool_:
-        nothing = jnp.asarray(not descending)
-    else:
-        nothing = _extreme(operand.dtype, largest=not descending)
+    nothing = jnp.asarray(node.reducer.empty(str(operand.dtype)), jnp.int32 if positions else operand.dtype)
     return jnp.where((rank >= 0) & (rank < count), result, nothing)
 
 

@@ -11,27 +11,14 @@ from jax import lax
 from jax.interpreters import ad, batching, mlir
 
 from ..ir import Reducer
-from ..planning.scope import identity
 from .context import numeric
 from .placing import placed_as
+from .reducers import ROWS
 from .varying import equally_varying, steady
 
 # The values that are combined; with them how many are equal, or the extremum that they belong to.
 State = tuple[jax.Array, ...]
 Combine = Callable[[State, State], State]
-
-_COMBINED: dict[Reducer, Callable[[Any, Any], jax.Array]] = {
-    Reducer.SUM: lax.add,
-    Reducer.PRODUCT: lax.mul,
-    Reducer.MIN: lax.min,
-    Reducer.MAX: lax.max,
-}
-_NATIVE = {
-    Reducer.SUM: lax.cumsum,
-    Reducer.PRODUCT: lax.cumprod,
-    Reducer.MIN: lax.cummin,
-    Reducer.MAX: lax.cummax,
-}
 
 running_p = jax.extend.core.Primitive("tcjax_running")
 running_p.multiple_results = True
@@ -69,7 +56,8 @@ class _Way(NamedTuple):
 
 
 def _way(reducer: Reducer, operands: State, axis: int, *, ties: bool, handed: bool) -> _Way:
-    combined = _COMBINED[reducer]
+    combined = ROWS[reducer].operator
+    assert combined is not None, reducer
     if ties:
         counted = _counting(operands[0].dtype, operands[0].shape[axis])
         return _Way(lambda here: (*here, jnp.ones_like(here[0], counted)), _with_ties(combined), lambda found, _: found)
@@ -132,7 +120,7 @@ def _of_equal_extrema(*, handed: bool) -> _Way:
 def _nothing(reducer: Reducer, state: State) -> State:
     """The state of no elements, without dimensions."""
     first, *others = state
-    value = jnp.asarray(identity(reducer, str(first.dtype)), first.dtype)
+    value = jnp.asarray(reducer.empty(str(first.dtype)), first.dtype)
     return (value, *(jnp.zeros((), other.dtype) for other in others))
 
 
@@ -243,7 +231,9 @@ def _run_natively(
 ) -> list[jax.Array]:
     """By what a device has for it, but for ties and equal extrema."""
     if len(operands) == 1 and not ties:
-        return [_NATIVE[reducer](operands[0], axis, reverse=reverse)]
+        natively = ROWS[reducer].running
+        assert natively is not None, reducer
+        return [natively(operands[0], axis, reverse=reverse)]
     way = _way(reducer, operands, axis, ties=ties, handed=handed)
     found = lax.associative_scan(way.combine, way.prepare(operands), reverse=reverse, axis=axis)
     return list(way.finish(found, operands))

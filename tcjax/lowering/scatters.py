@@ -1,5 +1,6 @@
 """Values that meet in one element of a target, combined: JAX's scatters, and derivatives where it has none."""
 
+from collections.abc import Callable
 from functools import partial
 from math import prod
 from typing import Any, Final
@@ -23,7 +24,7 @@ def numbered(target: jax.Array, place: Place) -> tuple[jax.Array, Place]:
     """
     extents = target.shape[: len(place)]
     size = prod(extents)
-    if len(place) == 1 or size > jnp.iinfo(jnp.int32).max:
+    if len(place) == 1 or not isinstance(size, int) or size > jnp.iinfo(jnp.int32).max:
         return target, place
     number, inside = jnp.int32(0), jnp.bool_(True)
     for extent, column in zip(extents, place, strict=True):
@@ -32,70 +33,48 @@ def numbered(target: jax.Array, place: Place) -> tuple[jax.Array, Place]:
     return lax.reshape(target, (size, *target.shape[len(place) :])), (jnp.where(inside, number, size),)
 
 
-def scatter(
-    reducer: Reducer | None, target: jax.Array, place: Place, value: jax.Array, weight: jax.Array | None
-) -> jax.Array:
-    """The target, its elements at `place` combined with what is there and with each other; outside: dropped.
-
-    Of a mean `value` is the sum and `weight` the number of points; of a position, `weight` is the extremum there.
-    Both replace what was in the element. Without a weight no two places are equal, nor are they without a reducer.
-    """
-    flat, places = numbered(target, place)
-    return lax.reshape(_scattered(reducer, flat, places, value, weight), target.shape)
+def add(target: jax.Array, place: Place, value: jax.Array) -> jax.Array:
+    """Sums; of truth values, modulo 2."""
+    if target.dtype == jnp.bool_:
+        counted = target.astype(jnp.int32).at[place].add(value.astype(jnp.int32), **DROPPED)
+        return (counted & 1).astype(jnp.bool_)
+    return target.at[place].add(value, **DROPPED)
 
 
-def _scattered(
-    reducer: Reducer | None, target: jax.Array, place: Place, value: jax.Array, weight: jax.Array | None
-) -> jax.Array:
-    at = target.at[place]
-    match reducer:
-        case None:
-            return at.set(value, **DROPPED)
-        case Reducer.MEAN | Reducer.ARGMIN | Reducer.ARGMAX if weight is None:
-            return at.set(value, **DROPPED)
-        case Reducer.MEAN if weight is not None:
-            return _mean(target, place, value, weight)
-        case Reducer.ARGMIN | Reducer.ARGMAX if weight is not None:
-            return _first(reducer, target, place, value, weight)
-        case Reducer.SUM if target.dtype == jnp.bool_:
-            counted = target.astype(jnp.int32).at[place].add(value.astype(jnp.int32), **DROPPED)
-            return (counted & 1).astype(jnp.bool_)
-        case Reducer.SUM:
-            return at.add(value, **DROPPED)
-        case Reducer.PRODUCT if target.dtype != jnp.bool_:
-            return at.multiply(value, **DROPPED)
-        case Reducer.MIN | Reducer.MAX if jnp.issubdtype(target.dtype, jnp.floating):
-            return _extremum(reducer, target, place, value)
-        case Reducer.MIN if target.dtype != jnp.bool_:
-            return at.min(value, **DROPPED)
-        case Reducer.MAX if target.dtype != jnp.bool_:
-            return at.max(value, **DROPPED)
-        case Reducer.ANY | Reducer.MAX:
-            return target.astype(jnp.int32).at[place].max(value.astype(jnp.int32), **DROPPED).astype(jnp.bool_)
-        case Reducer.ALL | Reducer.MIN | Reducer.PRODUCT:
-            return target.astype(jnp.int32).at[place].min(value.astype(jnp.int32), **DROPPED).astype(jnp.bool_)
-        case Reducer.LOGSUMEXP:
-            return _logsumexp(target, place, value)
-        case _:
-            raise AssertionError(reducer)
+def multiply(target: jax.Array, place: Place, value: jax.Array) -> jax.Array:
+    if target.dtype == jnp.bool_:
+        return extremum(target, place, value, largest=False)
+    return target.at[place].multiply(value, **DROPPED)
 
 
-def _mean(target: jax.Array, place: Place, total: jax.Array, count: jax.Array) -> jax.Array:
+def extremum(target: jax.Array, place: Place, value: jax.Array, *, largest: bool) -> jax.Array:
+    if target.dtype == jnp.bool_:
+        return extremum(target.astype(jnp.int32), place, value.astype(jnp.int32), largest=largest).astype(jnp.bool_)
+    if jnp.issubdtype(target.dtype, jnp.floating):
+        return _extremum(largest, target, place, value)
+    return _best(target, place, largest)(value, **DROPPED)
+
+
+def _best(target: jax.Array, place: Place, largest: bool) -> Callable[..., jax.Array]:
+    return target.at[place].max if largest else target.at[place].min
+
+
+def mean(target: jax.Array, place: Place, total: jax.Array, count: jax.Array) -> jax.Array:
+    """The sums of all values by how many points they are of."""
     nothing = jnp.zeros(target.shape, total.dtype)
     totals = nothing.at[place].add(total, **DROPPED)
     counts = nothing.at[place].add(count.astype(total.dtype), **DROPPED)
     return jnp.where(counts > 0, totals / jnp.maximum(counts, 1), target)
 
 
-def _first(reducer: Reducer, target: jax.Array, place: Place, position: jax.Array, best: jax.Array) -> jax.Array:
+def first(target: jax.Array, place: Place, position: jax.Array, best: jax.Array, *, largest: bool) -> jax.Array:
     """The position that goes with the extremum of all values of an element, of equal ones the first."""
     best = best.astype(jnp.int32) if best.dtype == jnp.bool_ else best
     order = lax.iota(jnp.int32, best.size).reshape(best.shape)
     # The extremes themselves are allowed, so the start is one of the values.
     start = jnp.zeros(target.shape, best.dtype).at[place].set(best, **DROPPED)
-    keep = start.at[place].min if reducer is Reducer.ARGMIN else start.at[place].max
-    extremum = keep(best, **DROPPED).at[place].get(**CLIPPED)
-    wins = (best == extremum) | (best != best)
+    extreme = _best(start, place, largest)(best, **DROPPED).at[place].get(**CLIPPED)
+    wins = (best == extreme) | (best != best)
     last = jnp.full(target.shape, best.size, jnp.int32)
     earliest = last.at[place].min(jnp.where(wins, order, best.size), **DROPPED).at[place].get(**CLIPPED)
     chosen = jnp.where(wins & (order == earliest), place[0], target.shape[0])
@@ -103,16 +82,15 @@ def _first(reducer: Reducer, target: jax.Array, place: Place, position: jax.Arra
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _extremum(reducer: Reducer, target: jax.Array, place: Place, value: jax.Array) -> jax.Array:
-    keep = target.at[place].min if reducer is Reducer.MIN else target.at[place].max
-    return keep(value, **DROPPED)
+def _extremum(largest: bool, target: jax.Array, place: Place, value: jax.Array) -> jax.Array:
+    return _best(target, place, largest)(value, **DROPPED)
 
 
 @_extremum.defjvp
-def _(reducer: Reducer, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[jax.Array, jax.Array]:
+def _(largest: bool, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[jax.Array, jax.Array]:
     """Equal extrema share the derivative, as in `jnp.max`."""
     target, place, value = primals
-    answer = _extremum(reducer, target, place, value)
+    answer = _extremum(largest, target, place, value)
     stays = target == answer
     wins = value == answer.at[place].get(**CLIPPED)
     ways = stays.astype(answer.dtype).at[place].add(wins.astype(answer.dtype), **DROPPED)
@@ -139,11 +117,12 @@ def scatter_sorted(reducer: Reducer, target: jax.Array, place: Place, value: jax
 
     found, _ = lax.associative_scan(together, (values, jnp.concatenate([edge, changes])))
     ends = jnp.where(jnp.concatenate([changes, edge]), element, target.size)
-    neutral = jnp.full((target.size,), 0 if reducer is Reducer.SUM else 1, target.dtype)
+    neutral = jnp.full((target.size,), reducer.nothing, target.dtype)
     return lax.reshape(combine(flat, neutral.at[ends].set(found, **DROPPED)), target.shape)
 
 
-def _logsumexp(target: jax.Array, place: Place, value: jax.Array) -> jax.Array:
+def logsumexp(target: jax.Array, place: Place, value: jax.Array) -> jax.Array:
+    """The logarithms of sums of exponentials, relative to the largest exponent that meets in each element."""
     largest = lax.stop_gradient(target).at[place].max(lax.stop_gradient(value), **DROPPED)
     shift = jnp.where(jnp.isfinite(largest), largest, 0)
     terms = jnp.exp(value - shift.at[place].get(**CLIPPED))

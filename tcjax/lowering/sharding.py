@@ -1,19 +1,16 @@
 """A plan for many devices: each runs the steps on its blocks, and they combine what they reduced."""
 
-import functools
 from collections.abc import Mapping
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..ir import Monoid, Reducer
-from ..planning.sharding import Axes, Block, Layout, ShardedPlan, Start, Step
+from ..planning.sharding import Block, Layout, ShardedPlan, Start, Step
 from .context import Context
 from .elementwise import convert
 from .lower import Foreign, lower_node
-from .reductions import combine
+from .reducers import across_devices, combine
 from .rounds import lower_stage
 
 
@@ -63,7 +60,7 @@ def _computed(step: Step, held: Mapping[str, jax.Array], foreign: Foreign) -> ja
     if step.reducer is None:
         return lower_stage(step.compute, old if step.compute.store.keeps else None, context, lower_node)
     part = lower_stage(step.compute, None, context, lower_node)
-    whole = convert(_combined(part, step.reducer, step.axes), step.compute.dtype)
+    whole = convert(across_devices(part, step.reducer, step.axes), step.compute.dtype)
     if not step.joins or old is None:
         return whole
     return convert(combine(step.reducer)(old, whole), step.compute.dtype)
@@ -79,53 +76,3 @@ def _cut(array: jax.Array, block: Block) -> jax.Array:
             extent = array.shape[dimension] // lax.axis_size(along)
             array = lax.dynamic_slice_in_dim(array, extent * lax.axis_index(along), extent, dimension)
     return array
-
-
-# ---------------------------------------------------------------- across devices
-
-
-def _combined(part: jax.Array, reducer: Reducer | Monoid, axes: Axes) -> jax.Array:
-    """The parts of all devices along the axes as one; every device has the result."""
-    match reducer:
-        case Reducer.SUM:
-            return lax.psum(part, axes)
-        case Reducer.MEAN:
-            return lax.psum(part, axes) / lax.axis_size(axes)
-        case Reducer.MIN | Reducer.MAX:
-            return _extremum(part, axes, reducer is Reducer.MAX)
-        case Reducer.ANY | Reducer.ALL:
-            return _extremum(part.astype("int32"), axes, reducer is Reducer.ANY).astype(bool)
-        case Reducer.LOGSUMEXP:
-            largest = _extremum(lax.stop_gradient(part), axes, True)
-            # Where all are infinite their difference is no number.
-            largest = jnp.where(jnp.isfinite(largest), largest, 0)
-            return largest + jnp.log(lax.psum(jnp.exp(part - largest), axes))
-        case _:
-            # There is no collective for it: each device gets all parts, in the order of the devices.
-            every = _gathered(part, axes)
-            return functools.reduce(combine(reducer), [every[number] for number in range(lax.axis_size(axes))])
-
-
-def _gathered(part: jax.Array, axes: Axes) -> jax.Array:
-    """The parts of all devices, stacked; as a sum, so that JAX knows that all devices have the same."""
-    number = lax.axis_index(axes)
-    places = lax.broadcasted_iota("int32", (lax.axis_size(axes), *(1,) * part.ndim), 0)
-    if part.dtype == bool:
-        return _gathered(part.astype("int32"), axes).astype(bool)
-    return lax.psum(jnp.where(places == number, part[None], jnp.zeros((), part.dtype)), axes)
-
-
-@functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2))
-def _extremum(part: jax.Array, axes: Axes, largest: bool) -> jax.Array:
-    return lax.pmax(part, axes) if largest else lax.pmin(part, axes)
-
-
-@_extremum.defjvp
-def _(axes: Axes, largest: bool, primals: Any, tangents: Any) -> tuple[jax.Array, jax.Array]:
-    # JAX has no derivative of these collectives: as for one device, equal extrema share it.
-    (part,), (tangent,) = primals, tangents
-    result = _extremum(part, axes, largest)
-    if tangent.dtype != part.dtype:  # Integers have no derivative.
-        return result, tangent
-    meets = (part == result).astype(part.dtype)
-    return result, lax.psum(meets / lax.psum(meets, axes) * tangent, axes)

@@ -6,10 +6,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..ir import PLACES
-from ..planning.nests import Nest
 from ..planning.nodes import Axes
-from ..planning.scope import identity
+from ..planning.replanning import Piece, Sieved
 from ..planning.sieves import BLOCKS, FIRSTS, PLACE, RANK, VALUES, Sieve
 from .blocks import joined
 from .context import Context, Lower, align
@@ -18,24 +16,25 @@ from .stores import lower_fill_value
 Arrays = Mapping[str, jax.Array]
 
 
-def run_sieve(
-    sieve: Sieve,
+def lower_sieve(
+    plan: Sieved,
     axes: Axes,
     arrays: Arrays,
     foreign: Mapping[str, Callable[..., object]],
-    run: Callable[[Nest, Arrays], jax.Array],
+    run: Callable[[Piece, Arrays], jax.Array],
     lower: Lower,
 ) -> jax.Array:
-    """The nest that was taken apart, with one dimension for each of `axes`; `run` computes another nest."""
+    """The nest that was taken apart, with one dimension for each of `axes`; `run` computes one of its nests."""
+    sieve = plan.sieve
 
     def sieved(known: Arrays) -> jax.Array:
-        firsts = run(sieve.firsts, known)
+        firsts = run(plan.firsts, known)
         # Of equal values the first one counts: blocks are in their order, and places outside of the loop come last.
-        blocks = lax.sort(run(sieve.blocks, {FIRSTS: firsts}), dimension=0)
+        blocks = lax.sort(run(plan.blocks, {FIRSTS: firsts}), dimension=0)
         along = (RANK, PLACE, *sieve.free)
         values = align(lower(sieve.values, Context({**known, BLOCKS: blocks}, foreign)), sieve.values.axes, along)
-        found = run(sieve.rest, {VALUES: _left(values, blocks, sieve)})
-        return _places(found, blocks, sieve, axes) if sieve.rest.reduce.reducer in PLACES else found
+        found = run(plan.rest, {VALUES: _left(values, blocks, sieve)})
+        return _places(found, blocks, sieve, axes) if sieve.rest.reduce.reducer.gives_position else found
 
     if sieve.axis is None:
         return sieved(arrays)
@@ -62,7 +61,7 @@ def _left(values: jax.Array, blocks: jax.Array, sieve: Sieve) -> jax.Array:
     values = jnp.broadcast_to(values, (blocks.shape[0], sieve.size, *blocks.shape[1:]))
     if sieve.guarded:
         steps = lax.broadcasted_iota(jnp.int32, values.shape, 1)
-        nothing = lower_fill_value(identity(sieve.firsts.reduce.reducer, sieve.values.dtype), sieve.values.dtype)
+        nothing = lower_fill_value(sieve.firsts.reduce.reducer.empty(sieve.values.dtype), sieve.values.dtype)
         values = jnp.where(blocks[:, None] * sieve.size + steps < sieve.extent, values, nothing)
     return lax.reshape(values, (blocks.shape[0] * sieve.size, *blocks.shape[1:]))
 

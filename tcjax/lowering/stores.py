@@ -1,5 +1,6 @@
 """Where a statement's values go: the whole target, a region of it, or a scatter."""
 
+import functools
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ import numpy as np
 from jax import lax
 
 from .. import ir
-from ..ir import JOINS, Monoid, Reducer
+from ..ir import Monoid, Reducer
 from ..planning import Compute, Scatter
 from ..planning.forms import CHEAP
 from ..planning.nodes import (
@@ -33,10 +34,11 @@ from .apart import BARRIERS_HOLD, looped
 from .context import Context, Lower, align, numeric, ranked
 from .elementwise import convert, lower_fill
 from .positions import Start, cut, numbers, position, put
-from .reductions import combine
+from .reducers import combine, scatter
 from .registered import nothing
-from .scatters import DROPPED, Place, scatter, scatter_sorted
+from .scatters import DROPPED, Place, scatter_sorted
 from .segments import scatter_elements
+from .sizes import as_int32, positive, same
 from .varying import steady
 
 
@@ -84,6 +86,9 @@ def lower_store(stage: Compute, value: jax.Array, old: jax.Array | None, context
         # A start counts from the first place in front of the dimension.
         strips = [replace(d, count=d.count - d.low - d.high, low=0, high=0) for d in strips]
         counts = tuple(strip.count for strip in strips)
+    if 0 in [count for count in counts if isinstance(count, int)]:
+        # Nowhere may be beside the target.
+        return _zeros(stage) if old is None else old
     backwards = [number for number, strip in enumerate(strips) if strip.stride < 0]
     if backwards:
         starts = tuple(
@@ -172,7 +177,8 @@ def _shaped(
 
 def _is_joined(strips: Sequence[Strip]) -> bool:
     """Whether several axes become one dimension."""
-    return any(sum(extent > 1 for _, extent, _ in strip.factors) > 1 for strip in strips)
+    several = (strip for strip in strips if len(strip.factors) > 1)
+    return any(sum(extent > 1 for _, extent, _ in strip.factors) > 1 for strip in several)
 
 
 def _is_loop_along(value: Node, axes: Axes) -> bool:
@@ -300,10 +306,9 @@ def _combined(
         return scatter_elements(combine, target, place, value, _running(stage), goes_on=goes_on)
     assert stage.store.scatter is not None
     if stage.store.scatter.is_sorted:
-        assert combine in JOINS
         wide = convert(target, stage.accumulate)
         return scatter_sorted(combine, wide, place, convert(value, stage.accumulate))
-    if combine in (Reducer.ARGMIN, Reducer.ARGMAX):
+    if combine.gives_position:
         return scatter(combine, target, place, convert(value, stage.dtype), count)
     return scatter(combine, convert(target, stage.accumulate), place, convert(value, stage.accumulate), count)
 
@@ -345,17 +350,25 @@ def _order(stage: Compute) -> list[IndexVar]:
 
 def _restarted(stage: Compute, target: jax.Array, columns: list[tuple[jax.Array, Axes]]) -> jax.Array:
     """The target with the identity wherever the left side can name an element, whatever the data."""
-    if any(0 in array.shape for array, _ in columns):
+    extents = dict.fromkeys(extent for array, _ in columns for extent in array.shape)
+    if any(same(extent, 0) for extent in extents):
         return target
+    # What is a symbol may be 0 when the program runs.
+    maybe_none = [as_int32(extent) for extent in extents if positive(extent) is not extent]
+    named = functools.reduce(jnp.logical_and, [extent > 0 for extent in maybe_none], jnp.bool_(True))
+
+    def begun(found: jax.Array) -> jax.Array:
+        return jnp.where(named, found, target) if maybe_none else found
+
     rows = () if stage.store.scatter is None else stage.store.scatter.rows
     every = {*stage.store.open, *rows}
     fixed = [columns[number] for number in range(len(columns)) if number not in every]
     if not fixed:
-        return jnp.full(target.shape, _blank(stage), target.dtype)
+        return begun(jnp.full(target.shape, _blank(stage), target.dtype))
     axes = tuple(dict.fromkeys(axis for _, own in fixed for axis in own))
     aligned = iter([align(array, own, axes) for array, own in fixed])
     place = tuple(slice(None) if number in every else next(aligned) for number in range(len(columns)))
-    return target.at[place].set(_blank(stage), **DROPPED)
+    return begun(target.at[place].set(_blank(stage), **DROPPED))
 
 
 def _positions(start: Start, stride: int, factors: tuple[tuple[object, int, int], ...]) -> tuple[jax.Array, Axes]:

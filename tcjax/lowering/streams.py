@@ -14,7 +14,8 @@ from jax import lax
 from ..ir import Reducer
 from .apart import BARRIERS_HOLD
 from .keys import key_of, value_of
-from .monoids import NOWHERE, Monoid, Point, Position, State, collapse, make_monoid
+from .monoids import NOWHERE, Monoid, Point, Position, State, collapse
+from .reducers import make_monoid
 from .varying import equally_varying
 
 # The values of a block and where they take part (None: everywhere).
@@ -48,11 +49,11 @@ def stream(
     # Without barriers they would be one kernel, which reads more vectors than the nearest cache holds.
     source = _Source(rows, unroll, blocks, body, tail, span, written_out and BARRIERS_HOLD)
     match reducer:
-        case Reducer.MINK | Reducer.MAXK | Reducer.ARGMINK | Reducer.ARGMAXK:
+        case _ if reducer.is_ranked:
             assert rank is not None
-            descending = reducer in (Reducer.MAXK, Reducer.ARGMAXK)
+            descending = reducer.order == "max"
             values, places = _ranked(source, rank, descending=descending)
-            return (values if reducer in (Reducer.MINK, Reducer.MAXK) else places,)
+            return (places if reducer.gives_position else values,)
         case _:
             samples = [point for point in (source.block(0, 0) if blocks else None, source.last()) if point is not None]
             guarded = any(live is not None for _, _, live in samples)

@@ -4,17 +4,16 @@ from typing import Any
 
 from jax.extend import core
 
-from ..planning.forms import Form
-from ..planning.nests import Nest
-from .nests import nest_p
+from ..planning.nests import Form, Nest
+from .primitive import tcjax_p
 
 
 def nests_of(jaxpr: core.Jaxpr) -> dict[Nest, Form]:
     """The nests that a traced function computes, in order, and the forms that they run in."""
     found: dict[Nest, Form] = {}
     for equation in jaxpr.eqns:
-        if equation.primitive is nest_p:
-            found.setdefault(equation.params["nest"], equation.params["form"])
+        if equation.primitive is tcjax_p and isinstance(equation.params["group"], Nest):
+            found.setdefault(equation.params["group"], equation.params["form"])
         for inner in functions_of(equation):
             found = {**nests_of(inner), **found}
     return found

@@ -7,11 +7,20 @@ require_flax("tcjax.nn")
 from ..layers.pooling import avg_pool, max_pool, min_pool  # noqa: E402
 from . import initializers  # noqa: E402
 from .attention import MultiHeadAttention, dot_product_attention  # noqa: E402
+from .classes import (  # noqa: E402
+    BatchNorm,
+    Bilinear,
+    Conv,
+    Embed,
+    GroupNorm,
+    InstanceNorm,
+    LayerNorm,
+    Linear,
+    LinearGeneral,
+    MixtureOfExperts,
+    RMSNorm,
+)
 from .comprehensions import Comprehension  # noqa: E402
-from .convolution import Conv  # noqa: E402
-from .experts import MixtureOfExperts  # noqa: E402
-from .linear import Bilinear, Embed, Linear, LinearGeneral  # noqa: E402
-from .normalization import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm  # noqa: E402
 
 __all__ = [
     "BatchNorm",

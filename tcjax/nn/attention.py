@@ -7,10 +7,9 @@ import jax
 from flax import nnx
 from flax.nnx.nn import dtypes
 
-from ..layers import programs
 from ..layers.precision import is_pair
-from .linear import LinearGeneral
-from .normalization import LayerNorm
+from ..layers.programs.attention import attention, dropout
+from .classes import LayerNorm, LinearGeneral
 
 
 def dot_product_attention(
@@ -34,13 +33,13 @@ def dot_product_attention(
     Where a `module` asks for the weights, where values have other heads than keys, and where there is a precision for
     each side of a product, Flax computes it.
     """
-    dropout = (broadcast_dropout, dropout_rng, dropout_rate, deterministic)
+    dropping = (broadcast_dropout, dropout_rng, dropout_rate, deterministic)
     if module is not None or value.shape[-2:-1] != key.shape[-2:-1] or is_pair(precision):
-        given = (query, key, value, bias, mask, *dropout, dtype, precision, module, promote_dtype)
+        given = (query, key, value, bias, mask, *dropping, dtype, precision, module, promote_dtype)
         return nnx.dot_product_attention(*given, is_causal)
     query, key, value = promote_dtype((query, key, value), dtype=dtype)
-    kept = programs.dropout(query, key, *dropout)
-    return programs.attention(query, key, value, bias, mask, kept=kept, is_causal=is_causal, precision=precision)
+    kept = dropout(query, key, *dropping)
+    return attention(query, key, value, bias, mask, kept=kept, is_causal=is_causal, precision=precision)
 
 
 class MultiHeadAttention(nnx.MultiHeadAttention):

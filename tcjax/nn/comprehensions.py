@@ -1,18 +1,16 @@
 """A comprehension as a layer of flax.nnx."""
 
 from collections.abc import Mapping
-from dataclasses import replace
-from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
 from flax.core.meta import get_global_mesh
-from flax.nnx.variablelib import VariableMetadata
 
 from ..diagnostics import Code, CompileError
-from ..layers import Initializer, Program, Recipe, recipe
+from ..layers import Initializer, Program, recipe
+from .adapter import unboxed
 
 
 class Comprehension(nnx.Module):
@@ -97,7 +95,7 @@ class Comprehension(nnx.Module):
                 # Without a mesh, the variable only says how it is to be sharded.
                 shards = get_global_mesh() is not None
                 metadata = {"out_sharding": self.recipe.axes(name, sharding), "eager_sharding": shards}
-            value = initial_value(self.recipe, name, init, key, shapes[name], self.param_dtype)
+            value = self.recipe.initializer(name, init, unboxed)(key, shapes[name], self.param_dtype)
             setattr(self, name, nnx.Param(value, **metadata))
         self.keys, self.initializers = nnx.data(None), None
 
@@ -109,22 +107,6 @@ class Comprehension(nnx.Module):
     @property
     def _names(self) -> tuple[str, ...]:
         return self.recipe.params + self.recipe.state
-
-
-def initial_value(recipe: Recipe, name: str, init: Initializer, key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """The first value, with the metadata that `nnx.with_metadata` or `nnx.with_partitioning` put around it."""
-    boxes: list[VariableMetadata[Any]] = []
-
-    @wraps(init)
-    def unboxed(*args: Any) -> Any:
-        value = init(*args)
-        if not isinstance(value, VariableMetadata):
-            return value
-        boxes.append(value)
-        return value.raw_value
-
-    value = recipe.initial(name, unboxed if hasattr(init, "__wrapped__") else init, key, shape, dtype)
-    return replace(boxes[0], raw_value=value) if boxes else value
 
 
 def _check_names(layer: nnx.Module, names: tuple[str, ...]) -> None:

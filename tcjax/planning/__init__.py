@@ -5,7 +5,7 @@ Schedules are in `planning.schedule`: only who writes one imports them.
 
 from . import nodes
 from .cost import Cost, cost_of
-from .formulas import plan_formula
+from .formulas import plan_formula, plan_unsized_formula
 from .growth import Growth, growth_of
 from .machine import Machine, machine_of
 from .memory import allowance, check_memory, check_stage
@@ -17,6 +17,7 @@ from .recomputed import stored_apart
 from .sharing import share
 from .stages import Call, CallForeign, Compute, Parts, Plan, Proviso, Scatter, Stage, Store, Unstored
 from .tiled import Loop, ScheduledStage, Tiled
+from .unsized import open_question
 
 __all__ = [
     "Backend",
@@ -47,10 +48,12 @@ __all__ = [
     "machine_of",
     "make_plan",
     "nodes",
+    "open_question",
     "operation_of",
     "operations_of",
     "plan_formula",
     "plan_price",
+    "plan_unsized_formula",
     "price",
     "price_of",
     "reason_of",

@@ -302,14 +302,14 @@ class Bill:
     def begun(self, points: int) -> float:
         return self.machine.dispatch + (self.machine.fork if points >= self.machine.divided else 0.0)
 
-    def combined(self, reducer: Reducer, dtype: str) -> float:
+    def combined(self, reducer: Reducer | ir.Monoid, dtype: str) -> float:
         """The time of one more value in a reduction that is written out."""
         machine = self.machine
-        if reducer is Reducer.LOGSUMEXP:
+        if reducer.inject is not None:
             return machine.slow_call * slower(dtype, machine)
-        if reducer in ir.PLACES | ir.RANKED:
+        if reducer.gives_position or reducer.is_ranked:
             return PLACE * machine.element
-        several = EXTREMUM if reducer in (Reducer.MIN, Reducer.MAX) and ir.types.is_float(dtype) else 1
+        several = EXTREMUM if reducer.is_extremum and ir.types.is_float(dtype) else 1
         return several * machine.element * slower(dtype, machine)
 
     def looping(self, node: Node, work: Work) -> None:

@@ -5,7 +5,6 @@ from math import prod
 from typing import Final
 
 from .. import ir
-from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
 from ..transforms.factors import distributed, non_negative, summands
 from .forms import dividing, is_contraction, stored_points
@@ -80,8 +79,8 @@ def describe(softmax: Softmax, blocks: Blocks, *, first: bool) -> str:
     axes = (*softmax.rows, *softmax.sums[0].reduce.indices)
     count = prod(max(0, ranges[axis][1] - ranges[axis][0]) for axis in axes)
     sums = "a sum" if len(softmax.sums) == 1 else f"{len(softmax.sums)} sums"
-    names = {Reducer.MAX: "the largest", Reducer.LOGSUMEXP: "logsumexp"}
-    statistics = ", ".join(names[nest.reduce.reducer] for nest in softmax.statistics if nest.reduce.reducer in names)
+    reducers = [nest.reduce.reducer for nest in softmax.statistics if nest.reduce.reducer.is_upper_bound]
+    statistics = ", ".join("the largest" if reducer.is_extremum else reducer.value for reducer in reducers)
     rows = rows_of(softmax, blocks)
     skipped = ", none that the guard leaves empty" if conditions(softmax) else ""
     size = f"{rows} x {blocks.width}"

@@ -7,10 +7,7 @@ from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
 from ..transforms.factors import both, non_negative
 from .nodes import Axes, Node
-from .scope import POSITIONS, Scope
-
-# What is added up has the derivative of its terms; a truth value and a position have none.
-_PLAIN = (Reducer.SUM, Reducer.MEAN, Reducer.ANY, Reducer.ALL, *POSITIONS, Reducer.ARGMINK, Reducer.ARGMAXK)
+from .scope import Scope
 
 
 def branch(expr: ir.Expr, condition: ir.Expr, test: Node, scope: Scope, *, otherwise: bool = False) -> Scope:
@@ -79,7 +76,9 @@ def may_be_infinite(node: ir.Expr) -> bool:
     """Whether the derivative may be infinite although the arguments are finite, or no number where they are none."""
     match node:
         case ir.Reduce(reducer):
-            return reducer not in _PLAIN
+            # What is added up has the derivative of its terms; a truth value and a position have none.
+            has_none = isinstance(reducer, Reducer) and (reducer.takes_bool or reducer.gives_position)
+            return not (reducer.is_linear or has_none)
         case ir.Binary(operator):
             return operator in ("/", "**", "%", "//", "quot", "rem")
         case _:

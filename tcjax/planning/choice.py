@@ -53,8 +53,6 @@ NOISE: Final = 2e-6
 LARGE_UPDATES: Final = 8 << 20
 # Operators whose derivative needs their arguments, products apart.
 _CURVED: Final = ("/", "**")
-# What gives the extremum, and passes its derivative to the first point that has it.
-_RANKED: Final = {ir.Reducer.MIN: ir.Reducer.MINK, ir.Reducer.MAX: ir.Reducer.MAXK}
 
 Operation = Callable[[Reduction, Scope], Iterator[Node]]
 Sending = Callable[[Placement], Iterator[Compute]]
@@ -144,7 +142,7 @@ def plan_fold(
     kept = tuple(index for index in indices if index in used)
     repeats = scope.points(index for index in indices if index not in used)
     node = chosen(Reduction(reducer, kept, (body,), guard, accumulate), scope)
-    if repeats == 1 or reducer not in (ir.Reducer.SUM, ir.Reducer.PRODUCT) or accumulate == "bool":
+    if repeats == 1 or not reducer.is_rounded or accumulate == "bool":
         return node
     if reducer is ir.Reducer.SUM:
         return scope.apply("*", (node, fill(as_number(repeats, accumulate), accumulate)), accumulate)
@@ -213,8 +211,12 @@ def _as_loop(node: Node, reduction: Reduction, most: int, scope: Scope) -> Node:
             has_own = reduction.mask is None and _multiplies_otherwise(node, scope)
             if not has_own:
                 return _turned(node, scope)
-        case Unroll() | Pool() if node.reducer in _RANKED and not ir.types.is_integral(node.dtype):
-            reduce = replace(reduce, reducer=_RANKED[node.reducer], rank=ir.Const(0, "int32"))
+        case (
+            Unroll(reducer=ir.Reducer(is_extremum=True) as reducer)
+            | Pool(reducer=ir.Reducer(is_extremum=True) as reducer)
+        ) if not ir.types.is_integral(node.dtype):
+            # The order statistic of rank 0 passes its derivative to the first point that has the extremum.
+            reduce = replace(reduce, reducer=reducer.variant(is_ranked=True), rank=ir.Const(0, "int32"))
             # The place is found among terms that are written out.
             has_own = scope.points(reduction.indices) <= CPU.unrolled and any(_slidings(reduction, scope))
         case Unroll() | Pool() | Fold() if node.reducer is ir.Reducer.SUM and not ir.types.is_integral(node.dtype):

@@ -18,6 +18,8 @@ def divide(operator: str, dividend: Affine, node: Node, divisor: int, scope: Sco
     def by(symbol: str, operand: Node, number: int) -> Apply:
         return scope.apply(symbol, (operand, fill(number, "int32")), "int32")
 
+    if not isinstance(divisor, int):
+        return by(operator, node, divisor)
     found = scope.bounds(dividend)
     emission = form_between(operator, found or (None, None), (divisor, divisor))
     match emission.form:

@@ -5,12 +5,11 @@ from dataclasses import replace
 from math import prod
 from typing import Final
 
-from ..ir import PLACES, conjuncts
+from ..ir import conjuncts
 from ..symbolic import Affine, Facts, IndexVar
 from ..transforms.factors import non_negative
 from ..transforms.narrowing import ends_of
-from .forms import Form, choose, like, within
-from .nests import Nest
+from .nests import Form, Nest
 
 # A nest becomes at most so many pieces, of an axis with at least so many values each: every piece is compiled alone.
 MOST_PIECES: Final = 8
@@ -43,22 +42,6 @@ def pieces(nest: Nest, form: Form) -> tuple[IndexVar | None, tuple[Nest, ...]]:
         if sum(map(points, found)) < 0.9 * sum(map(points, best[1])):
             best = axis, found
     return best
-
-
-def parts(nest: Nest, form: Form, memory: int | None) -> tuple[IndexVar | None, tuple[tuple[Nest, Form], ...]]:
-    """The pieces of a nest, each with the form that it runs in.
-
-    What the planner would decide for the nest, it decides for each piece anew; another form, which someone measured,
-    is kept: blocks of as many elements, unrolled as often.
-    """
-    axis, found = pieces(nest, form)
-    if found == (nest,):
-        return axis, ((nest, form),)
-    # XLA may hold what all parts need at once.
-    room = None if memory is None else memory // len(found)
-    usual = form == within(choose(nest), nest, memory)
-    forms = [choose(part) if usual else like(form, nest, part) for part in found]
-    return axis, tuple((part, within(own, part, room)) for part, own in zip(found, forms, strict=True))
 
 
 def spans(nest: Nest, form: Form, every: int = 1) -> tuple[tuple[int, int], ...]:
@@ -105,7 +88,7 @@ def _narrowed(nest: Nest, loop: IndexVar, conditions: list[Affine], part: Box) -
     lo, hi = box[loop]
     for least, most in ends_of(loop, (lo, hi), conditions, Facts.over(box)):
         # Positions count from the start of the loop.
-        lo = lo if nest.reduce.reducer in PLACES else max(lo, least)
+        lo = lo if nest.reduce.reducer.gives_position else max(lo, least)
         hi = min(hi, most + 1)
     box[loop] = (lo, max(lo, hi))
     return replace(nest, box=tuple((index, *box[index]) for index, _, _ in nest.box))

@@ -5,17 +5,12 @@ The loop that finds the place carries the value: together they cost what the pla
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
-from ..ir import Reducer
 from ..symbolic import IndexVar
 from .batching import batched_together
-from .forms import Form, choose, within
-from .nests import Nest, Operand
+from .forms import choose, within
+from .nests import Form, Nest, Operand
 from .softmax import Blocks, statistic_name
-
-# What finds the place of an extremum.
-PLACE_OF: Final = {Reducer.MIN: Reducer.ARGMIN, Reducer.MAX: Reducer.ARGMAX}
 
 
 @dataclass(frozen=True, slots=True)

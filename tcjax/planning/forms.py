@@ -1,13 +1,14 @@
 """How the loops of a nest run in XLA operations."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isqrt, prod
 from typing import Final
 
 from .. import ir
 from ..symbolic import IndexVar
-from .nests import Nest
+from .domains import pieces, spans
+from .nests import Form, Nest
 from .products import as_matrices, guarded_axis
 from .ranks import ROOM, sieve_size
 
@@ -65,26 +66,6 @@ TRIP: Final = 1 << 12
 RANKED: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """``loop = (t*unroll + u)*rows + r``: `t` runs one after the other, `u` is unrolled, `r` lies side by side.
-
-    The accumulators have `rows` values for each element of the result, which are combined at the end; `inside` says
-    that those of a block are combined within it, by an operation of its own. With a `tile`, ``(axis, extent)``, the
-    result is computed so many values of one of its axes at a time. `whole`: as one operation, of which
-    XLA stores nothing. `sieve`: an order statistic looks for the first value in each block of so many points, and then
-    only into the blocks where these come first (0: it visits all points for each rank).
-    """
-
-    loop: IndexVar
-    rows: int
-    unroll: int
-    tile: tuple[IndexVar, int] | None = None
-    inside: bool = False
-    whole: bool = False
-    sieve: int = 0
-
-
 def choose(nest: Nest) -> Form:
     """The form that a nest runs in unless someone chose another."""
     nest = nest.computed
@@ -134,6 +115,22 @@ def like(form: Form, nest: Nest, part: Nest) -> Form:
     return replace(form, rows=dividing(rows, max(1, _extent(form.loop, ranges))), tile=tile)
 
 
+def parts(nest: Nest, form: Form, memory: int | None) -> tuple[IndexVar | None, tuple[tuple[Nest, Form], ...]]:
+    """The pieces of a nest, each with the form that it runs in.
+
+    What the planner would decide for the nest, it decides for each piece anew; another form, which someone measured,
+    is kept: blocks of as many elements, unrolled as often.
+    """
+    axis, found = pieces(nest, form)
+    if found == (nest,):
+        return axis, ((nest, form),)
+    # XLA may hold what all parts need at once.
+    room = None if memory is None else memory // len(found)
+    usual = form == within(choose(nest), nest, memory)
+    forms = [choose(part) if usual else like(form, nest, part) for part in found]
+    return axis, tuple((part, within(own, part, room)) for part, own in zip(found, forms, strict=True))
+
+
 def candidates(nest: Nest) -> tuple[Form, ...]:
     """Forms worth trying, the best guess first."""
     ranges = nest.ranges
@@ -150,7 +147,7 @@ def candidates(nest: Nest) -> tuple[Form, ...]:
         found.append(replace(lanes, unroll=max(1, lanes.unroll // 2)))
         others = prod(_extent(index, ranges) for index in nest.reduce.indices if index != loop)
         inside = max(1, PRODUCT_BLOCK // max(1, prod(nest.shape) * others))
-        if nest.reduce.reducer in ir.JOINS:
+        if nest.reduce.reducer.operator is not None:
             # What combines the lanes of a block must give values, not positions.
             found.append(Form(loop, dividing(inside, extent), 1, inside=True))
     return tuple(dict.fromkeys(found))[:MOST_CANDIDATES]
@@ -175,13 +172,13 @@ def _lanes(nest: Nest, loop: IndexVar) -> Form:
     free = ir.free_indices(replace(reduce, rank=None))
     outputs = max(1, prod(_extent(axis, ranges) for axis in nest.axes if axis in free) * others)
     if any(isinstance(node, ir.Reduce) and is_contraction(node, ranges) for node in ir.walk(reduce.body)):
-        axis = guarded_axis(nest, loop) if reduce.reducer in ir.JOINS else None
+        axis = guarded_axis(nest, loop) if reduce.reducer.operator is not None else None
         if axis is not None:
             return _by_tiles(nest, loop, axis, outputs // _extent(axis, ranges))
         return Form(loop, dividing(PRODUCT_BLOCK // outputs, extent), 1)
     # Half of the lanes run on each core, over the same vectors.
     room = 2 * (CACHE - _vectors(nest, loop)) // _state_bytes(reduce)
-    least = max(LEAST_BLOCK, min(BLOCK // 2, FEWEST_ROWS * outputs)) if reduce.reducer in ir.PLACES else LEAST_BLOCK
+    least = max(LEAST_BLOCK, min(BLOCK // 2, FEWEST_ROWS * outputs)) if reduce.reducer.gives_position else LEAST_BLOCK
     rows = dividing(max(least, min(BLOCK, room)) // (outputs * stored_points(reduce.body, ranges)), extent)
     if others > MOST_TERMS:
         # What the other indices sum is an operation of its own, and stores what it is given.
@@ -219,7 +216,7 @@ def _most_steps(nest: Nest, loop: IndexVar, rows: int) -> int:
 
 def _state_bytes(reduce: ir.Reduce) -> int:
     """The bytes of the state of a lane; a value and its place lie in one array before a trip, in another behind it."""
-    if reduce.reducer in ir.PLACES:
+    if reduce.reducer.gives_position:
         return 2 * (_bytes(reduce.body.dtype) + _bytes("int32"))
     return _bytes(reduce.accumulate)
 
@@ -254,9 +251,6 @@ def _product(nest: Nest, loop: IndexVar) -> Form | None:
 
 def _guarded(form: Form, nest: Nest) -> Form:
     """The form in tiles of the axis that an affine guard ties to the loop, each of which runs over its part of it."""
-    # Domains know forms.
-    from .domains import spans
-
     axis = guarded_axis(nest, form.loop)
     if axis is None or form.tile is not None:
         return form
@@ -287,7 +281,7 @@ def _windowed(nest: Nest, loop: IndexVar) -> Form | None:
     """
     reduce, ranges = nest.reduce, nest.ranges
     shapes = {o.name: o.shape for o in nest.operands}
-    if reduce.reducer not in ir.JOINS:
+    if reduce.reducer.operator is None:
         return None
     reduced = frozenset(reduce.indices)
     rows: dict[IndexVar, int] = {}
@@ -368,7 +362,7 @@ def terms(reduce: ir.Reduce, ranges: Ranges) -> int:
 
 def is_short(reduce: ir.Reduce, ranges: Ranges) -> bool:
     """Whether a reduction in the body of another is written out term by term."""
-    if reduce.guard is not None or reduce.reducer not in ir.JOINS or is_contraction(reduce, ranges):
+    if reduce.guard is not None or reduce.reducer.operator is None or is_contraction(reduce, ranges):
         return False
     # XLA computes a gather anew for every term that uses it.
     return 0 < terms(reduce, ranges) <= (FEW_GATHERS if ir.looks_up(reduce) else MOST_TERMS)

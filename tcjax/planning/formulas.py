@@ -1,6 +1,6 @@
 """One statement as a computation and where its values go."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from math import prod
 from typing import TypeVar
@@ -8,10 +8,10 @@ from typing import TypeVar
 from .. import ir, ranges, transforms
 from ..diagnostics import Span
 from ..ir import Reducer
-from ..symbolic import Affine, IndexVar
+from ..symbolic import Affine, IndexVar, Size
 from ..transforms.factors import non_negative
 from .branches import branch, is_risky
-from .choice import plan_fold, sent
+from .choice import sent
 from .monoids import plan_elements, plan_monoid
 from .nodes import Lookup, Node, Strip, operands
 from .operations.placement import Placement
@@ -20,9 +20,10 @@ from .printer import name_of
 from .reads import as_strip, plan_integer
 from .reductions import plan_reduce
 from .rounds import in_rounds
-from .scope import POSITIONS, RESTARTING, Origins, Rival, Scope, fill, identity, masked_by
-from .stages import Compute, Store
+from .scope import Origins, Rival, Scope, fill, masked_by
+from .stages import Compute, Scatter, Store
 from .straightening import straighten
+from .unsized import open_question
 from .values import plan_value
 from .widening import widened
 
@@ -64,21 +65,8 @@ def plan_formula(
         nests=None if plain else preferences,
         form=form,
     )
-    store = replace(_store(statement.indices, scope, target.name), keeps=defined)
-    statement = _within_store(statement, store, scope)
-    if isinstance(statement, ir.Define):
-        accumulate = target.dtype
-        value, mask = _defined(statement, scope)
-        store = replace(store, mask=mask)
-    else:
-        accumulate = statement.accumulate
-        value, store = _accumulated(statement, store, scope)
-        if isinstance(statement.reducer, ir.Monoid):
-            accumulate = statement.reducer.components(accumulate)[0]
-    names = target.name, target.dtype, shapes[target.name]
-    runner_up = _runner_up(value, scope)
-    stage = Compute(*names, accumulate, value, store, statement, box, loops, decided, runner_up=runner_up)
-    if store.is_scatter:
+    stage = replace(_stage(statement, scope, defined=defined), loops=loops, decided=decided)
+    if stage.store.is_scatter:
 
         def planned(other: ir.Accumulate, within: ranges.Box) -> Compute:
             return plan_formula(other, within, shapes, origins, defined=defined, preferences=preferences)
@@ -96,6 +84,49 @@ def plan_formula(
         return plan_formula(part, within, shapes, origins, defined=True, loops=around, preferences=whole_only)
 
     return replace(stage, rounds=in_rounds(stage, given, whole, scope, preferences.backend.memory, plan))
+
+
+def plan_unsized_formula(
+    statement: ir.Define | ir.Accumulate,
+    box: Mapping[IndexVar, tuple[Size, Size]],
+    shapes: Mapping[str, tuple[int, ...]],
+    origins: Origins,
+    sizes: Callable[[Size], int],
+    *,
+    defined: bool,
+) -> Compute:
+    """One statement whose sizes are symbols, and whose given ranges are guards; `sizes` says what a size is.
+
+    Only operations take part that need no numbers. Raises `CompileError` (TC0901) where there is none.
+    """
+    left = (index for subscript in statement.indices for index in sorted(subscript.variables, key=str))
+    order = {index: number for number, index in enumerate(dict.fromkeys((*left, *box)))}
+    # Nobody compares the ends of these ranges.
+    scope = Scope(box, shapes, origins, order, sizes=sizes)  # type: ignore[arg-type]
+    stage = _stage(statement, scope, defined=defined)
+    if not stage.store.is_scatter:
+        return stage
+    if isinstance(stage.store.combine, ir.Monoid):
+        raise open_question(f"`{stage.store.combine.value}` into computed places needs a plan", statement.span)
+    return replace(stage, store=replace(stage.store, scatter=Scatter()))
+
+
+def _stage(statement: ir.Define | ir.Accumulate, scope: Scope, *, defined: bool) -> Compute:
+    """The values of a statement and where they go."""
+    target = statement.target
+    store = replace(_store(statement.indices, scope, target.name), keeps=defined)
+    statement = _within_store(statement, store, scope)
+    if isinstance(statement, ir.Define):
+        accumulate = target.dtype
+        value, mask = _defined(statement, scope)
+        store = replace(store, mask=mask)
+    else:
+        accumulate = statement.accumulate
+        value, store = _accumulated(statement, store, scope)
+        if isinstance(statement.reducer, ir.Monoid):
+            accumulate = statement.reducer.components(accumulate)[0]
+    names = target.name, target.dtype, scope.shapes[target.name]
+    return Compute(*names, accumulate, value, store, statement, scope.box, runner_up=_runner_up(value, scope))
 
 
 def _runner_up(value: Node, scope: Scope) -> tuple[str, float] | None:
@@ -124,7 +155,7 @@ def _without_empty(statement: Formula, box: ranges.Box) -> Formula:
 
     def visit(expr: ir.Expr) -> ir.Expr:
         if isinstance(expr, ir.Reduce) and empty(expr.indices) and not isinstance(expr.reducer, ir.Monoid):
-            return constant(identity(expr.reducer, expr.dtype), expr.dtype, expr.span)
+            return constant(expr.reducer.empty(expr.dtype), expr.dtype, expr.span)
         return ir.rebuild(expr, visit)
 
     if empty(index for subscript in statement.indices for index in subscript.variables):
@@ -146,7 +177,7 @@ def _split(statement: Formula, box: ranges.Box, loops: frozenset[IndexVar]) -> t
 
     ``O(i / 2) +=! A(i)`` is ``O(i1) +=! A(2*i1 + i0)``.
     """
-    if isinstance(statement, ir.Accumulate) and _has_order(statement.reducer):
+    if isinstance(statement, ir.Accumulate) and not statement.reducer.commutative:
         # A position counts the points of the reduction alone.
         return statement, box
     statement, box = transforms.turn(statement, box, loops)
@@ -158,11 +189,6 @@ def _split(statement: Formula, box: ranges.Box, loops: frozenset[IndexVar]) -> t
         lost = (before | (parts.keys() - box.keys())) & parts.keys() - left - inside - loops - set(split.reduction)
         split = replace(split, reduction=(*sorted(lost, key=str), *split.reduction))
     return split, parts
-
-
-def _has_order(reducer: Reducer | ir.Monoid) -> bool:
-    """Whether the result depends on the order of the points."""
-    return not reducer.commutative if isinstance(reducer, ir.Monoid) else reducer in POSITIONS
 
 
 def _splits(whole: ranges.Box, parts: ranges.Box) -> Iterator[str]:
@@ -189,7 +215,7 @@ def _accumulated(statement: ir.Accumulate, store: Store, scope: Scope) -> tuple[
         return _registered(statement, statement.reducer, store, scope)
     reducer, guard = statement.reducer, statement.domain.guard
     meets = any(isinstance(dimension, Lookup) for dimension in store.dimensions)
-    if reducer in ir.JOINS and guard is not None and not is_risky(statement.value):
+    if reducer.operator is not None and guard is not None and not is_risky(statement.value):
         store, guard = _left_out(store, guard, scope)
 
     def reduced(by: Reducer, body: ir.Expr, accumulate: str, dtype: str) -> Node:
@@ -198,18 +224,17 @@ def _accumulated(statement: ir.Accumulate, store: Store, scope: Scope) -> tuple[
 
     body, accumulate = statement.value, statement.accumulate
     mask = weight = None
-    if reducer in RESTARTING and (meets or not statement.restart):
+    if not reducer.continues and (meets or not statement.restart):
         mask = _takes_part(statement, scope)
     if reducer is Reducer.MEAN and meets:
         value = reduced(Reducer.SUM, body, accumulate, accumulate)
         weight = reduced(Reducer.SUM, ir.Const(1, "int32"), "int32", "int32")
-    elif reducer in RESTARTING and meets:
+    elif not reducer.continues and meets:
         value = reduced(reducer, body, body.dtype, "int32")
-        extremum = Reducer.MIN if reducer is Reducer.ARGMIN else Reducer.MAX
-        weight = reduced(extremum, body, body.dtype, body.dtype)
+        weight = reduced(reducer.variant(gives_position=False), body, body.dtype, body.dtype)
     else:
-        value = reduced(reducer, body, accumulate, "int32" if reducer in POSITIONS else accumulate)
-    blank = identity(reducer, accumulate)
+        value = reduced(reducer, body, accumulate, reducer.result(accumulate, accumulate))
+    blank = reducer.empty(accumulate)
     store = replace(store, combine=reducer, restart=statement.restart, blank=blank, mask=mask, weight=weight)
     return value, store
 
@@ -261,12 +286,13 @@ def _takes_part(statement: ir.Accumulate, scope: Scope) -> Node | None:
         return fill(False, "bool")
     if statement.domain.guard is None:
         return None
-    return plan_fold(Reducer.ANY, statement.reduction, statement.domain.guard, None, "bool", scope)
+    some = ir.Reduce(Reducer.ANY, statement.reduction, (), None, statement.domain.guard, None, "bool", "bool")
+    return plan_reduce(some, scope)
 
 
 def _unreduced(reduce: ir.Reduce, scope: Scope) -> Node:
     """An accumulation without a reduction index: the value itself, or the identity where the guard is false."""
-    if reduce.reducer in POSITIONS:
+    if reduce.reducer.gives_position:
         return fill(0, "int32")
     body = widened(reduce.body, reduce.accumulate)
     body = masked_by(reduce.guard, body, reduce.reducer, reduce.accumulate)

@@ -64,20 +64,10 @@ def _visits(plan: Plan, number: int, *indices: IndexVar) -> bool:
     return isinstance(stage, Compute) and any(space.issuperset(indices) for space in spaces(stage))
 
 
-# The running reductions of JAX.
-_RUNNING: Final = {
-    Reducer.SUM: "cumsum",
-    Reducer.PRODUCT: "cumprod",
-    Reducer.MIN: "cummin",
-    Reducer.MAX: "cummax",
-    Reducer.LOGSUMEXP: "cumlogsumexp",
-}
-
-
 def _prefix(plan: Plan, number: int, growth: Growth) -> str:
     """``O(i) +=! x(j) where j <= i``: every prefix anew."""
     for reduction in _reductions(plan, number):
-        if not isinstance(reduction.reducer, Reducer) or reduction.reducer not in _RUNNING:
+        if isinstance(reduction.reducer, ir.Monoid) or not reduction.reducer.continues or reduction.reducer.takes_bool:
             continue
         for at, condition in enumerate(reduction.conditions):
             ends = _triangle(condition, reduction.indices)
@@ -85,7 +75,7 @@ def _prefix(plan: Plan, number: int, growth: Growth) -> str:
             if ends is None or any(ends.row in ir.free_indices(part) for part in rest):
                 continue
             if _visits(plan, number, ends.row, ends.index):
-                running = f"jax.lax.{_RUNNING[reduction.reducer]}"
+                running = f"jax.lax.cum{reduction.reducer.value}"
                 way = "" if ends.rising else " with `reverse=True`"
                 return (
                     f"{in_words(growth.operations)}: every value of `{ends.row}` begins anew; "

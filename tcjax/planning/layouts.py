@@ -6,9 +6,9 @@ from typing import Final
 
 from .. import ir
 from ..symbolic import IndexVar, Size
-from .forms import NEAR, Form
+from .forms import NEAR
 from .machine import CPU
-from .nests import Nest, Operand
+from .nests import Form, Nest, Operand
 
 # Elements behind a row, so that the next one begins in another line of the cache.
 _PADDING: Final = 16

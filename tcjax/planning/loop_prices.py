@@ -14,9 +14,9 @@ from ..symbolic import IndexVar
 from .bundles import Bundle
 from .domains import visited
 from .extrema import Extrema
-from .forms import RANKED, Form, is_contraction, is_short, terms
+from .forms import RANKED, is_contraction, is_short, terms
 from .machine import Machine
-from .nests import Nest
+from .nests import Form, Nest
 from .ranks import ranks
 from .rates import call_time, operator_time, power_time, slower
 from .softmax import Blocks, Softmax, parts
@@ -66,9 +66,9 @@ def nest_work(nest: Nest, form: Form, machine: Machine) -> Work:
         # The factors of a product are computed on their own axes.
         seconds = points * machine.multiply_add * slow + counter.factors
         seconds += 0 if reduce.guard is None else points * machine.element
-    extremum = reduce.reducer in (Reducer.MIN, Reducer.MAX) and ir.types.is_float(reduce.accumulate)
-    combined = 1 + (6 if reduce.reducer in ir.PLACES else 2 if extremum else 0) + (RANKED if ranked else 0)
-    if reduce.reducer is Reducer.LOGSUMEXP:
+    extremum = reduce.reducer.is_extremum and ir.types.is_float(reduce.accumulate)
+    combined = 1 + (6 if reduce.reducer.gives_position else 2 if extremum else 0) + (RANKED if ranked else 0)
+    if reduce.reducer.inject is not None:
         seconds += points * machine.call * slow
     if not products:
         seconds += points * slow * (combined * machine.element + machine.accumulate)

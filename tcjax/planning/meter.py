@@ -6,16 +6,14 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from .. import ir
-from ..ir import Reducer
 from ..symbolic import IndexVar
 from .bands import Blocks as Rows
 from .bands import band_of
 from .bundle_blocks import ARRAYS, BundlePlan, plan_bundle
 from .bundles import Bundle
-from .domains import parts
 from .extrema import Extrema
-from .forms import Form, choose, is_costly
-from .nests import Nest, Operand
+from .forms import choose, is_costly, parts
+from .nests import Form, Nest, Operand
 from .nodes import (
     Apply,
     Axes,
@@ -506,7 +504,7 @@ def _loop_room(nest: Nest, form: Form) -> tuple[int, int]:
     turned, passing = _turned(nest, stream)
     if is_result:
         return moved + turned + passing, inside
-    if stream.reducer is Reducer.LOGSUMEXP and stream.unroll > 1 and _is_stored(nest):
+    if stream.reducer.inject is not None and stream.unroll > 1 and _is_stored(nest):
         # The scores of a trip, which its maximum and its sum use.
         inside += result // stream.states * rows * stream.unroll
     meeting = _meeting(stream, result, rows)
@@ -561,7 +559,7 @@ def _meeting(stream: Stream, result: int, rows: int) -> int:
     """What the accumulators of all rows need while they are combined, half by half."""
     if stream.states == 1:
         return result * _stored_halves(rows)
-    if stream.reducer is Reducer.LOGSUMEXP:
+    if stream.reducer.inject is not None:
         return result * rows // 2
     # A value and its place are one array in the loop and two behind it, with what says which half counts.
     return result * rows + prod(stream.shape) * (rows // 2) if rows > FUSED // 4 else 0
@@ -606,7 +604,7 @@ def fuses(node: Fold) -> bool:
     """Whether XLA reduces without storing the operand: sums, minima, maxima of floats, no selects or gathers."""
     if isinstance(node.operand, Read):
         return True
-    if node.reducer not in (ir.Reducer.SUM, ir.Reducer.MIN, ir.Reducer.MAX) or node.dtype not in ("float32", "float64"):
+    if not (node.reducer is ir.Reducer.SUM or node.reducer.is_extremum) or node.dtype not in ("float32", "float64"):
         return False
     for current in below(node.operand):
         if isinstance(current, Apply) and current.operator == "where" and len(current.axes) == len(node.operand.axes):

@@ -10,6 +10,7 @@ from ..symbolic import Affine, IndexVar
 from ..transforms.factors import both, masked
 from .nodes import Block, MonoidFold, Node
 from .scope import Scope, fill
+from .unsized import open_question, plan_unsized
 from .values import plan_value
 from .widening import widened
 
@@ -30,6 +31,10 @@ def plan_monoid(reduce: ir.Reduce, scope: Scope, before: Node | None = None) -> 
     """
     monoid = reduce.reducer
     assert isinstance(monoid, ir.Monoid)
+    if scope.sizes is not None:
+        if before is not None:
+            raise open_question(f"`{monoid.value}` does not go on from another", reduce.span)
+        return plan_unsized(replace(reduce, dtype=monoid.components(reduce.accumulate)[0]), scope)
     body, guard = widened(reduce.body, reduce.accumulate), reduce.guard
     indices, steps, live = reduce.indices, _Steps(reduce.indices), scope.live
     why = "a registered reduction: halves are combined with each other"

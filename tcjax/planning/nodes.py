@@ -11,8 +11,7 @@ from ..ir import Monoid, Reducer
 from ..symbolic import Affine, IndexVar
 from .bundles import Bundle
 from .extrema import Extrema
-from .forms import Form
-from .nests import Nest
+from .nests import Form, Nest
 from .preferences import Backend
 from .softmax import Blocks, Softmax
 from .views import View, Viewed
@@ -263,15 +262,17 @@ class Unroll(Computation):
 
     Of an order statistic it is what has a `rank` in order, counted from 0, or the place of that.
     `derivative` is the same value as one reduction, whose derivative is cheaper: of many gathers or slices, JAX would
-    put each into an array of its own. What is `rolled` is a loop at run time, which compiles as soon as one term.
+    put each into an array of its own. What is `rolled` is a loop at run time, which compiles as soon as one term; it
+    leaves out where `mask` is false, may be a registered reduction, and its box may be of sizes that are symbols.
     """
 
-    reducer: Reducer
+    reducer: Reducer | Monoid
     box: tuple[tuple[IndexVar, int, int], ...]
     body: "Node"
     derivative: "Node | None" = None
     rolled: bool = False
     rank: int = 0
+    mask: "Node | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,8 +430,8 @@ def operands(node: Node) -> tuple[Node, ...]:
             return (operand, rank) if mask is None else (operand, rank, mask)
         case MonoidFold(operand=operand, mask=mask, before=before, live=live):
             return tuple(part for part in (operand, mask, before, live) if part is not None)
-        case Unroll(body=body):
-            return (body,)
+        case Unroll(body=body, mask=mask):
+            return (body,) if mask is None else (body, mask)
 
 
 def has(node: Node, *kinds: type[Computation]) -> bool:

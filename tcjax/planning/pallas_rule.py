@@ -31,7 +31,7 @@ def prefers_pallas(nest: Nest) -> tuple[bool, str]:
     """Whether a kernel is expected to win on a GPU, and why or why not, in words."""
     nest = nest.computed
     reduce = nest.reduce
-    if not isinstance(reduce.reducer, ir.Reducer) or reduce.reducer in ir.RANKED:
+    if not isinstance(reduce.reducer, ir.Reducer) or reduce.reducer.is_ranked:
         return False, f"{reduce.reducer.value} runs in XLA operations"
     points = prod(nest.shape) * _points(reduce.indices, nest)
     if points < _POINTS:

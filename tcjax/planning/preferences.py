@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .forms import Form
+from .nests import Form
 
 
 @dataclass(frozen=True, slots=True)

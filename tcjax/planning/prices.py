@@ -31,8 +31,6 @@ from .scope import restarts
 from .stages import Call, CallForeign, Compute, Parts, Plan, Scatter, Unstored
 from .tiled import Begin, Loop, Round, ScheduledStage, Tiled, TiledStep
 
-# Scatters of an extremum's position, a logarithm of a sum of exponentials, a mean and a product are several.
-SCATTERS = {Reducer.MEAN: 2, Reducer.ARGMIN: 4, Reducer.ARGMAX: 4, Reducer.LOGSUMEXP: 3}
 # A running reduction of sections, by halves, takes so many times as long as one of a whole row.
 RUNNING = 3
 
@@ -302,6 +300,14 @@ def _dense(stage: Compute, bill: Bill, around: Around) -> None:
     bill.close(kernel, 0 if around.inside else count * width, count)
 
 
+def _scatters(reducer: Reducer) -> int:
+    """The scatters of XLA that one is: of each number that is kept; of a place, two more that find the first.
+
+    What is added through a function is taken relative to the largest, which is another one.
+    """
+    return reducer.states + 2 * reducer.gives_position + (reducer.inject is not None)
+
+
 def _scatter(stage: Compute, bill: Bill) -> None:
     """Values at places that data decides: what is computed is stored first, and each point or row goes on its own."""
     store, value, machine, meter = stage.store, stage.value, bill.machine, bill.meter
@@ -314,7 +320,7 @@ def _scatter(stage: Compute, bill: Bill) -> None:
     points = meter.count(tuple(axes))
     scatter = store.scatter or Scatter()
     row = prod(stage.shape[number] for number in scatter.rows)
-    times = 1 if isinstance(store.combine, Monoid) or store.combine is None else SCATTERS.get(store.combine, 1)
+    times = 1 if isinstance(store.combine, Monoid) or store.combine is None else _scatters(store.combine)
     target = prod(stage.shape) * width
     if row >= LEAST_ROW:
         each = points // row * machine.scatter_row + points * width * machine.scatter_byte

@@ -9,7 +9,7 @@ from .assembly import describe as assembly_of
 from .blocking import rows_of
 from .bundles import Bundle
 from .extrema import Extrema
-from .forms import Form
+from .nests import Form
 from .nodes import (
     Apply,
     Band,
@@ -193,7 +193,7 @@ def describe(node: Node) -> str:
             return f"squares about the mean, summed over {', '.join(map(str, indices))}"
         case Unroll(reducer, box, rolled=rolled):
             steps = ", ".join(f"{index} in {lo}:{hi}" for index, lo, hi in box)
-            rank = f" {node.rank}" if reducer in ir.RANKED else ""
+            rank = f" {node.rank}" if reducer.is_ranked else ""
             return f"{'rolled' if rolled else 'unrolled'} {reducer.value}{rank} for {steps}"
         case Position(reducer, _, indices) | OrderStatistic(reducer, _, _, indices):
             return f"{reducer.value} over {', '.join(map(str, indices))}"

@@ -28,7 +28,7 @@ def ranks(nest: Nest) -> int:
 def sieve_size(nest: Nest) -> int:
     """The points of a block, or 0 where a sieve does not help."""
     reduce = nest.reduce
-    if reduce.reducer not in ir.RANKED or len(reduce.indices) != 1:
+    if not reduce.reducer.is_ranked or len(reduce.indices) != 1:
         return 0
     if reduce.guard is not None or reduce.body.dtype == "bool":
         return 0

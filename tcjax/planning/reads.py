@@ -21,6 +21,8 @@ def plan_read(access: ir.Access, scope: Scope) -> Read:
     origins = scope.origins[name]
     subscripts = [index - origin for index, origin in zip(access.indices, origins, strict=True)]
     strips = [as_strip(subscript, extent, scope) for subscript, extent in zip(subscripts, shape, strict=True)]
+    if scope.sizes is not None:
+        strips = _whole(strips, shape, scope)
     # An axis that is looked up in one dimension cannot be sliced in another; a shared axis of two slices is a diagonal.
     while True:
         looked_up = {
@@ -33,7 +35,8 @@ def plan_read(access: ir.Access, scope: Scope) -> Read:
         strips = again
     axes = scope.sorted(axis for subscript in subscripts for axis in _axes(subscript, scope))
     viewed = scope.views.get(name, Viewed(name, (), ""))
-    views, dimensions, why = _overlapping(subscripts, strips, shape, scope)
+    numbers = scope.sizes is None
+    views, dimensions, why = _overlapping(subscripts, strips, shape, scope) if numbers else ((), None, "")
     if dimensions is None:
         views = ()
         dimensions = [
@@ -43,6 +46,18 @@ def plan_read(access: ir.Access, scope: Scope) -> Read:
     reason = "; ".join(part for part in (viewed.why, why) if part)
     views = (*viewed.views, *views)
     return Read(viewed.tensor, tuple(dimensions), views, dtype=access.dtype, axes=axes, why=reason)
+
+
+def _whole(strips: list[Strip | None], shape: tuple[int, ...], scope: Scope) -> list[Strip | None]:
+    """The slices that are all of their dimensions, whatever the sizes are, each along an axis of its own."""
+    counts = Counter(index for strip in strips if strip is not None for index, _, _ in strip.factors)
+
+    def is_whole(strip: Strip | None, extent: int) -> bool:
+        if strip is None or any(counts[index] > 1 for index, _, _ in strip.factors):
+            return False
+        return scope.number(strip.start.base) == 0 and strip.count == extent
+
+    return [strip if is_whole(strip, extent) else None for strip, extent in zip(strips, shape, strict=True)]
 
 
 def _overlapping(
@@ -109,6 +124,8 @@ def is_window(subscript: Affine, scope: Scope) -> bool:
 
 def as_strip(subscript: Affine, extent: int, scope: Scope) -> Strip | None:
     """The subscript as a (split) slice of a dimension of this extent, or None."""
+    if scope.sizes is not None:
+        return _along(subscript, scope)
     fixed, free = Affine((), subscript.base), []
     for atom, weight in subscript.terms:
         step = weight.constant
@@ -154,6 +171,16 @@ def as_strip(subscript: Affine, extent: int, scope: Scope) -> Strip | None:
     return Strip(start + low, stride, count, low, high, (*((atom, 1, count) for atom, _ in single), *factors))
 
 
+def _along(subscript: Affine, scope: Scope) -> Strip | None:
+    """The subscript as a slice where it is one index, or so far from it: more takes numbers."""
+    match subscript.terms:
+        case ((IndexVar() as index, weight),) if weight.constant == 1 and index not in scope.unrolled:
+            start, extent = subscript.base + scope.box[index][0], scope.extent(index)
+            return Strip(Affine((), start), 1, extent, 0, 0, ((index, extent, 1),))
+        case _:
+            return None
+
+
 def _empty_strip(free: list[tuple[IndexVar, int]], single: list[tuple[IndexVar, int]], scope: Scope) -> Strip | None:
     if len(free) > 1:
         return None
@@ -172,7 +199,7 @@ def _axes(subscript: Affine, scope: Scope) -> frozenset[IndexVar]:
 
 def _lookup(subscript: Affine, extent: int, scope: Scope) -> Lookup:
     positions = plan_integer(subscript, scope)
-    if subscript.is_data:
+    if subscript.is_data or scope.sizes is not None:
         return Lookup(positions, clamp=True)
     span = scope.bounds(subscript)
     return Lookup(positions, clamp=span is None or span[0] < 0 or span[1] >= extent)
@@ -182,17 +209,15 @@ def plan_integer(affine: Affine, scope: Scope) -> Node:
     """A subscript's values as an int32 array."""
     total: Node | None = None
     for atom, weight in affine.terms:
-        step = weight.constant
-        assert step is not None
+        step = scope.number(weight)
         node = _plan_atom(atom, scope)
         if step != 1:
             node = scope.apply("*", (node, fill(step, "int32")), "int32")
         total = node if total is None else scope.apply("+", (total, node), "int32")
-    base = affine.base.constant
-    assert base is not None
+    base = scope.number(affine.base)
     if total is None:
         return fill(base, "int32")
-    return scope.apply("+", (total, fill(base, "int32")), "int32") if base else total
+    return total if base == 0 else scope.apply("+", (total, fill(base, "int32")), "int32")
 
 
 def _plan_atom(atom: Atom, scope: Scope) -> Node:
@@ -200,9 +225,9 @@ def _plan_atom(atom: Atom, scope: Scope) -> Node:
         case IndexVar():
             return plan_index(atom, scope)
         case Quotient(argument, divisor):
-            return _divide("//", argument, divisor.constant, scope)
+            return divide("//", argument, plan_integer(argument, scope), scope.number(divisor), scope)
         case Remainder(argument, divisor):
-            return _divide("%", argument, divisor.constant, scope)
+            return divide("%", argument, plan_integer(argument, scope), scope.number(divisor), scope)
         case Clamp(kind, arguments):
             node = plan_integer(arguments[0], scope)
             for argument in arguments[1:]:
@@ -216,13 +241,8 @@ def _plan_atom(atom: Atom, scope: Scope) -> Node:
             raise AssertionError(atom)
 
 
-def _divide(operator: str, argument: Affine, divisor: int | None, scope: Scope) -> Apply:
-    assert divisor is not None
-    return divide(operator, argument, plan_integer(argument, scope), divisor, scope)
-
-
 def plan_index(index: IndexVar, scope: Scope) -> Node:
     """The values of an index, int32."""
     if index in scope.unrolled:
         return Step(index, dtype="int32")
-    return Iota(index, scope.box[index][0], scope.extent(index), dtype="int32", axes=(index,))
+    return Iota(index, scope.number(scope.box[index][0]), scope.extent(index), dtype="int32", axes=(index,))

@@ -13,8 +13,9 @@ from .nests import as_extremum
 from .nodes import Apply, CallBuiltin, LoopNest, Node, OrderStatistic, Position, Unroll
 from .operations import loop
 from .operations.unrolled import propose_order
-from .scope import Scope, fill, identity
+from .scope import Scope, fill
 from .sums import plan_sum
+from .unsized import plan_unsized
 from .values import plan_value
 from .widening import widened
 
@@ -24,13 +25,16 @@ def plan_reduce(reduce: ir.Reduce, scope: Scope) -> Node:
     indices = reduce.indices
     if isinstance(reduce.reducer, ir.Monoid):
         return scope.cast(plan_monoid(reduce, scope), reduce.dtype)
-    if reduce.reducer in ir.PLACES:
+    if reduce.reducer.gives_position:
         # No derivative tells them apart.
         reduce = as_extremum(reduce)
     if scope.points(indices) == 0:
-        return fill(identity(reduce.reducer, reduce.dtype), reduce.dtype)
+        return fill(reduce.reducer.empty(reduce.dtype), reduce.dtype)
+    if scope.sizes is not None:
+        node = plan_unsized(reduce, scope)
+        return fixed(node) if reduce.fixed else node
     node = _plan(reduce, indices, scope)
-    if reduce.reducer is Reducer.LOGSUMEXP or reduce.reducer in ir.PLACES | ir.RANKED:
+    if reduce.reducer.inject is not None or reduce.reducer.gives_position or reduce.reducer.is_ranked:
         # Folds have become nests where they are planned; of a sum each product is one of its own.
         node = within_contract(node, replace(reduce, dtype=node.dtype), scope)
     if reduce.fixed:
@@ -60,25 +64,25 @@ def _plan(reduce: ir.Reduce, indices: tuple[IndexVar, ...], scope: Scope) -> Nod
             return _mean(indices, body, guard, accumulate, scope)
         case Reducer.LOGSUMEXP:
             return _logsumexp(indices, body, guard, accumulate, scope)
-        case Reducer.ARGMIN | Reducer.ARGMAX as reducer:
+        case Reducer() as reducer if reducer.operator is not None:
+            return plan_fold(reducer, indices, body, guard, accumulate, scope)
+        case Reducer() as reducer if not reducer.is_ranked:
             operand, mask = _candidates(reducer, body, guard, body.dtype, scope)
             axes = remaining(operand, indices)
             found = Position(reducer, operand, indices, _extents(indices, scope), mask, dtype="int32", axes=axes)
             return cheapest((*propose_order(reduce, body, scope), found), scope)
-        case Reducer.MINK | Reducer.MAXK | Reducer.ARGMINK | Reducer.ARGMAXK as reducer:
+        case Reducer() as reducer:
             assert reduce.rank is not None
-            kind = body.dtype if reducer in ir.PLACES else accumulate
+            kind = body.dtype if reducer.gives_position else accumulate
             operand, mask = _candidates(reducer, body, guard, kind, scope)
             rank = plan_value(reduce.rank, scope)
             axes = scope.sorted((*remaining(operand, indices), *rank.axes))
-            dtype = "int32" if reducer in (Reducer.ARGMINK, Reducer.ARGMAXK) else operand.dtype
+            dtype = reducer.result(operand.dtype, kind)
             extents = _extents(indices, scope)
             found = OrderStatistic(reducer, operand, rank, indices, extents, mask, dtype=dtype, axes=axes)
             of_kind = body if body.dtype == kind else ir.Cast(body, kind)
             written = (_as_slices(node, reduce, scope) for node in propose_order(reduce, of_kind, scope))
             return cheapest((*written, found), scope)
-        case Reducer.PRODUCT | Reducer.MIN | Reducer.MAX | Reducer.ANY | Reducer.ALL as reducer:
-            return plan_fold(reducer, indices, body, guard, accumulate, scope)
         case ir.Monoid():
             raise AssertionError("registered reductions are planned apart")
 
@@ -98,9 +102,9 @@ def _candidates(
     reducer: Reducer, body: ir.Expr, guard: ir.Expr | None, dtype: str, scope: Scope
 ) -> tuple[Node, Node | None]:
     """The values in this type, the last in order where they do not take part, and which do (None: all)."""
-    extremum = Reducer.MIN if reducer in (Reducer.ARGMIN, Reducer.MINK, Reducer.ARGMINK) else Reducer.MAX
+    extremum = reducer.variant(is_ranked=False, gives_position=False)
     body = body if body.dtype == dtype else ir.Cast(body, dtype)
-    operand = plan_value(masked(guard, body, identity(extremum, dtype)), scope)
+    operand = plan_value(masked(guard, body, extremum.empty(dtype)), scope)
     return operand, None if guard is None else plan_value(guard, scope)
 
 

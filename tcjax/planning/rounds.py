@@ -7,6 +7,8 @@ from typing import Final
 
 from .. import ir, ranges, transforms
 from ..symbolic import Affine, IndexVar
+from .cost import cost_of
+from .memory import allowance
 from .nodes import Lookup, LoopNest, Node, Read, operands
 from .scope import Scope
 from .stages import Compute, Rounds
@@ -32,10 +34,9 @@ def in_rounds(
 
     They may not beyond `memory` bytes.
     """
-    # Costs look into loops, whose blocks are planned as computations of their own.
-    from .cost import cost_of
-
-    if stage.store.combine not in ir.JOINS or stage.store.weight is not None or not _is_large(stage, scope, memory):
+    combine = stage.store.combine
+    joins = combine is not None and combine.operator is not None
+    if not joins or stage.store.weight is not None or not _is_large(stage, scope, memory):
         return None
     left = frozenset[IndexVar]().union(*(subscript.variables for subscript in statement.indices))
     extents = {index: box[index][1] - box[index][0] for index in left if index in box}
@@ -66,9 +67,6 @@ def _in_steps(size: int, index: IndexVar, statement: ir.Accumulate, box: ranges.
 
 def _is_large(stage: Compute, scope: Scope, memory: int | None) -> bool:
     """Whether values are computed that need more than `memory`, or much more room than what they are computed of."""
-    from .cost import cost_of
-    from .memory import allowance
-
     if not any(isinstance(dimension, Lookup) for dimension in stage.store.dimensions):
         return False
     nodes = _below(stage.value)

@@ -1,15 +1,15 @@
 """What the planner knows while it looks at one statement."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final
 
 from .. import ir
-from ..symbolic import Affine, Facts, IndexVar
+from ..symbolic import Affine, Facts, IndexVar, Size
 from ..transforms.factors import masked
-from .forms import Form
+from .nests import Form
 from .nodes import Apply, Axes, Fill, Node
 from .preferences import Preferences
 from .views import Viewed
@@ -21,6 +21,8 @@ _EXPONENTS: Final = 120
 Box = Mapping[IndexVar, tuple[int, int]]
 # The logical index of the first element in each dimension: of what a loop computes piece by piece, it moves.
 Origins = Mapping[str, tuple[int | Affine, ...]]
+# So large is a size, in the weighing of one order against another, of which nothing is known.
+TYPICAL: Final = 1 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,9 @@ class Scope:
     `live` is true where an enclosing ternary or guard lets the expression count (None: everywhere), which is where all
     of `counts` hold. `views` are the tensors that are views of others. `facts` hold at every point that is computed,
     whether it counts or not. What was chosen by price has its rival among the `rivals`, by the identity of its node.
+
+    Where sizes are symbols, the box has sizes, and `sizes` says what each is: what takes the place of a number in
+    nodes, can be computed with, but not always compared (None: sizes are numbers).
     """
 
     box: Box
@@ -53,21 +58,31 @@ class Scope:
     facts: Facts = field(default_factory=Facts)
     nests: Preferences | None = None
     form: Form | None = None
+    sizes: Callable[[Size], int] | None = None
     rivals: dict[int, Rival] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         if self.facts.ranges is not self.box:
             object.__setattr__(self, "facts", Facts.over(self.box))
 
+    def number(self, size: Size | int) -> int:
+        """What a size is."""
+        if self.sizes is not None:
+            return self.sizes(Size.of(size))
+        number = size if isinstance(size, int) else size.constant
+        assert number is not None, "sizes are numbers by now"
+        return number
+
     def extent(self, index: IndexVar) -> int:
         lo, hi = self.box[index]
-        return max(0, hi - lo)
+        return max(0, hi - lo) if self.sizes is None else self.number(hi - lo)
 
     def points(self, indices: Iterable[IndexVar]) -> int:
-        """How many points the box of these indices has."""
+        """How many points the box of these indices has; a guess where sizes are symbols."""
         count = 1
         for index in indices:
-            count *= self.extent(index)
+            extent = self.extent(index)
+            count *= extent if isinstance(extent, int) else TYPICAL
         return count
 
     def sorted(self, indices: Iterable[IndexVar]) -> Axes:
@@ -75,8 +90,8 @@ class Scope:
         return tuple(sorted(set(indices), key=lambda index: (self.order.get(index, len(self.order)), str(index))))
 
     def bounds(self, affine: Affine) -> tuple[int, int] | None:
-        """The least and the greatest value of a subscript over the box; None when data decides it."""
-        return self.facts.values(affine)
+        """The least and the greatest value of a subscript over the box; None when data or symbols decide it."""
+        return self.facts.values(affine) if self.sizes is None else None
 
     def unrolling(self, indices: Iterable[IndexVar]) -> "Scope":
         return replace(self, unrolled=self.unrolled | frozenset(indices))
@@ -155,67 +170,15 @@ def _is_exact(number: Fraction, dtype: str) -> bool:
     return is_binary and places <= _DIGITS.get(dtype, 0) and abs(size) < _EXPONENTS
 
 
-POSITIONS = (ir.Reducer.ARGMIN, ir.Reducer.ARGMAX)
-# Their value so far is not their result: they cannot go on from what an earlier statement left, and replace it.
-RESTARTING = (ir.Reducer.MEAN, *POSITIONS)
-
-
 def restarts(reducer: ir.Reducer | ir.Monoid | None) -> bool:
     """Whether a statement puts its result in the place of what is there, and does not combine the two."""
-    if isinstance(reducer, ir.Monoid):
-        return not reducer.continues
-    return reducer is None or reducer in RESTARTING
-
-
-def identity(reducer: ir.Reducer | ir.Monoid, dtype: str) -> bool | int | float:
-    """The value that a reduction over no points has; of a registered one only the lowering knows."""
-    match reducer:
-        case ir.Monoid():
-            return 0
-        case ir.Reducer.MEAN:
-            return float("nan")
-        case ir.Reducer.SUM:
-            return False if dtype == "bool" else 0
-        case ir.Reducer.ARGMIN | ir.Reducer.ARGMAX | ir.Reducer.ARGMINK | ir.Reducer.ARGMAXK:
-            return 0
-        case ir.Reducer.PRODUCT:
-            return True if dtype == "bool" else 1
-        case ir.Reducer.ANY:
-            return False
-        case ir.Reducer.ALL:
-            return True
-        case ir.Reducer.MIN | ir.Reducer.MINK:
-            return greatest(dtype)
-        case ir.Reducer.MAX | ir.Reducer.MAXK | ir.Reducer.LOGSUMEXP:
-            return least(dtype)
+    return reducer is None or not reducer.continues
 
 
 def masked_by(guard: ir.Expr | None, body: ir.Expr, reducer: ir.Reducer | ir.Monoid, accumulate: str) -> ir.Expr:
     """The body where the guard holds, elsewhere what changes no reduction in the type `accumulate`."""
-    nothing = identity(reducer, body.dtype)
-    if guard is not None and nothing != identity(reducer, accumulate):
+    nothing = reducer.empty(body.dtype)
+    if guard is not None and nothing != reducer.empty(accumulate):
         # The least number of one type of integers is none of another one.
-        body, nothing = ir.Cast(body, accumulate), identity(reducer, accumulate)
+        body, nothing = ir.Cast(body, accumulate), reducer.empty(accumulate)
     return masked(guard, body, nothing)
-
-
-def greatest(dtype: str) -> bool | int | float:
-    """The identity of min."""
-    if dtype == "bool":
-        return True
-    if dtype in ir.types.UNSIGNED:
-        return 2 ** ir.types.BITS[dtype] - 1
-    if dtype in ir.types.SIGNED:
-        return 2 ** (ir.types.BITS[dtype] - 1) - 1
-    return float("inf")
-
-
-def least(dtype: str) -> bool | int | float:
-    """The identity of max."""
-    if dtype == "bool":
-        return False
-    if dtype in ir.types.UNSIGNED:
-        return 0
-    if dtype in ir.types.SIGNED:
-        return -(2 ** (ir.types.BITS[dtype] - 1))
-    return float("-inf")

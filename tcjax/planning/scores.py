@@ -25,7 +25,7 @@ class Exponent:
 
 def is_statistic(reduce: ir.Reduce) -> bool:
     """Whether a sum of exponentials may be relative to it."""
-    return reduce.reducer in (Reducer.MAX, Reducer.LOGSUMEXP) and ir.types.is_float(reduce.body.dtype)
+    return reduce.reducer.is_upper_bound and ir.types.is_float(reduce.body.dtype)
 
 
 def exponents(reduce: ir.Reduce) -> Iterator[Exponent]:

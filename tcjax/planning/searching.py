@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from .. import ir
-from ..ir import Reducer
 from .changes import Changes
-from .extrema import PLACE_OF, search
+from .extrema import search
 from .members import Place, Survey
 from .nests import Nest
 from .nodes import Online, Pass
@@ -18,8 +17,8 @@ def searches(survey: Survey) -> Changes:
     groups: dict[object, list[Member]] = {}
     for place in survey.places:
         reduce = place.node.nest.computed.reduce
-        sought = PLACE_OF.get(reduce.reducer, reduce.reducer) if isinstance(reduce.reducer, Reducer) else None
-        if sought not in PLACE_OF.values() or len(reduce.indices) != 1 or reduce.accumulate != reduce.body.dtype:
+        sought = None if reduce.reducer.is_ranked else reduce.reducer.order
+        if sought is None or len(reduce.indices) != 1 or reduce.accumulate != reduce.body.dtype:
             continue
         nest = survey.common(place)
         if nest is not None:
@@ -36,8 +35,8 @@ def _changes(survey: Survey, members: Sequence[Member]) -> Changes:
     """One loop for the first place and the first value that is ready as early, and for all that equal them."""
     first = members[0][0].stage
     ready = [(p, n) for p, n in members if all(survey.is_ready(operand.name, first) for operand in n.operands)]
-    places = [member for member in ready if member[1].reduce.reducer in ir.PLACES]
-    values = [member for member in ready if member[1].reduce.reducer not in ir.PLACES]
+    places = [member for member in ready if member[1].reduce.reducer.gives_position]
+    values = [member for member in ready if not member[1].reduce.reducer.gives_position]
     if not places or not values:
         return {}
     backend = places[0][0].node.backend

@@ -11,8 +11,8 @@ from typing import Final
 from .. import ir, transforms
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar, Size
-from .forms import Form, choose
-from .nests import Nest, Operand
+from .forms import choose
+from .nests import Form, Nest, Operand
 from .nodes import Node
 from .ranks import ranks, reads, sieve_axes, sieve_tile
 from .scope import Scope
@@ -83,7 +83,7 @@ def plan_sieve(nest: Nest, size: int) -> Sieve:
     [loop] = reduce.indices
     lo, hi = ranges[loop]
     guarded = (hi - lo) % size > 0
-    value = reduce.body.dtype if reduce.reducer in ir.PLACES else reduce.accumulate
+    value = reduce.body.dtype if reduce.reducer.gives_position else reduce.accumulate
     box = {axis: ranges[axis] for axis in free}
     inner = {i: ranges[i] for node in ir.walk(reduce.body) if isinstance(node, ir.Reduce) for i in node.indices}
     body = widened(reduce.body, value)
@@ -97,9 +97,9 @@ def plan_sieve(nest: Nest, size: int) -> Sieve:
     # Positions count from the start of the loop.
     blocks = -(-(hi - lo) // size)
     place = Affine.of(BLOCK).scale(size) + Affine.of(PLACE)
-    best, find = Reducer.MIN, Reducer.ARGMINK
-    if reduce.reducer in (Reducer.MAXK, Reducer.ARGMAXK):
-        best, find = Reducer.MAX, Reducer.ARGMAXK
+    assert isinstance(reduce.reducer, Reducer)
+    best = reduce.reducer.variant(is_ranked=False, gives_position=False)
+    find = reduce.reducer.variant(gives_position=True)
     firsts = Nest(
         ir.Reduce(
             best,

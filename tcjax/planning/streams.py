@@ -9,10 +9,10 @@ from .. import ir, transforms
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar, clamp
 from .domains import by_tiles, spans
-from .forms import Form, point_operations
+from .forms import point_operations
 from .layouts import Layout, laid_out, spaced
 from .machine import CPU, Machine
-from .nests import Nest
+from .nests import Form, Nest
 from .nodes import Axes, Contract, Node, has
 from .operations.loop import plain_scope
 from .ranks import ranks as ranks_of
@@ -30,8 +30,6 @@ _FEW_TRIPS: Final = 8
 # Beyond so many operations in all of them they are one loop: one takes about a millisecond to compile. Four trips of
 # 4 x 64 terms, of five nearest of 4096, took 6.2 s and then 152 ms of processor time; as a loop 2.9 s and 68 ms.
 _MOST_WRITTEN: Final = 2048
-# Reductions whose running results are two values.
-_PAIRS = (Reducer.MEAN, Reducer.LOGSUMEXP, Reducer.ARGMIN, Reducer.ARGMAX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +88,7 @@ class Stream:
     @property
     def states(self) -> int:
         """How many values a running result has; ranks are found one after the other."""
-        return 2 if self.ranks is not None or self.reducer in _PAIRS else 1
+        return 2 if self.ranks is not None else self.reducer.states
 
     @property
     def is_written_out(self) -> bool:
@@ -178,7 +176,7 @@ def plan_stream(nest: Nest, form: Form) -> Stream:
 
 def _state(reduce: ir.Reduce) -> str:
     """The type of the values that are combined."""
-    if reduce.reducer in ir.PLACES:
+    if reduce.reducer.gives_position:
         return reduce.body.dtype
     return reduce.accumulate
 

@@ -5,7 +5,6 @@ import itertools
 from collections.abc import Mapping
 
 from .. import ir, transforms
-from ..ir import JOINS
 from ..symbolic import Affine, IndexVar
 from .forms import is_short
 from .widening import widened
@@ -16,7 +15,8 @@ def written_out(expr: ir.Expr, ranges: Mapping[IndexVar, tuple[int, int]]) -> ir
     expr = ir.rebuild(expr, lambda part: written_out(part, ranges))
     if not isinstance(expr, ir.Reduce) or not is_short(expr, ranges):
         return expr
-    operator = JOINS[expr.reducer]
+    operator = expr.reducer.operator
+    assert operator is not None, expr.reducer
     body = widened(expr.body, expr.accumulate)
     points = itertools.product(*(range(*ranges[index]) for index in expr.indices))
     steps = (dict(zip(expr.indices, map(Affine.of, point), strict=True)) for point in points)

@@ -6,7 +6,7 @@ from typing import Final
 from .. import ir
 from ..symbolic import Affine, Size
 from ..transforms import derivatives
-from .extrema import PLACE_OF, Extrema, search
+from .extrema import Extrema, search
 from .members import nest_over
 from .nests import Nest, Operand
 from .softmax import statistic_name
@@ -18,16 +18,16 @@ MOST_BLOCKS: Final = 1 << 14
 def search_of(nest: Nest, memory: int | None) -> Extrema | None:
     """The search that gives the value of a nest and counts ties; None where the nest is no extremum over one index."""
     reduce = nest.reduce
-    if reduce.reducer not in PLACE_OF or len(reduce.indices) != 1:
+    if not isinstance(reduce.reducer, ir.Reducer) or not reduce.reducer.is_extremum or len(reduce.indices) != 1:
         return None
-    place = replace(nest, reduce=replace(reduce, reducer=PLACE_OF[reduce.reducer], dtype="int32"))
+    place = replace(nest, reduce=replace(reduce, reducer=reduce.reducer.variant(gives_position=True), dtype="int32"))
     return with_ties(search(place, nest, memory))
 
 
 def with_ties(extrema: Extrema) -> Extrema | None:
     """The search that counts ties too; None where a lane has too many blocks, or no derivative asks for them."""
     reduce = extrema.value.reduce
-    if reduce.reducer not in PLACE_OF or {reduce.dtype, reduce.accumulate} != {reduce.body.dtype}:
+    if not reduce.reducer.is_extremum or {reduce.dtype, reduce.accumulate} != {reduce.body.dtype}:
         # An order statistic is one point; what is rounded at the end has other ties.
         return None
     form, ranges = extrema.form, extrema.ranges

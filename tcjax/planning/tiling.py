@@ -9,7 +9,7 @@ from ..symbolic.facts.affines import as_affine
 from ..symbolic.facts.expressions import And, Binary, Compare, Expr, Not, Or, Select
 from .formulas import constant, plan_formula
 from .schedule import Nest, Nested
-from .scope import Origins, identity
+from .scope import Origins
 from .stages import Compute, Plan
 from .tiled import Begin, Loop, Round, ScheduledStage, Tiled, TiledStep
 
@@ -122,7 +122,7 @@ class _Builder:
         statement, count = self.formula(nested), self.wanted(nested)
         if any(index.is_data for index in statement.indices):
             return 0
-        if isinstance(statement, ir.Define) or statement.reducer in ir.JOINS:
+        if isinstance(statement, ir.Define) or statement.reducer.operator is not None:
             return count
         if any(index.bare is None for index in statement.indices) or self.repeats(nested):
             return 0
@@ -223,7 +223,7 @@ class _Builder:
         statement = self.formula(nested)
         value: bool | int | float = 0
         if isinstance(statement, ir.Accumulate):
-            value = identity(statement.reducer, statement.accumulate)
+            value = statement.reducer.empty(statement.accumulate)
         if nested.prefix:
             name = statement.target.name
             axes = [IndexVar(f"{name}.{number}") for number in range(statement.target.rank)]

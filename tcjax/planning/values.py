@@ -20,8 +20,8 @@ def plan_value(expr: ir.Expr, scope: Scope) -> Node:
     match expr:
         case ir.Const(value, dtype):
             return fill(value, dtype)
-        case ir.Extent():
-            raise AssertionError("sizes are numbers by now")
+        case ir.Extent(size, dtype):
+            return scope.cast(fill(scope.number(size), "int32"), dtype)
         case ir.Index(variable):
             return plan_index(variable, scope)
         case ir.Access():

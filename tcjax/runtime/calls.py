@@ -144,15 +144,15 @@ class Calls:
     def _symbolic(
         self, arrays: Mapping[str, jax.Array], initial: Mapping[str, jax.Array], sizes: Mapping[str, int]
     ) -> tuple[jax.Array, ...]:
-        """The results for arrays whose sizes are symbols: without a plan, which is for numbers."""
-        from ..lowering.symbolic import lower_symbolic
+        """The results for arrays whose sizes are symbols: by a plan of what needs no numbers."""
+        from ..lowering.unsized import lower_unsized
 
         if not isinstance(self._front, Definition):
             # A SaC program is elaborated for shapes: this says so.
             call_of(tuple(arrays.values()), initial, ())
         with self._front.within_depth():
             function = self._front.function(_ranks_of(arrays.values()))
-            return lower_symbolic(function, arrays, initial, sizes, self._front.options.fns)
+            return lower_unsized(function, arrays, initial, sizes, self._front.options.fns)
 
     def _arguments(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Arguments:
         arguments = arrange(self._front, args, kwargs)

@@ -18,7 +18,7 @@ from .labels import Labels, extents, names, read_lists, read_text, separate
 
 _OPERATORS: Final = ("*", "+", "-", "/", "//", "%", "&&", "||", "&", "|", "^", "<<", ">>")
 _COMPARISONS: Final = ("<", "<=", ">", ">=", "==", "!=")
-_REDUCTIONS: Final = ("+", "*", "sum", "prod", "min", "max", "any", "all", "mean", "logsumexp", "argmin", "argmax")
+_REDUCTIONS: Final = ("+", "*", *(reducer.value for reducer in ir.Reducer if not reducer.is_ranked))
 _SPELLINGS: Final = {"sum": "+", "prod": "*"}
 _PRODUCTS: Final = ("*", "mul", "multiply")
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from .. import planning, ranges
 from ..planning.cost import plan_cost
-from ..planning.domains import parts
+from ..planning.forms import parts
 from ..planning.growth import in_words
 from ..planning.hints import hints_of
 from ..planning.meter import nest_bytes

@@ -19,7 +19,7 @@ def beyond_others(step: Step, read: Mapping[str, tuple[Span, ...]], values: Mapp
     if not step.fixed or (isinstance(statement, ir.Accumulate) and not statement.restart):
         return step
     match as_define(statement, is_new=True).value:
-        case ir.Reduce(Reducer.MIN | Reducer.MAX, (index,), guard=None, body=ir.Access(tensor, subscripts)) as whole:
+        case ir.Reduce(Reducer(is_extremum=True), (index,), guard=None, body=ir.Access(tensor, subscripts)) as whole:
             known, others = values.get(tensor.name), read.get(tensor.name)
             places = [place for place, subscript in enumerate(subscripts) if index in subscript.variables]
         case _:
@@ -37,6 +37,6 @@ def beyond_others(step: Step, read: Mapping[str, tuple[Span, ...]], values: Mapp
             rest = Renaming(box, {**box, index: span}).renamed(whole)
             assert isinstance(rest, ir.Reduce) and isinstance(rest.body, ir.Access)
             rest = replace(rest, body=known.at(rest.body.indices, box))
-            value = ir.Binary(ir.JOINS[whole.reducer], value, rest, whole.dtype)
+            value = ir.Binary(whole.reducer.value, value, rest, whole.dtype)
     define = ir.Define(statement.target, statement.indices, value, span=statement.span)
     return replace(step, statement=define, box=box)

@@ -87,7 +87,7 @@ def _places(bound: Bound, number: int) -> Iterator[_Place]:
             case ir.Select(condition, then, otherwise):
                 pending += [(condition, decided), (then, True), (otherwise, True)]
                 continue
-            case ir.Reduce(ir.Reducer() as reducer, indices, guard=guard) if reducer not in ir.RANKED:
+            case ir.Reduce(ir.Reducer() as reducer, indices, guard=guard) if not reducer.is_ranked:
                 free = tuple(dict.fromkeys(_indices(expr)))
                 ends = [box[index] for index in (*free, *indices)]
                 heavy = prod(hi - lo for lo, hi in ends) >= FEW_POINTS

@@ -1,5 +1,6 @@
 """One statement in two ways: the value of each element, or an accumulation of the points that count."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -36,7 +37,7 @@ def as_define(statement: Formula, is_new: bool) -> ir.Define:
     reducer, value = statement.reducer, statement.value
     assert isinstance(reducer, Reducer)
     guard = statement.domain.guard
-    dtype = "int32" if reducer in (Reducer.ARGMIN, Reducer.ARGMAX) else value.dtype
+    dtype = reducer.result(value.dtype, statement.accumulate)
     if statement.reduction:
         value = ir.Reduce(reducer, statement.reduction, (), guard, value, None, statement.accumulate, dtype)
     elif guard is not None:
@@ -44,9 +45,9 @@ def as_define(statement: Formula, is_new: bool) -> ir.Define:
         assert nothing is not None, f"{reducer.value} of at most one point"
         value = ir.Select(guard, value, nothing, dtype)
     value = cast(value, statement.target.dtype)
-    if not statement.restart and not is_new and reducer in ir.JOINS:
+    if not statement.restart and not is_new and reducer.operator is not None:
         before = ir.Access(statement.target, statement.indices)
-        value = ir.Binary(ir.JOINS[reducer], before, value, value.dtype)
+        value = ir.Binary(reducer.operator, before, value, value.dtype)
     return ir.Define(statement.target, statement.indices, value, span=statement.span)
 
 
@@ -102,15 +103,11 @@ def covers(statement: Formula, box: Box, shape: tuple[int, ...], origin: tuple[i
 
 def neutral(reducer: Reducer | ir.Monoid, dtype: str) -> ir.Const | None:
     """What a reduction gives over no points, where that is a number."""
-    match reducer:
-        case Reducer.SUM | Reducer.ANY:
-            return constant(0, dtype)
-        case Reducer.PRODUCT | Reducer.ALL:
-            return constant(1, dtype)
-        case Reducer.MIN | Reducer.MAX | Reducer.LOGSUMEXP if types.is_float(dtype):
-            return ir.Const(float("inf") if reducer is Reducer.MIN else -float("inf"), dtype)
-        case _:
-            return None
+    if isinstance(reducer, ir.Monoid) or not reducer.continues:
+        return None
+    if math.isfinite(reducer.nothing):
+        return constant(reducer.nothing, dtype)
+    return ir.Const(reducer.nothing, dtype) if types.is_float(dtype) else None
 
 
 def of_nothing(reduce: ir.Reduce) -> ir.Const | None:

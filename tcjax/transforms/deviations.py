@@ -15,7 +15,6 @@ from .substitution import substitute_expr
 
 # How far the scale of a mean may be from one over the number of its points: reciprocals are written as decimals.
 ROUNDING: Final = 1e-6
-_SUMS: Final = (Reducer.SUM, Reducer.MEAN)
 
 
 def about_mean(
@@ -33,9 +32,9 @@ def centres(statement: Formula) -> Iterator[str]:
     sums: list[tuple[tuple[IndexVar, ...], ir.Expr]] = [
         (node.indices, node.body)
         for node in ir.walk(statement.value)
-        if isinstance(node, ir.Reduce) and node.reducer in _SUMS
+        if isinstance(node, ir.Reduce) and node.reducer.is_linear
     ]
-    if isinstance(statement, ir.Accumulate) and statement.reducer in _SUMS:
+    if isinstance(statement, ir.Accumulate) and statement.reducer.is_linear:
         sums.append((statement.reduction, statement.value))
     for indices, body in sums:
         yield from _centres(indices, body)
@@ -59,11 +58,11 @@ def with_centres(statement: Formula, name: str, alias: str) -> Formula:
         return expr
 
     def visit(expr: ir.Expr) -> ir.Expr:
-        if isinstance(expr, ir.Reduce) and expr.reducer in _SUMS and name in _centres(expr.indices, expr.body):
+        if isinstance(expr, ir.Reduce) and expr.reducer.is_linear and name in _centres(expr.indices, expr.body):
             return replace(expr, body=renamed(expr.body))
         return ir.rebuild(expr, visit)
 
-    own = isinstance(statement, ir.Accumulate) and statement.reducer in _SUMS
+    own = isinstance(statement, ir.Accumulate) and statement.reducer.is_linear
     if isinstance(statement, ir.Accumulate) and own and name in _centres(statement.reduction, statement.value):
         return replace(statement, value=renamed(statement.value))
     return replace(statement, value=visit(statement.value))
@@ -126,7 +125,7 @@ def _is_mean(
     """Whether what is taken off is the mean of `value` over the indices, in some order and of any names."""
     scale, others = _scaled(centre.factors)
     match others:
-        case [ir.Reduce(reducer=reducer, guard=None, fixed=False) as mean] if reducer in _SUMS:
+        case [ir.Reduce(reducer=reducer, guard=None, fixed=False) as mean] if reducer.is_linear:
             terms = summands(mean.body)
         case _:
             return False

@@ -41,12 +41,8 @@ def _slopes(subscripts: Collection[Affine]) -> Counter[IndexVar]:
 
 def ordered(statement: ir.Define | ir.Accumulate) -> Iterator[IndexVar]:
     """The indices of reductions whose result depends on the order of the points."""
-    if isinstance(statement, ir.Accumulate) and _has_order(statement.reducer):
+    if isinstance(statement, ir.Accumulate) and not statement.reducer.commutative:
         yield from statement.reduction
     for node in ir.nodes_of(statement):
-        if isinstance(node, ir.Reduce) and _has_order(node.reducer):
+        if isinstance(node, ir.Reduce) and not node.reducer.commutative:
             yield from node.indices
-
-
-def _has_order(reducer: ir.Reducer | ir.Monoid) -> bool:
-    return not reducer.commutative if isinstance(reducer, ir.Monoid) else reducer in ir.PLACES

@@ -20,7 +20,7 @@ def solve(
     ranges must have become guards before.
     """
     found = as_accumulation(statement)
-    if found is None or found.reducer not in ir.MEETING:
+    if found is None or isinstance(found.reducer, ir.Monoid) or not found.reducer.commutative:
         return statement, ()
     if any(box[index][0] >= box[index][1] for index in found.reduction):
         # Data of no points name no element; the statement gives each of its own the neutral value.

@@ -8,23 +8,19 @@ from ..ranges import Box
 from .definitions import is_one_to_one
 from .inlining import Step
 
-_TURNED = {Reducer.MIN: Reducer.MAX, Reducer.MAX: Reducer.MIN}
-_PLACES = {Reducer.ARGMIN: Reducer.ARGMAX, Reducer.ARGMAX: Reducer.ARGMIN}
-_JOINED = {"min": Reducer.MIN, "max": Reducer.MAX}
-
 
 def plain_extrema(step: Step) -> Step:
     """The statement with signs in front of extrema, and without values that an extremum beside them has."""
     statement = replace(step.statement, value=_plain(step.statement.value, step.box))
     match statement:
-        case ir.Accumulate(reducer=Reducer.ARGMIN | Reducer.ARGMAX as reducer, value=ir.Unary("-", operand)):
+        case ir.Accumulate(reducer=Reducer(gives_position=True) as reducer, value=ir.Unary("-", operand)):
             if _is_float(operand):
-                statement = replace(statement, reducer=_PLACES[reducer], value=operand)
+                statement = replace(statement, reducer=_turned(reducer), value=operand)
         case ir.Accumulate(
-            target, indices, Reducer.MIN | Reducer.MAX as reducer, True, (_, *_), ir.Unary("-", operand) as value
+            target, indices, Reducer(is_extremum=True) as reducer, True, (_, *_), ir.Unary("-", operand) as value
         ) if _is_float(operand) and value.dtype == target.dtype and is_one_to_one(indices):
             guard, kind = statement.domain.guard, statement.accumulate
-            least = ir.Reduce(_TURNED[reducer], statement.reduction, (), guard, operand, None, kind, value.dtype)
+            least = ir.Reduce(_turned(reducer), statement.reduction, (), guard, operand, None, kind, value.dtype)
             domain = replace(statement.domain, guard=None)
             turned = ir.Unary("-", least, value.dtype, span=value.span)
             statement = ir.Define(target, indices, turned, domain, span=statement.span)
@@ -36,18 +32,23 @@ def plain_extrema(step: Step) -> Step:
 def _plain(expr: ir.Expr, box: Box) -> ir.Expr:
     expr = ir.rebuild(expr, lambda part: _plain(part, box))
     match expr:
-        case ir.Reduce(reducer=Reducer.ARGMIN | Reducer.ARGMAX as reducer, body=ir.Unary("-", operand)):
-            return replace(expr, reducer=_PLACES[reducer], body=operand) if _is_float(operand) else expr
-        case ir.Reduce(reducer=Reducer.MIN | Reducer.MAX as reducer, body=ir.Unary("-", operand)) if _is_float(expr):
-            return ir.Unary("-", replace(expr, reducer=_TURNED[reducer], body=operand), expr.dtype, span=expr.span)
+        case ir.Reduce(reducer=Reducer(gives_position=True, is_ranked=False) as reducer, body=ir.Unary("-", operand)):
+            return replace(expr, reducer=_turned(reducer), body=operand) if _is_float(operand) else expr
+        case ir.Reduce(reducer=Reducer(is_extremum=True) as reducer, body=ir.Unary("-", operand)) if _is_float(expr):
+            return ir.Unary("-", replace(expr, reducer=_turned(reducer), body=operand), expr.dtype, span=expr.span)
         case ir.Unary("-", ir.Unary("-", operand)) if _is_float(expr):
             return operand
         case ir.Binary("min" | "max" as operator, left, right):
-            if _has(right, left, _JOINED[operator], box):
+            if _has(right, left, ir.BY_OPERATOR[operator], box):
                 return right
-            return left if _has(left, right, _JOINED[operator], box) else expr
+            return left if _has(left, right, ir.BY_OPERATOR[operator], box) else expr
         case _:
             return expr
+
+
+def _turned(reducer: Reducer) -> Reducer:
+    """What the reduction is of values with the other sign."""
+    return reducer.variant(order="max" if reducer.order == "min" else "min")
 
 
 def _is_float(expr: ir.Expr) -> bool:

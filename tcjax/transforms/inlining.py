@@ -66,14 +66,14 @@ def _whole(step: Step, shape: Shape, origin: Shape, is_new: bool) -> Step | None
     statement = step.statement
     if isinstance(statement, ir.Accumulate):
         reducer, guard = statement.reducer, statement.domain.guard
-        if not isinstance(reducer, ir.Reducer) or reducer in ir.RANKED:
+        if not isinstance(reducer, ir.Reducer) or reducer.is_ranked:
             return None
         if not (statement.restart or is_new) and not (
-            reducer in ir.JOINS and statement.accumulate == statement.target.dtype
+            reducer.operator is not None and statement.accumulate == statement.target.dtype
         ):
             return None
         if not statement.reduction and (
-            reducer in ir.PLACES or (guard is not None and neutral(reducer, statement.value.dtype) is None)
+            reducer.gives_position or (guard is not None and neutral(reducer, statement.value.dtype) is None)
         ):
             return None
     whole, box = as_define(statement, is_new), step.box

@@ -6,7 +6,6 @@ A part may be one value of the index: ``x(t) + sum[s where s < t](x(s))`` is ``s
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from .. import ir
 from ..ir import Reducer
@@ -16,8 +15,6 @@ from .factors import multiply, summands
 from .growing import grown
 from .inlining import Step
 from .substitution import numbered, substitute_expr
-
-_REDUCERS: Final = {operator: reducer for reducer, operator in ir.JOINS.items()}
 
 _Box = dict[IndexVar, tuple[int, int]]
 
@@ -95,8 +92,8 @@ def _joined(expr: ir.Expr, box: _Box, everywhere: bool) -> ir.Expr:
     match expr:
         case ir.Binary("+" | "-") if expr.dtype != "bool":
             terms = [_term(*pair) for pair in _signed(expr, False)]
-        case ir.Binary(operator) if operator in _REDUCERS:
-            terms = [_Term(part, False, (), _own(part, _REDUCERS[operator])) for part in _parts(expr, operator)]
+        case ir.Binary(operator) if operator in ir.BY_OPERATOR:
+            terms = [_Term(part, False, (), _own(part, ir.BY_OPERATOR[operator])) for part in _parts(expr, operator)]
         case _:
             return expr
     found = _grown(_merged(terms, box), expr.operator, box, everywhere)

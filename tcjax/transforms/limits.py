@@ -48,13 +48,15 @@ def index_by_index(statement: Formula, change: Change) -> Formula:
 
     def visit(expr: ir.Expr) -> ir.Expr:
         expr = ir.rebuild(expr, visit)
-        if not isinstance(expr, ir.Reduce) or expr.guard is None or expr.rank is not None or expr.reducer in ir.PLACES:
+        if not isinstance(expr, ir.Reduce) or expr.guard is None:
+            return expr
+        if expr.reducer.is_ranked or expr.reducer.gives_position:
             return expr
         guard, body = changed(expr.indices, expr.guard, expr.body)
         return replace(expr, guard=guard, body=body)
 
     guard, value = statement.domain.guard, visit(statement.value)
-    if isinstance(statement, ir.Accumulate) and guard is not None and statement.reducer not in ir.PLACES:
+    if isinstance(statement, ir.Accumulate) and guard is not None and not statement.reducer.gives_position:
         guard, value = changed(statement.reduction, guard, value)
     return replace(statement, value=value, domain=replace(statement.domain, guard=guard))
 

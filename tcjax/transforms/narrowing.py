@@ -19,14 +19,6 @@ from .inlining import Named, Renaming, Shape, Shapes, Step, is_large
 from .peaks import Span
 from .rests import LOWEST, Contents, Rest, Values
 
-# Reducers that may begin later and end sooner where a guard says so; a mean counts the points of its guard.
-_NARROWED = (
-    *(Reducer.SUM, Reducer.PRODUCT, Reducer.MIN, Reducer.MAX, Reducer.ANY, Reducer.ALL),
-    *(Reducer.LOGSUMEXP, Reducer.MEAN),
-)
-# Positions count from the start.
-_ENDED = (Reducer.ARGMIN, Reducer.ARGMAX)
-
 
 def ends_of(
     index: IndexVar, span: tuple[int, int], conditions: Iterable[Affine], facts: Facts
@@ -116,7 +108,7 @@ class _Narrower:
         assert isinstance(node, ir.Reduce)
         added: list[tuple[str, ir.Expr]] = []
         near: ir.Expr = node
-        if isinstance(node.reducer, Reducer) and node.reducer in (*_NARROWED, *_ENDED):
+        if isinstance(node.reducer, Reducer) and not node.reducer.is_ranked:
             for index in node.indices:
                 own = self.cut(node, node.reducer, index)
                 if own is None:
@@ -137,6 +129,7 @@ class _Narrower:
     def cut(self, node: ir.Reduce, reducer: Reducer, index: IndexVar) -> list[tuple[str, ir.Expr]] | None:
         """Narrows the range of an index of the reduction: what else counts, each with how it is joined.
 
+        A mean counts the points of its guard; positions count from the start, which stays.
         None where nothing counts.
         """
         lo, hi = self.box[index]
@@ -157,15 +150,15 @@ class _Narrower:
         if not heavy and not light and not apart:
             self.box[index] = (lo, min(lo + 1, hi))
             return None
-        if not heavy or reducer not in ir.JOINS or node.rank is not None:
+        if not heavy or reducer.operator is None or node.rank is not None:
             # Nothing is worth a reduction of its own, or nothing can be.
             heavy += [segment for segment, _ in light]
             light = []
         if not heavy:
             heavy, apart = [segment for segment, _ in apart], []
         first, last = min(heavy), max(heavy)
-        self.box[index] = (lo if reducer in _ENDED else first[0], last[1])
-        outside = [*((ir.JOINS.get(reducer, "+"), *each) for each in light), *(("+", *each) for each in apart)]
+        self.box[index] = (lo if reducer.gives_position else first[0], last[1])
+        outside = [*((reducer.operator or "+", *each) for each in light), *(("+", *each) for each in apart)]
         return [
             (joins, self.apart(index, segment, part))
             for joins, segment, part in outside
@@ -177,7 +170,7 @@ class _Narrower:
 
         A maximum that passes a derivative tells of minus infinities too: the first of nothing else gets it.
         """
-        passes = node.reducer is Reducer.LOGSUMEXP or (node.reducer is Reducer.MAX and (node.fixed or self.fixed))
+        passes = node.reducer.is_upper_bound and (not node.reducer.is_extremum or node.fixed or self.fixed)
         return passes and node.dtype == node.accumulate and self.values.is_lowest(node.body, {index: segment})
 
     def doubt(self, node: ir.Reduce, segment: Mapping[IndexVar, Span]) -> ir.Reduce:
@@ -231,8 +224,6 @@ class _Narrower:
             return
         if isinstance(statement, ir.Accumulate):
             if not isinstance(statement.reducer, Reducer) or not (statement.restart or is_new):
-                return
-            if statement.reducer not in (*_NARROWED, *_ENDED):
                 return
             is_masked = not statement.reduction and statement.domain.guard is not None
             if is_masked and neutral(statement.reducer, statement.value.dtype) is None:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from .. import ir
-from ..ir import Reducer
 from ..ranges import Box
 from ..symbolic import Affine, IndexVar
 from .factors import Term, terms
@@ -18,7 +17,6 @@ from .inlining import Named, Shape, Step, named
 from .shifts import unmarked
 from .substitution import numbered, substitute_expr
 
-_PEAKS = (Reducer.MAX, Reducer.LOGSUMEXP)
 _TYPES = ("float32", "float64")
 Span = tuple[int, int]
 
@@ -84,7 +82,7 @@ def _counted(found: Iterable[Term], box: Box) -> Mapping[Term, int]:
 
 def _is_peak(expr: ir.Expr) -> bool:
     """Whether the value is the largest of others in their own type, no point left out."""
-    if not isinstance(expr, ir.Reduce) or expr.reducer not in _PEAKS or expr.guard is not None:
+    if not isinstance(expr, ir.Reduce) or not expr.reducer.is_upper_bound or expr.guard is not None:
         return False
     return expr.dtype == expr.accumulate == expr.body.dtype
 

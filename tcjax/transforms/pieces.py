@@ -27,7 +27,7 @@ def in_pieces(step: Step) -> Step | None:
     if isinstance(statement, ir.Accumulate) and statement.reduction:
         if (
             not statement.restart
-            or statement.reducer not in ir.JOINS
+            or statement.reducer.operator is None
             or statement.value.dtype != statement.target.dtype
             or not is_one_to_one(statement.indices)
         ):
@@ -53,18 +53,18 @@ def in_pieces(step: Step) -> Step | None:
 
 def _apart(expr: ir.Expr, box: dict[IndexVar, tuple[int, int]]) -> ir.Expr:
     expr = ir.rebuild(expr, lambda part: _apart(part, box))
-    return _pieces(expr, box) if isinstance(expr, ir.Reduce) and expr.reducer in ir.JOINS else expr
+    return _pieces(expr, box) if isinstance(expr, ir.Reduce) and expr.reducer.operator is not None else expr
 
 
 def _pieces(total: ir.Reduce, box: dict[IndexVar, tuple[int, int]]) -> ir.Expr:
     """The reduction as two where a condition cuts its range, and these likewise."""
     found = next(_cuts(total, box), None)
-    if found is None or not isinstance(total.reducer, ir.Reducer):
+    operator = total.reducer.operator
+    if found is None or operator is None:
         return total
     index, cut = found
     lo, hi = box[index]
     parts: list[ir.Expr] = []
-    operator = ir.JOINS[total.reducer]
     for ends in ((lo, cut), (cut, hi)):
         own = placed(index, ends, box)
         indices = tuple(own if each == index else each for each in total.indices)

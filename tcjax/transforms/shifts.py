@@ -19,7 +19,6 @@ from .substitution import numbered, substitute_affine, substitute_expr
 
 _EXPONENTIALS: Final = {"exp": 1.0, "exp2": math.log(2), "exp10": math.log(10)}
 _LOGARITHMS: Final = {"log": 1.0, "log2": math.log(2), "log10": math.log(10)}
-_EXTREMA: Final = (Reducer.MIN, Reducer.MAX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +59,9 @@ def fix_extrema(
 def _is_extremum(statement: ir.Statement) -> bool:
     match statement:
         case ir.Accumulate(reducer=reducer, restart=True, target=target):
-            return reducer in _EXTREMA and ir.types.is_float(target.dtype)
+            return reducer.is_extremum and ir.types.is_float(target.dtype)
         case ir.Define(value=ir.Reduce(reducer=reducer, dtype=dtype), domain=ir.Domain(guard=None)):
-            return reducer in _EXTREMA and ir.types.is_float(dtype)
+            return reducer.is_extremum and ir.types.is_float(dtype)
         case _:
             return False
 
@@ -70,12 +69,12 @@ def _is_extremum(statement: ir.Statement) -> bool:
 def _goes_on(statement: ir.Accumulate) -> bool:
     """Whether a statement combines what its target held with one value of every element."""
     alone = not statement.restart and not statement.reduction and statement.domain.guard is None
-    return alone and statement.reducer in ir.JOINS
+    return alone and statement.reducer.operator is not None
 
 
 def _inline(statement: ir.Define | ir.Accumulate) -> Iterable[ir.Reduce]:
     for node in ir.walk(statement.value):
-        if isinstance(node, ir.Reduce) and node.reducer in _EXTREMA and not node.fixed and node is not statement.value:
+        if isinstance(node, ir.Reduce) and node.reducer.is_extremum and not node.fixed and node is not statement.value:
             yield node
 
 
@@ -185,7 +184,7 @@ class _Tracker:
     def at(self, reduce: ir.Reduce, step: Step) -> tuple[Affine, ...] | None:
         """The indices of the extremum at which an inline reduction is it; None for another one."""
         axes = _axes(reduce)
-        if self.key is None or len(axes) != len(self.axes) or reduce.reducer not in _EXTREMA:
+        if self.key is None or len(axes) != len(self.axes) or not reduce.reducer.is_extremum:
             return None
         return tuple(map(Affine.of, axes)) if _named(reduce, axes, step.box) == self.key else None
 
@@ -303,19 +302,13 @@ class _Tracker:
             return None
         if any(index in subscript.variables for subscript in found.at for index in expr.indices):
             raise _Unknown
-        match expr.reducer:
-            case Reducer.SUM if found.times:
-                return found
-            case Reducer.MEAN:
-                return found
-            case Reducer.MIN | Reducer.MAX:
-                return found
-            case Reducer.LOGSUMEXP if not found.times:
-                return found
-            case Reducer.ARGMIN | Reducer.ARGMAX:
-                return None
-            case _:
-                raise _Unknown
+        reducer = expr.reducer
+        if reducer.gives_position and not reducer.is_ranked:
+            return None
+        passes = reducer.is_extremum or reducer is Reducer.MEAN
+        if passes or reducer.distributes_over == ("*" if found.times else "+"):
+            return found
+        raise _Unknown
 
 
 def _total(left: float, right: float) -> float:

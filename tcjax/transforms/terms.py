@@ -17,7 +17,7 @@ from .substitution import substitute_expr
 # Fewer terms of a sum stay terms; of more, nobody writes a window.
 LEAST_TERMS: Final = 4
 MOST_TERMS: Final = 64
-_REDUCERS: Final = {"+": Reducer.SUM, "max": Reducer.MAX, "min": Reducer.MIN}
+_OPERATORS: Final = ("+", "max", "min")
 # In half precision a sum is rounded after every term, unlike a reduction.
 _TYPES: Final = ("float32", "float64")
 
@@ -76,7 +76,7 @@ class _Tap(IndexVar):
 
 def _windows(expr: ir.Expr) -> ir.Expr:
     """The expression with reductions in the place of terms, pairs of terms too."""
-    if not isinstance(expr, ir.Binary) or expr.operator not in _REDUCERS or expr.dtype not in _TYPES:
+    if not isinstance(expr, ir.Binary) or expr.operator not in _OPERATORS or expr.dtype not in _TYPES:
         return ir.rebuild(expr, _windows)
     terms = _terms(expr, expr.operator)
     if len(terms) <= MOST_TERMS:
@@ -116,7 +116,7 @@ def _window(expr: ir.Binary, terms: Sequence[ir.Expr]) -> ir.Reduce | None:
         return None
     following = iter(subscripts)
     body = _moved(terms[0], lambda _: next(following))
-    reducer, kind = _REDUCERS[expr.operator], expr.dtype
+    reducer, kind = ir.BY_OPERATOR[expr.operator], expr.dtype
     return ir.Reduce(reducer, tuple(axes.values()), (), None, body, None, kind, kind, span=expr.span)
 
 

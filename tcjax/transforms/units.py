@@ -21,7 +21,7 @@ def without_units(step: Step) -> Step:
         value=units.expr(statement.value),
         domain=replace(statement.domain, guard=None if guard is None else units.expr(guard)),
     )
-    if isinstance(plain, ir.Accumulate) and plain.reducer not in ir.RANKED:
+    if isinstance(plain, ir.Accumulate) and not plain.reducer.is_ranked:
         plain = replace(plain, reduction=units.left(plain.reducer, plain.reduction))
     return replace(step, statement=plain)
 
@@ -51,4 +51,4 @@ class _Units:
         if isinstance(reducer, ir.Monoid):
             return indices
         left = tuple(index for index in indices if index not in self.values)
-        return left if left or reducer in ir.JOINS else indices[:1]
+        return left if left or reducer.operator is not None else indices[:1]

@@ -44,10 +44,10 @@ _COMPARISONS: Final = {"<": "<", "<=": "≤", ">": ">", ">=": "≥", "==": "=", 
 _LOGIC: Final = {"&&": "∧", "||": "∨"}
 _BITS: Final = {"&": "&", "|": "|", "^": "⊕", "<<": "≪", ">>": "≫"}
 _LARGE: Final = {
-    Reducer.SUM: Sign("∑"),
-    Reducer.PRODUCT: Sign("∏"),
-    Reducer.ANY: Sign("⋁"),
-    Reducer.ALL: Sign("⋀"),
+    "+": Sign("∑"),
+    "*": Sign("∏"),
+    "||": Sign("⋁"),
+    "&&": Sign("⋀"),
 }
 
 
@@ -234,10 +234,11 @@ class Expressions:
     ) -> Formula:
         """The reduction over indices, with given ranges and conditions below its sign."""
         under = self.under(indices, ranges, conditions)
-        if reducer is Reducer.LOGSUMEXP:
-            return Row((Word("log"), Over(Sign("∑"), under, applied(Word("exp"), self.plain(body)))))
-        if isinstance(reducer, Reducer) and reducer in _LARGE:
-            return Over(_LARGE[reducer], under, self.at(body, REDUCTION))
+        if isinstance(reducer, Reducer) and reducer.inject is not None and reducer.finish is not None:
+            inner = applied(Word(reducer.inject), self.plain(body))
+            return Row((Word(reducer.finish), Over(_LARGE["+"], under, inner)))
+        if reducer.operator in _LARGE:
+            return Over(_LARGE[reducer.operator], under, self.at(body, REDUCTION))
         sign = Word(reducer.value)
         if rank is not None:
             return Over(sign, under, Fenced("(", listed((self.plain(body), self.plain(rank))), ")"))

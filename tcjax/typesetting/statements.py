@@ -92,7 +92,7 @@ def _accumulate(statement: ir.Accumulate, again: bool) -> Line:
     else:
         value, level = scope.write(statement.value)
         outer += scope.propositions(conditions)
-    operator = ir.JOINS.get(reducer, reducer.value)
+    operator = reducer.operator or reducer.value
     if not _covers(statement.indices):
         # Several points may meet in one element.
         points = Row((Word("for all"), Space(), listed([scope.indices[i] for i in _on_the_left(statement.indices)])))

@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tcjax import ir
-from tcjax.lowering import nests
-from tcjax.planning import bundle_blocks, choice, domains, extrema, forms
-from tcjax.planning.forms import Form
-from tcjax.planning.nests import Nest
+from tcjax.lowering import primitive
+from tcjax.planning import bundle_blocks, choice, extrema, forms, replanning
+from tcjax.planning.nests import Form, Nest
 from tcjax.planning.operations import loop
 
 
@@ -36,8 +35,9 @@ def nesting(rows: int = 3, unroll: int = 1, *, tile: int | None = None, written:
         patch.setattr(choice, "SMALL_SPACE", 0)
         patch.setattr(choice, "MOST_GROWTH", 0)
         patch.setattr(loop, "choose", choose)
-        patch.setattr(nests, "choose", choose)
-        patch.setattr(domains, "choose", choose)
+        patch.setattr(primitive, "choose", choose)
+        patch.setattr(replanning, "choose", choose)
+        patch.setattr(forms, "choose", choose)
         patch.setattr(extrema, "choose", choose)
         patch.setattr(bundle_blocks, "ELEMENTS", 8 * rows)
         patch.setattr(bundle_blocks, "FEWEST", 1)

@@ -5,8 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tcjax.lowering import passes as lowering
-from tcjax.planning import online
+from tcjax.planning import online, replanning
 from tcjax.planning.softmax import Blocks, Softmax
 
 from .nesting import nesting
@@ -24,5 +23,5 @@ def passing(width: int = 3, tile: int = 2) -> Iterator[None]:
 
     with nesting(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(online, "choose", choose)
-        patch.setattr(lowering, "choose", choose)
+        patch.setattr(replanning, "choose_widths", choose)
         yield

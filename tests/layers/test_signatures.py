@@ -10,7 +10,7 @@ from flax import nnx
 
 import tcjax.linen
 import tcjax.nn
-from tcjax.layers import programs
+from tcjax.layers.programs.dense import dot_general
 
 # What Flax does not have, and `initializers`, where Flax has more.
 OWN = {
@@ -20,10 +20,10 @@ OWN = {
 
 # Where flax.linen multiplies with a function that it is given, the default is a comprehension.
 OTHER_DEFAULTS: dict[str, Any] = {
-    "tcjax.linen.DenseGeneral.dot_general": programs.dot_general,
+    "tcjax.linen.DenseGeneral.dot_general": dot_general,
     "tcjax.linen.MultiHeadDotProductAttention.attention_fn": tcjax.linen.dot_product_attention,
-    "tcjax.linen.MultiHeadDotProductAttention.qkv_dot_general": programs.dot_general,
-    "tcjax.linen.MultiHeadDotProductAttention.out_dot_general": programs.dot_general,
+    "tcjax.linen.MultiHeadDotProductAttention.qkv_dot_general": dot_general,
+    "tcjax.linen.MultiHeadDotProductAttention.out_dot_general": dot_general,
 }
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import tcjax
-from tcjax.lowering.passes import pass_p
+from tcjax.lowering.primitive import tcjax_p
+from tcjax.planning.nests import Nest
 from tests.agreement.nesting import nesting
 
 DISTANCE = "sum[d]((x(i,d) - y(j,d)) * (x(i,d) - y(j,d)))"
@@ -35,7 +36,7 @@ def passes_of(function: Callable[..., Any], *arrays: Any) -> int:
     pending = [jax.make_jaxpr(function)(*arrays).jaxpr]
     while pending:
         for equation in pending.pop().eqns:
-            found += equation.primitive is pass_p
+            found += equation.primitive is tcjax_p and not isinstance(equation.params["group"], Nest)
             inner = [getattr(value, "jaxpr", None) for value in equation.params.values()]
             pending += [jaxpr for jaxpr in inner if jaxpr is not None and hasattr(jaxpr, "eqns")]
     return found

@@ -7,7 +7,8 @@ import pytest
 
 from tcjax.ir import Reducer
 from tcjax.lowering.keys import key_of, value_of
-from tcjax.lowering.monoids import collapse, make_monoid
+from tcjax.lowering.monoids import collapse
+from tcjax.lowering.reducers import make_monoid
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 

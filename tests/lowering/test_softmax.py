@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import tcjax
 from tcjax import planning
-from tcjax.lowering import passes as lowering
+from tcjax.lowering import primitive
 from tcjax.planning.nodes import Online, operands
 from tcjax.planning.views import Viewed
 from tests.agreement import comparing
@@ -71,7 +71,7 @@ def test_a_block_has_its_scores_and_their_exponentials_once() -> None:
     ((_, rows),) = whole.blocks.tile
 
     def run(*arrays: jax.Array) -> Any:
-        return lowering.run_blocks(*arrays, group=whole.group, blocks=whole.blocks, foreign=(), backend=whole.backend)
+        return primitive.run_blocks(*arrays, group=whole.group, form=whole.blocks, foreign=(), backend=whole.backend)
 
     found = list(equations(jax.make_jaxpr(run)(*avals).jaxpr))
     products = [equation for equation in found if equation.primitive.name == "dot_general"]
@@ -175,8 +175,8 @@ def test_apart_the_results_are_the_same() -> None:
         whole = online(tcjax.kernel(three("logsumexp", " where j <= i + 1")), x, y, v)[0].whole
         order = [source.tensor for source in whole.sources if isinstance(source, Viewed)]
         arrays = [{"x": x, "y": y, "v": v}[name] for name in order]
-        settled = {"group": whole.group, "blocks": whole.blocks, "foreign": (), "backend": whole.backend}
-        found, expected = lowering.run_apart(*arrays, **settled), lowering.run_blocks(*arrays, **settled)
+        settled = {"group": whole.group, "form": whole.blocks, "foreign": (), "backend": whole.backend}
+        found, expected = primitive.run_apart(*arrays, **settled), primitive.run_blocks(*arrays, **settled)
 
     comparing.agree(tuple(found), tuple(map(np.asarray, expected)))
 

@@ -7,9 +7,8 @@ import jax.numpy as jnp
 import pytest
 
 import tcjax
-from tcjax.lowering import nests
-from tcjax.planning.domains import parts
-from tcjax.planning.forms import BLOCK, MOST_CANDIDATES, NEAR, candidates, choose
+from tcjax.planning import replanning
+from tcjax.planning.forms import BLOCK, MOST_CANDIDATES, NEAR, candidates, choose, parts
 from tcjax.planning.streams import plan_stream
 
 NEAREST = "def f(float(N,D) x, float(M,D) y) -> (O) { O(i) = min[j](sum[d]((x(i,d)-y(j,d))*(x(i,d)-y(j,d)))) }"
@@ -19,7 +18,8 @@ WEIGHTED = "def f(float(N,D) q, float(M,D) k, float(M,E) v) -> (O) { O(i,e) +=! 
 
 def nest_of(text, *shapes, monkeypatch):
     found = []
-    monkeypatch.setattr(nests, "_stream", lambda nest, form: found.append(nest) or plan_stream(nest, form))
+    replanning.plan_cpu.cache_clear()
+    monkeypatch.setattr(replanning, "plan_stream", lambda nest, form: found.append(nest) or plan_stream(nest, form))
     arguments = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
     jax.jit(tcjax.kernel(text)).lower(*arguments)
     return found[0]
@@ -68,7 +68,8 @@ def test_candidates_begin_with_the_choice_and_keep_positions_apart(text, monkeyp
 def test_a_form_that_someone_measured_is_kept_for_the_parts_of_a_guarded_nest(monkeypatch):
     text = "def f(float(N) x, float(N) y) -> (O) { O(i) = sum[j where j <= i](tanh(x(i) * y(j))) }"
     found = []
-    monkeypatch.setattr(nests, "_parts", lambda *given: found.append(given) or parts(*given))
+    replanning.plan_cpu.cache_clear()
+    monkeypatch.setattr(replanning, "parts", lambda *given: found.append(given) or parts(*given))
     jax.jit(tcjax.kernel(text)).lower(*[jax.ShapeDtypeStruct((4096,), jnp.float32)] * 2)
     (nest, planned, _), *_ = found
     measured = replace(planned, tile=None, rows=8, unroll=4)

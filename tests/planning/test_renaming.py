@@ -8,8 +8,7 @@ import jax.numpy as jnp
 import pytest
 
 from tcjax import ir
-from tcjax.lowering.nests import nest_p
-from tcjax.lowering.passes import pass_p
+from tcjax.lowering.primitive import tcjax_p
 from tcjax.planning.nests import Nest, Operand
 from tcjax.planning.renaming import Renaming
 from tcjax.symbolic import Affine, IndexVar
@@ -19,9 +18,7 @@ from tests.agreement.nesting import nesting
 
 def nests_of(jaxpr: Any) -> Iterator[Nest]:
     for equation in jaxpr.eqns:
-        if equation.primitive is nest_p:
-            yield equation.params["nest"]
-        elif equation.primitive is pass_p:
+        if equation.primitive is tcjax_p:
             yield from equation.params["group"].results
         for value in equation.params.values():
             inner = getattr(value, "jaxpr", value)

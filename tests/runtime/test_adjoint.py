@@ -106,6 +106,18 @@ PROGRAMS = {
         "def f(float(M) x, int32(M) at) -> (float(4) O) { O(at(m)) max=! x(m) * x(m) }",
         (real(6), np.array([0, 1, 2, 3, 1, 2], np.int32)),
     ),
+    "a maximum of one point each, in every second place": (
+        "def f(float(N) x, float(N) y) -> (O) { O(k, j, i) = 0.0 where k in -1:0, j in 0:1, i in 0:79  O(k, 0, 2*i) max=! x(i - k - 1) / (y(i) * y(i) + 1.5) where k in -1:0, i in 0:40 }",
+        (real(40), real(40)),
+    ),
+    "maxima in places that two indices tell": (
+        "def f(float(N) x, float(M) y) -> (O) { O(2*i, i + j) max=! x(i + j + k) / (y(j) * y(j) + 1.5) where i in 0:5, j in 0:6, k in 0:3 }",
+        (real(12), real(6)),
+    ),
+    "a guarded product of one point each": (
+        "def f(float(N) x) -> (float(12) O) { O(2*i + 1) *=! x(i) * x(i) where x(i) > 0 }",
+        (real(6),),
+    ),
     "triangle": (
         "def f(float(N,N) A, float(N) b) -> (O) { O(i) +=! A(i,k) * b(k) where k <= i }",
         (real(4, 4), real(4)),

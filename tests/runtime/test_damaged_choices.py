@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import tcjax
-from tcjax.planning.forms import Form, candidates, choose
+from tcjax.planning.forms import candidates, choose
+from tcjax.planning.nests import Form
 from tcjax.planning.nodes import LoopNest
 from tcjax.runtime.tuning import memory, store
 from tcjax.runtime.tuning.choices import Choice, Tiles, from_json, to_json

@@ -105,6 +105,37 @@ PROGRAMS: dict[str, tuple[str, Sequence[Shapes]]] = {
         "def g(float(N) A) -> (B) { B(i) = A(i) * 2 } def f(float(N) A) -> (C) { B = g(A)  C(i) = B(i) + A(i) }",
         [((4,),)],
     ),
+    "positions by data": (
+        "def h(int32(N) I, float(N) A) -> (int32(9) O) { O(I(i)) argmin=! A(i) }",
+        [(8, (8,)), (3, (3,))],
+    ),
+    "minima by data, of nothing too": (
+        "def h(int32(N) I, float(N) A) -> (float(9) O) { O(I(i)) min=! A(i) where i in 0:N-3 }",
+        [(8, (8,)), (3, (3,))],
+    ),
+    "means by data": ("def h(int32(N) I, float(N) A) -> (float(9) O) { O(I(i)) mean=! A(i) }", [(8, (8,))]),
+    "from the middle on": (
+        "def h(float(N) A, float(N,K) B) -> (O) { O(i) = A(i)  O(i) = A(i) * B(0,0) where i in N/2:N }",
+        [((9,), (9, 3)), ((4,), (4, 4))],
+    ),
+    "nothing in front of what is there": (
+        "def h(float(N) A) -> (O) { O(i) = A(i) where i in 2:5  O(i) max= A(0) * i where i in 1:1 }",
+        [((5,),), ((8,),)],
+    ),
+    "positions under a condition": (
+        "def h(float(N,M) A) -> (O) { O(i) argmax=! A(i,j) where i in 0:N, j in 0:M, j > i, A(i,j) < 0.5 }",
+        [((4, 9),), ((5, 3),)],
+    ),
+    "mean under a condition": (
+        "def h(float(N,M) A) -> (O) { O(i) mean=! A(i,j) where i in 0:N, j in 0:M, j >= i }",
+        [((4, 9),), ((4, 5),)],
+    ),
+    "three matrices": (
+        "def h(float(N,M) A, float(M,K) B, float(K,L) C) -> (O) { O(i,l) +=! A(i,j) * B(j,k) * C(k,l) }",
+        [((4, 5), (5, 6), (6, 2))],
+    ),
+    "rows times rows": ("def h(float(N,M) A, float(N,M) B) -> (O) { O(i) +=! A(i,j) * B(i,j) }", [((4, 5), (4, 5))]),
+    "remainders by a size": ("def h(float(N) A, float(K) B) -> (O) { O(i) = A(i) * B(i % K) }", [((9,), (4,))]),
     "scalar": ("def g(float(N) X, float a) -> (O) { O(i) = X(i) * a }", [((4,), ())]),
 }
 

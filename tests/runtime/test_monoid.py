@@ -139,6 +139,18 @@ def test_a_statement_reduces_in_order(name: str, count: int) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_it_is_exported_with_symbols_for_sizes(name: str) -> None:
+    exported = tcjax.kernel(
+        f"def f(float(N,M) A) -> (O) {{ O(i) {name}=! 2.0 * A(i,k) where k in 0:M, k <= i }}"
+    ).export()
+
+    for rows, columns in ((4, 5), (5, 3)):
+        values = numbers(rows, columns)
+        wanted = [reference(name, 2.0 * row[: i + 1]) for i, row in enumerate(values)]
+        np.testing.assert_allclose(exported.call(values), wanted, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_an_inline_reduction_skips_the_points_that_its_guard_excludes(name: str) -> None:
     values = numbers(6, 6)
     kernel = tcjax.kernel(f"O(i) = {name}[k where k < i](2.0 * A(i, k))")

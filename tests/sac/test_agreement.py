@@ -38,9 +38,10 @@ def check(case: Case, jitted: bool = False, mistaken: bool = False) -> None:
     if case.kind == "index" and any(array.size == 0 for array in case.arguments.values()):
         # A selection whose cell has no elements reads nothing, so a kernel need not see that it is outside.
         return
-    if (mistaken or found == "rank") and isinstance(found, str) and any(a.size == 0 for a in case.arguments.values()):
-        # The reference computes elements: of a body or a value that it never visits it does not see the mistake. Where
-        # there is another one it tells of that.
+    unseen = mistaken or found in ("rank", "index")
+    if unseen and isinstance(found, str) and any(a.size == 0 for a in case.arguments.values()):
+        # The reference computes elements: of a body or a value that it never visits, as data alone may say, it does not
+        # see the mistake. Where there is another one it tells of that.
         return
     if case.kind is not None or isinstance(found, str):
         assert found == case.kind, case

@@ -62,7 +62,7 @@ def has_terms_beside(text: str) -> bool:
 def _joins(node: ir.Expr, reducer: ir.Reducer | ir.Monoid) -> bool:
     match node:
         case ir.Binary(operator):
-            return operator == ir.JOINS[reducer] or (operator == "-" and reducer is ir.Reducer.SUM)
+            return operator == reducer.operator or (operator == "-" and reducer is ir.Reducer.SUM)
         case _:
             return isinstance(node, ir.Call)
 

@@ -8,7 +8,7 @@ from ...diagnostics import Code, CompileError, Span
 from ...ir import Monoid, Reducer
 from ...symbolic import Affine, IndexVar
 from .. import operators
-from ..expressions import POSITIONS, accumulation_type, reduced_type, reduced_value, reduction
+from ..expressions import accumulation_type, reduced_value, reduction
 from ..literals import Value, dtype_of, literal, settled
 from .arrays import Array, Kind, Piece, Ragged, conformed, kind_of, show_kind
 from .boxes import uncovered
@@ -16,22 +16,19 @@ from .draft import Draft
 from .reading import element, pieces_of, stored, whole, zero
 from .storing import along, axis_name, given_ranges
 
+# SaC has other names for the extrema, and nothing that takes a rank.
 FOLDS: Final = {
-    "sum": Reducer.SUM,
-    "prod": Reducer.PRODUCT,
-    "minval": Reducer.MIN,
-    "maxval": Reducer.MAX,
-    "any": Reducer.ANY,
-    "all": Reducer.ALL,
-    "mean": Reducer.MEAN,
-    "logsumexp": Reducer.LOGSUMEXP,
-    "argmin": Reducer.ARGMIN,
-    "argmax": Reducer.ARGMAX,
+    f"{reducer.value}val" if reducer.is_extremum else reducer.value: reducer
+    for reducer in Reducer
+    if not reducer.is_ranked
 }
 
-# Zeros that no partition covers change nothing.
-_SKIPS_ZERO: Final = frozenset((Reducer.SUM, Reducer.ANY))
 _MOST_PARTS: Final = 4
+
+
+def skips_zero(reducer: Reducer | Monoid) -> bool:
+    """Whether zeros, which cells that no partition covers have, change nothing."""
+    return isinstance(reducer, Reducer) and reducer.continues and reducer.nothing == 0
 
 
 def fold(reducer: Reducer | Monoid, array: Array | Ragged, span: Span, draft: Draft) -> Array:
@@ -57,8 +54,8 @@ def fold_leading(count: int, array: Array, span: Span, draft: Draft) -> Array:
 def _result_kind(reducer: Reducer | Monoid, kind: Kind, span: Span, draft: Draft) -> Kind:
     if isinstance(reducer, Monoid):
         own = dtype_of(reduced_value(reducer, zero(kind)))
-        return reduced_type(reducer, own, accumulation_type(reducer, own, draft.accumulate))
-    wants_bool = reducer in (Reducer.ANY, Reducer.ALL)
+        return reducer.result(own, accumulation_type(reducer, own, draft.accumulate))
+    wants_bool = reducer.takes_bool
     if wants_bool != (kind == "bool"):
         name = next(name for name, found in FOLDS.items() if found is reducer)
         raise CompileError(
@@ -67,7 +64,7 @@ def _result_kind(reducer: Reducer | Monoid, kind: Kind, span: Span, draft: Draft
             span,
             help="compare first: `any(a > 0)`" if wants_bool else "count with `sum({ iv -> p[iv] ? 1 : 0 })`",
         )
-    if reducer in POSITIONS:
+    if reducer.gives_position:
         return "int32"
     return kind_of(reduced_value(reducer, zero(kind)))
 
@@ -82,10 +79,10 @@ def _fold(reducer: Reducer | Monoid, array: Array, span: Span, draft: Draft) -> 
         )
     if not array.rank:
         value = element(array, (), draft, span)
-        if reducer in POSITIONS:
+        if reducer.gives_position:
             return literal(0, span)
         return reduced_value(reducer, value)
-    join = ir.JOINS.get(reducer)
+    join = reducer.operator
     if array.cells is not None and array.rank == 1 and join is not None and array.cells:
         total = element(array.cells[0], (), draft)
         for cell in array.cells[1:]:
@@ -101,7 +98,7 @@ def _fold(reducer: Reducer | Monoid, array: Array, span: Span, draft: Draft) -> 
     elif array.cells is not None and array.closed:
         return _fold(reducer, stored(array, draft), span, draft)
     parts: list[Value] = [_reduce(reducer, piece, array, span, draft) for piece in pieces]
-    if reducer not in _SKIPS_ZERO and array.pieces is not None and join is not None:
+    if not skips_zero(reducer) and array.pieces is not None and join is not None:
         rest = uncovered(whole(array.shape), [piece.box for piece in pieces], draft)
         if rest is None or rest:
             parts.append(zero(array.kind))
@@ -142,6 +139,6 @@ def _reduction(
 
 
 def _ragged(reducer: Reducer | Monoid, array: Ragged, span: Span, draft: Draft) -> Value:
-    points = array.points(reducer not in _SKIPS_ZERO)
+    points = array.points(not skips_zero(reducer))
     body = reduced_value(reducer, conformed(points.body, array.kind))
     return _reduction(reducer, points.indices, points.ranges, points.guard, body, span, draft)

@@ -20,13 +20,6 @@ Point = Mapping[IndexVar, int]
 
 _NOWHERE: Final[Point] = MappingProxyType({})
 
-_OF_NOTHING: Final[Mapping[ir.Reducer | ir.Monoid, int | bool]] = {
-    ir.Reducer.SUM: 0,
-    ir.Reducer.PRODUCT: 1,
-    ir.Reducer.ANY: False,
-    ir.Reducer.ALL: True,
-}
-
 # A fold whose value decides a shape is computed point by point.
 _MOST_POINTS: Final = 1_000_000
 # JAX's arrays have as many axes at most, or few more.
@@ -240,9 +233,9 @@ def _binary(operator: str, left: Static, right: Static, span: Span, draft: Draft
             return max(a, b)
         case "==" | "!=" | "<" | "<=" | ">" | ">=":
             return _compared(operator, a, b)
-        case "&":
+        case "&" | "&&":
             return bool(a and b)
-        case "|":
+        case "|" | "||":
             return bool(a or b)
         case "^":
             return bool(a) != bool(b)
@@ -269,9 +262,9 @@ def _sizes(operator: str, left: Size, right: Size, span: Span, draft: Draft) -> 
                 return left // right if operator in ("//", "quot") else left % right
             quotient = a // b if operator in ("//", "%") else int(math.copysign(abs(a) // abs(b), a * b)) if a else 0
             return Size.of(quotient if operator in ("//", "quot") else a - quotient * b)
-        case "&":
+        case "&" | "&&":
             return Size.of(a & b)
-        case "|":
+        case "|" | "||":
             return Size.of(a | b)
         case "^":
             return Size.of(a ^ b)
@@ -309,30 +302,19 @@ def _reduce(expr: ir.Reduce, draft: Draft, point: Point) -> Static:
         total = found if total is None else _combined(expr, total, found, draft)
     if total is not None:
         return total
-    nothing = _OF_NOTHING.get(expr.reducer)
-    if nothing is None:
+    if expr.reducer.operator is None or expr.reducer.is_extremum:
         raise _undecidable(f"`{expr.reducer.value}` of nothing", expr.span)
+    nothing = expr.reducer.empty(expr.dtype)
     if types.is_integral(expr.dtype):
-        return Size.of(nothing)
+        return Size.of(int(nothing))
     return bool(nothing) if expr.dtype == "bool" else float(nothing)
 
 
 def _combined(expr: ir.Reduce, total: Static, found: Static, draft: Draft) -> Static:
-    match expr.reducer:
-        case ir.Reducer.SUM:
-            return _binary("+", total, found, expr.span, draft)
-        case ir.Reducer.PRODUCT:
-            return _binary("*", total, found, expr.span, draft)
-        case ir.Reducer.MIN:
-            return _binary("min", total, found, expr.span, draft)
-        case ir.Reducer.MAX:
-            return _binary("max", total, found, expr.span, draft)
-        case ir.Reducer.ANY:
-            return bool(total) or bool(found)
-        case ir.Reducer.ALL:
-            return bool(total) and bool(found)
-        case _:
-            raise _undecidable(f"`{expr.reducer.value}`", expr.span)
+    operator = expr.reducer.operator
+    if operator is None:
+        raise _undecidable(f"`{expr.reducer.value}`", expr.span)
+    return _binary(operator, total, found, expr.span, draft)
 
 
 def _cast(value: Static, dtype: str, draft: Draft) -> Static:

@@ -9,8 +9,7 @@ import jax.numpy as jnp
 from ...diagnostics import Code, CompileError
 from ...runtime.kernel import Kernel
 from ..mistakes import not_an_option
-from ..precision import at_precision
-from .notation import at, check_lengths, definition, names
+from .notation import at, check_lengths, definition, names, run
 
 # How an operand of the weights ``(.., heads, queries, keys)`` is laid out: whether each of its axes is one long.
 Broadcast = tuple[bool, ...]
@@ -43,8 +42,7 @@ def attention(
     lowest = 0.7 * float(jnp.finfo(wide).min)
     scale = query.shape[-1] ** -0.5
     program = attention_program(lead, patterns, is_causal, wide, str(query.dtype), lowest, scale)
-    with at_precision(precision):
-        found = program(query, key, value, *given.values())
+    found = run(program, query, key, value, *given.values(), precision=precision)
     return found.reshape(*found.shape[:-3], heads, found.shape[-1])
 
 

@@ -7,23 +7,25 @@ from typing import Any
 import jax
 
 from ...runtime.kernel import Kernel
-from ..precision import at_precision, is_pair
-from .notation import at, axes_of, check_lengths, definition, names
-
-# A bilinear layer as it uses its kernel: what the initialiser sees as fan-in and fan-out.
-BILINEAR = "y(b,o) +=! left(b,i) * kernel(i,j,o) * right(b,j)"
+from ..adapter import Adapter, Learned
+from ..precision import is_pair
+from .notation import at, axes_of, check_lengths, definition, names, run
 
 
-def dense(
-    inputs: jax.Array, kernel: jax.Array, bias: jax.Array | None, axes: Sequence[int] = (-1,), precision: Any = None
-) -> jax.Array:
-    """``y(.., o..) = sum over axes of inputs(..) * kernel(axes.., o..) + bias(o..)``, the kept axes first."""
+def linear(own: Adapter, inputs: jax.Array, *others: Any, axes: Sequence[int] = (-1,)) -> jax.Array:
+    """``y(.., o..) = sum over axes of inputs(..) * kernel(axes.., o..) + bias(o..)``, the kept axes first.
+
+    Flax computes it where another function multiplies, and where one of its `others` arguments is given.
+    """
+    options = ("dot_general", "dot_general_cls", "preferred_element_type")
+    if own.is_given(options, others) or is_pair(own.layer.precision):
+        return own.flax(inputs, *others)
+    inputs, kernel, bias = own.promoted(inputs, own.parameter("kernel"), own.parameter("bias"))
     contracted = axes_of(axes, inputs.ndim)
     read, summed, out = _dense_axes(inputs.ndim, contracted, kernel.ndim - len(contracted))
     check_lengths(inputs=(inputs, read), kernel=(kernel, [*summed, *out]), bias=(bias, out))
     program = dense_program(inputs.ndim, contracted, kernel.ndim - len(contracted), bias is not None)
-    with at_precision(precision):
-        return program(inputs, kernel) if bias is None else program(inputs, kernel, bias)
+    return run(program, inputs, kernel, bias, precision=own.layer.precision)
 
 
 @lru_cache(maxsize=1024)
@@ -44,15 +46,19 @@ def _dense_axes(rank: int, axes: tuple[int, ...], features: int) -> tuple[list[s
     return read, summed, names("o", features)
 
 
-def bilinear(
-    left: jax.Array, right: jax.Array, kernel: jax.Array, bias: jax.Array | None, precision: Any = None
-) -> jax.Array:
+def bilinear_parameters(left: int, right: int, features: int) -> Learned:
+    """The parameters of a bilinear layer for so many features on either side."""
+    shapes = {"kernel": (left, right, features), "bias": (features,)}
+    return Learned(shapes, "y(b,o) +=! left(b,i) * kernel(i,j,o) * right(b,j)", ("kernel",))
+
+
+def bilinear(own: Adapter, left: jax.Array, right: jax.Array) -> jax.Array:
     """``y(.., o) = sum[i, j](left(.., i) * kernel(i, j, o) * right(.., j)) + bias(o)``."""
+    left, right, kernel, bias = own.promoted(left, right, own.parameter("kernel"), own.parameter("bias"))
     kept = names("a", max(left.ndim - 1, 0))
     check_lengths(left=(left, [*kept, "i"]), right=(right, [*kept, "j"]), kernel=(kernel, "ijo"), bias=(bias, "o"))
     program = bilinear_program(left.ndim - 1, bias is not None)
-    with at_precision(precision):
-        return program(left, right, kernel) if bias is None else program(left, right, kernel, bias)
+    return run(program, left, right, kernel, bias, precision=own.layer.precision)
 
 
 @lru_cache(maxsize=256)
@@ -85,8 +91,7 @@ def dot_general(
     pairs = tuple(tuple(tuple(axes) for axes in part) for part in dimension_numbers)
     x, w = _dot_axes(left.ndim, right.ndim, pairs)
     check_lengths(inputs=(left, x), kernel=(right, w))
-    with at_precision(precision):
-        return dot_program(left.ndim, right.ndim, pairs)(left, right)
+    return run(dot_program(left.ndim, right.ndim, pairs), left, right, precision=precision)
 
 
 @lru_cache(maxsize=1024)

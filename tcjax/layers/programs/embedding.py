@@ -7,12 +7,18 @@ import jax
 import jax.numpy as jnp
 
 from ...runtime.kernel import Kernel
-from ..precision import at_precision
+from ..adapter import Adapter
 from .notation import at, check_lengths, definition, names
 
 
-def embedded(table: jax.Array, ids: jax.Array) -> jax.Array:
-    """The rows of ``(count, features)`` at `ids`: from the end for negative ones, NaN outside of the table."""
+def embed(own: Adapter, ids: jax.Array, *others: Any) -> jax.Array:
+    """The rows of ``(count, features)`` at `ids`: from the end for negative ones, NaN outside of the table.
+
+    Flax has rules of its own for one row, and for ids that are no integers.
+    """
+    if own.layer.num_embeddings == 1 or not jnp.issubdtype(ids.dtype, jnp.integer) or own.is_given((), others):
+        return own.flax(ids, *others)
+    (table,) = own.promoted(own.parameter("embedding"), inexact=False)
     # What 32 bits do not hold is outside of every table.
     limits = jnp.iinfo(jnp.int32)
     wide = jnp.iinfo(ids.dtype).max > limits.max
@@ -31,11 +37,13 @@ def embedding_program(rank: int, has_nan: bool) -> Kernel:
     return definition("embedding", ("table", "ids"), ("y",), [f"{at('y', *kept, 'd')} = {value}"])
 
 
-def attended(query: jax.Array, table: jax.Array, precision: Any = None) -> jax.Array:
+def attend(own: Adapter, query: jax.Array, *others: Any) -> jax.Array:
     """The product of each query with each row."""
+    if own.is_given((), others):
+        return own.flax(query, *others)
+    query, table = own.promoted(query, own.parameter("embedding"))
     check_lengths(query=(query, [*names("a", max(query.ndim - 1, 0)), "d"]), embedding=(table, "nd"))
-    with at_precision(precision):
-        return attend_program(query.ndim - 1)(query, table)
+    return attend_program(query.ndim - 1)(query, table)
 
 
 @lru_cache(maxsize=64)

@@ -3,16 +3,16 @@
 from dataclasses import dataclass
 from functools import lru_cache
 from math import isqrt
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from ...runtime.kernel import Kernel
+from ..adapter import Adapter, Learned
 from ..precision import at_precision
 from .notation import check_lengths, compiled, names
 
-# The networks as they use their parameters: what the initialisers see as fan-in and fan-out of one expert.
+# The networks as they use their parameters.
 NETWORKS = """
 def networks(x, up, down) -> (y) {
   hidden(t, e, f) +=! x(t, e, d) * up(e, d, f)
@@ -24,25 +24,25 @@ def networks(x, up, down) -> (y) {
 COPY = 32
 
 
-def experts(
-    x: jax.Array,
-    gate: jax.Array,
-    up: jax.Array,
-    up_bias: jax.Array,
-    down: jax.Array,
-    down_bias: jax.Array,
-    *,
-    chosen: int,
-    activation: str,
-    precision: Any = None,
-    sparse: bool | None = None,
-) -> tuple[jax.Array, jax.Array]:
+def parameters(experts: int, chosen: int, inputs: int, hidden: int, outputs: int | None) -> Learned:
+    """The parameters of a mixture. Raises `ValueError` where an input cannot go to the number of `chosen` experts."""
+    if not 1 <= chosen <= experts:
+        raise ValueError(f"top_k is {chosen}, but there are {experts} experts")
+    up, down = (experts, inputs, hidden), (experts, hidden, inputs if outputs is None else outputs)
+    shapes = {"gate": (inputs, experts), "up": up, "up_bias": up[::2], "down": down, "down_bias": down[::2]}
+    return Learned(shapes, NETWORKS, ("up", "down"))
+
+
+def experts(own: Adapter, x: jax.Array) -> tuple[jax.Array, jax.Array]:
     """The outputs for inputs ``(.., D)``, and the share of each expert ``(.., experts)``.
 
-    Shares are a softmax over the `chosen` experts with the largest ``x @ gate``, the first ones on ties, and zero for
+    Shares are a softmax over the `top_k` experts with the largest ``x @ gate``, the first ones on ties, and zero for
     the others. Every expert computes ``activation(x @ up + up_bias) @ down + down_bias``: for all inputs, or `sparse`,
     for those that chose it; None: what is faster.
     """
+    chosen, activation, sparse = own.layer.top_k, own.layer.activation, own.layer.sparse
+    learned = (own.parameter(name) for name in ("gate", "up", "up_bias", "down", "down_bias"))
+    x, gate, up, up_bias, down, down_bias = own.promoted(x, *learned)
     lead = x.shape[:-1]
     check_lengths(
         inputs=(x, [*names("a", len(lead)), "d"]),
@@ -54,7 +54,7 @@ def experts(
     )
     x = x.reshape(-1, x.shape[-1])
     blocks = Blocks.of(x.shape[0] * chosen, gate.shape[1])
-    with at_precision(precision):
+    with at_precision(own.layer.precision):
         if blocks.win(x.shape[0]) if sparse is None else sparse and x.shape[0] > 0:
             choice, weight, shares = gate_program(chosen)(x, gate)
             token, owner, block, place = blocks.sorted(choice)

@@ -1,5 +1,6 @@
-"""Normalisation: means and variances over some axes, and inputs with both taken out."""
+"""Normalisation: its layers, means and variances over some axes, and inputs with both taken out."""
 
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -8,27 +9,91 @@ import jax
 import jax.numpy as jnp
 
 from ...runtime.kernel import Kernel
-from .notation import at, axes_of, check_lengths, definition, names
+from ..adapter import Adapter
+from ..shapes import Shape
+from .notation import at, axes_of, check_lengths, definition, names, run
 
 Axes = tuple[int, ...]
 
 
-def moments(
-    x: jax.Array,
-    axes: Axes,
-    *,
-    use_mean: bool = True,
-    fast: bool = True,
-    mask: jax.Array | None = None,
-    dtype: Any = None,
-) -> tuple[jax.Array | None, jax.Array]:
+def layer_norm(own: Adapter, x: jax.Array, mask: jax.Array | None, *, use_mean: bool = True) -> jax.Array:
+    """Each position without its mean, divided by its deviation; or by the root of its mean square, without a bias."""
+    if _is_flax_asked(own, x):
+        return own.flax(x, mask=mask)
+    return _by_position(own, x, mask, axes_of(own.layer.reduction_axes, x.ndim), use_mean=use_mean)
+
+
+def instance_norm(own: Adapter, x: jax.Array, mask: jax.Array | None) -> jax.Array:
+    """Each feature of each example by itself, over all other axes."""
+    features = axes_of(own.layer.feature_axes, x.ndim)
+    if _is_flax_asked(own, x) or 0 in features:
+        return own.flax(x, mask=mask)
+    return _by_position(own, x, mask, _others(features, range(1, x.ndim)))
+
+
+def group_norm(own: Adapter, x: jax.Array, mask: jax.Array | None, groups: int | None) -> jax.Array:
+    """Groups of features, over all axes but the first; with None groups Flax says what is wrong with them."""
+    if groups is None or own.layer.reduction_axes is not None or mask is not None or _is_flax_asked(own, x):
+        return own.flax(x, mask=mask)
+    given = own.promoted(x, *_affine(own, x.shape[-1:]))
+    split: list[Any] = [a if a is None else a.reshape(*a.shape[:-1], groups, -1) for a in given]
+    grouped, *affine = split
+    axes, features = axes_of((*range(1, x.ndim - 1), -1), x.ndim + 1), (x.ndim - 1, x.ndim)
+    return _normalized(own, grouped, _moments(own, grouped, axes), affine, axes, features).reshape(x.shape)
+
+
+def batch_norm(
+    own: Adapter, x: jax.Array, use_running_average: bool | None, mask: jax.Array | None, merge: Callable[..., Any]
+) -> jax.Array:
+    """Features over the batch, or by running averages, which a call that does not use them continues.
+
+    `merge` says which one of the layer's option and the argument counts; None: Flax says that neither is there.
+    """
+    layer, argument = own.layer, use_running_average
+    if _is_flax_asked(own, x) or (uses := merge("use_running_average", layer.use_running_average, argument)) is None:
+        return own.flax(x, argument, mask=mask)
+    features = axes_of(layer.axis, x.ndim)
+    axes = _others(features, range(x.ndim))
+    shape = tuple(x.shape[axis] for axis in features)
+    averages = [own.average(name, first, shape) for name, first in (("mean", jnp.zeros), ("var", jnp.ones))]
+    x, *statistics, scale, bias = own.promoted(x, *(value for value, _ in averages), *_affine(own, shape))
+    if not uses:
+        statistics = _moments(own, x, axes, mask)
+        for (average, keep), batch in zip(averages, statistics, strict=True):
+            if keep is not None:
+                keep(running(average, batch, layer.momentum))
+    return _normalized(own, x, statistics, (scale, bias), axes, features)
+
+
+def _is_flax_asked(own: Adapter, x: jax.Array) -> bool:
+    """Whether moments are joined across devices, are computed in few bits, or are those of complex numbers."""
+    is_complex = jnp.iscomplexobj(x) or jnp.issubdtype(own.layer.param_dtype, jnp.complexfloating)
+    return own.layer.axis_name is not None or not getattr(own.layer, "force_float32_reductions", True) or is_complex
+
+
+def _by_position(own: Adapter, x: jax.Array, mask: jax.Array | None, axes: Axes, *, use_mean: bool = True) -> jax.Array:
+    features = axes_of(own.layer.feature_axes, x.ndim)
+    x, *affine = own.promoted(x, *_affine(own, tuple(x.shape[axis] for axis in features), has_bias=use_mean))
+    return _normalized(own, x, _moments(own, x, axes, mask, use_mean=use_mean), affine, axes, features)
+
+
+def _others(axes: Axes, among: Iterable[int]) -> Axes:
+    return tuple(axis for axis in among if axis not in axes)
+
+
+def _affine(own: Adapter, shape: Shape, *, has_bias: bool = True) -> list[jax.Array | None]:
+    """Scale and bias, None where the layer is without."""
+    return [own.parameter(name, shape) for name in (("scale", "bias") if has_bias else ("scale",))]
+
+
+def _moments(own: Adapter, x: jax.Array, axes: Axes, mask: jax.Array | None = None, *, use_mean: bool = True) -> Any:
     """Mean (None unless `use_mean`) and variance over `axes`, in float32 at least.
 
-    With `fast` the variance is the mean of squares less the square of the mean, else that of the differences.
+    With `use_fast_variance` it is the mean of squares less the square of the mean, else that of the differences.
     """
-    x = x.astype(jnp.promote_types(dtype or x.dtype, jnp.float32))
+    x = x.astype(jnp.promote_types(own.layer.dtype or x.dtype, jnp.float32))
     given = (x,) if mask is None else (x, jnp.broadcast_to(mask, x.shape).astype(bool))
-    found = moments_program(x.ndim, axes, use_mean, fast, mask is not None)(*given)
+    found = moments_program(x.ndim, axes, use_mean, own.layer.use_fast_variance, mask is not None)(*given)
     return found if use_mean else (None, found)
 
 
@@ -51,33 +116,22 @@ def moments_program(rank: int, axes: Axes, use_mean: bool, fast: bool, masked: b
     return definition("moments", ("x", "mask") if masked else ("x",), results, statements)
 
 
-def normalized(
-    x: jax.Array,
-    mean: jax.Array | None,
-    variance: jax.Array,
-    scale: jax.Array | None,
-    bias: jax.Array | None,
-    *,
-    axes: Axes,
-    features: Axes,
-    epsilon: float,
+def _normalized(
+    own: Adapter, x: jax.Array, statistics: Sequence[Any], affine: Sequence[Any], axes: Axes, features: Axes
 ) -> jax.Array:
     """``(x - mean) / sqrt(variance + epsilon) * scale + bias``; `axes` were reduced, scale and bias have `features`."""
     every = names("a", x.ndim)
-    kept = [name for axis, name in enumerate(every) if axis not in axes]
-    own = [every[axis] for axis in features]
+    kept, over = [every[axis] for axis in _others(axes, range(x.ndim))], [every[axis] for axis in features]
     # Flax.nnx keeps one axis for the features of several.
-    scale, bias = (
-        array if array is None else _spread(array, [x.shape[axis] for axis in features]) for array in (scale, bias)
-    )
-    check_lengths(inputs=(x, every), mean=(mean, kept), variance=(variance, kept), scale=(scale, own), bias=(bias, own))
+    shape = [x.shape[axis] for axis in features]
+    spread = (a.reshape(shape) if a is not None and a.size == prod(shape) else a for a in affine)
+    (mean, variance), (scale, bias, *_) = statistics, (*spread, None)
+    lengths = {"mean": (mean, kept), "variance": (variance, kept), "scale": (scale, over), "bias": (bias, over)}
+    check_lengths(inputs=(x, every), **lengths)
     given = {"m": mean, "v": variance, "s": scale, "b": bias}
-    present = {name: array for name, array in given.items() if array is not None}
-    return normalized_program(x.ndim, axes, features, tuple(present), float(epsilon))(x, *present.values())
-
-
-def _spread(array: jax.Array, shape: list[int]) -> jax.Array:
-    return array.reshape(shape) if array.size == prod(shape) else array
+    present = tuple(name for name, array in given.items() if array is not None)
+    program = normalized_program(x.ndim, axes, features, present, float(own.layer.epsilon))
+    return run(program, x, *given.values()).astype(own.result_type(x, *affine))
 
 
 @lru_cache(maxsize=1024)
@@ -92,30 +146,6 @@ def normalized_program(rank: int, axes: Axes, features: Axes, present: tuple[str
     value = f"({at('x', *every)} - {at('m', *kept)})" if "m" in present else at("x", *every)
     value = f"{value} * {factor}" + (f" + {at('b', *own)}" if "b" in present else "")
     return definition("normalized", ("x", *present), ("y",), [f"{at('y', *every)} = {value}"])
-
-
-def group_normalized(
-    x: jax.Array,
-    scale: jax.Array | None,
-    bias: jax.Array | None,
-    *,
-    groups: int,
-    epsilon: float,
-    fast: bool = True,
-    dtype: Any = None,
-) -> jax.Array:
-    """Inputs ``(batch, .., features)`` with the moments of each group of features taken out, over all but the batch."""
-    grouped, scale, bias = (_in_groups(array, groups) for array in (x, scale, bias))
-    assert grouped is not None
-    axes = axes_of((*range(1, x.ndim - 1), -1), grouped.ndim)
-    features = axes_of((-2, -1), grouped.ndim)
-    mean, variance = moments(grouped, axes, fast=fast, dtype=dtype)
-    y = normalized(grouped, mean, variance, scale, bias, axes=axes, features=features, epsilon=epsilon)
-    return y.reshape(x.shape)
-
-
-def _in_groups(array: jax.Array | None, groups: int) -> jax.Array | None:
-    return None if array is None else array.reshape(*array.shape[:-1], groups, -1)
 
 
 def running(average: jax.Array, batch: jax.Array, momentum: float) -> jax.Array:

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Any
 
 import jax
 
 from ...diagnostics import Code, CompileError
 from ...runtime.entry import kernel
 from ...runtime.kernel import Kernel
+from ..precision import at_precision
 
 # What has a shape, or is not there.
 Shaped = jax.Array | jax.ShapeDtypeStruct | None
@@ -80,3 +82,9 @@ def definition(name: str, parameters: Iterable[str], results: Iterable[str], sta
     """``def name(parameters) -> (results) { statements }`` as a kernel."""
     body = "".join(f"  {statement}\n" for statement in statements)
     return compiled(f"def {name}({', '.join(parameters)}) -> ({', '.join(results)}) {{\n{body}}}")
+
+
+def run(program: Kernel, *arrays: jax.Array | None, precision: Any = None) -> Any:
+    """The program's results for the arrays that are there, with products of this precision."""
+    with at_precision(precision):
+        return program(*(array for array in arrays if array is not None))

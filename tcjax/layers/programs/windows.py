@@ -12,8 +12,9 @@ from jax import lax
 
 from ...diagnostics import Code, CompileError
 from ...runtime.kernel import Kernel
-from ..precision import at_precision
-from .notation import at, check_lengths, definition, names, where
+from ..adapter import Adapter
+from ..precision import is_pair
+from .notation import at, check_lengths, definition, names, run, where
 
 # Those that JAX knows by name, besides "CIRCULAR" and "CAUSAL" of convolutions.
 _PADDINGS = ("VALID", "SAME", "SAME_LOWER")
@@ -108,33 +109,31 @@ def _check_numbers(name: str, numbers: Sequence[int], rank: int) -> None:
     )
 
 
-def convolution(
-    inputs: jax.Array,
-    kernel: jax.Array,
-    bias: jax.Array | None,
-    *,
-    strides: Sequence[int],
-    dilations: Sequence[int],
-    padding: Padding,
-    groups: int = 1,
-    precision: Any = None,
-) -> jax.Array:
-    """Inputs ``(.., spatial.., channels)`` with a kernel ``(spatial.., channels / groups, features)``."""
-    rank = kernel.ndim - 2
+def convolution(own: Adapter, inputs: jax.Array, kernel_size: Sequence[int], *others: Any) -> jax.Array:
+    """Inputs ``(.., spatial.., channels)`` with a kernel ``(spatial.., channels / groups, features)``.
+
+    Flax computes what there is no program for: kernels with a mask, inputs with gaps, and mirrored ends.
+    """
+    layer, rank, groups = own.layer, len(kernel_size), own.layer.feature_group_count
+    options = ("conv_general_dilated", "conv_general_dilated_cls", "preferred_element_type", "mask")
+    unusual = layer.padding == "REFLECT" or any(n != 1 for n in _per_axis(layer.input_dilation, rank))
+    if unusual or own.is_given(options, others) or is_pair(layer.precision):
+        return own.flax(inputs, *others)
+    inputs, kernel, bias = own.promoted(inputs, own.parameter("kernel"), own.parameter("bias"))
     lead = max(inputs.ndim - rank - 1, 0)
     # Kernels are as long as they are: spatial axes have names of their own.
     kept, spatial, taps = names("a", lead), names("h", rank), names("k", rank)
     whole = jax.ShapeDtypeStruct((*kernel.shape[:-2], kernel.shape[-2] * groups, kernel.shape[-1]), kernel.dtype)
     name = "kernel" if groups == 1 else "kernel of all groups"
     check_lengths(inputs=(inputs, [*kept, *spatial, "c"]), **{name: (whole, [*taps, "c", "o"])}, bias=(bias, "o"))
-    windows = windows_of(inputs.shape[lead:-1], kernel.shape[:rank], strides, dilations, padding)
+    strides, dilations = _per_axis(layer.strides, rank), _per_axis(layer.kernel_dilation, rank)
+    windows = windows_of(inputs.shape[lead:-1], kernel.shape[:rank], strides, dilations, layer.padding)
     if groups > 1:
         inputs = inputs.reshape(*inputs.shape[:-1], groups, inputs.shape[-1] // groups)
         kernel = kernel.reshape(*kernel.shape[:-1], groups, kernel.shape[-1] // groups)
         bias = None if bias is None else bias.reshape(groups, -1)
     program = convolution_program(lead, windows, groups > 1, bias is not None)
-    with at_precision(precision):
-        y = program(inputs, kernel) if bias is None else program(inputs, kernel, bias)
+    y = run(program, inputs, kernel, bias, precision=layer.precision)
     return y.reshape(*y.shape[:-2], -1) if groups > 1 else y
 
 
@@ -206,6 +205,6 @@ def _times(factor: int, index: str) -> str:
     return index if factor == 1 else f"{factor}*{index}"
 
 
-def per_axis(given: int | Sequence[int] | None, rank: int) -> tuple[int, ...]:
+def _per_axis(given: int | Sequence[int] | None, rank: int) -> tuple[int, ...]:
     """A number for each axis, from one for all, or None for 1."""
     return (1 if given is None else given,) * rank if given is None or isinstance(given, int) else tuple(given)

@@ -15,7 +15,6 @@ from jax.experimental.pallas import triton
 
 from ... import ir
 from ...planning.nests import Nest
-from ...planning.scope import identity
 from ...symbolic import Facts
 from ..context import numeric
 from ..elementwise import convert
@@ -65,9 +64,7 @@ TRITON: Emitter = emit
 
 def _nothing(nest: Nest, arrays: Mapping[str, jax.Array]) -> jax.Array:
     """The reduction over no points."""
-    return jnp.full(
-        nest.shape, scalar(identity(reducer_of(nest.reduce), nest.reduce.dtype), numeric(nest.reduce.dtype))
-    )
+    return jnp.full(nest.shape, scalar(reducer_of(nest.reduce).empty(nest.reduce.dtype), numeric(nest.reduce.dtype)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -175,7 +175,7 @@ class Sweep:
         lanes = None if self.lanes is None else frame.mask([self.lanes[0]])
         mask = conjunction([lanes, *(evaluate(guard, frame) for guard in self.guards)])
         position: Integer = 0
-        if reducer_of(self.reduce) in (Reducer.ARGMIN, Reducer.ARGMAX):
+        if self.reduce.reducer.gives_position:
             for index in self.reduce.indices:
                 lo, hi = frame.ranges[index]
                 position = position * (hi - lo) + (frame.values[index] - lo)

@@ -40,7 +40,7 @@ def as_product(
     reduce: ir.Reduce, index: IndexVar, rows: IndexVar | None, columns: IndexVar | None, extent: int
 ) -> Product | None:
     """The reduction as a matrix product over one of its indices; None where it is none, or too short to be worth it."""
-    if rows is None or columns is None or extent < _SHORTEST or reduce.reducer not in (Reducer.SUM, Reducer.MEAN):
+    if rows is None or columns is None or extent < _SHORTEST or not reduce.reducer.is_linear:
         return None
     if reduce.reducer is Reducer.MEAN and reduce.guard is not None:
         return None

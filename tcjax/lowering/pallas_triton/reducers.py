@@ -13,7 +13,6 @@ import numpy as np
 from jax.experimental.pallas import triton
 
 from ...ir import Reducer
-from ...planning.scope import greatest, identity, least
 from ..context import numeric
 
 State = tuple[jax.Array, ...]
@@ -34,7 +33,7 @@ def scalar(value: bool | int | float, dtype: Any) -> Any:
 
 def running_type(reducer: Reducer, accumulate: str) -> Any:
     """The type in which the values run: halves, which are only compared, as the floats that hold them."""
-    if reducer in (Reducer.ANY, Reducer.ALL) or accumulate == "bool":
+    if reducer.takes_bool or accumulate == "bool":
         return np.dtype(np.int32)
     if accumulate in ("float16", "bfloat16"):
         return np.dtype(np.float32)
@@ -54,25 +53,14 @@ def begin(reducer: Reducer, accumulate: str, shape: Shape, *, counted: bool) -> 
         return jnp.full(shape, scalar(value, dtype), dtype)
 
     match reducer:
-        case Reducer.SUM | Reducer.ANY:
-            return (full(0),)
-        case Reducer.PRODUCT | Reducer.ALL:
-            return (full(1),)
         case Reducer.MEAN:
             return (full(0), full(0)) if counted else (full(0),)
-        case Reducer.MIN | Reducer.MAX:
-            return (full(_worst(reducer, accumulate)),)
         case Reducer.LOGSUMEXP:
             return full(float("-inf")), full(0)
-        case Reducer.ARGMIN | Reducer.ARGMAX:
-            return full(_worst(reducer, accumulate)), full(int(_NOWHERE), np.int32)
+        case _ if reducer.gives_position:
+            return full(reducer.variant(gives_position=False).empty(accumulate)), full(int(_NOWHERE), np.int32)
         case _:
-            raise AssertionError(reducer)
-
-
-def _worst(reducer: Reducer, accumulate: str) -> bool | int | float:
-    value = (greatest if reducer in (Reducer.MIN, Reducer.ARGMIN) else least)(accumulate)
-    return int(value) if accumulate == "bool" else value
+            return (full(reducer.empty(accumulate)),)
 
 
 def step(
@@ -92,9 +80,9 @@ def step(
     """
     kind = running_type(reducer, accumulate)
     value = value.astype(kind)
-    if reducer not in (Reducer.ARGMIN, Reducer.ARGMAX) and mask is not None:
-        blank = {Reducer.MEAN: 0, Reducer.MIN: _worst(reducer, accumulate), Reducer.MAX: _worst(reducer, accumulate)}
-        value = jnp.where(mask, value, scalar(blank.get(reducer, identity(reducer, accumulate)), kind))
+    if not reducer.gives_position and mask is not None:
+        nothing = reducer.empty(accumulate) if reducer.continues else 0
+        value = jnp.where(mask, value, scalar(nothing, kind))
     match reducer, state:
         case Reducer.SUM, (total,):
             return (total ^ value if accumulate == "bool" else total + value,)
@@ -109,13 +97,13 @@ def step(
         case Reducer.MEAN, (total, count):
             one = scalar(1, kind)
             return total + value, count + (one if mask is None else jnp.where(mask, one, scalar(0, kind)))
-        case ((Reducer.MIN | Reducer.MAX), (best,)) if on_device and kind == jnp.float32:
-            return (_instruction("min" if reducer is Reducer.MIN else "max", value, best),)
-        case ((Reducer.MIN | Reducer.MAX), (best,)):
+        case Reducer(is_extremum=True), (best,) if on_device and kind == jnp.float32:
+            return (_instruction(reducer.value, value, best),)
+        case Reducer(is_extremum=True), (best,):
             return (jnp.where(_precedes(reducer, value, best), value, best),)
         case Reducer.LOGSUMEXP, (largest, total):
             return _online(largest, total, value)
-        case ((Reducer.ARGMIN | Reducer.ARGMAX), (best, place)):
+        case Reducer(gives_position=True), (best, place):
             better = _precedes(reducer, value, best) | (place == _NOWHERE)
             if jnp.issubdtype(kind, jnp.floating):
                 # The first NaN stays.
@@ -141,7 +129,7 @@ def _instruction(name: str, one: jax.Array, other: jax.Array) -> jax.Array:
 
 def _precedes(reducer: Reducer, value: jax.Array, best: jax.Array) -> jax.Array:
     """Whether the value takes the place of the best so far; NaN does, and stays."""
-    better = value > best if reducer in (Reducer.MAX, Reducer.ARGMAX) else value < best
+    better = value > best if reducer.order == "max" else value < best
     if jnp.issubdtype(best.dtype, jnp.floating):
         better |= value != value
     return better
@@ -162,20 +150,20 @@ def _online(largest: jax.Array, total: jax.Array, value: jax.Array) -> State:
 def across(reducer: Reducer, state: State, axis: int) -> State:
     """The state of all lanes along an axis as one; the axis stays, of extent 1. Not for products."""
     match reducer, state:
-        case ((Reducer.SUM | Reducer.MEAN), _):
+        case Reducer(is_linear=True), _:
             return tuple(jnp.sum(part, axis, dtype=part.dtype, keepdims=True) for part in state)
         case Reducer.ANY, (found,):
             return (jnp.max(found, axis, keepdims=True),)
         case Reducer.ALL, (found,):
             return (jnp.min(found, axis, keepdims=True),)
-        case ((Reducer.MIN | Reducer.MAX), (best,)):
+        case Reducer(is_extremum=True), (best,):
             return (_extremum(reducer, best, axis),)
         case Reducer.LOGSUMEXP, (largest, total):
             top = jnp.max(largest, axis, keepdims=True)
             same = largest == top
             scaled = total * jnp.where(same, scalar(1, total.dtype), jnp.exp(largest - top))
             return top, jnp.sum(scaled, axis, keepdims=True)
-        case ((Reducer.ARGMIN | Reducer.ARGMAX), (best, place)):
+        case Reducer(gives_position=True), (best, place):
             value = _extremum(reducer, best, axis)
             first = best == value
             if jnp.issubdtype(best.dtype, jnp.floating):
@@ -186,7 +174,7 @@ def across(reducer: Reducer, state: State, axis: int) -> State:
 
 
 def _extremum(reducer: Reducer, values: jax.Array, axis: int) -> jax.Array:
-    find = jnp.max if reducer in (Reducer.MAX, Reducer.ARGMAX) else jnp.min
+    find = jnp.max if reducer.order == "max" else jnp.min
     best = find(values, axis, keepdims=True)
     if not jnp.issubdtype(values.dtype, jnp.floating):
         return best
@@ -213,7 +201,7 @@ def finish(reducer: Reducer, accumulate: str, state: State, points: int) -> jax.
             return total / count
         case Reducer.LOGSUMEXP, (largest, total):
             return largest + jnp.log(total)
-        case ((Reducer.ARGMIN | Reducer.ARGMAX), (_, place)):
+        case Reducer(gives_position=True), (_, place):
             return jnp.where(place == _NOWHERE, np.int32(0), place)
         case _, (value,):
             return value

@@ -49,7 +49,7 @@ def _reasons(nest: Nest) -> Iterator[str]:
         yield "the result has more elements than 32-bit offsets count"
     for node in ir.walk(nest.reduce):
         match node:
-            case ir.Reduce(reducer) if reducer in ir.RANKED:
+            case ir.Reduce(reducer) if reducer.is_ranked:
                 yield f"{reducer.value} keeps more than one value: XLA sorts instead"
             case ir.Reduce(reducer) if not isinstance(reducer, Reducer):
                 yield "a combination of one's own: XLA operations run it"

@@ -15,7 +15,6 @@ from .refusals import Unsupported
 if TYPE_CHECKING:
     from ...planning.schedule.kernel_plan import KernelPlan
 
-_POSITIONS: Final = (Reducer.ARGMIN, Reducer.ARGMAX)
 
 # What is computed inside is written out at each of its reads: beyond so many nodes it is computed elsewhere.
 _LARGEST: Final = 2000
@@ -138,9 +137,9 @@ def _reduction(statement: Formula, point: IndexVar) -> ir.Reduce:
     if not statement.restart:
         raise Unsupported(f"{statement.target.name} goes on from what it held")
     reducer, accumulate = statement.reducer, statement.accumulate
-    if not isinstance(reducer, Reducer) or reducer in ir.RANKED:
+    if not isinstance(reducer, Reducer) or reducer.is_ranked:
         raise Unsupported(f"{reducer.value} runs in XLA operations")
-    dtype = "int32" if reducer in _POSITIONS else accumulate
+    dtype = reducer.result(accumulate, accumulate)
     indices = statement.reduction or (point,)
     return ir.Reduce(reducer, indices, (), statement.domain.guard, statement.value, None, accumulate, dtype)
 

@@ -8,7 +8,6 @@ from typing import Final
 
 from ... import ir, transforms
 from ...planning.nests import Nest
-from ...planning.scope import identity
 from ...planning.widening import widened
 from ...symbolic import Affine, IndexVar
 from ...transforms.factors import masked
@@ -29,15 +28,15 @@ def written_out(nest: Nest) -> ir.Reduce:
 
 def _visit(expr: ir.Expr, ranges: dict[IndexVar, tuple[int, int]]) -> ir.Expr:
     expr = ir.rebuild(expr, lambda child: _visit(child, ranges))
-    if not isinstance(expr, ir.Reduce) or expr.reducer not in ir.JOINS:
+    if not isinstance(expr, ir.Reduce) or expr.reducer.operator is None:
         return expr
     spans = [range(*ranges[index]) for index in expr.indices]
     terms = prod(map(len, spans))
     if not 0 < terms <= _LONGEST or terms * sum(1 for _ in ir.walk(expr)) > _LARGEST:
         return expr
-    accumulate, joint = expr.accumulate, ir.JOINS[expr.reducer]
+    accumulate, joint = expr.accumulate, expr.reducer.operator
     body = widened(expr.body, accumulate)
-    body = masked(expr.guard, body, identity(expr.reducer, body.dtype))
+    body = masked(expr.guard, body, expr.reducer.empty(body.dtype))
     body = body if body.dtype == accumulate else ir.Cast(body, accumulate)
     points = (dict(zip(expr.indices, map(Affine.of, point), strict=True)) for point in product(*spans))
     parts = [transforms.substitute_expr(body, point) for point in points]

@@ -9,11 +9,11 @@ from ...ir import Reducer
 from ...symbolic import Affine, IndexVar, Size
 from ..branches import counted
 from ..domains import pieces, points, visited
-from ..forms import Form, candidates, choose, in_tiles, within
-from ..nests import Nest, Operand
+from ..forms import candidates, choose, in_tiles, within
+from ..nests import Form, Nest, Operand
 from ..nodes import LoopNest, Node, Unroll
 from ..preferences import Backend
-from ..scope import POSITIONS, Scope
+from ..scope import Scope
 from ..views import Viewed
 
 # A nest that visits so many points for each operation of another plan is never taken, whatever that one stores.
@@ -190,9 +190,9 @@ def _inside(reduce: ir.Reduce) -> frozenset[IndexVar]:
 
 
 def _can_stream(reduce: ir.Reduce, scope: Scope) -> bool:
-    if reduce.reducer in POSITIONS:
+    if reduce.reducer.gives_position and not reduce.reducer.is_ranked:
         return len(reduce.indices) == 1
-    if reduce.reducer in ir.RANKED:
+    if reduce.reducer.is_ranked:
         assert reduce.rank is not None
         ends = scope.facts.values(ir.affine_of(reduce.rank))
         return len(reduce.indices) == 1 and ends is not None and ends[0] >= 0 and ends[1] < MOST_RANKS

@@ -22,7 +22,7 @@ def propose(placement: Placement) -> Iterator[Compute]:
         return
     data = [number for number, subscript in enumerate(statement.indices) if subscript.is_data]
     places = prod(placement.stage.shape[number] for number in data)
-    if statement.reducer not in ir.MEETING or not data or not 0 < places <= FEW_PLACES:
+    if not statement.reducer.commutative or not data or not 0 < places <= FEW_PLACES:
         return
     box, conditions, left = dict(placement.box), list(ir.conjuncts(statement.domain.guard)), list(statement.indices)
     for number in data:

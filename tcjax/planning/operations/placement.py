@@ -31,7 +31,7 @@ class Placement:
     def is_by_operator(self) -> bool:
         """Whether an operator combines values, two at a time, and nothing else has to be known of them."""
         store = self.stage.store
-        return store.combine in ir.JOINS and store.weight is None
+        return store.combine is not None and store.combine.operator is not None and store.weight is None
 
     @property
     def points(self) -> Axes:

@@ -8,7 +8,7 @@ from ...symbolic import IndexVar
 from ...transforms.factors import depends
 from ..machine import CPU
 from ..nodes import Node, Pool
-from ..scope import Scope, fill, identity
+from ..scope import Scope, fill
 from ..values import plan_value
 from ..windows import as_sliding, slide
 from .reduction import Reduction
@@ -23,7 +23,7 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
         return
     found = _pool(reduction, scope)
     if found is not None and guard is not None:
-        nothing = fill(identity(reduction.reducer, found.dtype), found.dtype)
+        nothing = fill(reduction.reducer.empty(found.dtype), found.dtype)
         yield scope.apply("where", (plan_value(guard, scope), found, nothing), found.dtype)
     elif found is not None:
         yield found
@@ -49,7 +49,7 @@ def _pool(reduction: Reduction, scope: Scope) -> Pool | None:
     if len(set(kernels)) < len(kernels) or len(set(outputs)) < len(outputs):
         return None
     # reduce_window has derivatives for undilated sums, minima and maxima only.
-    known = reducer in (Reducer.SUM, Reducer.MIN, Reducer.MAX) and not ir.types.is_complex(accumulate)
+    known = (reducer is Reducer.SUM or reducer.is_extremum) and not ir.types.is_complex(accumulate)
     operand, windows, _ = slide(read, slidings, scope)
     axes = scope.sorted((plain | set(outputs)) - scope.unrolled)
     extents = [scope.extent(window.kernel) for window in windows]

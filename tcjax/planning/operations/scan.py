@@ -22,7 +22,7 @@ MOST_ROUNDED: Final = 256
 def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
     """``S(i) +=! x(j) where j <= i``, and the like with ``<``, ``>=``, ``>`` and a constant: an element is met once."""
     reducer, accumulate, factors = reduction.reducer, reduction.accumulate, reduction.factors
-    if reducer not in (Reducer.SUM, Reducer.PRODUCT, Reducer.MIN, Reducer.MAX) or accumulate == "bool":
+    if reducer.operator is None or reducer.takes_bool or accumulate == "bool":
         return
     conditions = ir.conjuncts(reduction.mask)
     for number, condition in enumerate(conditions):
@@ -47,7 +47,7 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
 
 def _ways(reducer: Reducer, dtype: str, extent: int) -> tuple[bool, ...]:
     """Whether blocks of a row may go one after the other: of floats, few sums, or each one would cost digits."""
-    rounds = reducer in (Reducer.SUM, Reducer.PRODUCT) and not ir.types.is_integral(dtype)
+    rounds = reducer.is_rounded and not ir.types.is_integral(dtype)
     return (False,) if rounds and extent > BLOCK * MOST_ROUNDED else (False, True)
 
 

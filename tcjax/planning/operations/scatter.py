@@ -10,9 +10,6 @@ from ..nodes import Lookup, Strip
 from ..stages import Compute, Scatter
 from .placement import Placement
 
-# What is computed from the elements that meet in a place, one by one.
-_BY_ELEMENT = (Reducer.PRODUCT, Reducer.ARGMIN, Reducer.ARGMAX)
-
 
 def propose(placement: Placement) -> Iterator[Compute]:
     """All points at once, or one slice after the other of those that share their values."""
@@ -21,7 +18,9 @@ def propose(placement: Placement) -> Iterator[Compute]:
     if placement.has_order or (combine is Reducer.PRODUCT and curved):
         # Its derivative would divide by the values.
         return
-    ways = [rows_of(placement), ()] if combine not in _BY_ELEMENT else [()]
+    # A product and a position are computed from the elements that meet in a place, one by one.
+    is_by_element = combine is not None and (combine is Reducer.PRODUCT or combine.gives_position)
+    ways = [()] if is_by_element else [rows_of(placement), ()]
     for rows in dict.fromkeys(ways):
         yield placement.by(Scatter(rows))
         if placement.is_by_operator and placement.shared:

@@ -58,7 +58,7 @@ def propose_order(reduce: ir.Reduce, body: ir.Expr, scope: Scope) -> Iterator[Un
     if terms * (number + 1) > MOST_COMPARISONS:
         return
     value = plan_value(body, scope.unrolling(indices))
-    dtype = "int32" if reducer in ir.PLACES else value.dtype
+    dtype = "int32" if reducer.gives_position else value.dtype
     written = unroll(reducer, indices, value, scope, _why(indices, windows, rows, scope))
     yield replace(written, rank=int(number), dtype=dtype)
 

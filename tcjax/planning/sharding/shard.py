@@ -13,8 +13,6 @@ from .layouts import Layouts
 from .local import Local
 from .mistakes import refused
 
-_COMBINED = (*ir.JOINS, Reducer.MEAN, Reducer.LOGSUMEXP)
-
 
 def shard(
     bound: ranges.Bound,
@@ -82,7 +80,7 @@ def _combining(formula: CutFormula, bound: ranges.Bound, defined: bool) -> Reduc
     if isinstance(reducer, ir.Monoid):
         if not reducer.continues:
             raise refused(f"the result of `{reducer.name}` is no state to go on from", statement.span, whole)
-    elif reducer not in _COMBINED:
+    elif not reducer.commutative:
         raise refused(
             f"`{reducer.value}` over blocks does not combine to `{reducer.value}` over all", statement.span, whole
         )

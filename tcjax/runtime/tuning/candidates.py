@@ -6,7 +6,8 @@ from typing import Any
 
 from ... import planning, ranges
 from ...planning import nodes
-from ...planning.forms import Form, candidates
+from ...planning.forms import candidates
+from ...planning.nests import Form
 from ...planning.schedule.stages import Stage, consumers_of, stages_of
 from ..gradients import traced_cotangents
 from .choices import Choice, Tiles, show_form

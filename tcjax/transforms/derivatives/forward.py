@@ -65,7 +65,7 @@ class Forward:
     def single(self, expr: ir.Reduce, bound: Bound, keep: Keep) -> tuple[ir.Expr, ir.Expr] | None:
         """The tangent of an extremum that only one point has, and the number of points that have it."""
         change = self.tangent(expr.body, bound | frozenset(expr.indices))
-        if change is None or expr.reducer not in (Reducer.MIN, Reducer.MAX) or len(expr.indices) != 1:
+        if change is None or not expr.reducer.is_extremum or len(expr.indices) != 1:
             return None
         place, ties = first_point(expr, self.scope, keep)
         (index,) = expr.indices
@@ -80,12 +80,12 @@ class Forward:
 
     def primal(self, expr: ir.Reduce, keep: Keep) -> ir.Expr | None:
         """An order statistic itself, looked up where its tangent is."""
-        if not self.is_looked_up(expr) or expr.reducer not in (Reducer.MINK, Reducer.MAXK):
+        if not self.is_looked_up(expr) or expr.reducer.gives_position:
             return None
         place, exists = chosen_point(expr, self.scope, keep)
         (index,) = expr.indices
         there = substitute_expr(expr.body, {index: Affine.of(ir.Data(place)) + self.scope.ranges[index].lo})
-        nothing = constant(float("inf") if expr.reducer is Reducer.MINK else -float("inf"), expr.dtype)
+        nothing = constant(expr.reducer.empty(expr.dtype), expr.dtype)
         return there if exists is None else choose(exists, there, nothing)
 
     def chosen(self, expr: ir.Reduce, change: ir.Expr, keep: Keep) -> ir.Expr:

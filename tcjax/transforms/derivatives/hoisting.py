@@ -95,5 +95,22 @@ def reduction(target: ir.Tensor, subscripts: tuple[Affine, ...], reduce: ir.Redu
 
 
 def is_scattered(indices: tuple[Affine, ...]) -> bool:
-    """Whether points of the left side may meet in one element."""
-    return any(index.terms and (index - index.base).bare is None for index in indices)
+    """Whether points of the left side may meet in one element.
+
+    They do not where each of their indices follows from a subscript: alone, shifted, scaled, or beside indices that
+    others tell, as `i` and `j` from ``(2 * i, i + j)``.
+    """
+    unknown = frozenset[IndexVar]().union(*(index.variables for index in indices))
+    while found := unknown & {_told(index, unknown) for index in indices}:
+        unknown -= found
+    return bool(unknown)
+
+
+def _told(subscript: Affine, unknown: frozenset[IndexVar]) -> IndexVar | None:
+    """The index that a subscript's value tells once all but the `unknown` ones are known."""
+    open_terms = [(atom, weight) for atom, weight in subscript.terms if atom.index_variables() & unknown]
+    match open_terms:
+        case [(IndexVar() as index, weight)] if weight.constant and not subscript.is_data:
+            return index
+        case _:
+            return None

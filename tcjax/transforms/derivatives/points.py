@@ -64,12 +64,10 @@ class _Points:
                 return Points(condition=reduce.guard, weight=weight)
             case Reducer.PRODUCT:
                 return self.product(body)
-            case Reducer.MIN | Reducer.MAX:
-                return self.extremum(body)
-            case Reducer.MINK | Reducer.MAXK:
-                return self.ranked()
-            case Reducer.ANY | Reducer.ALL | Reducer.ARGMIN | Reducer.ARGMAX | Reducer.ARGMINK | Reducer.ARGMAXK:
+            case Reducer() as reducer if reducer.gives_position or reducer.takes_bool:
                 return None
+            case Reducer() as reducer:
+                return self.ranked() if reducer.is_ranked else self.extremum(body)
             case monoid:
                 raise CompileError(
                     Code.NO_DERIVATIVE,
@@ -114,11 +112,10 @@ class _Points:
     def extremum(self, body: ir.Expr) -> Points:
         """The points that have the result share it; the first has it even where its value is rounded anew."""
         reduce = self.reduce
-        reducer = Reducer.ARGMIN if reduce.reducer is Reducer.MIN else Reducer.ARGMAX
         has_it = compare("==", body, self.kept("", reduce))
         if not self.scattered:
             # Places count the points of the reduction alone.
-            first = self.kept("first", replace(reduce, reducer=reducer, accumulate=body.dtype, dtype="int32"))
+            first = self.kept("first", replace(_place(reduce), accumulate=body.dtype))
             is_first = compare("==", ir.integer(self.scope.place(reduce.indices)), first)
             has_it = ir.Binary("||", has_it, is_first, "bool")
         has_it = _guarded(reduce, has_it)
@@ -131,8 +128,7 @@ class _Points:
         """The point at the place that the rank finds, if there is one."""
         reduce, rank = self.reduce, self.reduce.rank
         assert rank is not None
-        reducer = Reducer.ARGMINK if reduce.reducer is Reducer.MINK else Reducer.ARGMAXK
-        chosen = self.kept("chosen", replace(reduce, reducer=reducer, dtype="int32"))
+        chosen = self.kept("chosen", _place(reduce))
         is_chosen = compare("==", ir.integer(self.scope.place(reduce.indices)), chosen)
         rank = cast(self.scope.apart(rank, self.inside), "int32")
         if reduce.guard is None:
@@ -166,8 +162,7 @@ def first_point(reduce: ir.Reduce, scope: Scope, keep: Keep) -> tuple[ir.Expr, i
 def chosen_point(reduce: ir.Reduce, scope: Scope, keep: Keep) -> tuple[ir.Expr, ir.Expr | None]:
     """The place of the point that an order statistic is, and whether there is one (None: always)."""
     assert reduce.rank is not None
-    reducer = Reducer.ARGMINK if reduce.reducer is Reducer.MINK else Reducer.ARGMAXK
-    chosen = keep("chosen", replace(reduce, reducer=reducer, dtype="int32"))
+    chosen = keep("chosen", _place(reduce))
     rank = cast(reduce.rank, "int32")
     if reduce.guard is None:
         count = scope.count(reduce.indices, "int32")
@@ -175,6 +170,12 @@ def chosen_point(reduce: ir.Reduce, scope: Scope, keep: Keep) -> tuple[ir.Expr, 
         one = constant(1, "int32")
         count = keep("count", ir.Reduce(Reducer.SUM, reduce.indices, (), reduce.guard, one, None, "int32", "int32"))
     return chosen, both(compare(">=", rank, constant(0, "int32")), compare("<", rank, count))
+
+
+def _place(reduce: ir.Reduce) -> ir.Reduce:
+    """Where the value is that is taken."""
+    assert isinstance(reduce.reducer, Reducer)
+    return replace(reduce, reducer=reduce.reducer.variant(gives_position=True), dtype="int32")
 
 
 def _guarded(reduce: ir.Reduce, condition: ir.Expr) -> ir.Expr:

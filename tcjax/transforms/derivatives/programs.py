@@ -326,7 +326,8 @@ class _Adjoint:
             span=statement.span,
         )
         given = cast(ir.Access(cotangent, indices), value.dtype)
-        if not statement.reduction and statement.domain.guard is None and not is_scattered(indices):
+        scattered = is_scattered(indices)
+        if not statement.reduction and not scattered:
             return list(backward.pull(value, given, left, guard))
 
         def keep(name: str, wanted: ir.Reduce) -> ir.Expr:
@@ -335,12 +336,12 @@ class _Adjoint:
             kept = ir.Tensor(self.namer.new(f"{target.name}_{name}"), wanted.dtype, target.shape)
             self.places[kept.name] = self.places[target.name]
             made = reduction(kept, indices, wanted)
-            if is_scattered(indices) and any(index.is_data for index in indices):
+            if any(index.is_data for index in indices):
                 self.backward.append(zeroed(kept, self.places[kept.name]))
             self.backward.append(Step(made, scope.ranges))
             return ir.Access(kept, indices)
 
-        found = points(reduce, scope, frozenset(left), keep, scattered=is_scattered(indices))
+        found = points(reduce, scope, frozenset(left), keep, scattered=scattered)
         if found is None:
             return []
         for factor in (found.scale, found.weight):

@@ -137,7 +137,7 @@ class _Versions:
         """``T(i) *= e`` as ``T(i) = T(i) * part(i)``, after ``part(i) *=! e``."""
         target, indices = statement.target, statement.indices
         bare = [index.bare for index in indices]
-        if None in bare or len(set(bare)) < len(bare) or statement.reducer not in ir.JOINS:
+        if None in bare or len(set(bare)) < len(bare) or statement.reducer.operator is None:
             name = next(name for name, tensor in self.current.items() if tensor is before)
             raise CompileError(
                 Code.NO_DERIVATIVE,
@@ -149,15 +149,15 @@ class _Versions:
         self.places[part.name] = tuple([intervals[index] for index in bare if index is not None])
         alone = replace(statement, target=part, restart=True)
         self.found.append(Step(alone, intervals))
-        operator = ir.JOINS[statement.reducer]
+        operator = statement.reducer.operator
         value = ir.Binary(operator, ir.Access(before, indices), ir.Access(part, indices), target.dtype)
         return ir.Define(target, indices, value)
 
 
 def _replaces(statement: ir.Accumulate) -> bool:
     """Whether a reduction that cannot go on from a value replaces it everywhere."""
-    restarts = (Reducer.MEAN, Reducer.ARGMIN, Reducer.ARGMAX)
-    return statement.reducer in restarts and statement.domain.guard is None
+    reducer = statement.reducer
+    return isinstance(reducer, Reducer) and not reducer.continues and statement.domain.guard is None
 
 
 def as_reduction(statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumulate:
@@ -166,7 +166,7 @@ def as_reduction(statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumul
         case ir.Define(target, indices, ir.Reduce() as reduce, ir.Domain((), None)) if reduce.rank is None:
             if reduce.dtype != target.dtype or {None} & {i.bare for i in indices} or len(set(indices)) < len(indices):
                 return statement
-            if reduce.reducer in (Reducer.ARGMIN, Reducer.ARGMAX) or reduce.ranges:
+            if reduce.reducer.gives_position or reduce.ranges:
                 return statement
             if not ir.free_indices(reduce.body).issuperset(reduce.indices):
                 return statement

@@ -6,6 +6,7 @@ from typing import Final
 
 from ... import ir
 from ...diagnostics import CompileError, Span
+from ...elaboration.sac.folds import FOLDS, skips_zero
 from ...ir import Reducer
 from ...ranges.guards import moving_ends
 from ...symbolic import Affine, IndexVar
@@ -15,22 +16,8 @@ from . import literals
 from .expressions import Scope
 from .generators import Limits, as_limit, comprehension, interval_of
 
-_FOLDS: Final[Mapping[Reducer, str]] = {
-    Reducer.SUM: "sum",
-    Reducer.PRODUCT: "prod",
-    Reducer.MIN: "minval",
-    Reducer.MAX: "maxval",
-    Reducer.ANY: "any",
-    Reducer.ALL: "all",
-    Reducer.MEAN: "mean",
-    Reducer.LOGSUMEXP: "logsumexp",
-    Reducer.ARGMIN: "argmin",
-    Reducer.ARGMAX: "argmax",
-}
+_FOLDS: Final[Mapping[Reducer, str]] = {reducer: name for name, reducer in FOLDS.items()}
 _OF_BOOL: Final = {Reducer.PRODUCT: Reducer.ALL, Reducer.MIN: Reducer.ALL, Reducer.MAX: Reducer.ANY}
-_POSITIONS: Final = (Reducer.ARGMIN, Reducer.ARGMAX)
-# What the cells that no index reaches are: zero, or false.
-_STARTING_AT_ZERO: Final = (Reducer.SUM, Reducer.ANY)
 
 
 def fold(reduce: ir.Reduce, scope: Scope) -> tree.Expr:
@@ -98,7 +85,7 @@ def _over(
     names = tuple([inner.indices[index] for index in reduce.indices])
     lows = {index: limits[index].low(scope) for index in reduce.indices}
     highs = {index: limits[index].high(scope) for index in reduce.indices}
-    if reducer not in _STARTING_AT_ZERO or not all(map(scope.is_nonnegative, lows.values())):
+    if not skips_zero(reducer) or not all(map(scope.is_nonnegative, lows.values())):
         moved = {index: low for index, low in lows.items() if low != Affine.of(0)}
         inner = inner.moved(moved)
         highs = {index: high - moved.get(index, Affine.of(0)) for index, high in highs.items()}
@@ -142,4 +129,4 @@ def _limits(reduce: ir.Reduce, scope: Scope) -> tuple[dict[IndexVar, Limits], ir
 
 def _keeps_positions(reduce: ir.Reduce, ends: Limits) -> bool:
     """Whether cutting a range off leaves the positions as they are."""
-    return reduce.reducer not in _POSITIONS or (len(reduce.indices) == 1 and not ends.lows)
+    return not reduce.reducer.gives_position or (len(reduce.indices) == 1 and not ends.lows)

@@ -63,26 +63,9 @@ def zero(dtype: str) -> tree.Expr:
 
 def neutral(reducer: Reducer | ir.Monoid, dtype: str) -> ir.Const | None:
     """What a reduction gives over no points, None where it needs to know how many there are."""
-    integral = types.is_integral(dtype)
-    bits = types.BITS[dtype] - (dtype in types.SIGNED)
-    smallest = 0 if dtype in types.UNSIGNED else -(2**bits)
-    match reducer:
-        case Reducer.SUM:
-            return _constant(0, dtype)
-        case Reducer.PRODUCT:
-            return _constant(1, dtype)
-        case Reducer.MIN:
-            return _constant(2**bits - 1 if integral else float("inf"), dtype)
-        case Reducer.MAX:
-            return _constant(smallest if integral else -float("inf"), dtype)
-        case Reducer.ANY:
-            return _constant(0, dtype)
-        case Reducer.ALL:
-            return _constant(1, dtype)
-        case Reducer.LOGSUMEXP:
-            return _constant(-float("inf"), dtype)
-        case _:
-            return None
+    if isinstance(reducer, ir.Monoid) or not reducer.continues:
+        return None
+    return _constant(reducer.empty(dtype), dtype)
 
 
 def _constant(value: int | float, dtype: str) -> ir.Const:

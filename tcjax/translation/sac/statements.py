@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from ... import ir
-from ...ir import Reducer
 from ...ranges import StatementRanges, SymbolicRanges
 from ...ranges.guards import conjunction, explicit_guard, moving_ends
 from ...symbolic import Affine, IndexVar, Interval, Size
@@ -18,8 +17,6 @@ from .folds import fold, registered
 from .generators import comprehension, interval_of
 
 _ONE = Size.of(1)
-
-_FROM_WIDE = (Reducer.SUM, Reducer.PRODUCT, Reducer.MEAN, Reducer.LOGSUMEXP)
 
 
 class Body:
@@ -229,9 +226,9 @@ def _reduced(statement: ir.Accumulate, scope: Scope) -> tree.Expr:
     moving = [test for given in left for test in moving_ends(given)]
     guard = explicit_guard(statement)
     guard = conjunction([*moving, *([] if guard is None else [guard])])
-    if reducer in _FROM_WIDE and value.dtype != target.dtype:
+    if reducer.is_rounded and value.dtype != target.dtype:
         value = ir.Cast(value, target.dtype)
-    dtype = "int32" if reducer in (Reducer.ARGMIN, Reducer.ARGMAX) else value.dtype
+    dtype = reducer.result(value.dtype, statement.accumulate)
     if not reduction:
         return _single(statement, value, dtype, guard, scope)
     ranges = tuple([given for given in statement.domain.ranges if given.index in reduction])
@@ -243,7 +240,7 @@ def _reduced(statement: ir.Accumulate, scope: Scope) -> tree.Expr:
 
 def _single(statement: ir.Accumulate, value: ir.Expr, dtype: str, guard: ir.Expr | None, scope: Scope) -> tree.Expr:
     """A reduction over one point."""
-    if dtype == "int32" and statement.reducer in (Reducer.ARGMIN, Reducer.ARGMAX):
+    if statement.reducer.gives_position:
         value = ir.Const(0, "int32")
     if guard is not None:
         neutral = literals.neutral(statement.reducer, dtype)
@@ -260,10 +257,10 @@ def _continued(statement: ir.Accumulate, before: tree.Expr, value: tree.Expr) ->
     reducer = statement.reducer
     if isinstance(reducer, ir.Monoid):
         raise registered(reducer, statement.span)
-    if reducer not in ir.JOINS:
+    operator = reducer.operator
+    if operator is None:
         help = f"compute the whole in one statement, with `{reducer.value}=!`"
         raise refuse("SaC", f"a `{reducer.value}` that goes on from what is there", statement.span, help=help)
-    operator = ir.JOINS[reducer]
     if statement.target.dtype == "bool":
         operator = {"+": "!=", "*": "&&", "min": "&&", "max": "||"}.get(operator, operator)
     if operator in ("min", "max"):

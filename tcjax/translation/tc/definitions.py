@@ -15,8 +15,6 @@ from ..names import called, expressions, index_names, statement_indices, unique
 from ..refusal import refuse, too_deep
 from .expressions import Expressions, Names, is_sayable, write_extent
 
-_OPERATORS: Final[dict[Reducer | ir.Monoid, str]] = {Reducer.SUM: "+", Reducer.PRODUCT: "*"}
-_POSITIONS: Final = frozenset((Reducer.ARGMIN, Reducer.ARGMAX))
 # What elaboration names the result of a call whose type is not its target's.
 _UNCONVERTED: Final = re.compile(r"(.+)\.call\d+")
 
@@ -192,8 +190,8 @@ class _Definition:
         value = scope.root(statement.value)
         clauses = _clauses(statement.domain, scope)
         reducer = statement.reducer
-        if reducer not in ir.RANKED and self.is_implied(statement, value, clauses, scope):
-            operator = _OPERATORS.get(reducer, reducer.value)
+        if not reducer.is_ranked and self.is_implied(statement, value, clauses, scope):
+            operator = _operator(reducer)
             return self.assign(statement, operator, statement.restart, value, clauses, scope)
         return self.inline(statement, scope)
 
@@ -208,7 +206,7 @@ class _Definition:
         given = [clause.index for clause in clauses if isinstance(clause, ast.RangeClause)]
         wanted = [scope.indices[index] for index in statement.reduction]
         found = [name for name in mentioned if name in wanted]
-        if _has_order(statement.reducer):
+        if not statement.reducer.commutative:
             found = [name for name in given if name in wanted] + found
             # A clause alone does not make an index run.
             return list(dict.fromkeys(found)) == wanted and set(wanted) <= set(mentioned)
@@ -228,7 +226,7 @@ class _Definition:
             statement.value,
             None,
             statement.accumulate,
-            _result_type(statement),
+            statement.reducer.result(statement.value.dtype, statement.accumulate),
         )
         outer = ir.Domain(tuple([given for given in domain.ranges if given.index not in reduction]))
         if any(ir.free_indices(expr) & reduction for expr in domain.exists):
@@ -238,7 +236,7 @@ class _Definition:
         names = {index: name for index, name in scope.indices.items() if index not in reduction}
         scope = replace(scope, indices=names)
         value = scope.root(reduce)
-        operator = None if statement.restart else _OPERATORS.get(statement.reducer, statement.reducer.value)
+        operator = None if statement.restart else _operator(statement.reducer)
         return self.assign(statement, operator, False, value, _clauses(outer, scope), scope)
 
     def assign(
@@ -254,15 +252,9 @@ class _Definition:
         return ast.Assign(self.tensor(statement.target), left, operator, restart, value, None, tuple(clauses))
 
 
-def _has_order(reducer: Reducer | ir.Monoid) -> bool:
-    """Whether the result depends on the order of the indices."""
-    return not reducer.commutative if isinstance(reducer, ir.Monoid) else reducer in _POSITIONS
-
-
-def _result_type(statement: ir.Accumulate) -> str:
-    if isinstance(statement.reducer, ir.Monoid):
-        return statement.reducer.result(statement.value.dtype, statement.accumulate)
-    return "int32" if statement.reducer in _POSITIONS else statement.value.dtype
+def _operator(reducer: Reducer | ir.Monoid) -> str:
+    """What stands before ``=``."""
+    return reducer.operator if reducer.operator in ("+", "*") else reducer.value
 
 
 def _clauses(domain: ir.Domain, scope: Expressions) -> list[ast.Clause]:

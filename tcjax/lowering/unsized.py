@@ -1,24 +1,22 @@
-"""A function without a plan: one plain way for every statement, whatever its sizes are."""
+"""Functions of arrays whose sizes are symbols of `jax.export`: planned one statement at a time, as it is lowered."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import assert_never
 
 import jax
 import jax.numpy as jnp
 
-from ... import ir, ranges
-from ...diagnostics import Code, CompileError, Span
-from ...ranges.sizes import as_variable
-from ...symbolic import IndexVar, Size, SizeVar
-from ..context import numeric
-from ..elementwise import convert
+from .. import ir, planning, ranges, transforms
+from ..diagnostics import Code, CompileError, Span
+from ..ranges.sizes import as_variable
+from ..symbolic import Affine, IndexVar, Size, SizeVar
+from .context import Context, numeric
+from .elementwise import convert
+from .lower import Foreign, lower_compute
 from .sizes import Dim, evaluate, same
-from .statements import Formula, Run, open_question
-
-Foreign = Mapping[str, Callable[..., object]]
 
 
-def lower_symbolic(
+def lower_unsized(
     function: ir.Function,
     arrays: Mapping[str, jax.Array],
     initial: Mapping[str, jax.Array],
@@ -27,8 +25,7 @@ def lower_symbolic(
 ) -> tuple[jax.Array, ...]:
     """The function's results; traceable for arrays whose sizes are symbols.
 
-    Contractions become einsum. Every other reduction runs point by point in scans, each step for all elements of the
-    result at once, so that memory stays bounded. Raises `CompileError`: TC0601 where two sizes are not the same
+    Raises `CompileError`: TC0601 where two sizes are not the same
     symbol, TC0901 where it takes numbers to know what to do.
     """
     return _Function(function, arrays, initial, sizes, foreign).run()
@@ -48,11 +45,11 @@ class _Function:
         self.function = function
         self.foreign = foreign
         self.arrays: dict[str, jax.Array] = {}
-        self.origins: dict[str, tuple[Dim, ...]] = {}
+        self.origins: dict[str, tuple[Affine, ...]] = {}
         self.sizes: dict[SizeVar, Dim] = {SizeVar(name): value for name, value in sizes.items()}
         self.found = ranges.infer_ranges(function)
         for access in self.found.undecided:
-            raise open_question(
+            raise planning.open_question(
                 f"whether this statement writes elements of `{access.tensor.name}` that it reads here", access.span
             )
         for parameter in function.parameters:
@@ -71,7 +68,7 @@ class _Function:
                     self.compute(statement, number)
                 case ir.Invoke(targets, callee, arguments):
                     passed = {p.name: self.arrays[a.name] for p, a in zip(callee.parameters, arguments, strict=True)}
-                    results = lower_symbolic(callee, passed, {}, {}, self.foreign)
+                    results = lower_unsized(callee, passed, {}, {}, self.foreign)
                     for target, result in zip(targets, results, strict=True):
                         self.put(target, result)
                 case ir.ApplyForeign():
@@ -90,7 +87,7 @@ class _Function:
                 help=f"pass an array with {tensor.rank} dimensions",
             )
         self.arrays[tensor.name] = array
-        self.origins[tensor.name] = (0,) * tensor.rank
+        self.origins[tensor.name] = (Affine.of(0),) * tensor.rank
         for size, extent in zip(tensor.shape, array.shape, strict=True):
             variable = as_variable(size)
             if variable is not None:
@@ -116,26 +113,38 @@ class _Function:
         try:
             return evaluate(size, self.sizes)
         except KeyError as unknown:
-            raise open_question(f"nothing says how large `{unknown.args[0]}` is", span) from None
+            raise planning.open_question(f"nothing says how large `{unknown.args[0]}` is", span) from None
 
-    def compute(self, statement: Formula, number: int) -> None:
+    def compute(self, statement: ir.Define | ir.Accumulate, number: int) -> None:
         """One statement."""
         target, span = statement.target, statement.span
-        intervals: dict[IndexVar, tuple[Dim, Dim]] = {}
+        box: dict[IndexVar, tuple[Size, Size]] = {}
         for index, interval in self.found.statements[number].intervals.items():
             if interval is None:
-                raise open_question(f"how far `{index}` runs has no formula", span)
-            intervals[index] = (self.dim(interval.lo, span), self.dim(interval.extent, span))
+                raise planning.open_question(f"how far `{index}` runs has no formula", span)
+            box[index] = interval.lo, interval.hi
         old = self.arrays.get(target.name)
+        shapes = {name: array.shape for name, array in self.arrays.items()}
         if old is None:
             places = [place for place in self.found.locals[target.name] if place is not None]
             if len(places) < target.rank:
-                raise open_question(f"how large `{target.name}` is has no formula", span)
-            shape = tuple(self.dim(place.extent, span) for place in places)
-            self.put(target, jnp.zeros(shape, numeric(target.dtype)))
-            self.origins[target.name] = tuple(self.dim(place.lo, span) for place in places)
-        run = Run(statement, intervals, self.arrays, self.origins, self.foreign, self.dim)
-        self.arrays[target.name] = run.target(self.arrays[target.name], is_new=old is None)
+                raise planning.open_question(f"how large `{target.name}` is has no formula", span)
+            shapes[target.name] = tuple(self.dim(place.extent, span) for place in places)
+            self.origins[target.name] = tuple(Affine.of(place.lo) for place in places)
+        stage = planning.plan_unsized_formula(
+            transforms.guard_ranges(statement),
+            box,
+            shapes,
+            self.origins,
+            lambda size: self.dim(size, span),
+            defined=old is not None,
+        )
+        found = lower_compute(stage, old, Context(self.arrays, self.foreign, sizes=self.sizes))
+        if old is None:
+            origins = self.origins[target.name]
+            self.put(target, found)
+            self.origins[target.name] = origins
+        self.arrays[target.name] = found
 
     def apply(self, statement: ir.ApplyForeign) -> None:
         """A Python function on whole arrays, or on the cells of a frame."""

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 from jax.core import max_dim, min_dim
 from jax.errors import InconclusiveDimensionOperation
 
-from ...symbolic import Size, SizeVar
-from ...symbolic.size import Extremum, Floor, SizeAtom
+from ..symbolic import Size, SizeVar
+from ..symbolic.size import Extremum, Floor, SizeAtom
 
 # A number, or an expression of symbols, for which JAX has no public type.
 Dim = Any

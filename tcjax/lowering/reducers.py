@@ -1,0 +1,158 @@
+"""What JAX has for each reduction of the language: one row each."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from .. import ir
+from ..ir import Reducer
+from ..planning.sharding import Axes
+from . import collectives, monoids, registered, scatters
+from .elementwise import OPERATORS
+
+Join = Callable[[jax.Array, jax.Array], jax.Array]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """The operations of one reduction; None where nobody asks.
+
+    A `state` is kept while the points of a loop come: of a type, and so many points where that is known. `scatter`
+    combines values that meet in elements. `join` makes one of two results, element by element, and `fold` one of all
+    along some dimensions; `operator` does that in windows, and `running` for each prefix. A `collective` makes one of
+    the results of all devices.
+    """
+
+    state: Callable[[jnp.dtype, int | None], monoids.Monoid] | None = None
+    scatter: Callable[..., jax.Array] | None = None
+    join: Join | None = None
+    fold: Callable[..., jax.Array] | None = None
+    operator: Callable[[Any, Any], jax.Array] | None = None
+    running: Callable[..., jax.Array] | None = None
+    collective: Callable[[jax.Array, Axes], jax.Array] | None = None
+
+
+def _sum_state(dtype: jnp.dtype, count: int | None) -> monoids.Monoid:
+    return monoids.Operator(lax.bitwise_xor if dtype == jnp.bool_ else lax.add, 0)
+
+
+def _product_state(dtype: jnp.dtype, count: int | None) -> monoids.Monoid:
+    return monoids.Operator(lax.bitwise_and if dtype == jnp.bool_ else lax.mul, 1)
+
+
+ROWS: Final[Mapping[Reducer, Row]] = {
+    Reducer.SUM: Row(
+        state=_sum_state,
+        scatter=scatters.add,
+        join=OPERATORS["+"],
+        fold=lambda array, dimensions: jnp.sum(array, dimensions, dtype=array.dtype),
+        operator=lax.add,
+        running=lax.cumsum,
+        collective=lax.psum,
+    ),
+    Reducer.PRODUCT: Row(
+        state=_product_state,
+        scatter=scatters.multiply,
+        join=OPERATORS["*"],
+        fold=lambda array, dimensions: jnp.prod(array, dimensions, dtype=array.dtype),
+        operator=lax.mul,
+        running=lax.cumprod,
+    ),
+    Reducer.MIN: Row(
+        state=lambda dtype, count: monoids.Extremum(descending=False),
+        scatter=partial(scatters.extremum, largest=False),
+        join=jnp.minimum,
+        fold=jnp.min,
+        operator=lax.min,
+        running=lax.cummin,
+        collective=collectives.minimum,
+    ),
+    Reducer.MAX: Row(
+        state=lambda dtype, count: monoids.Extremum(descending=True),
+        scatter=partial(scatters.extremum, largest=True),
+        join=jnp.maximum,
+        fold=jnp.max,
+        operator=lax.max,
+        running=lax.cummax,
+        collective=collectives.maximum,
+    ),
+    Reducer.ANY: Row(
+        state=lambda dtype, count: monoids.Operator(lax.bitwise_or, False),
+        scatter=partial(scatters.extremum, largest=True),
+        join=jnp.logical_or,
+        fold=jnp.any,
+        collective=collectives.any_of,
+    ),
+    Reducer.ALL: Row(
+        state=lambda dtype, count: monoids.Operator(lax.bitwise_and, True),
+        scatter=partial(scatters.extremum, largest=False),
+        join=jnp.logical_and,
+        fold=jnp.all,
+        collective=collectives.all_of,
+    ),
+    Reducer.MEAN: Row(
+        state=lambda dtype, count: monoids.Mean(count),
+        scatter=scatters.mean,
+        join=OPERATORS["+"],
+        collective=collectives.mean,
+    ),
+    Reducer.LOGSUMEXP: Row(
+        state=lambda dtype, count: monoids.LogSumExp(),
+        scatter=scatters.logsumexp,
+        join=jnp.logaddexp,
+        collective=collectives.logsumexp,
+    ),
+    Reducer.ARGMIN: Row(
+        state=lambda dtype, count: monoids.Position(descending=False, guarded=count is None),
+        scatter=partial(scatters.first, largest=False),
+    ),
+    Reducer.ARGMAX: Row(
+        state=lambda dtype, count: monoids.Position(descending=True, guarded=count is None),
+        scatter=partial(scatters.first, largest=True),
+    ),
+}
+
+
+def make_monoid(reducer: Reducer, dtype: jnp.dtype, count: int | None) -> monoids.Monoid:
+    """The monoid for a reduction of so many values; None: of those that take part."""
+    make = ROWS[reducer].state
+    assert make is not None, reducer
+    return make(dtype, count)
+
+
+def combine(reducer: Reducer | ir.Monoid) -> Join:
+    """How two partial results of a reduction become one."""
+    if isinstance(reducer, ir.Monoid):
+        return lambda a, b: registered.combine(reducer, (a,), (b,))[0]
+    join = ROWS[reducer].join
+    assert join is not None, reducer
+    return join
+
+
+def across_devices(part: jax.Array, reducer: Reducer | ir.Monoid, axes: Axes) -> jax.Array:
+    """The parts of all devices along the axes as one; every device has the result."""
+    collective = None if isinstance(reducer, ir.Monoid) else ROWS[reducer].collective
+    return collectives.one_by_one(combine(reducer), part, axes) if collective is None else collective(part, axes)
+
+
+def scatter(
+    reducer: Reducer | None, target: jax.Array, place: scatters.Place, value: jax.Array, weight: jax.Array | None
+) -> jax.Array:
+    """The target, its elements at `place` combined with what is there and with each other; outside: dropped.
+
+    Of a mean `value` is the sum and `weight` the number of points; of a position, `weight` is the extremum there.
+    Both replace what was in the element. Without a weight no two places are equal, nor are they without a reducer.
+    """
+    flat, places = scatters.numbered(target, place)
+    if reducer is None or (weight is None and not reducer.continues):
+        met = flat.at[places].set(value, **scatters.DROPPED)
+    else:
+        function = ROWS[reducer].scatter
+        assert function is not None, reducer
+        met = function(flat, places, value, *(() if weight is None else (weight,)))
+    return lax.reshape(met, target.shape)
