@@ -33,8 +33,7 @@ from ..planning.nodes import (
     Unroll,
     operands,
 )
-from ..planning.stages import scope_of
-from ..planning.tiled import Unit
+from ..planning.stages import Unit, scope_of
 from .apart import keep_apart
 from .assembly import assemble
 from .bands import lower_band

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from .. import planning
-from ..planning.tiled import Begin, Loop, Round, Tiled, TiledStep
+from ..planning.stages import Begin, Cast, Loop, Tiled, TiledStep
 from ..symbolic import IndexVar
 from .context import Context, Lower, numeric
 from .elementwise import convert
@@ -54,7 +54,7 @@ class _Run:
                         arrays[compute.target] = convert(arrays[compute.target], compute.dtype)
                     else:
                         arrays[compute.target] = self.computed(compute, arrays, at)
-                case Round(target, dtype):
+                case Cast(target, dtype):
                     arrays[target] = convert(arrays[target], dtype)
                 case planning.Compute():
                     arrays[step.target] = self.computed(step, arrays, at)

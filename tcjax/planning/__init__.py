@@ -15,8 +15,21 @@ from .prices import Price, plan_price, price, price_of
 from .printer import facts_of, operation_of, operations_of, reason_of, show_node, show_plan
 from .recomputed import stored_apart
 from .sharing import share
-from .stages import Call, CallForeign, Compute, Parts, Plan, Proviso, Scatter, Stage, Store, Unstored
-from .tiled import Loop, ScheduledStage, Tiled
+from .stages import (
+    Call,
+    CallForeign,
+    Compute,
+    Loop,
+    Parts,
+    Plan,
+    Proviso,
+    Scatter,
+    ScheduledStage,
+    Stage,
+    Store,
+    Tiled,
+    Unstored,
+)
 from .unsized import open_question
 
 __all__ = [

@@ -14,10 +14,10 @@ from .layouts import Layout, laid_out
 from .nests import Nest
 from .nodes import Node
 from .onepass import FIRST, ROW, End
+from .rules import plan_value
 from .scope import Scope
 from .softmax import Blocks
 from .terms import written_out
-from .values import plan_value
 
 # Elements of the matrices of a block, as measured on two cores: 64 rows of 8192 took 1.2 times as long as 128.
 ELEMENTS: Final = 1 << 20

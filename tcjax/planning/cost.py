@@ -10,8 +10,21 @@ from .bill import is_view
 from .meter import Meter, lies, nest_bytes
 from .nodes import Apply, Axes, CallBuiltin, Contract, Lookup, LoopNest, Node, Read, Strip, is_fused, operands
 from .prices import is_one_loop, is_plain, names_read, surroundings
-from .stages import Call, CallForeign, Compute, Parts, Plan, Rounds, Unstored
-from .tiled import Begin, Loop, Round, Tiled, TiledStep, Unit
+from .stages import (
+    Begin,
+    Call,
+    CallForeign,
+    Cast,
+    Compute,
+    Loop,
+    Parts,
+    Plan,
+    Rounds,
+    Tiled,
+    TiledStep,
+    Unit,
+    Unstored,
+)
 
 # Bytes of the number of an element to which a value goes.
 PLACE_BYTES = 4
@@ -277,6 +290,6 @@ def _steps_cost(steps: Iterable[TiledStep], known: set[str]) -> tuple[int, int, 
                 if compute.target not in known:
                     known.add(compute.target)
                     held += prod(compute.shape) * ir.types.width(compute.dtype)
-            case Round():
+            case Cast():
                 continue
     return flops, moved, max(peak, held)

@@ -20,11 +20,11 @@ from .printer import name_of
 from .reads import as_strip, plan_integer
 from .reductions import plan_reduce
 from .rounds import in_rounds
+from .rules import plan_value
 from .scope import Origins, Rival, Scope, fill, masked_by
 from .stages import Compute, Scatter, Store
 from .straightening import straighten
 from .unsized import open_question
-from .values import plan_value
 from .widening import widened
 
 Formula = TypeVar("Formula", bound="ir.Define | ir.Accumulate")

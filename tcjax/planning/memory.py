@@ -5,8 +5,7 @@ from typing import Final, assert_never
 from ..diagnostics import Code, CompileError
 from .cost import cost_of, tiled_cost
 from .printer import operation_of, reason_of
-from .stages import Call, CallForeign, Compute, Parts, Plan, Unstored
-from .tiled import Tiled
+from .stages import Call, CallForeign, Compute, Parts, Plan, Tiled, Unstored
 
 # A temporary may have so many bytes in any case,
 ALWAYS: Final = 16 << 20

@@ -9,9 +9,9 @@ from .. import ir, transforms
 from ..symbolic import Affine, IndexVar
 from ..transforms.factors import both, masked
 from .nodes import Block, MonoidFold, Node
+from .rules import plan_value
 from .scope import Scope, fill
 from .unsized import open_question, plan_unsized
-from .values import plan_value
 from .widening import widened
 
 # A space of at most so many elements may be stored.

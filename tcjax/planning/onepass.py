@@ -12,11 +12,10 @@ from .blocking import conditions, is_divided, is_product
 from .layouts import Layout, laid_out
 from .nests import Nest
 from .nodes import Axes, Node
-from .reductions import plan_reduce
+from .rules import plan_value
 from .scope import Scope
 from .softmax import Blocks, Softmax, parts
 from .terms import written_out
-from .values import plan_value
 
 # The first loop value of a block, a row of it, and the exponentials of its scores; no program has such names.
 FIRST, ROW, EXPONENTIALS = IndexVar("t."), IndexVar("r."), "p."
@@ -198,7 +197,7 @@ class _Planner:
             if weight is not None and ir.free_indices(weight) & frozenset(softmax.rows) and is_divided(nest):
                 # Taken apart, a difference would lose the digits that it keeps.
                 return scope.cast(plan_value(masked(guard, body, 0), scope), accumulate)
-            return plan_reduce(ir.Reduce(Reducer.SUM, indices, (), guard, body, None, accumulate, accumulate), scope)
+            return plan_value(ir.Reduce(Reducer.SUM, indices, (), guard, body, None, accumulate, accumulate), scope)
 
         live = None if laid.reduce.guard is None else plan_value(moved(laid.reduce.guard), own)
         return Block(plan_value(moved(laid.reduce.body), own), live, tuple(map(summed, softmax.sums)))

@@ -7,7 +7,8 @@ from math import prod
 
 from .. import ir, ranges, transforms
 from ..transforms import Step
-from .assembly import Overlay, assemblies
+from .assembling import assemblies
+from .assembly import Overlay
 from .choice import MOST_GROWTH, SMALL_SPACE
 from .cost import cost_of
 from .formulas import plan_formula

@@ -28,8 +28,21 @@ from .nodes import (
     tensors_read,
 )
 from .scope import restarts
-from .stages import Call, CallForeign, Compute, Parts, Plan, Scatter, Unstored
-from .tiled import Begin, Loop, Round, ScheduledStage, Tiled, TiledStep
+from .stages import (
+    Begin,
+    Call,
+    CallForeign,
+    Cast,
+    Compute,
+    Loop,
+    Parts,
+    Plan,
+    Scatter,
+    ScheduledStage,
+    Tiled,
+    TiledStep,
+    Unstored,
+)
 
 # A running reduction of sections, by halves, takes so many times as long as one of a whole row.
 RUNNING = 3
@@ -267,7 +280,7 @@ def _steps(steps: Iterable[TiledStep], machine: Machine, shapes: Shapes) -> Pric
                 total += (_steps(body, machine, shapes) + Price(machine.trip, 0, 0)) * extent
             case Begin(compute=compute) | (Compute() as compute):
                 total += price(compute, machine, shapes)
-            case Round():
+            case Cast():
                 continue
     return total
 

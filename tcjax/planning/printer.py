@@ -39,8 +39,20 @@ from .nodes import (
 )
 from .repeats import Repeats
 from .softmax import Softmax
-from .stages import Call, CallForeign, Compute, Parts, Plan, Unstored
-from .tiled import Begin, Loop, Round, ScheduledStage, Tiled, TiledStep
+from .stages import (
+    Begin,
+    Call,
+    CallForeign,
+    Cast,
+    Compute,
+    Loop,
+    Parts,
+    Plan,
+    ScheduledStage,
+    Tiled,
+    TiledStep,
+    Unstored,
+)
 from .views import describe_view
 
 
@@ -102,7 +114,7 @@ def _computed_in(step: TiledStep) -> Iterator[Node | str]:
                 yield from _computed_in(compute.proviso.otherwise)
         case Loop(_, _, body):
             yield from (part for inner in body for part in _computed_in(inner))
-        case Round():
+        case Cast():
             return
 
 
@@ -135,7 +147,7 @@ def _show_step(step: TiledStep, repeats: Repeats) -> list[str]:
                 f"for {index} in 0:{extent}",
                 *(f"  {line}" for inner in body for line in _show_step(inner, repeats)),
             ]
-        case Round(target, dtype):
+        case Cast(target, dtype):
             return [f"{target} as {dtype}"]
         case _:
             return _show_compute(step, repeats)
@@ -395,3 +407,7 @@ def reason_of(node: Node) -> str:
             return "it is found in an array of all values"
         case _:
             return "XLA fuses it into one loop"
+
+
+# A plan prints as this text; plans are data, and know nothing of it.
+Plan.__str__ = lambda self: show_plan(self)

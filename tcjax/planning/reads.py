@@ -10,6 +10,7 @@ from ..symbolic.affine import Atom, Clamp, Quotient, Remainder
 from .divisions import divide
 from .nodes import Apply, Axes, CallBuiltin, Iota, Lookup, Node, Read, Step, Strip
 from .overlaps import as_overlap
+from .rules import plan_value
 from .scope import Scope, fill
 from .views import View, Viewed
 
@@ -234,8 +235,6 @@ def _plan_atom(atom: Atom, scope: Scope) -> Node:
                 node = scope.apply(kind, (node, plan_integer(argument, scope)), "int32")
             return node
         case ir.Data(expr):
-            from .values import plan_value
-
             return scope.cast(plan_value(expr, replace(scope, live=None, counts=frozenset())), "int32")
         case _:
             raise AssertionError(atom)

@@ -9,7 +9,7 @@ from typing import Final
 from .. import ir
 from ..symbolic import Affine, Facts, IndexVar, Size
 from ..transforms.factors import masked
-from .nests import Form
+from .nests import Form, Nest
 from .nodes import Apply, Axes, Fill, Node
 from .preferences import Preferences
 from .views import Viewed
@@ -182,3 +182,14 @@ def masked_by(guard: ir.Expr | None, body: ir.Expr, reducer: ir.Reducer | ir.Mon
         # The least number of one type of integers is none of another one.
         body, nothing = ir.Cast(body, accumulate), reducer.empty(accumulate)
     return masked(guard, body, nothing)
+
+
+def plain_scope(nest: Nest) -> Scope:
+    """The scope of a nest on its own: it plans no further nests."""
+    indices = dict.fromkeys((*nest.axes, *nest.reduce.indices, *nest.ranges))
+    return Scope(
+        nest.ranges,
+        {o.name: o.shape for o in nest.operands},
+        {o.name: o.origin for o in nest.operands},
+        {index: number for number, index in enumerate(indices)},
+    )

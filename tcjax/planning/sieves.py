@@ -15,9 +15,9 @@ from .forms import choose
 from .nests import Form, Nest, Operand
 from .nodes import Node
 from .ranks import ranks, reads, sieve_axes, sieve_tile
+from .rules import plan_value
 from .scope import Scope
 from .terms import written_out
-from .values import plan_value
 from .widening import widened
 
 # The number of a block, a place in it, the rank of a block, and a place in what is left; no program names an index so.

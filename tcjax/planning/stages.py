@@ -1,18 +1,14 @@
-"""What a plan consists of: one stage for each statement, in order."""
+"""What a plan consists of: one stage for each statement, in order, and the tiles that a schedule makes of them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING
 
 from .. import ir, ranges
 from ..ir import Monoid, Reducer
 from ..symbolic import IndexVar
 from .assembly import Assembly
 from .nodes import Axes, Lookup, Node, Strip
-
-if TYPE_CHECKING:
-    from .tiled import ScheduledStage
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,13 +233,73 @@ class Plan:
                 return tuple((plan, stage) for plan, stage in own if isinstance(stage, Compute))
         return ()
 
-    def __str__(self) -> str:
-        from .printer import show_plan
 
-        return show_plan(self)
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """The target of an accumulation whose points several iterations share, before the first.
+
+    It becomes what `compute` gives it, unless it has content that the statement goes on from (`keeps`).
+    """
+
+    compute: Compute
+    keeps: bool
 
 
-def scope_of(stage: "ScheduledStage", number: int) -> str:
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """``for index in 0:extent``, one iteration after the other. What `body` defines first is new in each iteration."""
+
+    index: IndexVar
+    extent: int
+    body: "tuple[TiledStep, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A reduction that went on from tile to tile in a wider type, in the type of its tensor."""
+
+    target: str
+    dtype: str
+
+
+TiledStep = Begin | Loop | Cast | Compute
+
+
+@dataclass(frozen=True, slots=True)
+class Tiled:
+    """One statement that stays outside of all others, and those computed inside of it; `number` is its place.
+
+    `padded` gives the target's shape while the loops run: the last tile of an axis may reach over its end.
+    """
+
+    number: int
+    target: str
+    dtype: str
+    shape: tuple[int, ...]
+    padded: tuple[int, ...]
+    keeps: bool
+    steps: tuple[TiledStep, ...]
+
+    def computes(self) -> Iterator[tuple[Compute, tuple[Loop, ...]]]:
+        """Every computation, in order, and the loops around it."""
+        pending: list[tuple[TiledStep, tuple[Loop, ...]]] = [(step, ()) for step in reversed(self.steps)]
+        while pending:
+            step, loops = pending.pop()
+            match step:
+                case Begin() | Cast():
+                    continue
+                case Loop(body=body):
+                    pending.extend((inner, (*loops, step)) for inner in reversed(body))
+                case _:
+                    yield step, loops
+
+
+ScheduledStage = Compute | Call | CallForeign | Unstored | Tiled
+# What runs one after the other: stages, some of them in parts of their rows.
+Unit = ScheduledStage | Parts
+
+
+def scope_of(stage: ScheduledStage, number: int) -> str:
     """The name of the operations that compute the stage of that number."""
     match stage:
         case Call(targets=targets) | CallForeign(targets=targets):

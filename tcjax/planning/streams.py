@@ -14,12 +14,10 @@ from .layouts import Layout, laid_out, spaced
 from .machine import CPU, Machine
 from .nests import Form, Nest
 from .nodes import Axes, Contract, Node, has
-from .operations.loop import plain_scope
 from .ranks import ranks as ranks_of
-from .reductions import plan_reduce
-from .scope import Scope
+from .rules import plan_value
+from .scope import Scope, plain_scope
 from .terms import written_out
-from .values import plan_value
 from .widening import widened
 
 # The number of a block, that of a block within its trip, a row of a block, and a tile; no program names an index so.
@@ -103,7 +101,7 @@ class Stream:
 
 def plan_alone(nest: Nest) -> Node:
     """The nest as one operation over its whole space."""
-    return plan_reduce(nest.reduce, plain_scope(nest))
+    return plan_value(nest.reduce, plain_scope(nest))
 
 
 def turned(nest: Nest, form: Form, machine: Machine = CPU) -> tuple[Nest, tuple[Layout, ...]]:

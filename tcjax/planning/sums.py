@@ -19,8 +19,9 @@ from .choice import cheapest, chosen, plan_fold
 from .folds import as_number
 from .nodes import Node
 from .operations.reduction import Reduction, is_read
+from .rules import plan_value
 from .scope import Scope, fill
-from .values import is_scale, plan_value
+from .values import is_scale
 
 
 def plan_sum(

@@ -10,8 +10,7 @@ from ..symbolic.facts.expressions import And, Binary, Compare, Expr, Not, Or, Se
 from .formulas import constant, plan_formula
 from .schedule import Nest, Nested
 from .scope import Origins
-from .stages import Compute, Plan
-from .tiled import Begin, Loop, Round, ScheduledStage, Tiled, TiledStep
+from .stages import Begin, Cast, Compute, Loop, Plan, ScheduledStage, Tiled, TiledStep
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -176,7 +175,7 @@ class _Builder:
             yield Begin(self.blank(nested, around, wide), keeps)
         yield from self.level(nested, 0, count, around, wide if shared else None)
         if wide != statement.target.dtype:
-            yield Round(statement.target.name, statement.target.dtype)
+            yield Cast(statement.target.name, statement.target.dtype)
 
     def level(
         self, nested: Nested, depth: int, count: int, around: _Surroundings, joined: str | None

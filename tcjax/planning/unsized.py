@@ -16,8 +16,8 @@ from .nodes import Node, Strip, Unroll
 from .operations import contraction
 from .operations.reduction import Reduction
 from .reads import plan_read
+from .rules import plan_value
 from .scope import Scope, fill, masked_by
-from .values import plan_value
 from .widening import widened
 
 # So few values of an index are written out.

@@ -44,5 +44,5 @@ def kernel_picture(front: Front, plan: planning.Plan) -> "Picture":
             return draw(plan)
     from ..planning.schedule.pictures import draw as draw_tiles
 
-    drawings = draw_tiles(schedule, plan.bound).drawings
+    drawings = draw_tiles(schedule.on(plan.bound.function).checked(), plan.bound).drawings
     return draw(plan, {drawing.stage: drawing.plane() for drawing in drawings})

@@ -9,8 +9,8 @@ from ...ir import Reducer
 from ...symbolic import Affine, IndexVar
 from ...transforms.factors import masked, multiply
 from ..nodes import Band, Window
+from ..rules import plan_value
 from ..scope import Scope
-from ..values import plan_value
 from .reduction import Reduction, operand_of
 
 # A block has about as many rows as there are shifts, then it does at most twice the work; but not fewer or more. The

@@ -10,8 +10,8 @@ from ..folds import unroll
 from ..nodes import Convolve, Unroll
 from ..padding import is_padding, within_zeros
 from ..reads import as_stored
+from ..rules import plan_value
 from ..scope import Scope
-from ..values import plan_value
 from ..windows import as_sliding, slide
 from .reduction import Reduction
 

@@ -6,8 +6,8 @@ from ... import ir
 from ...ir import Reducer
 from ..folds import fold
 from ..nodes import Node
+from ..rules import plan_value
 from ..scope import Scope
-from ..values import plan_value
 from .reduction import Reduction
 
 

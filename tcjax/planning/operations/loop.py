@@ -10,10 +10,13 @@ from ...symbolic import Affine, IndexVar, Size
 from ..branches import counted
 from ..domains import pieces, points, visited
 from ..forms import candidates, choose, in_tiles, within
+from ..meter import Meter
 from ..nests import Form, Nest, Operand
 from ..nodes import LoopNest, Node, Unroll
 from ..preferences import Backend
+from ..rules import plan_value
 from ..scope import Scope
+from ..streams import ROW, plan_stream
 from ..views import Viewed
 
 # A nest that visits so many points for each operation of another plan is never taken, whatever that one stores.
@@ -55,17 +58,12 @@ def propose(reduce: ir.Reduce, plain: Node, most: int, scope: Scope) -> LoopNest
 
 def is_absurd(nest: Nest, form: Form, other: Node, scope: Scope) -> bool:
     """Whether the other plan does the same with a small part of the operations."""
-    from ..meter import Meter
-
     most = MOST_OPERATIONS * max(1, Meter({index: scope.extent(index) for index in scope.box}).flops(other))
     return points(nest) > most and (not form.inside or _operations(nest, form) > most)
 
 
 def _operations(nest: Nest, form: Form) -> int:
     """The operations of a loop whose blocks are sums of products of their own: these visit fewer points."""
-    from ..meter import Meter
-    from ..streams import ROW, plan_stream
-
     stream = plan_stream(nest, form)
     total = 0
     for part, rows, count in ((stream.body, stream.rows, stream.blocks), (stream.tail, stream.last, 1)):
@@ -105,8 +103,6 @@ def _views(read: Iterable[Operand], scope: Scope) -> tuple[tuple[str, Viewed], .
 
 def _hoisted(reduce: ir.Reduce, scope: Scope) -> tuple[ir.Reduce, Scope, tuple[tuple[str, Node], ...]]:
     """The reduction with the inline reductions in it that do not change with its indices as tensors, and those."""
-    from ..values import plan_value
-
     found: dict[str, tuple[ir.Expr, ir.Access]] = {}
     own = frozenset(reduce.indices)
 
@@ -152,8 +148,6 @@ def _wished(nest: Nest, usual: Form, backend: Backend) -> Form | None:
 def _sparing(form: Form, plain: Node, nest: Nest, backend: Backend, most: int) -> Form:
     """The form, changed where it would need too much memory; one operation stores less than `most` bytes."""
     if isinstance(plain, Unroll):
-        from ..meter import Meter
-
         # One fused loop over the result; but the derivatives that JAX would take of it store what each step has.
         once = _calls_once(nest.reduce.body)
         meter = Meter({index: hi - lo for index, (lo, hi) in nest.ranges.items()})
@@ -219,14 +213,3 @@ def _canonical(reduce: ir.Reduce, read: Iterable[Operand]) -> ir.Reduce:
     found = visit(reduce)
     assert isinstance(found, ir.Reduce)
     return replace(found, ranges=())
-
-
-def plain_scope(nest: Nest) -> Scope:
-    """The scope of a nest on its own: it plans no further nests."""
-    indices = dict.fromkeys((*nest.axes, *nest.reduce.indices, *nest.ranges))
-    return Scope(
-        nest.ranges,
-        {o.name: o.shape for o in nest.operands},
-        {o.name: o.origin for o in nest.operands},
-        {index: number for number, index in enumerate(indices)},
-    )

@@ -64,9 +64,7 @@ def _products(
     rest = frozenset(reduction.indices) - sliding
     if not rest or len(reduction.factors) != 2 or reduction.guard is not None:
         return
-    from ..choice import chosen
-
-    product = chosen(replace(reduction, indices=along), inside)
+    product = replace(reduction, indices=along, is_term=False).cheapest(inside)
     if isinstance(product, Contract) and rest <= set(product.axes) and not _looks_up(product):
         why = f"{scope.points(shifts)} shifts: a product of matrices for each"
         yield _shifted(replace(product, why=why), rest, shifts, why, scope)

@@ -12,8 +12,8 @@ from ..folds import unroll
 from ..machine import CPU
 from ..nodes import Contract, Node, Unroll
 from ..reads import as_strip, is_window
+from ..rules import plan_value
 from ..scope import Scope
-from ..values import plan_value
 from .reduction import Reduction
 
 Steps = tuple[IndexVar, ...]
@@ -64,9 +64,9 @@ def propose_order(reduce: ir.Reduce, body: ir.Expr, scope: Scope) -> Iterator[Un
 
 
 def _written_out(reduction: Reduction, steps: Steps, scope: Scope) -> Iterator[Node]:
-    from ..choice import chosen
-
     expr, indices = reduction.expr, reduction.indices
+    if reduction.is_term:
+        return
     if scope.unrolled and ir.looks_up(expr):
         # Gathers that are unrolled inside of other steps become so many that XLA compiles for minutes.
         return
@@ -75,7 +75,7 @@ def _written_out(reduction: Reduction, steps: Steps, scope: Scope) -> Iterator[N
         return
     rest = tuple(index for index in indices if index not in steps)
     inside = scope.unrolling(steps)
-    body = chosen(replace(reduction, indices=rest), inside, without=(propose, propose_terms))
+    body = replace(reduction, indices=rest, is_term=True).cheapest(inside)
     why = _why(steps, windows, rows, scope)
     yield unroll(reduction.reducer, steps, scope.cast(body, reduction.accumulate), scope, why)
 

@@ -17,7 +17,7 @@ from .formulas import constant, fitted
 from .grids import Grid, Span
 from .linear import Linear
 from .needs import Need
-from .regions import Placed, domain_of, finished, needs_among
+from .regions import Placed, Region, domain_of, finished, needs_among, region_of
 from .roots import qualified
 from .stages import Stages, consumers_of, prefix_of
 
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 # isl counts points one by one.
 _MOST_COUNTED: Final = 200_000
 _ADD: Final = "pip install 'tcjax[exact]'"
+
+
+def infer_exactly(stages: Stages, bound: ranges.Bound) -> dict[str, Region]:
+    """The region of every stage, in order, where a stage is computed only at the points that are needed."""
+    return {name: region_of(placed) for name, placed in place_exactly(stages, bound).items()}
 
 
 def place_exactly(stages: Stages, bound: ranges.Bound) -> dict[str, Placed]:

@@ -91,13 +91,6 @@ def infer_regions(stages: Stages, bound: ranges.Bound) -> dict[str, Region]:
     return {name: region_of(placed) for name, placed in place_stages(stages, bound).items()}
 
 
-def infer_exactly(stages: Stages, bound: ranges.Bound) -> dict[str, Region]:
-    """The same where a stage is computed only at the points that are needed, which islpy tells."""
-    from .exact import place_exactly
-
-    return {name: region_of(placed) for name, placed in place_exactly(stages, bound).items()}
-
-
 def place_stages(stages: Stages, bound: ranges.Bound) -> dict[str, Placed]:
     """Every stage with its box, in order."""
     placed: dict[str, Placed] = {}
