@@ -8,8 +8,8 @@ from typing import Any
 
 import jax
 
-from tcjax.planning.meter import Meter
-from tcjax.planning.streams import plan_alone
+from tcjax.planning.blocked.streams import plan_alone
+from tcjax.planning.cost.meter import Meter
 
 from ..cases.case import Form
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from .. import planning
 from ..markup import Axis, Layer, Plane, Rectangle
-from ..planning.nodes import LoopNest, Node, Online, operands
+from ..planning.data.nodes import LoopNest, Node, Online, operands
 from ..symbolic import IndexVar
 from .cells import FINEST, where
 from .points import Points, variables

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 from jax import lax
 from jax.sharding import PartitionSpec
 
-from ..planning.bands import Blocks
-from ..planning.nodes import Axes, Band, Node
+from ..planning.data.bands import Blocks
+from ..planning.data.nodes import Axes, Band, Node
 from ..symbolic import IndexVar
 from .context import Context, Lower, align, numeric, ranked, transpose
 from .finite import live_sum

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..planning.layouts import Layout
-from ..planning.nodes import Axes
-from ..planning.streams import BLOCK, ROW, STEP, TILE, Points, Stream
+from ..planning.data.layouts import Layout
+from ..planning.data.nodes import Axes
+from ..planning.data.streams import BLOCK, ROW, STEP, TILE, Points, Stream
 from ..symbolic import IndexVar
 from .apart import keep_apart
 from .context import Context, Lower, align, transpose

@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..planning.bundle_blocks import COLUMN, BundlePlan, Columns, Cut, Matrix, Piece
-from ..planning.bundles import Bundle
-from ..planning.nests import Nest
-from ..planning.nodes import Axes, Node
-from ..planning.onepass import FIRST, ROW
+from ..planning.data.groups import Bundle
+from ..planning.data.kernel_sums import COLUMN, BundlePlan, Columns, Cut, Matrix, Piece
+from ..planning.data.nests import Nest
+from ..planning.data.nodes import Axes, Node
+from ..planning.data.online_softmax import FIRST, ROW
 from ..symbolic import IndexVar
 from .context import Context, Lower, align
 from .elementwise import convert

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from .. import ir, planning
-from ..planning.nests import Nest
+from ..planning.data.nests import Nest
 from ..symbolic import Affine, IndexVar, Size
 from ..transforms import derivatives
 from .apart import BARRIERS_HOLD, keep_apart

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from .. import planning
-from ..planning.forms import is_costly
-from ..planning.nodes import (
+from ..planning.blocked.loop_schedules import is_costly
+from ..planning.data.nodes import (
     Apply,
     Band,
     CallBuiltin,
@@ -33,7 +33,7 @@ from ..planning.nodes import (
     Unroll,
     operands,
 )
-from ..planning.stages import Unit, scope_of
+from ..planning.data.stages import Unit, scope_of
 from .apart import keep_apart
 from .assembly import assemble
 from .bands import lower_band

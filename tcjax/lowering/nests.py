@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..planning.nests import Nest
-from ..planning.replanning import Alone, Nothing, Piece, Pieces, Sieved
+from ..planning.data.kernels import Alone, Nothing, Piece, Pieces, Sieved
+from ..planning.data.nests import Nest
 from .apart import as_stored
 from .blocks import lower_stream
 from .context import Context, Lower, transpose

@@ -9,9 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..planning.nodes import Axes, Node
-from ..planning.onepass import EXPONENTIALS, FIRST, Block, OnePass
-from ..planning.softmax import Softmax, statistic_of
+from ..planning.blocked.softmax import statistic_of
+from ..planning.data.groups import Softmax
+from ..planning.data.nodes import Axes, Node
+from ..planning.data.online_softmax import EXPONENTIALS, FIRST, Block, OnePass
 from ..symbolic import IndexVar
 from .context import Context, Lower, align
 from .elementwise import convert

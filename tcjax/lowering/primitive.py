@@ -15,20 +15,19 @@ from jax import lax
 from jax.interpreters import ad, batching, mlir
 
 from ..diagnostics import Code, CompileError
-from ..planning import nodes
-from ..planning.bundle_blocks import BundlePlan
-from ..planning.bundles import Bundle
-from ..planning.extrema import Extrema
-from ..planning.forms import are_costly, choose
-from ..planning.nests import Form, Nest, Operand
-from ..planning.nodes import LoopNest, Online, Pass
-from ..planning.onepass import OnePass
-from ..planning.preferences import Backend
-from ..planning.replanning import Alone, Pieces, anonymous, batched_group, is_kernel, plan_cpu, plan_plain, search
+from ..planning.blocked.loop_schedules import are_costly, choose
+from ..planning.data import nodes
+from ..planning.data.groups import Blocks, Bundle, Extrema, Softmax, statistic_name
+from ..planning.data.kernel_sums import BundlePlan
+from ..planning.data.kernels import Alone, Pieces
+from ..planning.data.nests import Form, Nest, Operand
+from ..planning.data.nodes import LoopNest, Online, Pass
+from ..planning.data.online_softmax import OnePass
+from ..planning.data.preferences import Backend
+from ..planning.data.views import Viewed
+from ..planning.fusion.ties import with_ties
 from ..planning.replanning import Groups as Group
-from ..planning.softmax import Blocks, Softmax, statistic_name
-from ..planning.ties import with_ties
-from ..planning.views import Viewed
+from ..planning.replanning import anonymous, batched_group, is_kernel, plan_cpu, plan_plain, search
 from . import nests
 from .bundles import lower_bundle
 from .context import Context, Lower

@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax
 
 from ..ir import Monoid, Reducer
-from ..planning.nodes import (
+from ..planning.data.nodes import (
     Axes,
     Contract,
     Fold,

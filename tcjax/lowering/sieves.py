@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..planning.nodes import Axes
-from ..planning.replanning import Piece, Sieved
-from ..planning.sieves import BLOCKS, FIRSTS, PLACE, RANK, VALUES, Sieve
+from ..planning.data.kernels import Piece, Sieved
+from ..planning.data.nodes import Axes
+from ..planning.data.two_stage import BLOCKS, FIRSTS, PLACE, RANK, VALUES, Sieve
 from .blocks import joined
 from .context import Context, Lower, align
 from .stores import lower_fill_value

@@ -12,8 +12,8 @@ from jax import lax
 from .. import ir
 from ..ir import Monoid, Reducer
 from ..planning import Compute, Scatter
-from ..planning.forms import CHEAP
-from ..planning.nodes import (
+from ..planning.blocked.loop_schedules import CHEAP
+from ..planning.data.nodes import (
     Apply,
     Axes,
     CallBuiltin,

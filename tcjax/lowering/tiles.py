@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from .. import planning
-from ..planning.stages import Begin, Cast, Loop, Tiled, TiledStep
+from ..planning.data.stages import Begin, Cast, Loop, Tiled, TiledStep
 from ..symbolic import IndexVar
 from .context import Context, Lower, numeric
 from .elementwise import convert

@@ -4,7 +4,7 @@ from typing import Any
 
 from jax.extend import core
 
-from ..planning.nests import Form, Nest
+from ..planning.data.nests import Form, Nest
 from .primitive import tcjax_p
 
 

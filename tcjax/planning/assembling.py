@@ -6,9 +6,9 @@ from itertools import pairwise
 from math import prod
 from typing import Final
 
-from .assembly import Assembly, Interleave, Join, Overlay, Pad, Part, Whole, Zeros
-from .nodes import Lookup, Node, Read, operands
-from .stages import Compute, Stage
+from .data.assembly import Assembly, Interleave, Join, Overlay, Pad, Part, Whole, Zeros
+from .data.nodes import Lookup, Node, Read, operands
+from .data.stages import Compute, Stage
 
 # More parts than this are written one after the other.
 MOST_PARTS: Final = 64

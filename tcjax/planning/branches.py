@@ -6,7 +6,7 @@ from .. import ir
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
 from ..transforms.factors import both, non_negative
-from .nodes import Axes, Node
+from .data.nodes import Axes, Node
 from .scope import Scope
 
 

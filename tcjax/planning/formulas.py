@@ -10,20 +10,20 @@ from ..diagnostics import Span
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar, Size
 from ..transforms.factors import non_negative
+from .access.normalisation import straighten
+from .access.reads import as_strip, plan_integer
 from .branches import branch, is_risky
-from .choice import sent
+from .chunked_scatter import in_rounds
+from .data.nodes import Lookup, Node, Strip, operands
+from .data.preferences import DEFAULT, Preferences
+from .data.stages import Compute, Scatter, Store
 from .monoids import plan_elements, plan_monoid
-from .nodes import Lookup, Node, Strip, operands
+from .operations.choice import sent
 from .operations.placement import Placement
-from .preferences import DEFAULT, Preferences
 from .printer import name_of
-from .reads import as_strip, plan_integer
 from .reductions import plan_reduce
-from .rounds import in_rounds
 from .rules import plan_value
 from .scope import Origins, Rival, Scope, fill, masked_by
-from .stages import Compute, Scatter, Store
-from .straightening import straighten
 from .unsized import open_question
 from .widening import widened
 

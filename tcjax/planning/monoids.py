@@ -8,7 +8,7 @@ from typing import Final
 from .. import ir, transforms
 from ..symbolic import Affine, IndexVar
 from ..transforms.factors import both, masked
-from .nodes import Block, MonoidFold, Node
+from .data.nodes import Block, MonoidFold, Node
 from .rules import plan_value
 from .scope import Scope, fill
 from .unsized import open_question, plan_unsized

@@ -5,12 +5,11 @@ from math import prod
 
 from .. import ir
 from ..symbolic import IndexVar
-from .assembly import describe as assembly_of
-from .blocking import rows_of
-from .bundles import Bundle
-from .extrema import Extrema
-from .nests import Form
-from .nodes import (
+from .blocked.softmax_blocks import rows_of
+from .data.assembly import describe as assembly_of
+from .data.groups import Bundle, Extrema, Softmax
+from .data.nests import Form
+from .data.nodes import (
     Apply,
     Band,
     Block,
@@ -37,9 +36,7 @@ from .nodes import (
     Unroll,
     operands,
 )
-from .repeats import Repeats
-from .softmax import Softmax
-from .stages import (
+from .data.stages import (
     Begin,
     Call,
     CallForeign,
@@ -53,7 +50,8 @@ from .stages import (
     TiledStep,
     Unstored,
 )
-from .views import describe_view
+from .data.views import describe_view
+from .repeats import Repeats
 
 
 def show_plan(plan: Plan) -> str:

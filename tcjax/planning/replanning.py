@@ -2,74 +2,31 @@
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..ir import Reducer
-from ..symbolic import IndexVar
-from .batching import anonymous as _anonymous
-from .batching import batched
-from .blocking import choose as choose_widths
-from .bundle_blocks import BundlePlan, choose_blocks, plan_bundle
-from .bundles import Bundle, batched_bundle
-from .extrema import Extrema, batched_extrema
-from .forms import choose, parts, within
-from .layouts import Layout
-from .nests import Form, Nest
-from .nodes import Axes, Group, Node
-from .onepass import OnePass, plan_pass
-from .pallas_rule import prefers_pallas
-from .preferences import Backend
-from .sieves import Sieve, plan_sieve
-from .softmax import Blocks, Softmax, batched_softmax
-from .streams import Stream, plan_alone, plan_stream, turned
-from .ties import search_of
+from .blocked.batching import anonymous as _anonymous
+from .blocked.batching import batched
+from .blocked.extrema import batched_extrema
+from .blocked.gpu_kernels import prefers_pallas
+from .blocked.kernel_sum_blocks import choose_blocks, plan_bundle
+from .blocked.kernel_sums import batched_bundle
+from .blocked.loop_schedules import choose, parts, within
+from .blocked.online_softmax import plan_pass
+from .blocked.softmax import batched_softmax
+from .blocked.softmax_blocks import choose as choose_widths
+from .blocked.streams import plan_alone, plan_stream, turned
+from .blocked.two_stage import form_of, plan_sieve
+from .data.groups import Blocks, Bundle, Extrema, Group, Softmax
+from .data.kernel_sums import BundlePlan
+from .data.kernels import Alone, Nothing, Piece, Pieces, Sieved
+from .data.nests import Form, Nest
+from .data.online_softmax import OnePass
+from .data.preferences import Backend
+from .data.streams import Stream
+from .fusion.ties import search_of
 
 Groups = Nest | Group
-
-
-@dataclass(frozen=True, slots=True)
-class Alone:
-    """A nest as operations that XLA fuses, over operands that lie as `layouts` say (without: as they are)."""
-
-    node: Node
-    axes: Axes
-    shape: tuple[int, ...]
-    layouts: tuple[Layout, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Nothing:
-    """A loop without points: what each result is then."""
-
-    values: tuple[bool | int | float, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Sieved:
-    """A nest in the steps of `sieve`, and how each of its nests runs."""
-
-    sieve: Sieve
-    firsts: "Piece"
-    blocks: "Piece"
-    rest: "Piece"
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """One loop for a part of a nest: the `axes` and the `shape` of its results, their `dtypes`, and how it runs."""
-
-    axes: Axes
-    shape: tuple[int, ...]
-    dtypes: tuple[str, ...]
-    loop: Stream | Sieved | Nothing
-
-
-@dataclass(frozen=True, slots=True)
-class Pieces:
-    """A nest in loops, of which each has a part of `axis` (None: there is one)."""
-
-    axis: IndexVar | None
-    pieces: tuple[Piece, ...]
 
 
 anonymous = functools.lru_cache(maxsize=1024)(_anonymous)
@@ -151,7 +108,7 @@ def _piece(nest: Nest, form: Form, results: int = 1) -> Piece:
     elif form.sieve:
         sieve = plan_sieve(nest, form.sieve)
         blocks, rest = (_piece(own, replace(choose(own), sieve=0)) for own in (sieve.blocks, sieve.rest))
-        loop = Sieved(sieve, _piece(sieve.firsts, sieve.form), blocks, rest)
+        loop = Sieved(sieve, _piece(sieve.firsts, form_of(sieve)), blocks, rest)
     else:
         loop = plan_stream(nest, form)
     return Piece(nest.axes, nest.shape, dtypes, loop)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from .. import ir
-from .nodes import Node
+from .data.nodes import Node
 from .scope import Scope
 
 _Rule = TypeVar("_Rule", bound=Callable[[Any, Scope], Node])

@@ -9,10 +9,10 @@ from typing import Final
 from .. import ir
 from ..symbolic import Affine, Facts, IndexVar, Size
 from ..transforms.factors import masked
-from .nests import Form, Nest
-from .nodes import Apply, Axes, Fill, Node
-from .preferences import Preferences
-from .views import Viewed
+from .data.nests import Form, Nest
+from .data.nodes import Apply, Axes, Fill, Node
+from .data.preferences import Preferences
+from .data.views import Viewed
 
 # Binary digits of the mantissa of the types in which constants are put together, and exponents that are far from ends.
 _DIGITS: Final = {"float32": 24, "float64": 53}

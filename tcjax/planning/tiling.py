@@ -7,10 +7,10 @@ from .. import ir, ranges, transforms
 from ..symbolic import Affine, IndexVar
 from ..symbolic.facts.affines import as_affine
 from ..symbolic.facts.expressions import And, Binary, Compare, Expr, Not, Or, Select
+from .data.stages import Begin, Cast, Compute, Loop, Plan, ScheduledStage, Tiled, TiledStep
 from .formulas import constant, plan_formula
 from .schedule import Nest, Nested
 from .scope import Origins
-from .stages import Begin, Cast, Compute, Loop, Plan, ScheduledStage, Tiled, TiledStep
 
 Shapes = Mapping[str, tuple[int, ...]]
 

@@ -11,11 +11,11 @@ from .. import ir
 from ..diagnostics import Code, CompileError, Span
 from ..ir import Reducer
 from ..symbolic import IndexVar
-from .folds import fold
-from .nodes import Node, Strip, Unroll
+from .access.reads import plan_read
+from .data.nodes import Node, Strip, Unroll
 from .operations import contraction
+from .operations.folds import fold
 from .operations.reduction import Reduction
-from .reads import plan_read
 from .rules import plan_value
 from .scope import Scope, fill, masked_by
 from .widening import widened

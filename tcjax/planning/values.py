@@ -3,10 +3,10 @@
 from typing import Final, assert_never
 
 from .. import ir
+from .access.divisions import divide
+from .access.reads import plan_index, plan_read
 from .branches import branch
-from .divisions import divide
-from .nodes import CallBuiltin, Node, holds_data
-from .reads import plan_index, plan_read
+from .data.nodes import CallBuiltin, Node, holds_data
 from .rules import plan_value, rule
 from .scope import Scope, fill
 

@@ -7,11 +7,11 @@ from math import prod
 from typing import Any, Final
 
 from .. import planning, ranges
-from ..planning.cost import plan_cost
-from ..planning.forms import parts
-from ..planning.growth import in_words
-from ..planning.hints import hints_of
-from ..planning.meter import nest_bytes
+from ..planning.blocked.loop_schedules import parts
+from ..planning.cost.costs import plan_cost
+from ..planning.cost.growth import in_words
+from ..planning.cost.hints import hints_of
+from ..planning.cost.meter import nest_bytes
 from .depth import within_depth
 from .gradients import no_gradient
 

@@ -8,9 +8,12 @@ import pytest
 
 from tcjax import ir
 from tcjax.lowering import primitive
-from tcjax.planning import bundle_blocks, choice, extrema, forms, replanning
-from tcjax.planning.nests import Form, Nest
-from tcjax.planning.operations import loop
+from tcjax.planning import replanning
+from tcjax.planning.blocked import extrema
+from tcjax.planning.blocked import kernel_sum_blocks as bundle_blocks
+from tcjax.planning.blocked import loop_schedules as forms
+from tcjax.planning.data.nests import Form, Nest
+from tcjax.planning.operations import choice, loop
 
 
 @contextmanager

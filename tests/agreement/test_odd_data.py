@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 import tcjax
-from tcjax.planning.assembly import Overlay
+from tcjax.planning.data.assembly import Overlay
 from tests.agreement import comparing, unread
 from tests.effort import examples, phases
 from tests.strategies.expressions import Flavour

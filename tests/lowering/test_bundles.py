@@ -10,7 +10,7 @@ import pytest
 
 import tcjax
 from tcjax.lowering.primitive import tcjax_p
-from tcjax.planning.nests import Nest
+from tcjax.planning.data.nests import Nest
 from tests.agreement.nesting import nesting
 
 DISTANCE = "sum[d]((x(i,d) - y(j,d)) * (x(i,d) - y(j,d)))"

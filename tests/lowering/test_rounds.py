@@ -9,7 +9,7 @@ import pytest
 
 import tcjax
 from tcjax import planning
-from tcjax.planning import rounds
+from tcjax.planning import chunked_scatter as rounds
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
@@ -97,7 +97,7 @@ def test_the_derivatives_are_those_of_values_at_once(sign: str, monkeypatch: pyt
 
 
 def test_sums_along_the_edges_of_a_graph_end_where_they_do_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tcjax.planning.rounds.allowance", lambda moved: 0)
+    monkeypatch.setattr("tcjax.planning.chunked_scatter.allowance", lambda moved: 0)
     rng = np.random.default_rng(0)
     h, W = rng.standard_normal((200, 32)).astype("f4"), rng.standard_normal((4, 32, 32)).astype("f4")
     s, t = (rng.integers(0, 200, 1500, dtype=np.int32) for _ in range(2))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tcjax
-from tcjax.planning.nodes import LoopNest
+from tcjax.planning.data.nodes import LoopNest
 from tests.agreement.compiling import thoroughly
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import tcjax
 from tcjax import planning
 from tcjax.lowering import primitive
-from tcjax.planning.nodes import Online, operands
-from tcjax.planning.views import Viewed
+from tcjax.planning.data.nodes import Online, operands
+from tcjax.planning.data.views import Viewed
 from tests.agreement import comparing
 from tests.agreement.passing import passing
 from tests.effort import examples, phases

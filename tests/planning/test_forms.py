@@ -8,8 +8,8 @@ import pytest
 
 import tcjax
 from tcjax.planning import replanning
-from tcjax.planning.forms import BLOCK, MOST_CANDIDATES, NEAR, candidates, choose, parts
-from tcjax.planning.streams import plan_stream
+from tcjax.planning.blocked.loop_schedules import BLOCK, MOST_CANDIDATES, NEAR, candidates, choose, parts
+from tcjax.planning.blocked.streams import plan_stream
 
 NEAREST = "def f(float(N,D) x, float(M,D) y) -> (O) { O(i) = min[j](sum[d]((x(i,d)-y(j,d))*(x(i,d)-y(j,d)))) }"
 PLACE = NEAREST.replace("min[j]", "argmin[j]")

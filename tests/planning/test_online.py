@@ -7,7 +7,7 @@ import pytest
 
 import tcjax
 from tcjax.planning import make_plan
-from tcjax.planning.nodes import LoopNest, Node, Online, operands
+from tcjax.planning.data.nodes import LoopNest, Node, Online, operands
 from tests.agreement.passing import passing
 from tests.agreement.softmaxes import SOFTMAXES
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 import tcjax
 from tcjax import planning
-from tcjax.planning import orders
+from tcjax.planning.fusion import orders
 from tests.agreement import comparing
 from tests.effort import examples, phases
 from tests.strategies.expressions import Flavour

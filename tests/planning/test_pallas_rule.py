@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tcjax
-from tcjax.planning.pallas_rule import prefers_pallas
+from tcjax.planning.blocked.gpu_kernels import prefers_pallas
 
 from ..lowering.pallas.nests import nest_of
 

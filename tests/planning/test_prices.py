@@ -16,10 +16,11 @@ from bench.cases import all_cases
 from bench.rewrites import all_computations
 from tcjax import ir, planning
 from tcjax.ir import Reducer
-from tcjax.planning import choice, nodes, plan_price, price, price_of
-from tcjax.planning.machine import CPU, GPU, MACHINES, Machine, machine_of
-from tcjax.planning.operations import unrolled
-from tcjax.planning.rates import power_time
+from tcjax.planning import plan_price, price, price_of
+from tcjax.planning.cost.rates import power_time
+from tcjax.planning.data import nodes
+from tcjax.planning.data.machine import CPU, GPU, MACHINES, Machine, machine_of
+from tcjax.planning.operations import choice, unrolled
 from tcjax.symbolic import Affine, IndexVar
 from tests.golden.pages import _ARGUMENT, _ARGUMENTS, _TEXT, pages
 
@@ -388,7 +389,7 @@ def test_a_toeplitz_matrix_with_a_name_is_a_convolution() -> None:
 
     matrix, product = plan(f"def f(float(P) t, float(N) x) -> (o) {{ {named} }}", (4095,), (2048,)).stages
 
-    assert isinstance(matrix, planning.stages.Unstored)
+    assert isinstance(matrix, planning.data.stages.Unstored)
     assert isinstance(product, planning.Compute)
     assert isinstance(product.value, nodes.Convolve)
 

@@ -6,7 +6,8 @@ import pytest
 
 import tcjax
 from tcjax import ir
-from tcjax.planning import Compute, nodes
+from tcjax.planning import Compute
+from tcjax.planning.data import nodes
 from tcjax.transforms.factors import Product, factors_of, multiply, summands
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, reject, settings
 import tcjax
 from tcjax import planning
 from tcjax.diagnostics import CompileError
-from tcjax.planning.nodes import Node, operands
+from tcjax.planning.data.nodes import Node, operands
 from tcjax.planning.printer import describe
 from tests.effort import examples
 from tests.strategies.programs import Case, programs

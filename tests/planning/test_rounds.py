@@ -6,7 +6,7 @@ import pytest
 
 import tcjax
 from tcjax import planning
-from tcjax.planning.rounds import ROUND
+from tcjax.planning.chunked_scatter import ROUND
 
 FAR = "def f(int32(N,L) I, float(N,D) x, float(N,L) y) -> (float(1000,D) O) {{ O(I(i,l), d) {} }}"
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import tcjax
-from tcjax.planning.extrema import Extrema
-from tcjax.planning.nodes import LoopNest, Online
-from tcjax.planning.ties import search_of
+from tcjax.planning.data.groups import Extrema
+from tcjax.planning.data.nodes import LoopNest, Online
+from tcjax.planning.fusion.ties import search_of
 from tests.agreement.nesting import nesting
 from tests.planning.test_online import nodes
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 import tcjax
 from tcjax import ir, planning
 from tcjax.diagnostics import CompileWarning
-from tcjax.planning import temporaries
+from tcjax.planning.fusion import temporaries
 from tcjax.transforms.inlining import MOST_NODES
 from tests.agreement import comparing
 from tests.effort import examples, phases

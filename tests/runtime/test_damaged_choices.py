@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import tcjax
-from tcjax.planning.forms import candidates, choose
-from tcjax.planning.nests import Form
-from tcjax.planning.nodes import LoopNest
+from tcjax.planning.blocked.loop_schedules import candidates, choose
+from tcjax.planning.data.nests import Form
+from tcjax.planning.data.nodes import LoopNest
 from tcjax.runtime.tuning import memory, store
 from tcjax.runtime.tuning.choices import Choice, Tiles, from_json, to_json
 from tcjax.symbolic import IndexVar

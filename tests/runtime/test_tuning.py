@@ -12,7 +12,7 @@ import pytest
 import tcjax
 from tcjax import lowering, planning
 from tcjax.lowering.traced import nests_of
-from tcjax.planning.nests import Form, Nest
+from tcjax.planning.data.nests import Form, Nest
 from tcjax.runtime.tuning import candidates
 from tcjax.runtime.tuning import tune as tuning
 from tcjax.runtime.tuning.choices import Choice, Tiles

@@ -14,7 +14,7 @@ from jax.experimental import pallas
 from jax.experimental.pallas import triton
 
 from ... import ir
-from ...planning.nests import Nest
+from ...planning.data.nests import Nest
 from ...symbolic import Facts
 from ..context import numeric
 from ..elementwise import convert

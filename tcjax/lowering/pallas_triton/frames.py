@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 
 from ... import ir
-from ...planning.nests import Operand
+from ...planning.data.nests import Operand
 from ...symbolic import Affine, Facts, IndexVar
 from ...symbolic.affine import Atom, Clamp, Quotient, Remainder
 from .blocks import Blocks

@@ -7,7 +7,7 @@ from math import inf, prod
 from typing import Final
 
 from ... import ir
-from ...planning.nests import Nest
+from ...planning.data.nests import Nest
 from ...symbolic import Affine, IndexVar
 from .blocks import SMALLEST_DOT, Blocks, block
 from .loops import product_among

@@ -7,7 +7,7 @@ from math import prod
 from typing import Final
 
 from ... import ir, transforms
-from ...planning.nests import Nest
+from ...planning.data.nests import Nest
 from ...planning.widening import widened
 from ...symbolic import Affine, IndexVar
 from ...transforms.factors import masked

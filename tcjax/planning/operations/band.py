@@ -8,7 +8,7 @@ from ... import ir
 from ...ir import Reducer
 from ...symbolic import Affine, IndexVar
 from ...transforms.factors import masked, multiply
-from ..nodes import Band, Window
+from ..data.nodes import Band, Window
 from ..rules import plan_value
 from ..scope import Scope
 from .reduction import Reduction, operand_of

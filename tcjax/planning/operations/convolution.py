@@ -6,13 +6,13 @@ from dataclasses import replace
 from ... import ir
 from ...symbolic import Affine, IndexVar
 from ...transforms.factors import both, masked, multiply
-from ..folds import unroll
-from ..nodes import Convolve, Unroll
-from ..padding import is_padding, within_zeros
-from ..reads import as_stored
+from ..access.padding import is_padding, within_zeros
+from ..access.reads import as_stored
+from ..access.windows import as_sliding, slide
+from ..data.nodes import Convolve, Unroll
 from ..rules import plan_value
 from ..scope import Scope
-from ..windows import as_sliding, slide
+from .folds import unroll
 from .reduction import Reduction
 
 # Up to this many groups may become a convolution each.

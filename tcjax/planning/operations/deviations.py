@@ -5,10 +5,10 @@ from typing import Final
 
 from ...ir import Reducer
 from ...transforms.deviations import about_mean
-from ..folds import remaining
-from ..nodes import Deviations, Node, Read, Strip
-from ..reads import as_stored, plan_read
+from ..access.reads import as_stored, plan_read
+from ..data.nodes import Deviations, Node, Read, Strip
 from ..scope import Scope
+from .folds import remaining
 from .reduction import Reduction
 
 # Where the squares of values sum up to more than this many times those of their deviations, the mean is taken off

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from ... import ir
 from ...ir import Reducer
-from ..folds import fold
-from ..nodes import Node
+from ..data.nodes import Node
 from ..rules import plan_value
 from ..scope import Scope
+from .folds import fold
 from .reduction import Reduction
 
 

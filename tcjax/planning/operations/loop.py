@@ -7,17 +7,18 @@ from typing import Final
 from ... import ir
 from ...ir import Reducer
 from ...symbolic import Affine, IndexVar, Size
+from ..blocked.domains import pieces, points, visited
+from ..blocked.loop_schedules import candidates, choose, in_tiles, within
+from ..blocked.streams import plan_stream
 from ..branches import counted
-from ..domains import pieces, points, visited
-from ..forms import candidates, choose, in_tiles, within
-from ..meter import Meter
-from ..nests import Form, Nest, Operand
-from ..nodes import LoopNest, Node, Unroll
-from ..preferences import Backend
+from ..cost.meter import Meter
+from ..data.nests import Form, Nest, Operand
+from ..data.nodes import LoopNest, Node, Unroll
+from ..data.preferences import Backend
+from ..data.streams import ROW
+from ..data.views import Viewed
 from ..rules import plan_value
 from ..scope import Scope
-from ..streams import ROW, plan_stream
-from ..views import Viewed
 
 # A nest that visits so many points for each operation of another plan is never taken, whatever that one stores.
 MOST_OPERATIONS: Final = 100

@@ -7,9 +7,9 @@ from math import prod
 from ... import ir, ranges
 from ...ir import Monoid
 from ...symbolic import IndexVar
-from ..nodes import Axes, Lookup
+from ..data.nodes import Axes, Lookup
+from ..data.stages import Compute, Scatter
 from ..scope import Scope
-from ..stages import Compute, Scatter
 
 
 @dataclass(frozen=True, slots=True)

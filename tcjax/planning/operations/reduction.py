@@ -6,11 +6,11 @@ from ... import ir
 from ...ir import Reducer
 from ...symbolic import IndexVar
 from ...transforms.factors import both, multiply
-from ..folds import as_number
-from ..nodes import Node
-from ..reads import as_stored
+from ..access.reads import as_stored
+from ..data.nodes import Node
 from ..rules import by_rule, plan_value
 from ..scope import Scope, masked_by
+from .folds import as_number
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from ... import ir
 from ...ir import Reducer
 from ...symbolic import IndexVar
 from ...transforms.factors import non_negative
-from ..nodes import Node, Scan
-from ..reads import as_stored
+from ..access.reads import as_stored
+from ..data.nodes import Node, Scan
 from ..scope import Scope
 from .reduction import Reduction, is_read
 

@@ -7,8 +7,8 @@ from math import prod
 from ... import ir
 from ...ir import Reducer
 from ...symbolic import IndexVar
-from ..nodes import Axes, Contract, Fold, Lookup, Node, Read, operands
-from ..reads import is_window
+from ..access.reads import is_window
+from ..data.nodes import Axes, Contract, Fold, Lookup, Node, Read, operands
 from ..scope import Scope
 from .reduction import Reduction
 

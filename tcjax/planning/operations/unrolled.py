@@ -8,12 +8,12 @@ from ... import ir
 from ...ir import Reducer
 from ...symbolic import IndexVar
 from ...transforms.factors import depends, multiply
-from ..folds import unroll
-from ..machine import CPU
-from ..nodes import Contract, Node, Unroll
-from ..reads import as_strip, is_window
+from ..access.reads import as_strip, is_window
+from ..data.machine import CPU
+from ..data.nodes import Contract, Node, Unroll
 from ..rules import plan_value
 from ..scope import Scope
+from .folds import unroll
 from .reduction import Reduction
 
 Steps = tuple[IndexVar, ...]

@@ -5,9 +5,9 @@ from functools import partial
 from typing import Any
 
 from ... import planning, ranges
-from ...planning import nodes
-from ...planning.forms import candidates
-from ...planning.nests import Form
+from ...planning.blocked.loop_schedules import candidates
+from ...planning.data import nodes
+from ...planning.data.nests import Form
 from ...planning.schedule.stages import Stage, consumers_of, stages_of
 from ..gradients import traced_cotangents
 from .choices import Choice, Tiles, show_form

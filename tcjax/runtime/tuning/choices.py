@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import ir, planning
 from ...diagnostics import phrases
-from ...planning.nests import Form
+from ...planning.data.nests import Form
 from ...symbolic import IndexVar
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import numpy as np
 
 import tcjax
 from tcjax import ir, ranges, transforms
-from tcjax.planning.nests import Nest, Operand
+from tcjax.planning.data.nests import Nest, Operand
 
 POSITIONS = (ir.Reducer.ARGMIN, ir.Reducer.ARGMAX)
 

@@ -10,7 +10,7 @@ from tcjax.lowering.pallas_triton import Blocks
 from tcjax.lowering.pallas_triton.calls import lowered
 from tcjax.lowering.pallas_triton.tilings import choose, orders
 from tcjax.lowering.pallas_triton.unrolling import written_out
-from tcjax.planning.nests import Nest
+from tcjax.planning.data.nests import Nest
 
 from .nests import arrays_of, nest_of
 

@@ -1,0 +1,54 @@
+"""What runs where the primitive is lowered in XLA operations."""
+
+from dataclasses import dataclass
+
+from ...symbolic import IndexVar
+from .layouts import Layout
+from .nodes import Axes, Node
+from .streams import Stream
+from .two_stage import Sieve
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """A nest as operations that XLA fuses, over operands that lie as `layouts` say (without: as they are)."""
+
+    node: Node
+    axes: Axes
+    shape: tuple[int, ...]
+    layouts: tuple[Layout, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """A loop without points: what each result is then."""
+
+    values: tuple[bool | int | float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sieved:
+    """A nest in the steps of `sieve`, and how each of its nests runs."""
+
+    sieve: Sieve
+    firsts: "Piece"
+    blocks: "Piece"
+    rest: "Piece"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One loop for a part of a nest: the `axes` and the `shape` of its results, their `dtypes`, and how it runs."""
+
+    axes: Axes
+    shape: tuple[int, ...]
+    dtypes: tuple[str, ...]
+    loop: Stream | Sieved | Nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """A nest in loops, of which each has a part of `axis` (None: there is one)."""
+
+    axis: IndexVar | None
+    pieces: tuple[Piece, ...]

@@ -1,0 +1,97 @@
+"""A softmax in one pass over blocks of its scores."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...symbolic import IndexVar
+from .layouts import Layout
+from .nodes import Axes, Node
+
+# The first loop value of a block, a row of it, and the exponentials of its scores; no program has such names.
+FIRST, ROW, EXPONENTIALS = IndexVar("t."), IndexVar("r."), "p."
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """``weight * loop + rest >= 0`` has to hold; over a tile that starts at `starts` the rest is at most
+
+    ``base + sum of coefficient * start``, with a coefficient for each of the tile's axes.
+    """
+
+    weight: int
+    base: int
+    coefficients: tuple[int, ...]
+
+    def limit(self, starts: Sequence[Any], lo: int, width: int) -> Any:
+        """The first block of `width` values from `lo` on that is left; with a negative weight, the one behind the last.
+
+        Starts and the result are numbers, or arrays of integers.
+        """
+        rest = self.base + sum(factor * start for factor, start in zip(self.coefficients, starts, strict=True))
+        if self.weight > 0:
+            return (-(rest // self.weight) - lo) // width
+        return (rest // -self.weight - lo) // width + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The points of a block: scores, which of them count (None: all), and a sum of the exponentials for each result.
+
+    Of a sum that still has the axes of the loops, the points are to be added.
+    """
+
+    scores: Node
+    live: Node | None
+    sums: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """`size` values of an axis from `start` on, which is at least `lo`, `count` times; the last tile may overlap."""
+
+    axis: IndexVar
+    start: IndexVar
+    lo: int
+    size: int
+    extent: int
+
+    @property
+    def count(self) -> int:
+        return -(-self.extent // self.size)
+
+
+@dataclass(frozen=True, slots=True)
+class OnePass:
+    """`axes` are those of the scores, in the order in which they lie, `rows` those of them that are not reduced.
+
+    `columns` are the axes of each sum; extents are those of a tile. With `stored`, scores are computed once and kept
+    for a block: XLA would compute them anew for the exponentials; `layouts` say how tensors lie for them. `blocks` of
+    `width` values of the loop follow `lo`; `tail` has the `last` values behind them. Where `ends` do not hold, no
+    point counts.
+    """
+
+    axes: Axes
+    rows: Axes
+    stored: bool
+    columns: tuple[Axes, ...]
+    extents: Mapping[IndexVar, int]
+    tiles: tuple[Tile, ...]
+    lo: int
+    width: int
+    blocks: int
+    last: int
+    body: Block | None
+    tail: Block | None
+    ends: tuple[End, ...]
+    layouts: tuple[Layout, ...]
+
+    @property
+    def parts(self) -> tuple[tuple[Block, int, int], ...]:
+        """The blocks, with the values of the loop in each, and how many there are."""
+        every = (self.body, self.width, self.blocks), (self.tail, self.last, 1)
+        return tuple((block, width, count) for block, width, count in every if block is not None)
+
+    def shape(self, axes: Axes, width: int = 0) -> tuple[int, ...]:
+        """The extents within a tile, of so many values of the loop."""
+        return tuple(width if axis == ROW else self.extents[axis] for axis in axes)

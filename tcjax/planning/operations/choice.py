@@ -1,0 +1,358 @@
+"""The choice between computations of the same value: the cheapest one that keeps the memory contract."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from math import prod
+from typing import Final
+
+from ... import ir
+from ...symbolic import IndexVar
+from ..access.padding import is_padding, within_zeros
+from ..access.windows import Sliding, as_sliding
+from ..cost.bill import is_view
+from ..cost.prices import price, price_of, price_of_copy
+from ..data.bands import band_of
+from ..data.machine import CPU
+from ..data.nodes import (
+    Apply,
+    Band,
+    CallBuiltin,
+    Contract,
+    Convolve,
+    Fold,
+    Lookup,
+    LoopNest,
+    Node,
+    Pool,
+    Unroll,
+    Window,
+    below,
+    has,
+    holds_data,
+    operands,
+)
+from ..data.stages import Compute, Scatter
+from ..printer import operations_of
+from ..rules import rule
+from ..scope import Rival, Scope, fill
+from . import OPERATIONS, PLACEMENTS, loop
+from .contraction import cotangents, received
+from .convolution import differentiates_well, pads_slowly
+from .folds import as_number
+from .placement import Placement
+from .reduction import Reduction
+from .unrolled import gathered_indices, window_indices
+
+# Below so many bytes XLA may store the space of a reduction: it does the same operations with less ado.
+SMALL_SPACE: Final = 4 << 20
+# A space so many times as large as arguments and result together is not stored.
+MOST_GROWTH: Final = 2
+# Below so many bytes of slices their derivatives take no time, and JAX's own are traced faster.
+SMALL_TERMS: Final = 1 << 16
+# Prices that differ by less are equal: a part of the lesser one, and so many seconds.
+EQUAL: Final = 0.05
+NOISE: Final = 2e-6
+# Values that many points share may be repeated to fewer bytes than this.
+LARGE_UPDATES: Final = 8 << 20
+# Operators whose derivative needs their arguments, products apart.
+_CURVED: Final = ("/", "**")
+
+Operation = Callable[[Reduction, Scope], Iterator[Node]]
+Sending = Callable[[Placement], Iterator[Compute]]
+
+
+def cheapest(candidates: Iterable[Node], scope: Scope) -> Node:
+    """The computation with the least price; of equal ones the first. The next best one is kept as its rival."""
+    found = list(candidates)
+    if len(found) == 1:
+        return found[0]
+    extents = {index: scope.extent(index) for index in scope.box}
+    prices = [price_of(node, extents, shapes=scope.shapes).seconds for node in found]
+    most = min(prices) * (1 + EQUAL) + NOISE
+    best = next(number for number, seconds in enumerate(prices) if seconds <= most)
+    second = min((number for number in range(len(found)) if number != best), key=prices.__getitem__)
+    scope.rivals[id(found[best])] = Rival(found[best], found[second], prices[second] - prices[best])
+    return found[best]
+
+
+@rule(Reduction)
+def chosen(reduction: Reduction, scope: Scope) -> Node:
+    """The reduction by the cheapest operation that keeps the memory contract.
+
+    Where none keeps it, it is a loop over blocks.
+    """
+    plain = _padded(reduction, scope)
+    if not reduction.indices:
+        return plain.values(scope)
+    found = [node for propose in OPERATIONS for node in propose(plain, scope)]
+    others = [node for node in found if not isinstance(node, Unroll)]
+    found = [_differentiated(node, others, reduction, scope) for node in found]
+    most = _allowed(reduction.expr, reduction.accumulate, scope)
+    kept = [node for node in found if most is None or largest(node, scope) < most]
+    best = cheapest(kept or found, scope)
+    if most is None or scope.nests is None:
+        return best
+    if not kept:
+        return loop.propose(reduction.expr, best, most, scope) or best
+    if isinstance(best, Band) and len(kept) < len(found):
+        # Its blocks do more than the sum needs, and are copies: a loop over few shifts is better.
+        other = loop.propose(reduction.expr, best, most, scope)
+        best = best if other is None else cheapest((best, other), scope)
+    node = _as_loop(best, reduction, most, scope)
+    if node is not best and id(best) in scope.rivals:
+        scope.rivals[id(node)] = replace(scope.rivals[id(best)], chosen=node)
+    return node
+
+
+def sent(placement: Placement) -> Compute:
+    """The statement by the cheapest operation that keeps the memory contract; it knows the next best one."""
+    scope, most = placement.scope, _repeatable(placement)
+    found = [stage for propose in PLACEMENTS for stage in propose(placement)]
+    kept = [stage for stage in found if placement.repeated(stage.store.scatter or Scatter()) < most] or found
+    prices = [price(stage, shapes=scope.shapes).seconds for stage in kept]
+    limit = min(prices) * (1 + EQUAL) + NOISE
+    best = next(number for number, seconds in enumerate(prices) if seconds <= limit)
+    others = [(seconds - prices[best], number) for number, seconds in enumerate(prices) if number != best]
+    if not others:
+        return kept[best]
+    dearer, second = min(others)
+    own, other = kept[best].runner_up, (operations_of(kept[second]), max(0.0, dearer))
+    return replace(kept[best], runner_up=other if own is None or other[1] < own[1] else own)
+
+
+def _repeatable(placement: Placement) -> int:
+    """The bytes of repeated values that are too many to be stored."""
+    stage, scope = placement.stage, placement.scope
+    parts = [stage.value.axes, *(d.positions.axes for d in stage.store.dimensions if isinstance(d, Lookup))]
+    stored = (prod(stage.shape) + sum(map(scope.points, parts))) * ir.types.width(stage.accumulate)
+    return max(LARGE_UPDATES, MOST_GROWTH * stored)
+
+
+def plan_fold(
+    reducer: ir.Reducer,
+    indices: tuple[IndexVar, ...],
+    body: ir.Expr,
+    guard: ir.Expr | None,
+    accumulate: str,
+    scope: Scope,
+) -> Node:
+    """A reduction of one value a point, which may not depend on all of the indices."""
+    used = ir.free_indices(body) | (ir.free_indices(guard) if guard is not None else frozenset())
+    kept = tuple(index for index in indices if index in used)
+    repeats = scope.points(index for index in indices if index not in used)
+    node = chosen(Reduction(reducer, kept, (body,), guard, accumulate), scope)
+    if repeats == 1 or not reducer.is_rounded or accumulate == "bool":
+        return node
+    if reducer is ir.Reducer.SUM:
+        return scope.apply("*", (node, fill(as_number(repeats, accumulate), accumulate)), accumulate)
+    return scope.apply("power", (node, fill(repeats, "int32")), accumulate)
+
+
+def within_contract(plain: Node, reduce: ir.Reduce, scope: Scope) -> Node:
+    """The computation of `reduce`, which is of its type, or a loop over blocks where that would store its space."""
+    most = _allowed(reduce, plain.dtype, scope)
+    if most is None or scope.nests is None or largest(plain, scope) < most:
+        return plain
+    return loop.propose(reduce, plain, most, scope) or plain
+
+
+def _padded(reduction: Reduction, scope: Scope) -> Reduction:
+    """The sum without conditions that say no more than that its reads are inside of their tensors: zeros lie around."""
+    if reduction.reducer is not ir.Reducer.SUM:
+        return reduction
+    mask, factors = reduction.mask, tuple(within_zeros(factor, scope) for factor in reduction.factors)
+    reduction = replace(reduction, factors=factors)
+    if mask is None or len(factors) > 1:
+        # A zero around an array must not meet another factor's infinity.
+        return reduction
+    reads = [factor for factor in factors if isinstance(factor, ir.Access)]
+    rest = [condition for condition in ir.conjuncts(mask) if not is_padding(condition, reads, scope)]
+    return replace(reduction, mask=ir.conjunction(rest))
+
+
+def _allowed(reduce: ir.Reduce, dtype: str, scope: Scope) -> int | None:
+    """The bytes of an array that are too many for a reduction to store; None where it has no choice."""
+    if scope.unrolled or scope.live is not None:
+        return None
+    axes = scope.sorted(ir.free_indices(reduce))
+    stored = scope.points(axes) * ir.types.width(dtype)
+    stored += sum(prod(o.shape) * ir.types.width(o.dtype) for o in loop.operands_of(reduce, scope))
+    most = max(SMALL_SPACE, MOST_GROWTH * stored + 1)
+    # A plan that is a nest already makes no loops, but stores no more than others may.
+    limit = None if scope.nests is None else scope.nests.backend.memory
+    return most if limit is None else min(most, limit)
+
+
+def _differentiated(node: Node, others: Sequence[Node], reduction: Reduction, scope: Scope) -> Node:
+    """The computation with one of the others as that of its derivative, where JAX would make an array of each term."""
+    if not isinstance(node, Unroll) or _has_powers(node.body):
+        return node
+    convolutions = [other for other in others if isinstance(other, Convolve)]
+    if convolutions:
+        return replace(node, derivative=next((c for c in convolutions if differentiates_well(c, scope)), None))
+    looked_up = gathered_indices(reduction.indices, reduction.expr)
+    slides = window_indices(reduction.indices, reduction.expr, scope)
+    if not others or not (looked_up or (len(reduction.factors) > 1 and not slides)):
+        return node
+    return replace(node, derivative=cheapest(others, scope))
+
+
+def _as_loop(node: Node, reduction: Reduction, most: int, scope: Scope) -> Node:
+    """The computation; it has a loop's derivative where JAX's takes longer, or stores `most` bytes or more.
+
+    Of equal values in a window the first receives: it is the first in order.
+    """
+    reduce = reduction.expr
+    match node:
+        case Convolve():
+            has_own = pads_slowly(node, scope)
+        case Contract() | Fold(operand=Contract()):
+            has_own = reduction.mask is None and _multiplies_otherwise(node, scope)
+            if not has_own:
+                return _turned(node, scope)
+        case (
+            Unroll(reducer=ir.Reducer(is_extremum=True) as reducer)
+            | Pool(reducer=ir.Reducer(is_extremum=True) as reducer)
+        ) if not ir.types.is_integral(node.dtype):
+            # The order statistic of rank 0 passes its derivative to the first point that has the extremum.
+            reduce = replace(reduce, reducer=reducer.variant(is_ranked=True), rank=ir.Const(0, "int32"))
+            # The place is found among terms that are written out.
+            has_own = scope.points(reduction.indices) <= CPU.unrolled and any(_slidings(reduction, scope))
+        case Unroll() | Pool() | Fold() if node.reducer is ir.Reducer.SUM and not ir.types.is_integral(node.dtype):
+            has_own = _stores_terms(node, reduction, scope, most)
+        case _:
+            return node
+    derivative = loop.of_slices(node, reduce, scope) if has_own else None
+    return node if derivative is None else replace(node, derivative=derivative)
+
+
+def _multiplies_otherwise(node: Node, scope: Scope) -> bool:
+    """Whether what an operand of a product of matrices receives is cheaper otherwise than as JAX computes it.
+
+    JAX sums along each axis on its own: of a matrix whose rows are several axes XLA makes a copy before.
+    """
+    extents = {index: scope.extent(index) for index in scope.box}
+    for cotangent, rows, ways in cotangents(node, scope):
+        copies = sum(extents[axis] > 1 for axis in rows) > 1
+        if len(ways) == 1 and not copies:
+            continue
+        prices = [price_of(way, extents, shapes=scope.shapes).seconds for way in ways]
+        copied = price_of_copy(cotangent, extents).seconds if copies else 0.0
+        if prices[0] + copied > min(prices) * (1 + EQUAL) + NOISE:
+            return True
+    return False
+
+
+def _turned(node: Node, scope: Scope) -> Node:
+    """The products of matrices with what their operands receive turned where that is cheaper."""
+    if isinstance(node, Fold):
+        product = _turned(node.operand, scope)
+        return node if product is node.operand else replace(node, operand=product)
+    if not isinstance(node, Contract):
+        return node
+    extents = {index: scope.extent(index) for index in scope.box}
+
+    def is_cheaper(ways: tuple[Node, Node] | None) -> bool:
+        if ways is None:
+            return False
+        as_jax, turned = (price_of(way, extents, shapes=scope.shapes).seconds for way in ways)
+        return as_jax > (turned + price_of_copy(ways[1], extents).seconds) * (1 + EQUAL) + NOISE
+
+    first, second = (_turned(operand, scope) for operand in node.operands)
+    turned = tuple(map(is_cheaper, received(node, scope)))
+    if not any(turned) and (first, second) == node.operands:
+        return node
+    return replace(node, operands=(first, second), turned=turned)
+
+
+def _stores_terms(plain: Unroll | Pool | Fold, reduction: Reduction, scope: Scope, most: int) -> bool:
+    """Whether JAX's derivative stores an array for each term of a sum of slices, and these are large."""
+    match plain:
+        case Fold(shifts=shifts):
+            return bool(shifts)
+        case Pool(windows=windows):
+            terms = sum(extent for _, extent, _ in windows)
+            size = terms * scope.points(plain.axes) * ir.types.width(plain.dtype)
+            return size >= SMALL_TERMS and _gathers_well(windows)
+        case Unroll(box=box, body=body, derivative=derivative):
+            # The derivative of a grouped convolution is slow: that of large slices is planned as it comes.
+            grouped = isinstance(derivative, Convolve) and scope.points(derivative.groups) > 1
+            known = derivative is not None and not grouped and not has(derivative, Unroll)
+            if known or _has_powers(body):
+                return False
+            terms = prod(hi - lo for _, lo, hi in box)
+            size = terms * scope.points(plain.axes) * ir.types.width(plain.dtype)
+            return size >= most or (size >= SMALL_TERMS and _has_strides(reduction, scope))
+
+
+def _has_strides(reduction: Reduction, scope: Scope) -> bool:
+    """Whether windows slide by strides: JAX lays zeros between what they pass on, which no loop vectorises."""
+    return any(abs(s.kernel_step) == 1 and s.output_step > 1 for s in _slidings(reduction, scope))
+
+
+def _slidings(reduction: Reduction, scope: Scope) -> Iterator[Sliding]:
+    """How windows slide in the reads of a reduction."""
+    reduced = frozenset(reduction.indices)
+    for access in ir.accesses(reduction.expr):
+        for subscript in access.indices:
+            sliding = as_sliding(subscript, reduced, scope)
+            if sliding is not None:
+                yield sliding
+
+
+def _has_powers(node: Node) -> bool:
+    """Whether a step is an exponent: term by term a power and its derivative are products, else they are logarithms."""
+    return (isinstance(node, Apply) and node.operator == "power") or any(map(_has_powers, operands(node)))
+
+
+def _gathers_well(windows: tuple[tuple[Window, int, bool], ...]) -> bool:
+    """Whether what windows pass on is cheaper to gather than to put around with zeros, as JAX does.
+
+    It is where windows lie side by side, and where those that overlap have strides: place by place of a class. With
+    dilations they need quotients, and of windows without strides in a single dimension XLA fuses the zeros.
+    """
+    if any(native for _, _, native in windows):
+        return False
+    strided = [window for window, extent, _ in windows if window.stride <= window.dilation * (extent - 1)]
+    if any(window.stride > 1 and window.dilation > 1 for window in strided):
+        return False
+    return len(windows) > 1 or all(window.stride > 1 for window in strided)
+
+
+def largest(node: Node, scope: Scope) -> int:
+    """The bytes of the largest array below the node, as if nothing were fused; convolutions and pools store none.
+
+    What is read of a tensor as it lies is none.
+    """
+    found = 0
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, Band):
+            extents = {index: scope.extent(index) for index in scope.box}
+            found = max(found, *(n * ir.types.width(current.dtype) for n in band_of(current, extents).arrays))
+        elif not (isinstance(current, (Convolve, Pool)) or (isinstance(current, Fold) and current.shifts)):
+            given = operands(current)
+            times = _kept(current)
+            stored = (inner for inner in given if times > 1 or not is_view(inner))
+            found = max(found, *(times * scope.points(inner.axes) * ir.types.width(inner.dtype) for inner in stored), 0)
+            pending.extend(given)
+    return found
+
+
+def _kept(node: Node) -> int:
+    """How many steps of an unrolled reduction have values that its derivative needs: none where they are linear."""
+    if not isinstance(node, Unroll):
+        return 1
+    steps = prod(hi - lo for _, lo, hi in node.box)
+    if any(isinstance(n, CallBuiltin) or (isinstance(n, Apply) and _is_curved(n)) for n in below(node.body)):
+        return steps
+    # Convolutions and nests store nothing for each step.
+    return steps if node.derivative is not None and not has(node.derivative, Convolve, LoopNest) else 1
+
+
+def _is_curved(node: Apply) -> bool:
+    """Whether a derivative needs the arguments; a condition of indices alone is computed again."""
+    if node.operator == "where":
+        return holds_data(node.arguments[0])
+    return node.operator in _CURVED

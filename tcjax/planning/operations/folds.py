@@ -1,0 +1,61 @@
+"""Reductions of values that are planned already."""
+
+from typing import Final
+
+from ... import ir
+from ...ir import Reducer
+from ...symbolic import IndexVar
+from ..access.reads import as_stored
+from ..data.nodes import Apply, Fill, Fold, Iota, Node, Read, Strip, Unroll, holds_data, operands
+from ..scope import Scope
+
+# What a derivative needs of an operand of so many bytes is computed anew: to store it takes longer.
+STORED: Final = 1 << 20
+
+
+def fold(reducer: Reducer, indices: tuple[IndexVar, ...], operand: Node, scope: Scope) -> Node:
+    present = tuple(index for index in indices if index in operand.axes)
+    if not present:
+        return operand
+    if scope.nests is not None:
+        operand = as_stored(operand)
+    size = scope.points(operand.axes) * ir.types.width(operand.dtype)
+    anew = scope.nests is not None and size >= STORED and _is_curved(operand)
+    return Fold(reducer, operand, present, anew, dtype=operand.dtype, axes=remaining(operand, present))
+
+
+def _is_curved(node: Node) -> bool:
+    """Whether a value is computed from slices by arithmetic whose derivative needs more than these."""
+    match node:
+        case Apply(operator=operator, arguments=arguments):
+            data = sum(map(holds_data, arguments))
+            curved = operator in ("/", "**", "min", "max") or (operator == "*" and data > 1)
+            return all(map(_is_arithmetic, arguments)) and (curved or any(map(_is_curved, arguments)))
+        case _:
+            return False
+
+
+def _is_arithmetic(node: Node) -> bool:
+    if isinstance(node, (Fill, Iota)):
+        return True
+    if isinstance(node, Read):
+        return all(isinstance(dimension, Strip) for dimension in node.dimensions)
+    return isinstance(node, Apply) and all(map(_is_arithmetic, operands(node)))
+
+
+def unroll(reducer: Reducer, steps: tuple[IndexVar, ...], body: Node, scope: Scope, why: str) -> Unroll:
+    box = tuple((index, *scope.box[index]) for index in steps)
+    rolled = scope.nests is not None and scope.nests.backend.rare and reducer is Reducer.SUM
+    return Unroll(reducer, box, body, rolled=rolled, dtype=body.dtype, axes=body.axes, why=why)
+
+
+def as_number(value: int, dtype: str) -> int | float:
+    if ir.types.is_integral(dtype):
+        bits = ir.types.BITS[dtype]
+        value %= 2**bits
+        return value - 2**bits if dtype in ir.types.SIGNED and value >= 2 ** (bits - 1) else value
+    return float(value)
+
+
+def remaining(operand: Node, indices: tuple[IndexVar, ...]) -> tuple[IndexVar, ...]:
+    return tuple(axis for axis in operand.axes if axis not in indices)

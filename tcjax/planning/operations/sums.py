@@ -1,0 +1,147 @@
+"""Sums, taken apart into sums of products: convolutions, contractions, unrolled windows, or a fold."""
+
+from dataclasses import replace
+
+from ... import ir
+from ...ir import Reducer
+from ...symbolic import IndexVar
+from ...transforms.factors import Product, both, depends, divided_sum, divisor_of, multiplied_out, summands
+from ..branches import projected
+from ..data.nodes import Node
+from ..rules import plan_value
+from ..scope import Scope, fill
+from ..values import is_scale
+from .choice import cheapest, chosen, plan_fold
+from .folds import as_number
+from .reduction import Reduction, is_read
+
+
+def plan_sum(
+    indices: tuple[IndexVar, ...], body: ir.Expr, guard: ir.Expr | None, accumulate: str, scope: Scope
+) -> Node:
+    """A sum, taken apart into sums of products where that saves work."""
+    if accumulate == "bool":
+        count = plan_sum(indices, ir.Cast(body, "int32"), guard, "int32", scope)
+        odd = scope.apply("&", (count, fill(1, "int32")), "int32")
+        return scope.cast(odd, "bool")
+    products = [
+        replace(product, mask=both(guard, product.mask))
+        for summand in summands(body)
+        for product in divided_sum(summand, indices, scope.box, scope.unrolled)
+    ]
+
+    def parts(of: list[Product] = products) -> Node:
+        return _added(indices, of, accumulate, scope)
+
+    def whole() -> Node:
+        return plan_fold(Reducer.SUM, indices, body, guard, accumulate, scope)
+
+    if len(products) == 1:
+        terms = products if scope.unrolled else multiplied_out(products[0])
+        return parts() if len(terms) == 1 else cheapest((parts(), parts(terms)), scope)
+    if not _worth_splitting(products, frozenset(indices), scope):
+        # A difference keeps its digits.
+        together = scope.unrolled or any(product.negative for product in products)
+        return whole() if together else cheapest((whole(), parts()), scope)
+    if _is_heavy(products, frozenset(indices), scope):
+        # Several nests would each compute anew what the products share; one keeps the digits of differences too.
+        return cheapest((whole(), parts()), scope)
+    return parts()
+
+
+def _added(indices: tuple[IndexVar, ...], products: list[Product], accumulate: str, scope: Scope) -> Node:
+    """The sum of products, each of which is summed on its own."""
+    total: Node | None = None
+    for product in products:
+        node = _plan_product(indices, product, accumulate, scope)
+        if total is None:
+            total = scope.apply("neg", (node,), accumulate) if product.negative else node
+        else:
+            total = scope.apply("-" if product.negative else "+", (total, node), accumulate)
+    assert total is not None
+    return total
+
+
+def _worth_splitting(products: list[Product], reduced: frozenset[IndexVar], scope: Scope) -> bool:
+    """Whether the summands reduce over less than the whole space, or one of them is a contraction."""
+    spaces = [frozenset[IndexVar]().union(*map(ir.free_indices, _parts(p))) - scope.unrolled for p in products]
+    whole = frozenset[IndexVar]().union(*spaces)
+    if any(space & reduced and space < whole for space in spaces):
+        return True
+    return any(
+        sum(depends(factor, reduced) for factor in product.factors) > 1
+        and all(ir.free_indices(factor) - scope.unrolled < whole for factor in product.factors)
+        for product in products
+    )
+
+
+def _parts(product: Product) -> tuple[ir.Expr, ...]:
+    """The factors of a product, and what decides where it counts."""
+    return product.factors if product.mask is None else (*product.factors, product.mask)
+
+
+def _is_heavy(products: list[Product], reduced: frozenset[IndexVar], scope: Scope) -> bool:
+    """Whether functions or reductions are computed for points of the reduction and of the result together."""
+    if scope.nests is None:
+        return False
+    for product in products:
+        for part in _parts(product):
+            free = ir.free_indices(part)
+            if free & reduced and free - reduced and any(isinstance(n, (ir.Call, ir.Reduce)) for n in ir.walk(part)):
+                return True
+    return False
+
+
+def _plan_product(indices: tuple[IndexVar, ...], product: Product, accumulate: str, scope: Scope) -> Node:
+    """``sum over indices of factors where mask``: what does not change with the indices comes out in front."""
+    reduced = frozenset(indices)
+    inside = [factor for factor in product.factors if depends(factor, reduced)]
+    outside = [factor for factor in product.factors if not depends(factor, reduced)]
+    mask, around = product.mask, None
+    if mask is not None and not depends(mask, reduced):
+        mask, around = None, mask
+    used = frozenset[IndexVar]().union(*map(ir.free_indices, inside), ir.free_indices(mask) if mask else ())
+    kept = tuple(index for index in indices if index in used)
+    repeats = scope.points(index for index in indices if index not in used)
+    exact = ir.types.is_integral(accumulate)
+
+    counts: ir.Expr | None = None
+    if around is not None and not exact:
+        axes = scope.sorted(used - scope.unrolled)
+        counts = ir.conjunction(sorted(projected(frozenset(ir.conjuncts(around)), axes, scope), key=ir.show_expr))
+    node = chosen(Reduction(Reducer.SUM, kept, tuple(inside), mask, accumulate, counts), scope)
+    if repeats != 1:
+        node = scope.apply("*", (node, fill(as_number(repeats, accumulate), accumulate)), accumulate)
+    condition = around
+    if (
+        mask is not None
+        and not exact
+        and not all(isinstance(f, ir.Const) or is_scale(divisor_of(f) or f) for f in outside)
+    ):
+        # Where no point takes part, an infinite factor must not meet the zero of the empty sum.
+        some = tuple(index for index in indices if index in ir.free_indices(mask))
+        condition = both(around, ir.Reduce(Reducer.ANY, some, (), None, mask, None, "bool", "bool"))
+    if condition is None:
+        return _times(node, outside, accumulate, scope)
+    live = plan_value(condition, scope)
+    if exact or not outside:
+        node = _times(node, outside, accumulate, scope)
+        return scope.apply("where", (live, node, fill(0, accumulate)), accumulate)
+    # Neither the sum nor what stands in front may be infinite where the other one's cotangent is zero.
+    node = scope.apply("where", (live, node, fill(0, accumulate)), accumulate)
+    return _times(node, outside, accumulate, scope, (live, condition))
+
+
+def _times(
+    node: Node, factors: list[ir.Expr], accumulate: str, scope: Scope, where: tuple[Node, ir.Expr] | None = None
+) -> Node:
+    """The node times the factors, which are 1 except `where` it counts: the condition's value, and the condition."""
+    for factor in factors:
+        divisor = divisor_of(factor)
+        operator, factor = ("*", factor) if divisor is None else ("/", divisor)
+        inside = scope if where is None or is_read(factor) else scope.where(*where)
+        value = scope.cast(plan_value(factor, inside), accumulate)
+        if where is not None and not is_scale(factor):
+            value = scope.apply("where", (where[0], value, fill(1, accumulate)), accumulate)
+        node = scope.scaled(operator, (node, value), accumulate)
+    return node
