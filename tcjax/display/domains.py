@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from .. import planning
 from ..markup import Axis, Layer, Plane, Rectangle
-from ..planning.data.nodes import LoopNest, Node, Online, operands
+from ..planning.data.nodes import FusedResult, LoopNest, Node, operands
 from ..symbolic import IndexVar
 from .cells import FINEST, where
 from .points import Points, variables
@@ -56,19 +56,19 @@ def _axes(points: Points, stepped: list[IndexVar], deciding: frozenset[IndexVar]
 # ---------------------------------------------------------------- tiles
 
 
-def _nest(stage: planning.Compute | None) -> LoopNest | Online | None:
+def _nest(stage: planning.Compute | None) -> LoopNest | FusedResult | None:
     pending: list[Node] = [] if stage is None else [stage.value]
     while pending:
         node = pending.pop()
-        if isinstance(node, (LoopNest, Online)):
+        if isinstance(node, (LoopNest, FusedResult)):
             return node
         pending.extend(operands(node))
     return None
 
 
-def _steps(node: LoopNest | Online, points: Points) -> dict[IndexVar, int]:
+def _steps(node: LoopNest | FusedResult, points: Points) -> dict[IndexVar, int]:
     """How many values of an index one trip of the loops of a nest, or one block of a pass, has."""
-    if isinstance(node, Online):
+    if isinstance(node, FusedResult):
         return _cuts(node, points)
     form = node.form
     if form.whole:
@@ -77,7 +77,7 @@ def _steps(node: LoopNest | Online, points: Points) -> dict[IndexVar, int]:
     return steps if form.tile is None else {**steps, form.tile[0]: form.tile[1]}
 
 
-def _cuts(node: Online, points: Points) -> dict[IndexVar, int]:
+def _cuts(node: FusedResult, points: Points) -> dict[IndexVar, int]:
     """The blocks of a pass in the indices of a statement: those that share a pass may have other names for them."""
     blocks, nest = node.whole.blocks, node.whole.group.results[node.result]
     ranges = {index: (lo, hi) for index, lo, hi in nest.box}

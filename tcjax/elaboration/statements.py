@@ -11,16 +11,6 @@ from ..syntax import ast
 from .chains import chained_comparisons
 from .cutting import Cut
 from .elsewhere import constant
-from .expressions import (
-    accumulation_type,
-    check_ends,
-    conjunction,
-    guard,
-    interval,
-    reduced_value,
-    value,
-    warn_of_parity,
-)
 from .independence import bracketed, independent_sums
 from .inlining import Measure
 from .literals import Literal, Open, Value, dtype_of, settle, settled, settled_beside
@@ -31,6 +21,16 @@ from .scope import Let, Scope, refuse_reserved
 from .spelling import closest, did_you_mean
 from .subscripts import subscript
 from .summands import is_subscript, uneven_sum
+from .typed_expressions import (
+    accumulation_type,
+    check_ends,
+    conjunction,
+    guard,
+    interval,
+    reduced_value,
+    value,
+    warn_of_parity,
+)
 
 # What may stand before `=`; the r-th smallest needs an index for r, so it is only an inline reduction.
 _REDUCERS: Final = {

@@ -15,9 +15,9 @@ from ..planning.data.nests import Nest
 from ..symbolic import Affine, IndexVar, Size
 from ..transforms import derivatives
 from .apart import BARRIERS_HOLD, keep_apart
+from .chunked_scatter import lower_stage
 from .context import Context
 from .derived import with_derivatives
-from .rounds import lower_stage
 
 # Names that no program can use: of the result of a nest, of its cotangent, and of the tangent that is computed.
 RESULT, COTANGENT, TANGENT = "result.", "cotangent.", "tangent."

@@ -19,11 +19,11 @@ from ..planning.data.nodes import (
     Deviations,
     Fill,
     Fold,
+    FusedResult,
     Iota,
     LoopNest,
     MonoidFold,
     Node,
-    Online,
     OrderStatistic,
     Pool,
     Position,
@@ -37,13 +37,14 @@ from ..planning.data.stages import Unit, scope_of
 from .apart import keep_apart
 from .assembly import assemble
 from .bands import lower_band
+from .chunked_scatter import lower_stage
 from .context import Context, numeric
 from .convolutions import lower_convolve
 from .deviations import lower_deviations
 from .elementwise import convert, lower_apply, lower_call, lower_fill, lower_iota, lower_step
 from .folding import lower_monoid_fold
 from .placing import is_placed
-from .primitive import lower_nest, lower_online
+from .primitive import lower_fused_result, lower_nest
 from .provisos import lower_proviso
 from .reads import lower_read
 from .reductions import (
@@ -55,7 +56,6 @@ from .reductions import (
     lower_scan,
     lower_unroll,
 )
-from .rounds import lower_stage
 from .stores import boxed
 from .tiles import lower_tiled
 from .varying import equally_varying
@@ -252,8 +252,8 @@ def _lower(node: Node, context: Context) -> jax.Array:
             return lower_order_statistic(node, context, lower_node)
         case LoopNest():
             return lower_nest(node, context, lower_node)
-        case Online():
-            return lower_online(node, context, lower_node)
+        case FusedResult():
+            return lower_fused_result(node, context, lower_node)
         case MonoidFold():
             return lower_monoid_fold(node, context, lower_node)
         case _:

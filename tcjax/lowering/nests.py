@@ -6,14 +6,14 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..planning.data.kernels import Alone, Nothing, Piece, Pieces, Sieved
+from ..planning.data.kernels import Alone, InTwoStages, Nothing, Piece, Pieces
 from ..planning.data.nests import Nest
 from .apart import as_stored
 from .blocks import lower_stream
 from .context import Context, Lower, transpose
 from .elementwise import convert
-from .sieves import lower_sieve
 from .stores import lower_fill_value
+from .two_stage import lower_two_stage
 
 
 def lower_alone(plan: Alone, context: Context, lower: Lower) -> jax.Array:
@@ -40,12 +40,12 @@ def _lower_piece(piece: Piece, context: Context, lower: Lower) -> tuple[jax.Arra
         case Nothing(values):
             fills = zip(values, piece.dtypes, strict=True)
             return tuple(jnp.full(piece.shape, lower_fill_value(*fill)) for fill in fills)
-        case Sieved() as sieved:
+        case InTwoStages() as sieved:
 
             def run(own: Piece, given: Mapping[str, jax.Array]) -> jax.Array:
                 return _lower_piece(own, Context(given, foreign), lower)[0]
 
-            found = (lower_sieve(sieved, piece.axes, arrays, foreign, run, lower),)
+            found = (lower_two_stage(sieved, piece.axes, arrays, foreign, run, lower),)
         case stream:
             found = lower_stream(stream, piece.axes, arrays, foreign, lower, len(piece.dtypes))
     results = zip(found, piece.dtypes, strict=True)

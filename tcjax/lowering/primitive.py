@@ -1,7 +1,7 @@
 """The one primitive, `tcjax`: reductions over the same points, closed under JAX's transformations.
 
-A group of reductions comes with how its loops run: a single nest with its `Form`, several with their `Blocks`. Its
-rules stand below, side by side: how it runs on each platform, its type, its tangents, cotangents and batches.
+A group of reductions comes with how its loops run: a single nest with its `LoopSchedule`, several with their `Blocks`.
+Its rules stand below, side by side: how it runs on each platform, its type, its tangents, cotangents and batches.
 """
 
 import functools
@@ -17,24 +17,24 @@ from jax.interpreters import ad, batching, mlir
 from ..diagnostics import Code, CompileError
 from ..planning.blocked.loop_schedules import are_costly, choose
 from ..planning.data import nodes
-from ..planning.data.groups import Blocks, Bundle, Extrema, Softmax, statistic_name
-from ..planning.data.kernel_sums import BundlePlan
+from ..planning.data.groups import Blocks, Extrema, KernelSums, Softmax, statistic_name
+from ..planning.data.kernel_sums import KernelSumBlocks
 from ..planning.data.kernels import Alone, Pieces
-from ..planning.data.nests import Form, Nest, Operand
-from ..planning.data.nodes import LoopNest, Online, Pass
-from ..planning.data.online_softmax import OnePass
+from ..planning.data.nests import LoopSchedule, Nest, Operand
+from ..planning.data.nodes import FusedReduction, FusedResult, LoopNest
+from ..planning.data.online_softmax import OnlineSoftmax
 from ..planning.data.preferences import Backend
 from ..planning.data.views import Viewed
 from ..planning.fusion.ties import with_ties
 from ..planning.replanning import Groups as Group
 from ..planning.replanning import anonymous, batched_group, is_kernel, plan_cpu, plan_plain, search
 from . import nests
-from .bundles import lower_bundle
 from .context import Context, Lower
 from .derived import with_derivatives
 from .elementwise import convert
 from .formulas import COTANGENT, RESULT, Foreign, Runner, found_beside, tangent_name, tangent_of
-from .onepass import lower_pass
+from .kernel_sums import lower_kernel_sums
+from .online_softmax import lower_online_softmax
 from .placing import placed
 from .varying import equally_varying
 
@@ -56,7 +56,7 @@ def lower_nest(node: LoopNest, context: Context, lower: Lower) -> jax.Array:
     return bind(arrays, node.nest, node.form, _called(context), node.backend)[0]
 
 
-def lower_online(node: Online, context: Context, lower: Lower) -> jax.Array:
+def lower_fused_result(node: FusedResult, context: Context, lower: Lower) -> jax.Array:
     """One result of a pass; the first that is asked for computes all."""
     key = id(node.whole)
     if key not in context.shared:
@@ -64,7 +64,7 @@ def lower_online(node: Online, context: Context, lower: Lower) -> jax.Array:
     return context.shared[key][node.result]
 
 
-def _results(whole: Pass, context: Context, lower: Lower) -> Sequence[jax.Array]:
+def _results(whole: FusedReduction, context: Context, lower: Lower) -> Sequence[jax.Array]:
     arrays: list[jax.Array] = []
     for operand, source in zip(whole.group.operands, whole.sources, strict=True):
         match source:
@@ -80,7 +80,7 @@ def _called(context: Context) -> Foreign:
 
 
 def bind(
-    arrays: Sequence[Any], group: Group, form: Form | Blocks, foreign: Foreign, backend: Backend
+    arrays: Sequence[Any], group: Group, form: LoopSchedule | Blocks, foreign: Foreign, backend: Backend
 ) -> Sequence[jax.Array]:
     """The results of a group; `arrays` are its operands in order, and `form` says how its loops run."""
     run = functools.partial(tcjax_p.bind, group=group, form=form, foreign=foreign, backend=backend)
@@ -118,7 +118,7 @@ def _one_by_one(
 
 
 def run_plainly(
-    *arrays: jax.Array, group: Group, form: Form | Blocks, foreign: Foreign, backend: Backend
+    *arrays: jax.Array, group: Group, form: LoopSchedule | Blocks, foreign: Foreign, backend: Backend
 ) -> list[jax.Array]:
     """The results as operations of JAX, which may store what a loop would not."""
 
@@ -129,7 +129,7 @@ def run_plainly(
 
 
 def run_blocks(
-    *arrays: jax.Array, group: Group, form: Form | Blocks, foreign: Foreign, backend: Backend
+    *arrays: jax.Array, group: Group, form: LoopSchedule | Blocks, foreign: Foreign, backend: Backend
 ) -> list[jax.Array]:
     """The results block after block, in one loop."""
     context = _context(arrays, group, foreign)
@@ -143,22 +143,22 @@ def run_blocks(
             found = nests.lower_pieces(plan, context, _node)
             dtypes = [nest.reduce.dtype for nest in group.results]
             return [convert(one, dtype) for one, dtype in zip(found, dtypes, strict=True)]
-        case OnePass() as plan, Softmax():
-            return lower_pass(plan, group, context.arrays, context.foreign, _node)
-        case BundlePlan() as plan, Bundle():
-            return lower_bundle(plan, group, context.arrays, context.foreign, _node)
+        case OnlineSoftmax() as plan, Softmax():
+            return lower_online_softmax(plan, group, context.arrays, context.foreign, _node)
+        case KernelSumBlocks() as plan, KernelSums():
+            return lower_kernel_sums(plan, group, context.arrays, context.foreign, _node)
         case other:
             raise AssertionError(other)
 
 
 def run_apart(
-    *arrays: jax.Array, group: Group, form: Form | Blocks, foreign: Foreign, backend: Backend
+    *arrays: jax.Array, group: Group, form: LoopSchedule | Blocks, foreign: Foreign, backend: Backend
 ) -> list[jax.Array]:
     """The results as nests, of which each knows what is best on its device."""
     found: list[jax.Array] = []
 
     def compute(own: list[jax.Array], nest: Nest) -> jax.Array:
-        if found and isinstance(group, Bundle):
+        if found and isinstance(group, KernelSums):
             # XLA must not compute what two sums share once, and store it.
             own = list(lax.optimization_barrier((*own, found[-1]))[:-1])
         found.append(bind(own, nest, choose(nest), foreign, backend)[0])
@@ -187,12 +187,16 @@ mlir.register_lowering(tcjax_p, mlir.lower_fun(_run_on_rocm, multiple_results=Tr
 
 
 @functools.lru_cache(maxsize=1024)
-def _compiled(group: Group, form: Form | Blocks, foreign: Foreign, backend: Backend) -> Callable[..., list[jax.Array]]:
+def _compiled(
+    group: Group, form: LoopSchedule | Blocks, foreign: Foreign, backend: Backend
+) -> Callable[..., list[jax.Array]]:
     return jax.jit(functools.partial(tcjax_p.bind, group=group, form=form, foreign=foreign, backend=backend))
 
 
 @tcjax_p.def_impl
-def _(*arrays: jax.Array, group: Group, form: Form | Blocks, foreign: Foreign, backend: Backend) -> list[jax.Array]:
+def _(
+    *arrays: jax.Array, group: Group, form: LoopSchedule | Blocks, foreign: Foreign, backend: Backend
+) -> list[jax.Array]:
     # The compiled function binds the primitive: traced, it is lowered; run as it stands, it would come back here.
     with jax.disable_jit(False):
         return _compiled(group, form, foreign, backend)(*arrays)

@@ -4,13 +4,13 @@ from typing import Any
 
 from jax.extend import core
 
-from ..planning.data.nests import Form, Nest
+from ..planning.data.nests import LoopSchedule, Nest
 from .primitive import tcjax_p
 
 
-def nests_of(jaxpr: core.Jaxpr) -> dict[Nest, Form]:
+def nests_of(jaxpr: core.Jaxpr) -> dict[Nest, LoopSchedule]:
     """The nests that a traced function computes, in order, and the forms that they run in."""
-    found: dict[Nest, Form] = {}
+    found: dict[Nest, LoopSchedule] = {}
     for equation in jaxpr.eqns:
         if equation.primitive is tcjax_p and isinstance(equation.params["group"], Nest):
             found.setdefault(equation.params["group"], equation.params["form"])

@@ -10,7 +10,7 @@ from ..symbolic import Affine, IndexVar
 from .cost.costs import cost_of
 from .cost.memory import allowance
 from .data.nodes import Lookup, LoopNest, Node, Read, operands
-from .data.stages import Compute, Rounds
+from .data.stages import ChunkedScatter, Compute
 from .scope import Scope
 
 # Values of fewer bytes are stored, unless they are many times what they are computed of.
@@ -27,9 +27,9 @@ NUMBER: Final = IndexVar("n.")
 Plan = Callable[[ir.Accumulate, ranges.Box, frozenset[IndexVar]], Compute]
 
 
-def in_rounds(
+def in_chunks(
     stage: Compute, statement: ir.Accumulate, box: ranges.Box, scope: Scope, memory: int | None, plan: Plan
-) -> Rounds | None:
+) -> ChunkedScatter | None:
     """The statement of a stage round by round, each planned by `plan`; None where its values may be stored.
 
     They may not beyond `memory` bytes.
@@ -54,7 +54,7 @@ def in_rounds(
     return rounds
 
 
-def _in_steps(size: int, index: IndexVar, statement: ir.Accumulate, box: ranges.Box, plan: Plan) -> Rounds:
+def _in_steps(size: int, index: IndexVar, statement: ir.Accumulate, box: ranges.Box, plan: Plan) -> ChunkedScatter:
     """The statement for so many values of an index at a time."""
     lo, hi = box[index]
     count, rest = divmod(hi - lo, size)
@@ -62,7 +62,7 @@ def _in_steps(size: int, index: IndexVar, statement: ir.Accumulate, box: ranges.
     placed = transforms.substitute(statement, {index: moved}, statement.reduction)
     step = plan(_going_on(placed), {**box, NUMBER: (0, count), index: (0, size)}, frozenset((NUMBER,)))
     last = plan(_going_on(statement), {**box, index: (hi - rest, hi)}, frozenset()) if rest else None
-    return Rounds(NUMBER, count, _wide(step), None if last is None else _wide(last))
+    return ChunkedScatter(NUMBER, count, _wide(step), None if last is None else _wide(last))
 
 
 def _is_large(stage: Compute, scope: Scope, memory: int | None) -> bool:

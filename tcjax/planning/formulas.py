@@ -13,7 +13,7 @@ from ..transforms.factors import non_negative
 from .access.normalisation import straighten
 from .access.reads import as_strip, plan_integer
 from .branches import branch, is_risky
-from .chunked_scatter import in_rounds
+from .chunked_scatter import in_chunks
 from .data.nodes import Lookup, Node, Strip, operands
 from .data.preferences import DEFAULT, Preferences
 from .data.stages import Compute, Scatter, Store
@@ -83,7 +83,7 @@ def plan_formula(
     def plan(part: ir.Accumulate, within: ranges.Box, around: frozenset[IndexVar]) -> Compute:
         return plan_formula(part, within, shapes, origins, defined=True, loops=around, preferences=whole_only)
 
-    return replace(stage, rounds=in_rounds(stage, given, whole, scope, preferences.backend.memory, plan))
+    return replace(stage, rounds=in_chunks(stage, given, whole, scope, preferences.backend.memory, plan))
 
 
 def plan_unsized_formula(

@@ -7,8 +7,8 @@ from .. import ir
 from ..symbolic import IndexVar
 from .blocked.softmax_blocks import rows_of
 from .data.assembly import describe as assembly_of
-from .data.groups import Bundle, Extrema, Softmax
-from .data.nests import Form
+from .data.groups import Extrema, KernelSums, Softmax
+from .data.nests import LoopSchedule
 from .data.nodes import (
     Apply,
     Band,
@@ -19,14 +19,14 @@ from .data.nodes import (
     Deviations,
     Fill,
     Fold,
+    FusedReduction,
+    FusedResult,
     Iota,
     Lookup,
     LoopNest,
     MonoidFold,
     Node,
-    Online,
     OrderStatistic,
-    Pass,
     Pool,
     Position,
     Read,
@@ -210,34 +210,34 @@ def describe(node: Node) -> str:
         case MonoidFold(monoid, _, indices, _, _, blocks):
             over = [*(block.index for block in blocks), *(index for index in indices if not _is_row(index, blocks))]
             return f"registered {monoid.name} over {', '.join(map(str, over))}{_blocks(blocks)}"
-        case Online(whole, shown=shown):
+        case FusedResult(whole, shown=shown):
             return f"{_named(whole)}: {_blocks_of(whole)}: {shown}"
         case LoopNest(nest, form):
             return f"loop nest: {_form(form)}: {ir.show_expr(nest.reduce)}"
 
 
-def _blocks_of(whole: Pass) -> str:
+def _blocks_of(whole: FusedReduction) -> str:
     """How the blocks of a pass run, in words."""
     match whole.group:
         case Softmax():
             return f"blocks of {rows_of(whole.group, whole.blocks)} x {whole.blocks.width}"
-        case Bundle():
+        case KernelSums():
             return f"{whole.blocks.width} rows of `{whole.blocks.loop}`"
         case Extrema(form=form):
             return f"{form.rows * form.unroll} points at a time"
 
 
-def _named(whole: Pass) -> str:
+def _named(whole: FusedReduction) -> str:
     match whole.group:
         case Softmax():
             return "online softmax"
-        case Bundle():
+        case KernelSums():
             return "shared matrix"
         case Extrema():
             return "shared search"
 
 
-def _form(form: Form) -> str:
+def _form(form: LoopSchedule) -> str:
     """How the loops run, in words."""
     if form.whole:
         return "unrolled"
@@ -323,7 +323,7 @@ def name_of(node: Node) -> str:
             return "sort"
         case MonoidFold(blocks=blocks):
             return f"blocks of {main.monoid.name}" if blocks else f"tree of {main.monoid.name}"
-        case Online(whole, result):
+        case FusedResult(whole, result):
             return f"{_named(whole)} ({whole.group.results[result].reduce.reducer.value})"
         case LoopNest():
             return f"loop nest ({main.nest.reduce.reducer.value})"
@@ -357,7 +357,7 @@ _WEIGHT = {
     Contract: 7,
     Band: 7,
     LoopNest: 9,
-    Online: 10,
+    FusedResult: 10,
     MonoidFold: 9,
 }
 

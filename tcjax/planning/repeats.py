@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from .data.nodes import LoopNest, Node, Online, Read, is_elementwise, operands
+from .data.nodes import FusedResult, LoopNest, Node, Read, is_elementwise, operands
 from .data.views import Viewed
 
 # A shorter computation is its own best name, but for a loop nest, whose one line is long.
@@ -94,7 +94,7 @@ def _read(node: Node) -> tuple[str, ...]:
             return (tensor,)
         case LoopNest(nest=nest, views=views):
             return (*(operand.name for operand in nest.operands), *(viewed.tensor for _, viewed in views))
-        case Online(whole=whole):
+        case FusedResult(whole=whole):
             views = [source.tensor for source in whole.sources if isinstance(source, Viewed)]
             return (*(operand.name for operand in whole.group.operands), *views)
         case _:

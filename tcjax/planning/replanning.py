@@ -9,19 +9,19 @@ from .blocked.batching import anonymous as _anonymous
 from .blocked.batching import batched
 from .blocked.extrema import batched_extrema
 from .blocked.gpu_kernels import prefers_pallas
-from .blocked.kernel_sum_blocks import choose_blocks, plan_bundle
-from .blocked.kernel_sums import batched_bundle
+from .blocked.kernel_sum_blocks import choose_blocks, plan_kernel_sums
+from .blocked.kernel_sums import batched_kernel_sums
 from .blocked.loop_schedules import choose, parts, within
-from .blocked.online_softmax import plan_pass
+from .blocked.online_softmax import plan_online_softmax
 from .blocked.softmax import batched_softmax
 from .blocked.softmax_blocks import choose as choose_widths
 from .blocked.streams import plan_alone, plan_stream, turned
-from .blocked.two_stage import form_of, plan_sieve
-from .data.groups import Blocks, Bundle, Extrema, Group, Softmax
-from .data.kernel_sums import BundlePlan
-from .data.kernels import Alone, Nothing, Piece, Pieces, Sieved
-from .data.nests import Form, Nest
-from .data.online_softmax import OnePass
+from .blocked.two_stage import form_of, plan_two_stage
+from .data.groups import Blocks, Extrema, Group, KernelSums, Softmax
+from .data.kernel_sums import KernelSumBlocks
+from .data.kernels import Alone, InTwoStages, Nothing, Piece, Pieces
+from .data.nests import LoopSchedule, Nest
+from .data.online_softmax import OnlineSoftmax
 from .data.preferences import Backend
 from .data.streams import Stream
 from .fusion.ties import search_of
@@ -40,18 +40,20 @@ def plan_plain(nest: Nest) -> Alone:
 
 
 @functools.lru_cache(maxsize=1024)
-def plan_cpu(group: Groups, form: Form | Blocks, memory: int | None) -> Alone | Pieces | OnePass | BundlePlan:
+def plan_cpu(
+    group: Groups, form: LoopSchedule | Blocks, memory: int | None
+) -> Alone | Pieces | OnlineSoftmax | KernelSumBlocks:
     """The loops of a group within `memory` bytes."""
     match group, form:
-        case Nest(), Form(whole=True):
+        case Nest(), LoopSchedule(whole=True):
             found, layouts = turned(group, form)
             return Alone(plan_alone(found), group.axes, group.shape, layouts)
-        case Nest(), Form():
+        case Nest(), LoopSchedule():
             return _pieces(group, form, memory, 1)
         case Softmax(), Blocks():
-            return plan_pass(group, form)
-        case Bundle(), Blocks():
-            return plan_bundle(group, form)
+            return plan_online_softmax(group, form)
+        case KernelSums(), Blocks():
+            return plan_kernel_sums(group, form)
         case Extrema(), _:
             return _pieces(group.place, group.form, memory, len(group.results))
         case _:
@@ -64,22 +66,22 @@ def is_kernel(nest: Nest, backend: Backend) -> bool:
 
 
 def batched_group(
-    group: Groups, form: Form | Blocks, varying: Sequence[bool], size: int, memory: int | None
-) -> tuple[Groups, Form | Blocks | None, tuple[bool, ...]]:
+    group: Groups, form: LoopSchedule | Blocks, varying: Sequence[bool], size: int, memory: int | None
+) -> tuple[Groups, LoopSchedule | Blocks | None, tuple[bool, ...]]:
     """The group for every element of a new axis of extent `size`, which the operands that are `varying` have in front.
 
     And how its loops run within `memory` bytes (None: each reduction by itself), and which results have the axis in
     front.
     """
     match group, form:
-        case Nest(), Form():
+        case Nest(), LoopSchedule():
             wide = batched(group, varying, size)
             return wide, replace(within(choose(wide), wide, memory), whole=form.whole), (True,)
         case Softmax(), _:
             softmax, moved = batched_softmax(group, varying, size)
             return softmax, choose_widths(softmax, memory), moved
-        case Bundle(), _:
-            bundle, moved = batched_bundle(group, varying, size)
+        case KernelSums(), _:
+            bundle, moved = batched_kernel_sums(group, varying, size)
             return bundle, choose_blocks(bundle, memory), moved
         case Extrema(), _:
             extrema, moved = batched_extrema(group, varying, size, memory)
@@ -88,17 +90,17 @@ def batched_group(
             raise AssertionError((group, form))
 
 
-def _pieces(nest: Nest, form: Form, memory: int | None, results: int) -> Pieces:
+def _pieces(nest: Nest, form: LoopSchedule, memory: int | None, results: int) -> Pieces:
     axis, found = parts(nest.computed, form, memory)
     return Pieces(axis, tuple([_piece(part, own, results) for part, own in found]))
 
 
-def _piece(nest: Nest, form: Form, results: int = 1) -> Piece:
+def _piece(nest: Nest, form: LoopSchedule, results: int = 1) -> Piece:
     """The loop of a nest; of a place up to three `results`: itself, the value, and how many points have it."""
     reduce = nest.reduce
     dtypes = (reduce.dtype, reduce.body.dtype, "int32")[:results]
     lo, hi = nest.ranges[form.loop]
-    loop: Stream | Sieved | Nothing
+    loop: Stream | InTwoStages | Nothing
     if lo == hi:
         reducers = [reduce.reducer]
         if results > 1:
@@ -106,9 +108,9 @@ def _piece(nest: Nest, form: Form, results: int = 1) -> Piece:
             reducers += [reduce.reducer.variant(gives_position=False), Reducer.SUM]
         loop = Nothing(tuple([reducer.empty(dtype) for reducer, dtype in zip(reducers, dtypes, strict=False)]))
     elif form.sieve:
-        sieve = plan_sieve(nest, form.sieve)
+        sieve = plan_two_stage(nest, form.sieve)
         blocks, rest = (_piece(own, replace(choose(own), sieve=0)) for own in (sieve.blocks, sieve.rest))
-        loop = Sieved(sieve, _piece(sieve.firsts, form_of(sieve)), blocks, rest)
+        loop = InTwoStages(sieve, _piece(sieve.firsts, form_of(sieve)), blocks, rest)
     else:
         loop = plan_stream(nest, form)
     return Piece(nest.axes, nest.shape, dtypes, loop)

@@ -9,7 +9,7 @@ from typing import Final
 from .. import ir
 from ..symbolic import Affine, Facts, IndexVar, Size
 from ..transforms.factors import masked
-from .data.nests import Form, Nest
+from .data.nests import LoopSchedule, Nest
 from .data.nodes import Apply, Axes, Fill, Node
 from .data.preferences import Preferences
 from .data.views import Viewed
@@ -57,7 +57,7 @@ class Scope:
     views: Mapping[str, Viewed] = field(default_factory=dict)
     facts: Facts = field(default_factory=Facts)
     nests: Preferences | None = None
-    form: Form | None = None
+    form: LoopSchedule | None = None
     sizes: Callable[[Size], int] | None = None
     rivals: dict[int, Rival] = field(default_factory=dict, compare=False)
 

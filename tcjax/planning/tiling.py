@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from .. import ir, ranges, transforms
 from ..symbolic import Affine, IndexVar
 from ..symbolic.facts.affines import as_affine
-from ..symbolic.facts.expressions import And, Binary, Compare, Expr, Not, Or, Select
+from ..symbolic.facts.trees import And, Binary, Compare, Expr, Not, Or, Select
 from .data.stages import Begin, Cast, Compute, Loop, Plan, ScheduledStage, Tiled, TiledStep
 from .formulas import constant, plan_formula
 from .schedule import Nest, Nested

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .comprehensions import Comprehensions
     from .definitions import Definition
 
-Front: TypeAlias = "Definition | Comprehensions"
+Frontend: TypeAlias = "Definition | Comprehensions"
 
 Shape = tuple[int, ...]
 Value = tuple[str, str, Shape, bytes]
@@ -93,8 +93,8 @@ class Elaborated(ABC, Generic[Signature]):
 
     def within_depth(self) -> AbstractContextManager[None]:
         """Turns a stack that is too short for the program into a `CompileError` (TC0103)."""
-        front = cast("Front", self)
-        return within_depth(front.name, front.span)
+        frontend = cast("Frontend", self)
+        return within_depth(frontend.name, frontend.span)
 
     def warn(self, warning: CompileWarning) -> None:
         """Issues a warning, the same one once. Raises it as a `CompileError` under ``strict=True``."""
@@ -117,11 +117,11 @@ class Elaborated(ABC, Generic[Signature]):
 
     def __reduce__(self) -> Any:
         # What is written is kept; what was inferred from it is inferred again.
-        written = [f.name for f in fields(cast("Front", self)) if not f.name.startswith("_")]
+        written = [f.name for f in fields(cast("Frontend", self)) if not f.name.startswith("_")]
         return type(self), tuple(getattr(self, name) for name in written)
 
 
-def notation(text: str, options: Options) -> "type[Front]":
+def notation(text: str, options: Options) -> "type[Frontend]":
     """The notation that a text is in: said by the option, else shown by the text."""
     is_sac = options.dialect == "sac"
     # Only who may write SaC needs it: `import tcjax` stays light.

@@ -65,13 +65,13 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from .facts.expressions import Expr
+    from .facts.trees import Expr
 
 
 def __getattr__(name: str) -> object:
     # The prover comes with the first question that needs it: `import tcjax` stays light.
     if name == "Expr":
-        from .facts.expressions import Expr
+        from .facts.trees import Expr
 
         return Expr
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

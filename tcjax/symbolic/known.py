@@ -21,8 +21,8 @@ from .size import Size, SizeVar, maximum, minimum
 
 if TYPE_CHECKING:
     from .facts.affines import Names
-    from .facts.expressions import Expr
     from .facts.facts import Fact, Prover
+    from .facts.trees import Expr
 
 Subscript: TypeAlias = "Affine | IndexVar | Size | SizeVar"
 Asked: TypeAlias = "Subscript | Condition | Expr | str | int"
@@ -357,7 +357,7 @@ class Facts:
 
     def _expr(self, value: Asked) -> "Expr":
         from .facts import affines
-        from .facts.expressions import Expr
+        from .facts.trees import Expr
 
         match value:
             case Affine() | IndexVar():

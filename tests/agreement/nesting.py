@@ -12,7 +12,7 @@ from tcjax.planning import replanning
 from tcjax.planning.blocked import extrema
 from tcjax.planning.blocked import kernel_sum_blocks as bundle_blocks
 from tcjax.planning.blocked import loop_schedules as forms
-from tcjax.planning.data.nests import Form, Nest
+from tcjax.planning.data.nests import LoopSchedule, Nest
 from tcjax.planning.operations import choice, loop
 
 
@@ -25,7 +25,7 @@ def nesting(rows: int = 3, unroll: int = 1, *, tile: int | None = None, written:
     """
     usual = forms.choose
 
-    def choose(nest: Nest) -> Form:
+    def choose(nest: Nest) -> LoopSchedule:
         form = usual(nest)
         lo, hi = nest.ranges[form.loop]
         few = max(1, min(rows, hi - lo))

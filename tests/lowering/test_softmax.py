@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import tcjax
 from tcjax import planning
 from tcjax.lowering import primitive
-from tcjax.planning.data.nodes import Online, operands
+from tcjax.planning.data.nodes import FusedResult, operands
 from tcjax.planning.data.views import Viewed
 from tests.agreement import comparing
 from tests.agreement.passing import passing
@@ -45,13 +45,13 @@ def arguments(*shapes: tuple[int, ...], dtype: str = "float32") -> tuple[jax.Sha
     return tuple(jax.ShapeDtypeStruct(shape, jnp.dtype(dtype)) for shape in shapes)
 
 
-def online(kernel: tcjax.Kernel, *given: Any) -> list[Online]:
+def online(kernel: tcjax.Kernel, *given: Any) -> list[FusedResult]:
     """The results of passes in a plan."""
-    found: list[Online] = []
+    found: list[FusedResult] = []
     pending = [stage.value for stage in kernel.plan(*given).stages if isinstance(stage, planning.Compute)]
     while pending:
         node = pending.pop()
-        found += [node] if isinstance(node, Online) else []
+        found += [node] if isinstance(node, FusedResult) else []
         pending += operands(node)
     return found
 

@@ -8,8 +8,8 @@ from ...diagnostics import Code, CompileError, Span
 from ...symbolic import Affine, IndexVar, Size
 from ...syntax.sac import tree
 from .. import operators
-from ..expressions import conjunction
 from ..literals import Value
+from ..typed_expressions import conjunction
 from .arrays import Array, Kind, Piece, Place, agreed_kind, conformed, show_kind
 from .bounds import Result, grids
 from .boxes import Grid, boxes_of, effective, is_empty

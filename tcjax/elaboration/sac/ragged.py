@@ -5,9 +5,9 @@ from ...diagnostics import Code, CompileError
 from ...symbolic import Affine, Clamp, Size
 from ...syntax.sac import tree
 from .. import operators
-from ..expressions import conjunction
 from ..literals import Value, settled
 from ..subscripts import affine
+from ..typed_expressions import conjunction
 from .arrays import Kind, Points, Ragged, agreed_kind, conformed
 from .bounds import grids
 from .draft import Draft

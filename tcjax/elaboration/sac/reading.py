@@ -4,8 +4,8 @@ from ... import ir
 from ...diagnostics import NOWHERE, Span
 from ...symbolic import Affine, Size, all_of, clamp, compare
 from .. import operators
-from ..expressions import conjunction
 from ..literals import Literal, Open, Value, read_again, settled
+from ..typed_expressions import conjunction
 from .arrays import COUNTED, Array, Kind, Piece, Place, Run, conformed
 from .draft import Draft
 from .statics import outside, values_of

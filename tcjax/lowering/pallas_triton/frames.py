@@ -206,7 +206,7 @@ def _atom(atom: Atom, frame: Frame) -> Integer:
                 first = (minimum if kind == "min" else maximum)(first, value)
             return first
         case ir.Data(expr):
-            from .expressions import evaluate
+            from .tile_values import evaluate
 
             return _position(evaluate(expr, frame))
         case _:

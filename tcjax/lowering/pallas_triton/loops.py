@@ -17,11 +17,11 @@ from ...symbolic import AtLeastZero, IndexVar
 from ..context import numeric
 from ..elementwise import convert
 from .domains import inequalities, limits
-from .expressions import evaluate
 from .frames import Frame, Integer, Kept, conjunction, maximum, minimum, quotient
 from .products import Product, as_product, common_half, dot, side
 from .reducers import State, begin, finish, step
 from .refusals import reducer_of
+from .tile_values import evaluate
 
 # Steps of an innermost loop that are written out, where they have no more nodes than so many.
 _TOGETHER: Final = 4

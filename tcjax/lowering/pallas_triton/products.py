@@ -12,9 +12,9 @@ from ...ir import Reducer
 from ...planning.widening import HALVES, widened
 from ...symbolic import IndexVar
 from .blocks import SMALLEST_DOT, block
-from .expressions import evaluate
 from .frames import Frame, Side, conjunction
 from .reducers import scalar
+from .tile_values import evaluate
 
 # A reduction shorter than this would fill a matrix product with zeros.
 _SHORTEST = 8

@@ -9,7 +9,7 @@ from ...ir import conjuncts
 from ...symbolic import Affine, Facts, IndexVar
 from ...transforms.factors import non_negative
 from ...transforms.narrowing import ends_of
-from ..data.nests import Form, Nest
+from ..data.nests import LoopSchedule, Nest
 
 # A nest becomes at most so many pieces, of an axis with at least so many values each: every piece is compiled alone.
 MOST_PIECES: Final = 8
@@ -18,7 +18,7 @@ FEWEST_VALUES: Final = 64
 Box = dict[IndexVar, tuple[int, int]]
 
 
-def pieces(nest: Nest, form: Form) -> tuple[IndexVar | None, tuple[Nest, ...]]:
+def pieces(nest: Nest, form: LoopSchedule) -> tuple[IndexVar | None, tuple[Nest, ...]]:
     """The axis that is cut, and the nest for each part of it in order; the nest itself where no guard saves work.
 
     Points that are in no piece are those where the guard is false. A piece may have an empty loop.
@@ -44,7 +44,7 @@ def pieces(nest: Nest, form: Form) -> tuple[IndexVar | None, tuple[Nest, ...]]:
     return best
 
 
-def spans(nest: Nest, form: Form, every: int = 1) -> tuple[tuple[int, int], ...]:
+def spans(nest: Nest, form: LoopSchedule, every: int = 1) -> tuple[tuple[int, int], ...]:
     """For each tile of a form, or one of `every` so many, the values of the loop index for which the guard may hold."""
     assert form.tile is not None
     axis, size = form.tile
@@ -61,7 +61,7 @@ def points(nest: Nest) -> int:
     return prod(nest.shape) * prod(max(0, ranges[index][1] - ranges[index][0]) for index in nest.reduce.indices)
 
 
-def visited(nest: Nest, form: Form, most: int | None = None) -> int:
+def visited(nest: Nest, form: LoopSchedule, most: int | None = None) -> int:
     """How many points a nest visits in this form: those that its guard leaves; about, by at `most` so many tiles."""
     if nest.reduce.guard is None:
         return points(nest)
@@ -73,7 +73,7 @@ def visited(nest: Nest, form: Form, most: int | None = None) -> int:
     return points(nest) * sum(end - first for first, end in ends) // max(1, len(ends) * (hi - lo))
 
 
-def by_tiles(form: Form) -> bool:
+def by_tiles(form: LoopSchedule) -> bool:
     """Whether a guard decides for each tile how far the loop runs."""
     return form.tile is not None
 

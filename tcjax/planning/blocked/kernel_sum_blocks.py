@@ -8,8 +8,8 @@ from typing import Final
 from ... import ir, transforms
 from ...ir import Reducer
 from ...symbolic import Affine, IndexVar
-from ..data.groups import Blocks, Bundle
-from ..data.kernel_sums import COLUMN, BundlePlan, Columns, Cut, Matrix, Piece
+from ..data.groups import Blocks, KernelSums
+from ..data.kernel_sums import COLUMN, Columns, Cut, KernelSumBlocks, Matrix, Piece
 from ..data.layouts import Layout
 from ..data.nests import Nest
 from ..data.nodes import Node
@@ -35,7 +35,7 @@ ARRAYS: Final = 2
 ALL: Final = "matrices."
 
 
-def choose_blocks(bundle: Bundle, memory: int | None) -> Blocks | None:
+def choose_blocks(bundle: KernelSums, memory: int | None) -> Blocks | None:
     """The blocks that a bundle runs in; None where they would be too thin, or the sums are no bundle."""
     found = apart(bundle)
     if found is None:
@@ -60,7 +60,7 @@ def choose_blocks(bundle: Bundle, memory: int | None) -> Blocks | None:
     return Blocks(loop, dividing(height, extents[loop]), tile)
 
 
-def _guarded(bundle: Bundle, found: Apart, others: int, room: int) -> Blocks | None:
+def _guarded(bundle: KernelSums, found: Apart, others: int, room: int) -> Blocks | None:
     """The blocks of which a guard leaves the fewest points; None where it leaves out little."""
     extents = {index: hi - lo for index, (lo, hi) in bundle.ranges.items()}
     rows, columns = _sides(found, extents)
@@ -78,7 +78,7 @@ def _guarded(bundle: Bundle, found: Apart, others: int, room: int) -> Blocks | N
     return best
 
 
-def describe_bundle(bundle: Bundle, blocks: Blocks, *, first: bool) -> str:
+def describe_kernel_sums(bundle: KernelSums, blocks: Blocks, *, first: bool) -> str:
     """Why it is one pass, in words."""
     if not first:
         return "a result of the pass that computes the matrix"
@@ -102,7 +102,7 @@ def _sides(found: Apart, extents: Mapping[IndexVar, int]) -> tuple[Axes, Axes]:
     return (first, second) if larger else (second, first)
 
 
-def plan_bundle(bundle: Bundle, blocks: Blocks) -> BundlePlan:
+def plan_kernel_sums(bundle: KernelSums, blocks: Blocks) -> KernelSumBlocks:
     """The blocks of a bundle."""
     found = apart(bundle)
     assert found is not None, "the sums are a bundle"
@@ -118,7 +118,7 @@ def _cuts(extent: int, size: int) -> tuple[Cut, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Planner:
-    bundle: Bundle
+    bundle: KernelSums
     blocks: Blocks
     apart: Apart
 
@@ -130,7 +130,7 @@ class _Planner:
     def sides(self) -> tuple[Axes, Axes]:
         return _sides(self.apart, self.extents)
 
-    def plan(self) -> BundlePlan:
+    def plan(self) -> KernelSumBlocks:
         ranges, extents = self.bundle.ranges, self.extents
         rows, columns = self.sides
         tile = dict(self.blocks.tile).get(columns[-1], extents[columns[-1]])
@@ -153,7 +153,7 @@ class _Planner:
             extra = tuple(scope.sorted(space - fixed) for space in free)
             return Columns(tuple(map(planned, found)), extra, tuple(prod(extents[a] for a in axes) for axes in extra))
 
-        return BundlePlan(
+        return KernelSumBlocks(
             self.apart.batch,
             rows,
             columns,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from ... import ir
 from ...symbolic import Affine, IndexVar
 from ...transforms.factors import Product, both, depends, divided_sum, masked, multiply, non_negative, summands
-from ..data.groups import Bundle
+from ..data.groups import KernelSums
 from ..data.nests import Nest
 from ..widening import widened
 from .batching import batched_together
@@ -49,7 +49,7 @@ class Apart:
 
 
 @functools.lru_cache(maxsize=1024)
-def apart(bundle: Bundle) -> Apart | None:
+def apart(bundle: KernelSums) -> Apart | None:
     """The sums as matrices times columns; None where they are something else, or share nothing that costs much."""
     inside = frozenset[IndexVar]().union(*(ir.free_indices(call) for nest in bundle.sums for call in calls(nest)))
     summed = [frozenset(nest.reduce.indices) & inside for nest in bundle.sums]
@@ -178,7 +178,7 @@ def _conditions(
     return tuple(common or ())
 
 
-def _fits(bundle: Bundle, found: Apart) -> bool:
+def _fits(bundle: KernelSums, found: Apart) -> bool:
     """Whether every sum has an axis for each index of its matrices that it does not reduce, and nothing is empty."""
     every = frozenset(found.batch) | frozenset(found.sides[0]) | frozenset(found.sides[1])
     ranges = bundle.ranges
@@ -191,7 +191,7 @@ def _fits(bundle: Bundle, found: Apart) -> bool:
     return all(lo < hi for lo, hi in ranges.values())
 
 
-def batched_bundle(bundle: Bundle, varying: Sequence[bool], size: int) -> tuple[Bundle, tuple[bool, ...]]:
+def batched_kernel_sums(bundle: KernelSums, varying: Sequence[bool], size: int) -> tuple[KernelSums, tuple[bool, ...]]:
     """The bundle for every element of a new axis, and which results have it in front."""
     operands, sums, moved = batched_together(bundle.operands, bundle.sums, (), varying, size)
-    return Bundle(operands, sums), moved
+    return KernelSums(operands, sums), moved

@@ -8,7 +8,7 @@ from ... import ir
 from ...symbolic import IndexVar, Size
 from ..data.layouts import Layout
 from ..data.machine import CPU
-from ..data.nests import Form, Nest, Operand
+from ..data.nests import LoopSchedule, Nest, Operand
 from .loop_schedules import NEAR
 
 # Elements behind a row, so that the next one begins in another line of the cache.
@@ -54,7 +54,9 @@ def laid_out(nest: Nest, loop: IndexVar, minor: IndexVar | None) -> tuple[Nest, 
     return replace(nest, reduce=reduce, operands=tuple(_operand(known[one.tensor], one) for one in found)), found
 
 
-def spaced(nest: Nest, layouts: tuple[Layout, ...], form: Form, minor: IndexVar) -> tuple[Nest, tuple[Layout, ...]]:
+def spaced(
+    nest: Nest, layouts: tuple[Layout, ...], form: LoopSchedule, minor: IndexVar
+) -> tuple[Nest, tuple[Layout, ...]]:
     """The nest that was laid out so, with a gap between the rows of an operand of which a trip reads many.
 
     Rows that begin a multiple of a large power of two apart share a few lines of the cache. Squared distances to 1024

@@ -7,7 +7,7 @@ from typing import Final
 
 from ... import ir
 from ...symbolic import IndexVar
-from ..data.nests import Form, Nest
+from ..data.nests import LoopSchedule, Nest
 from .domains import pieces, spans
 from .products import as_matrices, guarded_axis
 from .ranks import ROOM, sieve_size
@@ -66,7 +66,7 @@ TRIP: Final = 1 << 12
 RANKED: Final = 16
 
 
-def choose(nest: Nest) -> Form:
+def choose(nest: Nest) -> LoopSchedule:
     """The form that a nest runs in unless someone chose another."""
     nest = nest.computed
     ranges = nest.ranges
@@ -76,7 +76,7 @@ def choose(nest: Nest) -> Form:
     return replace(form, sieve=sieve_size(nest))
 
 
-def within(form: Form, nest: Nest, memory: int | None) -> Form:
+def within(form: LoopSchedule, nest: Nest, memory: int | None) -> LoopSchedule:
     """The form with so few rows that the nest needs no more than `memory` bytes, as far as rows decide it."""
     if memory is None:
         return form
@@ -86,7 +86,7 @@ def within(form: Form, nest: Nest, memory: int | None) -> Form:
     return replace(form, rows=max(1, min(form.rows, memory // max(1, row))), sieve=sieve)
 
 
-def in_tiles(form: Form, nest: Nest) -> Form:
+def in_tiles(form: LoopSchedule, nest: Nest) -> LoopSchedule:
     """The form with so much of the first axis at a time that a step's values lie in a cache."""
     size = max(1, TILE_ELEMENTS // max(1, prod(nest.shape[1:])))
     tile = (nest.axes[0], size) if nest.shape and size < nest.shape[0] else None
@@ -107,7 +107,7 @@ def are_costly(exprs: Iterable[ir.Expr], apart: Collection[str] = ()) -> bool:
     return calls or any(index.is_data for access in read for index in access.indices)
 
 
-def like(form: Form, nest: Nest, part: Nest) -> Form:
+def like(form: LoopSchedule, nest: Nest, part: Nest) -> LoopSchedule:
     """The form of a nest for a part of it: blocks of as many elements."""
     ranges = part.ranges
     rows = form.rows * prod(nest.shape) // max(1, prod(part.shape))
@@ -115,7 +115,9 @@ def like(form: Form, nest: Nest, part: Nest) -> Form:
     return replace(form, rows=dividing(rows, max(1, _extent(form.loop, ranges))), tile=tile)
 
 
-def parts(nest: Nest, form: Form, memory: int | None) -> tuple[IndexVar | None, tuple[tuple[Nest, Form], ...]]:
+def parts(
+    nest: Nest, form: LoopSchedule, memory: int | None
+) -> tuple[IndexVar | None, tuple[tuple[Nest, LoopSchedule], ...]]:
     """The pieces of a nest, each with the form that it runs in.
 
     What the planner would decide for the nest, it decides for each piece anew; another form, which someone measured,
@@ -131,7 +133,7 @@ def parts(nest: Nest, form: Form, memory: int | None) -> tuple[IndexVar | None, 
     return axis, tuple((part, within(own, part, room)) for part, own in zip(found, forms, strict=True))
 
 
-def candidates(nest: Nest) -> tuple[Form, ...]:
+def candidates(nest: Nest) -> tuple[LoopSchedule, ...]:
     """Forms worth trying, the best guess first."""
     ranges = nest.ranges
     best = choose(nest)
@@ -149,11 +151,11 @@ def candidates(nest: Nest) -> tuple[Form, ...]:
         inside = max(1, PRODUCT_BLOCK // max(1, prod(nest.shape) * others))
         if nest.reduce.reducer.operator is not None:
             # What combines the lanes of a block must give values, not positions.
-            found.append(Form(loop, dividing(inside, extent), 1, inside=True))
+            found.append(LoopSchedule(loop, dividing(inside, extent), 1, inside=True))
     return tuple(dict.fromkeys(found))[:MOST_CANDIDATES]
 
 
-def _tiles(lanes: Form, nest: Nest) -> list[Form]:
+def _tiles(lanes: LoopSchedule, nest: Nest) -> list[LoopSchedule]:
     """For results that leave few lanes to a block: so much of the longest axis at a time that there are more."""
     ranked = frozenset[IndexVar]() if nest.reduce.rank is None else ir.free_indices(nest.reduce.rank)
     axes = [axis for axis in nest.axes if axis not in ranked and _extent(axis, nest.ranges) > 2 * TILE]
@@ -164,7 +166,7 @@ def _tiles(lanes: Form, nest: Nest) -> list[Form]:
     return [replace(lanes, rows=rows, tile=(axis, TILE))]
 
 
-def _lanes(nest: Nest, loop: IndexVar) -> Form:
+def _lanes(nest: Nest, loop: IndexVar) -> LoopSchedule:
     """Each lane has accumulators of its own."""
     ranges, reduce = nest.ranges, nest.reduce
     extent = _extent(loop, ranges)
@@ -175,14 +177,14 @@ def _lanes(nest: Nest, loop: IndexVar) -> Form:
         axis = guarded_axis(nest, loop) if reduce.reducer.operator is not None else None
         if axis is not None:
             return _by_tiles(nest, loop, axis, outputs // _extent(axis, ranges))
-        return Form(loop, dividing(PRODUCT_BLOCK // outputs, extent), 1)
+        return LoopSchedule(loop, dividing(PRODUCT_BLOCK // outputs, extent), 1)
     # Half of the lanes run on each core, over the same vectors.
     room = 2 * (CACHE - _vectors(nest, loop)) // _state_bytes(reduce)
     least = max(LEAST_BLOCK, min(BLOCK // 2, FEWEST_ROWS * outputs)) if reduce.reducer.gives_position else LEAST_BLOCK
     rows = dividing(max(least, min(BLOCK, room)) // (outputs * stored_points(reduce.body, ranges)), extent)
     if others > MOST_TERMS:
         # What the other indices sum is an operation of its own, and stores what it is given.
-        return Form(loop, rows, 1)
+        return LoopSchedule(loop, rows, 1)
     # The other indices of the reduction are written out as well.
     operations = point_operations(nest) * others
     steps, most = MOST_OPERATIONS // operations, _most_steps(nest, loop, rows)
@@ -194,7 +196,7 @@ def _lanes(nest: Nest, loop: IndexVar) -> Form:
         # A part that the guard leaves empty has no trips.
         unroll = max(1, min(2, extent // rows))
     # Powers of two divide most extents: blocks before the first trip are compiled for themselves.
-    return Form(loop, rows, 1 << (unroll.bit_length() - 1))
+    return LoopSchedule(loop, rows, 1 << (unroll.bit_length() - 1))
 
 
 def _most_steps(nest: Nest, loop: IndexVar, rows: int) -> int:
@@ -231,7 +233,7 @@ def _bytes(dtype: str) -> int:
     return max(1, ir.types.BITS[dtype] // 8)
 
 
-def _product(nest: Nest, loop: IndexVar) -> Form | None:
+def _product(nest: Nest, loop: IndexVar) -> LoopSchedule | None:
     """Blocks that a matrix product reduces; under a guard, and where an axis is long, for a tile of the axis each."""
     found = as_matrices(nest, loop)
     if found is None:
@@ -243,13 +245,13 @@ def _product(nest: Nest, loop: IndexVar) -> Form | None:
     if axis is not None:
         return _by_tiles(nest, loop, axis, found.points // (_extent(axis, ranges) if axis in found.axes else 1))
     if room >= LEAST_PRODUCT or not found.axes:
-        return Form(loop, dividing(room, extent), 1, inside=True)
+        return LoopSchedule(loop, dividing(room, extent), 1, inside=True)
     # Equal extents go by name: plans are the same in every run.
     axis = max(sorted(found.axes, key=str), key=lambda axis: _extent(axis, ranges))
     return _by_tiles(nest, loop, axis, found.points // _extent(axis, ranges))
 
 
-def _guarded(form: Form, nest: Nest) -> Form:
+def _guarded(form: LoopSchedule, nest: Nest) -> LoopSchedule:
     """The form in tiles of the axis that an affine guard ties to the loop, each of which runs over its part of it."""
     axis = guarded_axis(nest, form.loop)
     if axis is None or form.tile is not None:
@@ -274,7 +276,7 @@ def _guarded(form: Form, nest: Nest) -> Form:
     return best
 
 
-def _windowed(nest: Nest, loop: IndexVar) -> Form | None:
+def _windowed(nest: Nest, loop: IndexVar) -> LoopSchedule | None:
     """The values of an axis one after the other, where it slides along what is reduced: rows that overlap need room.
 
     ``d_w(i) +=! x(h + i) * d_O(h)``.
@@ -296,10 +298,10 @@ def _windowed(nest: Nest, loop: IndexVar) -> Form | None:
         return None
     spaces = [ir.free_indices(access) for access in ir.accesses(reduce)]
     others = max(prod(_extent(index, ranges) for index in space - {loop, axis}) for space in spaces)
-    return Form(loop, dividing(BLOCK // max(1, others), _extent(loop, ranges)), 1, (axis, 1), inside=True)
+    return LoopSchedule(loop, dividing(BLOCK // max(1, others), _extent(loop, ranges)), 1, (axis, 1), inside=True)
 
 
-def _of_rows(nest: Nest, loop: IndexVar) -> Form | None:
+def _of_rows(nest: Nest, loop: IndexVar) -> LoopSchedule | None:
     """Blocks of rows that data choose for each result, which are summed whole: ``O(j) +=! X(i + S(j), k) * y(i, k)``.
 
     A gather stores a block in whichever order is asked for, and one sum of products reduces it. In lanes, each step
@@ -322,16 +324,16 @@ def _of_rows(nest: Nest, loop: IndexVar) -> Form | None:
     points = prod(_extent(index, ranges) for index in (*nest.axes, *reduce.indices) if index != loop)
     if not rows or points > PRODUCT_BLOCK:
         return None
-    return Form(loop, dividing(PRODUCT_BLOCK // points, _extent(loop, ranges)), 1, inside=True)
+    return LoopSchedule(loop, dividing(PRODUCT_BLOCK // points, _extent(loop, ranges)), 1, inside=True)
 
 
-def _by_tiles(nest: Nest, loop: IndexVar, axis: IndexVar, others: int) -> Form:
+def _by_tiles(nest: Nest, loop: IndexVar, axis: IndexVar, others: int) -> LoopSchedule:
     """Square blocks of the loop and an axis, for so many values of all else."""
     side = isqrt(PRODUCT_BLOCK // max(1, others))
     extent = _extent(axis, nest.ranges)
     size = dividing(side, extent)
     rows = dividing(side, _extent(loop, nest.ranges))
-    return Form(loop, rows, 1, (axis, size) if size < extent else None, inside=True)
+    return LoopSchedule(loop, rows, 1, (axis, size) if size < extent else None, inside=True)
 
 
 def _factors(expr: ir.Expr) -> list[ir.Expr]:

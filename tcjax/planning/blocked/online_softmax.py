@@ -11,7 +11,7 @@ from ..data.groups import Blocks, Softmax, parts
 from ..data.layouts import Layout
 from ..data.nests import Nest
 from ..data.nodes import Axes, Node
-from ..data.online_softmax import EXPONENTIALS, FIRST, ROW, Block, End, OnePass, Tile
+from ..data.online_softmax import EXPONENTIALS, FIRST, ROW, Block, End, OnlineSoftmax, Tile
 from ..rules import plan_value
 from ..scope import Scope
 from .layouts import laid_out
@@ -19,7 +19,7 @@ from .softmax_blocks import conditions, is_divided, is_product
 from .terms import written_out
 
 
-def plan_pass(softmax: Softmax, blocks: Blocks) -> OnePass:
+def plan_online_softmax(softmax: Softmax, blocks: Blocks) -> OnlineSoftmax:
     """The blocks of a softmax."""
     ranges = softmax.ranges
     lo, hi = ranges[blocks.loop]
@@ -33,7 +33,7 @@ def plan_pass(softmax: Softmax, blocks: Blocks) -> OnePass:
     planner = _Planner(softmax, blocks, tiles)
     body = planner.points(Affine.of(FIRST) + ROW, width, {FIRST: (lo, hi - width + 1)}) if count else None
     tail = planner.points(Affine.of(ROW) + (hi - last), last, {}) if last else None
-    return OnePass(
+    return OnlineSoftmax(
         planner.axes,
         planner.rows,
         not is_product(softmax),

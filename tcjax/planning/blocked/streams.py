@@ -9,7 +9,7 @@ from ...ir import Reducer
 from ...symbolic import Affine, IndexVar, clamp
 from ..data.layouts import Layout
 from ..data.machine import CPU, Machine
-from ..data.nests import Form, Nest
+from ..data.nests import LoopSchedule, Nest
 from ..data.nodes import Axes, Contract, Node, has
 from ..data.streams import BLOCK, ROW, STEP, TILE, Cut, Points, Stream
 from ..rules import plan_value
@@ -27,7 +27,7 @@ def plan_alone(nest: Nest) -> Node:
     return plan_value(nest.reduce, plain_scope(nest))
 
 
-def turned(nest: Nest, form: Form, machine: Machine = CPU) -> tuple[Nest, tuple[Layout, ...]]:
+def turned(nest: Nest, form: LoopSchedule, machine: Machine = CPU) -> tuple[Nest, tuple[Layout, ...]]:
     """A nest that is one fused loop over its result with its operands as they should lie, those that lie otherwise.
 
     Read across rows an element takes longer each time than to turn all of them round once. Products of matrices read
@@ -44,7 +44,7 @@ def turned(nest: Nest, form: Form, machine: Machine = CPU) -> tuple[Nest, tuple[
     return (found, layouts) if changed and points * machine.strided > copied + machine.fork else (nest, ())
 
 
-def plan_stream(nest: Nest, form: Form) -> Stream:
+def plan_stream(nest: Nest, form: LoopSchedule) -> Stream:
     """The blocks of a nest."""
     nest = nest.computed
     ranges = dict(nest.ranges)
@@ -124,7 +124,7 @@ def _tiled(
 @dataclass(frozen=True, slots=True)
 class _Planner:
     nest: Nest
-    form: Form
+    form: LoopSchedule
     axes: Axes
     ranges: Mapping[IndexVar, tuple[int, int]]
     reduce: ir.Reduce

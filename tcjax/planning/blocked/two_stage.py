@@ -11,8 +11,8 @@ from typing import Final
 from ... import ir, transforms
 from ...ir import Reducer
 from ...symbolic import Affine, IndexVar, Size
-from ..data.nests import Form, Nest, Operand
-from ..data.two_stage import BLOCK, BLOCKS, FIRSTS, LEFT, PLACE, RANK, VALUES, Part, Sieve
+from ..data.nests import LoopSchedule, Nest, Operand
+from ..data.two_stage import BLOCK, BLOCKS, FIRSTS, LEFT, PLACE, RANK, VALUES, Part, TwoStage
 from ..rules import plan_value
 from ..scope import Scope
 from ..widening import widened
@@ -25,13 +25,13 @@ MOST_GATHERS: Final = 16
 Ranges = Mapping[IndexVar, tuple[int, int]]
 
 
-def form_of(sieve: Sieve) -> Form:
+def form_of(sieve: TwoStage) -> LoopSchedule:
     """How the first values are found: without a loop, as long as that is not too much at once."""
     usual = replace(choose(sieve.firsts), sieve=0)
     return replace(usual, rows=1, unroll=sieve.size) if usual.unroll * 2 >= sieve.size else usual
 
 
-def plan_sieve(nest: Nest, size: int) -> Sieve:
+def plan_two_stage(nest: Nest, size: int) -> TwoStage:
     """The steps of an order statistic whose values are in few of its blocks."""
     free, wanted, tile = sieve_axes(nest), ranks(nest), sieve_tile(nest, size)
     assert tile is not None
@@ -96,7 +96,7 @@ def plan_sieve(nest: Nest, size: int) -> Sieve:
         _boxed({**{axis: ranges[axis] for axis in nest.axes}, LEFT: (0, wanted * size)}),
         (known,),
     )
-    return Sieve(size, hi - lo, firsts, numbers, values, rest, free, axis, tile, parts)
+    return TwoStage(size, hi - lo, firsts, numbers, values, rest, free, axis, tile, parts)
 
 
 def _below(place: ir.Expr, extent: int) -> ir.Expr:

@@ -19,12 +19,12 @@ from ..data.nodes import (
     Deviations,
     Fill,
     Fold,
+    FusedResult,
     Iota,
     Lookup,
     LoopNest,
     MonoidFold,
     Node,
-    Online,
     OrderStatistic,
     Pool,
     Position,
@@ -149,7 +149,7 @@ class Bill:
                 self.monoid_fold(node)
             case LoopNest(nest=nest, form=form):
                 self.looping(node, nest_work(nest, form, self.machine))
-            case Online(whole=whole, first=first):
+            case FusedResult(whole=whole, first=first):
                 if first:
                     self.looping(node, pass_work(whole.group, whole.blocks, self.machine))
             case _:

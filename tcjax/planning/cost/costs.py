@@ -12,11 +12,11 @@ from ..data.stages import (
     Call,
     CallForeign,
     Cast,
+    ChunkedScatter,
     Compute,
     Loop,
     Parts,
     Plan,
-    Rounds,
     Tiled,
     TiledStep,
     Unit,
@@ -46,7 +46,7 @@ def cost_of(stage: Compute) -> Cost:
         parts = [cost_of(replace(stage, proviso=None)), *map(cost_of, stage.proviso.tests)]
         most = max(cost.temporary for cost in (*parts, cost_of(stage.proviso.otherwise)))
         return Cost(sum(cost.flops for cost in parts), sum(cost.bytes for cost in parts), most)
-    own = _alone(stage) if stage.rounds is None else _in_rounds(stage.rounds)
+    own = _alone(stage) if stage.rounds is None else _in_chunks(stage.rounds)
     before = [cost_of(part) for part in stage.before]
     sizes = {part.target: prod(part.shape) * ir.types.width(part.dtype) for part in stage.before}
     result = prod(stage.shape) * ir.types.width(stage.dtype)
@@ -111,7 +111,7 @@ def _lies(parts: Sequence[Node], axes: Axes, meter: Meter) -> bool:
     return len(parts) == 1 and is_view(parts[0]) and meter.long(lies(parts[0])) == axes
 
 
-def _in_rounds(rounds: Rounds) -> Cost:
+def _in_chunks(rounds: ChunkedScatter) -> Cost:
     """The cost of all rounds; the values of one exist at a time."""
     step = cost_of(rounds.step)
     last = Cost(0, 0, 0) if rounds.rest is None else cost_of(rounds.rest)

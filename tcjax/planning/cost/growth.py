@@ -16,11 +16,11 @@ from ..data.nodes import (
     Deviations,
     Fill,
     Fold,
+    FusedResult,
     Iota,
     LoopNest,
     MonoidFold,
     Node,
-    Online,
     OrderStatistic,
     Pool,
     Position,
@@ -83,7 +83,7 @@ _WORDS = {1: "linear", 2: "quadratic", 3: "cubic"}
 def spaces(stage: Compute) -> Iterator[Space]:
     """The indices for each combination of whose values a part of the computation does something."""
     yield from _spaces(stage.value, frozenset())
-    if has(stage.value, Online):
+    if has(stage.value, FusedResult):
         yield from _reductions(stage.statement.value)
         if isinstance(stage.statement, ir.Accumulate):
             yield ir.free_indices(stage.statement.value) | frozenset(stage.statement.reduction)
@@ -92,7 +92,7 @@ def spaces(stage: Compute) -> Iterator[Space]:
 def _spaces(node: Node, around: Space) -> Iterator[Space]:
     own = around.union(node.axes)
     match node:
-        case Fill() | Iota() | Step() | Read() | Apply("cast" | "stop") | Online():
+        case Fill() | Iota() | Step() | Read() | Apply("cast" | "stop") | FusedResult():
             pass
         case Apply() | CallBuiltin():
             yield own

@@ -14,9 +14,9 @@ from ...symbolic import IndexVar
 from ..blocked.domains import visited
 from ..blocked.loop_schedules import RANKED, is_contraction, is_short, terms
 from ..blocked.ranks import ranks
-from ..data.groups import Blocks, Bundle, Extrema, Softmax, parts
+from ..data.groups import Blocks, Extrema, KernelSums, Softmax, parts
 from ..data.machine import Machine
-from ..data.nests import Form, Nest
+from ..data.nests import LoopSchedule, Nest
 from .rates import call_time, operator_time, power_time, slower
 
 # A loop over fewer points runs on one core.
@@ -40,7 +40,7 @@ class Work:
     bytes: int
 
 
-def nest_work(nest: Nest, form: Form, machine: Machine) -> Work:
+def nest_work(nest: Nest, form: LoopSchedule, machine: Machine) -> Work:
     """A nest in the blocks of its form."""
     nest = nest.computed
     reduce = nest.reduce
@@ -84,13 +84,13 @@ def nest_work(nest: Nest, form: Form, machine: Machine) -> Work:
     return Work(seconds, flops, moved)
 
 
-def pass_work(group: Softmax | Bundle | Extrema, blocks: Blocks, machine: Machine) -> Work:
+def pass_work(group: Softmax | KernelSums | Extrema, blocks: Blocks, machine: Machine) -> Work:
     """A pass that several reductions share, in its blocks."""
     if isinstance(group, Extrema):
         return nest_work(group.place, group.form, machine)
     ranges = group.ranges
     extents = {index: max(0, hi - lo) for index, (lo, hi) in ranges.items()}
-    first = group.results[0] if isinstance(group, Bundle) else group.sums[0]
+    first = group.results[0] if isinstance(group, KernelSums) else group.sums[0]
     inside = [index for index in first.reduce.indices]
     rows = group.rows if isinstance(group, Softmax) else first.axes
     space = dict.fromkeys((*rows, *inside))
@@ -117,7 +117,7 @@ def pass_work(group: Softmax | Bundle | Extrema, blocks: Blocks, machine: Machin
         columns = max(columns, len(group.sums))
         seconds += points * columns * machine.multiply_add * slow
         flops = points * (counter.operations + 2 * columns)
-    tile = Form(blocks.loop, blocks.width, 1, tile=blocks.tile[0] if blocks.tile else None)
+    tile = LoopSchedule(blocks.loop, blocks.width, 1, tile=blocks.tile[0] if blocks.tile else None)
     part = visited(first, tile, TILES) / max(1, visited_whole(first)) if first.reduce.guard is not None else 1.0
     tiles = prod(-(-extents[axis] // size) for axis, size in blocks.tile)
     trips = tiles * -(-extents[blocks.loop] // max(1, blocks.width)) * part
@@ -129,7 +129,7 @@ def pass_work(group: Softmax | Bundle | Extrema, blocks: Blocks, machine: Machin
     return Work(seconds, int(flops * part), given + results)
 
 
-def _minor(nest: Nest, form: Form) -> IndexVar | None:
+def _minor(nest: Nest, form: LoopSchedule) -> IndexVar | None:
     """The axis that is vectorised."""
     if form.whole:
         return nest.axes[-1] if nest.axes else None

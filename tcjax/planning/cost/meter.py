@@ -7,16 +7,16 @@ from math import prod
 
 from ... import ir
 from ...symbolic import IndexVar
-from ..blocked.kernel_sum_blocks import ARRAYS, plan_bundle
+from ..blocked.kernel_sum_blocks import ARRAYS, plan_kernel_sums
 from ..blocked.loop_schedules import choose, is_costly, parts
-from ..blocked.online_softmax import plan_pass
+from ..blocked.online_softmax import plan_online_softmax
 from ..blocked.streams import plan_alone, plan_stream
-from ..blocked.two_stage import plan_sieve
+from ..blocked.two_stage import plan_two_stage
 from ..data.bands import Blocks as Rows
 from ..data.bands import band_of
-from ..data.groups import Blocks, Bundle, Extrema, Group, Softmax
-from ..data.kernel_sums import BundlePlan
-from ..data.nests import Form, Nest, Operand
+from ..data.groups import Blocks, Extrema, Group, KernelSums, Softmax
+from ..data.kernel_sums import KernelSumBlocks
+from ..data.nests import LoopSchedule, Nest, Operand
 from ..data.nodes import (
     Apply,
     Axes,
@@ -27,12 +27,12 @@ from ..data.nodes import (
     Deviations,
     Fill,
     Fold,
+    FusedResult,
     Iota,
     Lookup,
     LoopNest,
     MonoidFold,
     Node,
-    Online,
     OrderStatistic,
     Pool,
     Position,
@@ -48,7 +48,7 @@ from ..data.nodes import (
     operands,
     sums_products,
 )
-from ..data.online_softmax import Block, OnePass
+from ..data.online_softmax import Block, OnlineSoftmax
 from ..data.streams import ROW, Points, Stream
 from ..data.views import are_blocks, extends, growth, is_reshape
 from ..repeats import Repeats
@@ -161,7 +161,7 @@ class Meter:
                 return inner + points * max(1, points.bit_length())
             case Pool(windows=windows):
                 return inner + self.points(node) * sum(extent for _, extent, _ in windows)
-            case Online(first=first):
+            case FusedResult(first=first):
                 return inner + (self._passed(node) if first else 0)
             case LoopNest(nest=nest):
                 return inner + _alone(nest).flops(plan_alone(nest))
@@ -179,7 +179,7 @@ class Meter:
         found: dict[tuple[str, object], int] = {}
         if isinstance(node, Read):
             found[(node.tensor, node.axes)] = self.size(node)
-        if isinstance(node, Online) and node.first:
+        if isinstance(node, FusedResult) and node.first:
             given = node.whole.group.operands
             found |= {(o.name, o.shape): prod(o.shape) * ir.types.width(o.dtype) for o in given}
         if isinstance(node, LoopNest):
@@ -322,7 +322,7 @@ class Meter:
                 # Half of the states of a block, and those of all blocks before it.
                 state = self.points(node) * len(monoid.identity) * ir.types.width(node.dtype)
                 return state * (2 + prod(extents) // 2)
-            case Online(first=first):
+            case FusedResult(first=first):
                 return pass_bytes(node.whole.group, node.whole.blocks) if first else 0
             case LoopNest():
                 return self._streamed(node)
@@ -372,14 +372,14 @@ class Meter:
     def _streamed(self, node: LoopNest) -> int:
         return nest_bytes(node.nest, node.form, node.backend.memory)
 
-    def _passed(self, node: Online) -> int:
+    def _passed(self, node: FusedResult) -> int:
         """The operations of all blocks of a pass, as if none were skipped."""
         group, blocks = node.whole.group, node.whole.blocks
-        if isinstance(group, Bundle):
-            return _multiplied(plan_bundle(group, blocks))
+        if isinstance(group, KernelSums):
+            return _multiplied(plan_kernel_sums(group, blocks))
         if isinstance(group, Extrema):
             return _alone(group.place).flops(plan_alone(group.place))
-        plan = plan_pass(group, blocks)
+        plan = plan_online_softmax(group, blocks)
         tiles = prod(tile.count for tile in plan.tiles)
         return tiles * sum(times * _in_block(plan, rows).block(points) for points, rows, times in plan.parts)
 
@@ -403,7 +403,7 @@ class Meter:
         return points * ir.types.width(node.dtype)
 
 
-def _multiplied(plan: BundlePlan) -> int:
+def _multiplied(plan: KernelSumBlocks) -> int:
     """The operations of all blocks of a bundle: the matrices, and their products with the columns."""
     widths = sum(columns.width for columns in (*plan.across, *plan.along))
     matrices = 0
@@ -417,15 +417,15 @@ def pass_bytes(group: Group, blocks: Blocks) -> int:
     match group:
         case Softmax():
             return _softmax_bytes(group, blocks)
-        case Bundle():
-            return _bundle_bytes(group, plan_bundle(group, blocks))
+        case KernelSums():
+            return _bundle_bytes(group, plan_kernel_sums(group, blocks))
         case Extrema():
             # Results before and after the parts of a loop are put together.
             results = sum(prod(nest.shape) * ir.types.width(nest.reduce.dtype) for nest in group.results)
             return nest_bytes(group.place, group.form) + results
 
 
-def _bundle_bytes(bundle: Bundle, plan: BundlePlan) -> int:
+def _bundle_bytes(bundle: KernelSums, plan: KernelSumBlocks) -> int:
     """A block of each matrix and one on the way, the columns, and what they are multiplied to, before and after."""
     width = ir.types.width(plan.dtype)
     points = max(prod(plan.shape(plan.axes, plan.within(rows, columns))) for rows, columns, _ in plan.matrices)
@@ -440,7 +440,7 @@ def _bundle_bytes(bundle: Bundle, plan: BundlePlan) -> int:
 
 def _softmax_bytes(softmax: Softmax, blocks: Blocks) -> int:
     """A block of scores, its exponentials or what else the sums are computed of, and the sums before and after it."""
-    plan = plan_pass(softmax, blocks)
+    plan = plan_online_softmax(softmax, blocks)
     most = 0
     for points, rows, _ in plan.parts:
         block = prod(plan.shape(plan.axes, rows)) * ir.types.width(softmax.scores.dtype)
@@ -458,12 +458,12 @@ def _softmax_bytes(softmax: Softmax, blocks: Blocks) -> int:
     return most + 2 * sum(prod(plan.shape(columns)) * ir.types.width(nest.reduce.accumulate) for nest, columns in pairs)
 
 
-def nest_bytes(nest: Nest, form: Form, memory: int | None = None) -> int:
+def nest_bytes(nest: Nest, form: LoopSchedule, memory: int | None = None) -> int:
     """The bytes that a nest needs beside operands and result."""
     return sum(nest_room(nest, form, memory))
 
 
-def nest_room(nest: Nest, form: Form, memory: int | None = None) -> tuple[int, int]:
+def nest_room(nest: Nest, form: LoopSchedule, memory: int | None = None) -> tuple[int, int]:
     """The bytes of a nest's accumulators, which are there with those of other loops, and of what a block stores.
 
     XLA begins the loops of all parts at once.
@@ -477,9 +477,9 @@ def nest_room(nest: Nest, form: Form, memory: int | None = None) -> tuple[int, i
     return sum(kept for kept, _ in rooms), max((passing for _, passing in rooms), default=0)
 
 
-def _sieve_bytes(nest: Nest, form: Form, memory: int | None) -> int:
+def _sieve_bytes(nest: Nest, form: LoopSchedule, memory: int | None) -> int:
     """The nests of a sieve, one after the other, what they leave, and the values of the blocks that are left."""
-    sieve = plan_sieve(nest, form.sieve)
+    sieve = plan_two_stage(nest, form.sieve)
     nests = (sieve.firsts, sieve.blocks, sieve.rest)
     loops = max(nest_bytes(one, replace(choose(one), sieve=0), memory) for one in nests)
     left = sum(prod(one.shape) * ir.types.width(one.reduce.dtype) for one in nests)
@@ -487,7 +487,7 @@ def _sieve_bytes(nest: Nest, form: Form, memory: int | None) -> int:
     return loops + left + 2 * Meter(ranges).size(sieve.values)
 
 
-def _loop_room(nest: Nest, form: Form) -> tuple[int, int]:
+def _loop_room(nest: Nest, form: LoopSchedule) -> tuple[int, int]:
     """The accumulators and as much again where they meet; what a block stores."""
     stream = plan_stream(nest, form)
     width = ir.types.width(stream.dtype)
@@ -582,7 +582,7 @@ def _block_bytes(nest: Nest, points: Points, extents: Mapping[IndexVar, int]) ->
     return sum(meter.temporaries(node, root=False) for node in (points.value, points.live) if node is not None)
 
 
-def _in_block(plan: OnePass, rows: int) -> Meter:
+def _in_block(plan: OnlineSoftmax, rows: int) -> Meter:
     return Meter({**plan.extents, ROW: rows})
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ... import ir
 from ...symbolic import IndexVar
-from .nests import Form, Nest, Operand
+from .nests import LoopSchedule, Nest, Operand
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def parts(nest: Nest) -> tuple[ir.Call, ir.Expr | None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Bundle:
+class KernelSums:
     """The `sums`, in which indices mean the same, as do the names of `operands`."""
 
     operands: tuple[Operand, ...]
@@ -102,7 +102,7 @@ class Extrema:
 
     place: Nest
     value: Nest
-    form: Form
+    form: LoopSchedule
     ties: Nest | None = None
 
     @property
@@ -134,4 +134,4 @@ class Extrema:
         return Blocks(form.loop, form.rows * form.unroll, () if form.tile is None else (form.tile,))
 
 
-Group = Softmax | Bundle | Extrema
+Group = Softmax | KernelSums | Extrema

@@ -63,7 +63,7 @@ class Matrix:
 
 
 @dataclass(frozen=True, slots=True)
-class BundlePlan:
+class KernelSumBlocks:
     """Rows are the axes of the side that the loop walks along, which comes last; the last of the columns is tiled.
 
     `lows` are the first values of these two. `blocks` have the matrices of a block, for each part of the rows and for

@@ -6,7 +6,7 @@ from ...symbolic import IndexVar
 from .layouts import Layout
 from .nodes import Axes, Node
 from .streams import Stream
-from .two_stage import Sieve
+from .two_stage import TwoStage
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +27,10 @@ class Nothing:
 
 
 @dataclass(frozen=True, slots=True)
-class Sieved:
+class InTwoStages:
     """A nest in the steps of `sieve`, and how each of its nests runs."""
 
-    sieve: Sieve
+    sieve: TwoStage
     firsts: "Piece"
     blocks: "Piece"
     rest: "Piece"
@@ -43,7 +43,7 @@ class Piece:
     axes: Axes
     shape: tuple[int, ...]
     dtypes: tuple[str, ...]
-    loop: Stream | Sieved | Nothing
+    loop: Stream | InTwoStages | Nothing
 
 
 @dataclass(frozen=True, slots=True)

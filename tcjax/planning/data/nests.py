@@ -73,7 +73,7 @@ class Nest:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class LoopSchedule:
     """``loop = (t*unroll + u)*rows + r``: `t` runs one after the other, `u` is unrolled, `r` lies side by side.
 
     The accumulators have `rows` values for each element of the result, which are combined at the end; `inside` says

@@ -10,7 +10,7 @@ from math import isqrt
 from ...ir import Monoid, Reducer
 from ...symbolic import Affine, IndexVar
 from .groups import Blocks, Group
-from .nests import Form, Nest
+from .nests import LoopSchedule, Nest
 from .preferences import Backend
 from .views import View, Viewed
 
@@ -306,14 +306,14 @@ class LoopNest(Computation):
     """
 
     nest: Nest
-    form: Form
+    form: LoopSchedule
     views: tuple[tuple[str, Viewed], ...] = ()
     computed: "tuple[tuple[str, Node], ...]" = ()
     backend: Backend = field(default_factory=Backend)
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class FusedReduction:
     """One computation of several reductions: `sources` has the view or the computation for each of its operands."""
 
     group: Group
@@ -323,10 +323,10 @@ class Pass:
 
 
 @dataclass(frozen=True, slots=True)
-class Online(Computation):
+class FusedResult(Computation):
     """A result of a pass that others share: the one that is `first` counts its cost. `shown` is the nest as written."""
 
-    whole: Pass
+    whole: FusedReduction
     result: int
     shown: str = field(compare=False)
     first: bool = False
@@ -392,7 +392,7 @@ Node = (
     | Position
     | OrderStatistic
     | LoopNest
-    | Online
+    | FusedResult
     | MonoidFold
 )
 
@@ -404,7 +404,7 @@ def operands(node: Node) -> tuple[Node, ...]:
             return ()
         case LoopNest(computed=computed):
             return tuple(inner for _, inner in computed)
-        case Online(whole=whole, first=first):
+        case FusedResult(whole=whole, first=first):
             return tuple(source for source in whole.sources if not isinstance(source, Viewed)) if first else ()
         case Read(dimensions=dimensions):
             return tuple(d.positions for d in dimensions if isinstance(d, Lookup))
@@ -465,7 +465,7 @@ def is_elementwise(node: Node, inner: "Callable[[Node], bool] | None" = None) ->
 
 def holds_data(node: Node) -> bool:
     """Whether a tensor is read below the node."""
-    return has(node, Read, LoopNest, Online)
+    return has(node, Read, LoopNest, FusedResult)
 
 
 def tensors_read(node: Node) -> set[str]:
@@ -477,7 +477,7 @@ def tensors_read(node: Node) -> set[str]:
                 found.add(tensor)
             case LoopNest(nest=nest):
                 found.update(operand.name for operand in nest.operands)
-            case Online(whole=whole):
+            case FusedResult(whole=whole):
                 found.update(operand.name for operand in whole.group.operands)
             case _:
                 pass

@@ -62,7 +62,7 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True)
-class OnePass:
+class OnlineSoftmax:
     """`axes` are those of the scores, in the order in which they lie, `rows` those of them that are not reduced.
 
     `columns` are the axes of each sum; extents are those of a tile. With `stored`, scores are computed once and kept

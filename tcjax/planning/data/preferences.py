@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .nests import Form
+from .nests import LoopSchedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Backend:
 
     name: str = "auto"
     memory: int | None = None
-    forms: tuple[tuple[str, Form | None], ...] = ()
+    forms: tuple[tuple[str, LoopSchedule | None], ...] = ()
     rare: bool = False
 
 
@@ -28,7 +28,7 @@ class Preferences:
     With `stored` every temporary that has a name is stored, as a schedule needs them.
     """
 
-    forms: Mapping[str, Form | None] = field(default_factory=dict)
+    forms: Mapping[str, LoopSchedule | None] = field(default_factory=dict)
     backend: Backend = field(default_factory=Backend)
     stored: bool = False
 

@@ -64,7 +64,7 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
-class Rounds:
+class ChunkedScatter:
     """A statement `count` times, each for other values of one of its indices, and once more for the `rest` of them.
 
     `index` is the number of the round. Every round adds to what the others left.
@@ -118,7 +118,7 @@ class Compute:
     box: ranges.Box = field(compare=False)
     loops: frozenset[IndexVar] = field(default=frozenset(), compare=False)
     decided: tuple[str, ...] = field(default=(), compare=False)
-    rounds: Rounds | None = field(default=None, compare=False)
+    rounds: ChunkedScatter | None = field(default=None, compare=False)
     before: "tuple[Compute, ...]" = ()
     proviso: Proviso | None = None
     apart: bool = False

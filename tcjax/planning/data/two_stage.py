@@ -22,7 +22,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Sieve:
+class TwoStage:
     """`firsts` are the first values of blocks of `size` points, along ``(block, *free)``; `blocks` the numbers of those
     that come first, along ``(rank, *free)``; `values` the values of all their points, along ``(rank, place, *free)``,
     `values_axes`; and `rest` is the nest over these, one behind the other.

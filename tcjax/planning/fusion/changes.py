@@ -5,14 +5,14 @@ from dataclasses import fields, replace
 from typing import Any
 
 from ..blocked.extrema import describe_search
-from ..blocked.kernel_sum_blocks import describe_bundle
+from ..blocked.kernel_sum_blocks import describe_kernel_sums
 from ..blocked.softmax_blocks import describe
-from ..data.groups import Bundle, Extrema, Softmax
-from ..data.nodes import Computation, Lookup, Online, Pass
+from ..data.groups import Extrema, KernelSums, Softmax
+from ..data.nodes import Computation, FusedReduction, FusedResult, Lookup
 from ..data.stages import Compute, Stage
 
 # What becomes of nests, by their identity: results of passes.
-Changes = dict[int, Online]
+Changes = dict[int, FusedResult]
 
 
 def with_changes(stages: Sequence[Stage], changes: Changes) -> tuple[Stage, ...]:
@@ -43,7 +43,7 @@ class _Change:
             self.done[id(value)] = self.result(id(value)) if id(value) in self.changed else self.rebuilt(value)
         return self.done[id(value)]
 
-    def result(self, nest: int) -> Online:
+    def result(self, nest: int) -> FusedResult:
         """The result that a nest is, by its identity; the first of a pass stands for it."""
         found = self.changed[nest]
         first = id(found.whole) not in self.passes
@@ -57,11 +57,11 @@ class _Change:
         return replace(node, **new) if new else node
 
 
-def _why(whole: Pass, *, first: bool) -> str:
+def _why(whole: FusedReduction, *, first: bool) -> str:
     match whole.group:
         case Softmax():
             return describe(whole.group, whole.blocks, first=first)
-        case Bundle():
-            return describe_bundle(whole.group, whole.blocks, first=first)
+        case KernelSums():
+            return describe_kernel_sums(whole.group, whole.blocks, first=first)
         case Extrema():
             return describe_search(whole.group, first=first)

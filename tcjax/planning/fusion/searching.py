@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ... import ir
 from ..blocked.extrema import search
 from ..data.nests import Nest
-from ..data.nodes import Online, Pass
+from ..data.nodes import FusedReduction, FusedResult
 from .changes import Changes
 from .members import Place, Survey
 
@@ -42,12 +42,12 @@ def _changes(survey: Survey, members: Sequence[Member]) -> Changes:
     backend = places[0][0].node.backend
     found = search(places[0][1], values[0][1], backend.memory)
     sources = tuple(survey.sources[operand.name] for operand in found.operands)
-    whole = Pass(found, sources, found.blocks, backend)
+    whole = FusedReduction(found, sources, found.blocks, backend)
     changes: Changes = {}
     for number, alike in enumerate((places, values)):
         for place, nest in alike:
             if nest == found.results[number]:
                 node = place.node
                 shown = ir.show_expr(node.nest.reduce)
-                changes[id(node)] = Online(whole, number, shown, dtype=node.dtype, axes=node.axes)
+                changes[id(node)] = FusedResult(whole, number, shown, dtype=node.dtype, axes=node.axes)
     return changes

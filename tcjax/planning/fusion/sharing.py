@@ -11,9 +11,9 @@ from ... import ir
 from ...symbolic import IndexVar
 from ..blocked.kernel_sum_blocks import choose_blocks
 from ..blocked.kernel_sums import calls
-from ..data.groups import Bundle
+from ..data.groups import KernelSums
 from ..data.nests import Nest
-from ..data.nodes import Online, Pass
+from ..data.nodes import FusedReduction, FusedResult
 from ..data.preferences import Preferences
 from ..data.stages import Stage
 from .changes import Changes, with_changes
@@ -85,9 +85,9 @@ def _together(survey: Survey, members: Sequence[_Member]) -> list[_Member]:
     return found
 
 
-def _bundle(members: Sequence[_Member]) -> Bundle:
+def _bundle(members: Sequence[_Member]) -> KernelSums:
     sums = tuple(dict.fromkeys(member.nest for member in members))
-    return Bundle(tuple({o.name: o for nest in sums for o in nest.operands}.values()), sums)
+    return KernelSums(tuple({o.name: o for nest in sums for o in nest.operands}.values()), sums)
 
 
 def _changes(survey: Survey, members: Sequence[_Member]) -> Changes:
@@ -95,11 +95,11 @@ def _changes(survey: Survey, members: Sequence[_Member]) -> Changes:
     blocks = choose_blocks(bundle, backend.memory)
     assert blocks is not None
     sources = tuple(survey.sources[operand.name] for operand in bundle.operands)
-    whole = Pass(bundle, sources, blocks, backend)
+    whole = FusedReduction(bundle, sources, blocks, backend)
     found: Changes = {}
     for member in members:
         node = member.place.node
         shown = ir.show_expr(node.nest.reduce)
         result = bundle.sums.index(member.nest)
-        found[id(node)] = Online(whole, result, shown, dtype=node.dtype, axes=node.axes)
+        found[id(node)] = FusedResult(whole, result, shown, dtype=node.dtype, axes=node.axes)
     return found

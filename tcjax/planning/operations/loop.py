@@ -12,7 +12,7 @@ from ..blocked.loop_schedules import candidates, choose, in_tiles, within
 from ..blocked.streams import plan_stream
 from ..branches import counted
 from ..cost.meter import Meter
-from ..data.nests import Form, Nest, Operand
+from ..data.nests import LoopSchedule, Nest, Operand
 from ..data.nodes import LoopNest, Node, Unroll
 from ..data.preferences import Backend
 from ..data.streams import ROW
@@ -57,13 +57,13 @@ def propose(reduce: ir.Reduce, plain: Node, most: int, scope: Scope) -> LoopNest
     return LoopNest(nest, form, _views(read, scope), computed, wishes.backend, dtype=plain.dtype, axes=axes, why=why)
 
 
-def is_absurd(nest: Nest, form: Form, other: Node, scope: Scope) -> bool:
+def is_absurd(nest: Nest, form: LoopSchedule, other: Node, scope: Scope) -> bool:
     """Whether the other plan does the same with a small part of the operations."""
     most = MOST_OPERATIONS * max(1, Meter({index: scope.extent(index) for index in scope.box}).flops(other))
     return points(nest) > most and (not form.inside or _operations(nest, form) > most)
 
 
-def _operations(nest: Nest, form: Form) -> int:
+def _operations(nest: Nest, form: LoopSchedule) -> int:
     """The operations of a loop whose blocks are sums of products of their own: these visit fewer points."""
     stream = plan_stream(nest, form)
     total = 0
@@ -140,13 +140,13 @@ def _hoisted(reduce: ir.Reduce, scope: Scope) -> tuple[ir.Reduce, Scope, tuple[t
     return replace(reduce, body=body, guard=guard), wide, computed
 
 
-def _wished(nest: Nest, usual: Form, backend: Backend) -> Form | None:
+def _wished(nest: Nest, usual: LoopSchedule, backend: Backend) -> LoopSchedule | None:
     """The form that someone measured for this very nest, if it has one; None: it is better none."""
     form = dict(backend.forms).get(nest.name, usual)
     return form if form is None or form in candidates(nest) else usual
 
 
-def _sparing(form: Form, plain: Node, nest: Nest, backend: Backend, most: int) -> Form:
+def _sparing(form: LoopSchedule, plain: Node, nest: Nest, backend: Backend, most: int) -> LoopSchedule:
     """The form, changed where it would need too much memory; one operation stores less than `most` bytes."""
     if isinstance(plain, Unroll):
         # One fused loop over the result; but the derivatives that JAX would take of it store what each step has.
@@ -163,7 +163,7 @@ def _calls_once(body: ir.Expr) -> bool:
     return len(set(calls)) == len(calls)
 
 
-def _why(nest: Nest, form: Form) -> str:
+def _why(nest: Nest, form: LoopSchedule) -> str:
     if form.whole:
         return "one fused loop over the result: no point of it is stored, and its derivative is one as well"
     whole = points(nest)

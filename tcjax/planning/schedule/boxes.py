@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from ...symbolic.facts.expressions import Const, Expr
+from ...symbolic.facts.trees import Const, Expr
 from .counting import Counts, Table, enumerate_needs, tabulate
 from .formulas import constant, fitted
 from .grids import Span

@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import ranges
 from ...diagnostics import Code, CompileError
-from ...symbolic.facts.expressions import And, Binary, Compare, Const, Expr, Not, Or, Select, Var
+from ...symbolic.facts.trees import And, Binary, Compare, Const, Expr, Not, Or, Select, Var
 from .boxes import Box, infer_box, nothing, whole
 from .cells import MOST_POINTS
 from .counting import Counts, Table, tabulate

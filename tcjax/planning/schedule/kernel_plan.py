@@ -10,7 +10,7 @@ import numpy as np
 from ... import ir, ranges
 from ...markup import Cell, Element, block, element, table, title
 from ...symbolic import Facts
-from ...symbolic.facts.expressions import Binary, Compare, Const, Expr, Var
+from ...symbolic.facts.trees import Binary, Compare, Const, Expr, Var
 from .boxes import Box, infer_box
 from .formulas import constant, fitted
 from .grids import Span

@@ -8,7 +8,7 @@ from ...ranges.conditions import test_condition
 from ...ranges.survey import Read, survey
 from ...symbolic import Affine, AllOf, AnyOf, AtLeastZero, Condition, IndexVar
 from ...symbolic.affine import Atom, Clamp, Quotient, Remainder
-from ...symbolic.facts.expressions import FALSE, TRUE, And, Binary, Compare, Const, Expr, Or, Select, Var
+from ...symbolic.facts.trees import FALSE, TRUE, And, Binary, Compare, Const, Expr, Or, Select, Var
 from .grids import Mask, Span
 from .stages import Stage
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ... import ranges
 from ...symbolic import IndexVar
-from ...symbolic.facts.expressions import Const, Expr, Var
+from ...symbolic.facts.trees import Const, Expr, Var
 from .boxes import Box, infer_box, whole
 from .grids import Span
 from .needs import Need, needs_of

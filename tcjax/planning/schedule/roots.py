@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, assert_never
 
-from ...symbolic.facts.expressions import Compare, Const, Expr, Var
+from ...symbolic.facts.trees import Compare, Const, Expr, Var
 from .stages import Fuse, Split, Stage
 
 # Facts and the reader of expressions take such a name.

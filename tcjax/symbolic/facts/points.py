@@ -6,9 +6,9 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from .coding import Code, compiled
-from .expressions import Expr, tdiv, tmod
 from .polynomials import LARGEST, All, Any, Atom, Choice, Floor, Formula, Least, Poly, Sealed, Sign, Symbol, Trunc
 from .spans import Span
+from .trees import Expr, tdiv, tmod
 
 if TYPE_CHECKING:
     from .knowledge import Knowledge

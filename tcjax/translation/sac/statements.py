@@ -12,9 +12,9 @@ from ...syntax.sac import tree
 from ..names import index_names, statement_indices, unique
 from ..refusal import refuse
 from . import literals
-from .expressions import Scope
 from .folds import fold, registered
 from .generators import comprehension, interval_of
+from .sac_expressions import Scope
 
 _ONE = Size.of(1)
 

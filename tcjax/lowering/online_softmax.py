@@ -12,7 +12,7 @@ from jax import lax
 from ..planning.blocked.softmax import statistic_of
 from ..planning.data.groups import Softmax
 from ..planning.data.nodes import Axes, Node
-from ..planning.data.online_softmax import EXPONENTIALS, FIRST, Block, OnePass
+from ..planning.data.online_softmax import EXPONENTIALS, FIRST, Block, OnlineSoftmax
 from ..symbolic import IndexVar
 from .context import Context, Lower, align
 from .elementwise import convert
@@ -25,8 +25,8 @@ Padded = Mapping[str, tuple[jax.Array, tuple[int, ...]]]
 Foreign = Mapping[str, Callable[..., object]]
 
 
-def lower_pass(
-    plan: OnePass, softmax: Softmax, arrays: Mapping[str, jax.Array], foreign: Foreign, lower: Lower
+def lower_online_softmax(
+    plan: OnlineSoftmax, softmax: Softmax, arrays: Mapping[str, jax.Array], foreign: Foreign, lower: Lower
 ) -> list[jax.Array]:
     """The results of a softmax, in order."""
     laid_out = {one.name: lax.transpose(arrays[one.tensor], one.order) for one in plan.layouts}
@@ -66,7 +66,7 @@ def lower_pass(
 class _Run:
     """A pass over given arrays, those of the scores `laid_out`; `around` has what is padded of both."""
 
-    plan: OnePass
+    plan: OnlineSoftmax
     softmax: Softmax
     arrays: Mapping[str, jax.Array]
     laid_out: Mapping[str, jax.Array]

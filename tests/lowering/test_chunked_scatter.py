@@ -44,7 +44,7 @@ def scattered(places: np.ndarray, x: np.ndarray, y: np.ndarray, start: np.ndarra
     return found
 
 
-def in_rounds(kernel: tcjax.Kernel, *given: object) -> bool:
+def in_chunks(kernel: tcjax.Kernel, *given: object) -> bool:
     (stage,) = kernel.plan(*given).stages
     return isinstance(stage, planning.Compute) and stage.rounds is not None
 
@@ -56,7 +56,7 @@ def test_a_sum_in_rounds_has_every_value_once(n: int) -> None:
 
     found = kernel(*given)
 
-    assert in_rounds(kernel, *given)
+    assert in_chunks(kernel, *given)
     np.testing.assert_allclose(found, scattered(*given, np.zeros((5, 4)), np.add), rtol=1e-5)
 
 

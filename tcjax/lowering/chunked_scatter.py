@@ -19,11 +19,11 @@ def lower_stage(stage: Compute, old: jax.Array | None, context: Context, lower: 
     if stage.rounds is None:
         return lower_store(stage, lower_value(stage, context, lower), old, context, lower)
     if stage.store.combine is Reducer.SUM:
-        return _in_rounds(stage, old, context, lower)
+        return _in_chunks(stage, old, context, lower)
 
     @jax.custom_jvp
     def run(arrays: dict[str, jax.Array], old: jax.Array | None) -> jax.Array:
-        return _in_rounds(stage, old, Context(arrays, context.foreign), lower)
+        return _in_chunks(stage, old, Context(arrays, context.foreign), lower)
 
     # Equal values share a derivative, whichever rounds they are of.
     @run.defjvp
@@ -37,7 +37,7 @@ def lower_stage(stage: Compute, old: jax.Array | None, context: Context, lower: 
     return run(dict(context.arrays), old)
 
 
-def _in_rounds(stage: Compute, old: jax.Array | None, context: Context, lower: Lower) -> jax.Array:
+def _in_chunks(stage: Compute, old: jax.Array | None, context: Context, lower: Lower) -> jax.Array:
     rounds = stage.rounds
     assert rounds is not None
 

@@ -87,7 +87,7 @@ class Expr(metaclass=_Interned):
                 )
             return value
         if isinstance(value, str):
-            from .reader import read_expression  # the reader builds the nodes of this module
+            from .reader import read_expression
 
             return read_expression(value)
         if isinstance(value, bool):

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..planning.data.groups import Bundle
-from ..planning.data.kernel_sums import COLUMN, BundlePlan, Columns, Cut, Matrix, Piece
+from ..planning.data.groups import KernelSums
+from ..planning.data.kernel_sums import COLUMN, Columns, Cut, KernelSumBlocks, Matrix, Piece
 from ..planning.data.nests import Nest
 from ..planning.data.nodes import Axes, Node
 from ..planning.data.online_softmax import FIRST, ROW
@@ -29,9 +29,9 @@ Parts = tuple[tuple[Cut, tuple[Matrix, ...]], ...]
 HEIGHT, WIDTH, SIDE = (IndexVar(name) for name in ("h.", "w.", "s."))
 
 
-def lower_bundle(
-    plan: BundlePlan,
-    bundle: Bundle,
+def lower_kernel_sums(
+    plan: KernelSumBlocks,
+    bundle: KernelSums,
     arrays: Mapping[str, jax.Array],
     foreign: Mapping[str, Callable[..., object]],
     lower: Lower,
@@ -43,7 +43,7 @@ def lower_bundle(
 class _Run:
     """A bundle over given arrays."""
 
-    def __init__(self, plan: BundlePlan, bundle: Bundle, context: Context, lower: Lower) -> None:
+    def __init__(self, plan: KernelSumBlocks, bundle: KernelSums, context: Context, lower: Lower) -> None:
         self.plan = plan
         self.bundle = bundle
         self.context = context

@@ -22,7 +22,7 @@ NOWHERE: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Hazard:
+class RuntimeCheck:
     """What may be wrong at the points of `axes` (index, first value, extent), which are numbered row-major."""
 
     kind: Kind
@@ -47,7 +47,7 @@ class Inspection:
     """A program whose results are, for each hazard in turn, the first point where it happens, and the value there."""
 
     bound: Bound
-    hazards: tuple[Hazard, ...]
+    hazards: tuple[RuntimeCheck, ...]
 
 
 def inspect(bound: Bound, *, nan: bool = False, slopes: bool = False) -> Inspection:
@@ -71,7 +71,7 @@ class _Inspector:
         self.boxes: list[Box] = []
         self.calls: dict[int, Bound] = {}
         self.results: list[ir.Tensor] = []
-        self.hazards: list[Hazard] = []
+        self.hazards: list[RuntimeCheck] = []
 
     def step(self, number: int, statement: ir.Statement) -> None:
         """A statement behind those that look at it; NaN is looked for behind it."""
@@ -142,7 +142,7 @@ class _Inspector:
         shown = ir.Select(here, finding.value, ir.Const(0, "int32"), "int32")
         self.put(ir.Accumulate(value, (), ir.Reducer.SUM, True, indices, shown, "int32", domain), inside)
         self.results.append(value)
-        self.hazards.append(Hazard(finding.kind, finding.words, axes, finding.span))
+        self.hazards.append(RuntimeCheck(finding.kind, finding.words, axes, finding.span))
 
     def finish(self) -> Inspection:
         scalars = {tensor.name: () for tensor in self.results}
@@ -168,4 +168,4 @@ def _number(axes: Sequence[tuple[IndexVar, int, int]]) -> ir.Expr:
     return number
 
 
-__all__ = ["NOWHERE", "Hazard", "Inspection", "inspect"]
+__all__ = ["NOWHERE", "Inspection", "RuntimeCheck", "inspect"]

@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..planning.data.kernels import Piece, Sieved
+from ..planning.data.kernels import InTwoStages, Piece
 from ..planning.data.nodes import Axes
-from ..planning.data.two_stage import BLOCKS, FIRSTS, PLACE, RANK, VALUES, Sieve
+from ..planning.data.two_stage import BLOCKS, FIRSTS, PLACE, RANK, VALUES, TwoStage
 from .blocks import joined
 from .context import Context, Lower, align
 from .stores import lower_fill_value
@@ -16,8 +16,8 @@ from .stores import lower_fill_value
 Arrays = Mapping[str, jax.Array]
 
 
-def lower_sieve(
-    plan: Sieved,
+def lower_two_stage(
+    plan: InTwoStages,
     axes: Axes,
     arrays: Arrays,
     foreign: Mapping[str, Callable[..., object]],
@@ -56,7 +56,7 @@ def lower_sieve(
     return joined(tiles, axes.index(sieve.axis), sieve.tile, extent)
 
 
-def _left(values: jax.Array, blocks: jax.Array, sieve: Sieve) -> jax.Array:
+def _left(values: jax.Array, blocks: jax.Array, sieve: TwoStage) -> jax.Array:
     """The values of the blocks that are left, one behind the other; outside of the loop what never comes first."""
     values = jnp.broadcast_to(values, (blocks.shape[0], sieve.size, *blocks.shape[1:]))
     if sieve.guarded:
@@ -66,7 +66,7 @@ def _left(values: jax.Array, blocks: jax.Array, sieve: Sieve) -> jax.Array:
     return lax.reshape(values, (blocks.shape[0] * sieve.size, *blocks.shape[1:]))
 
 
-def _places(found: jax.Array, blocks: jax.Array, sieve: Sieve, axes: Axes) -> jax.Array:
+def _places(found: jax.Array, blocks: jax.Array, sieve: TwoStage, axes: Axes) -> jax.Array:
     """Positions in what is left as positions in the loop."""
     free = [lax.broadcasted_iota(jnp.int32, found.shape, axes.index(axis)) for axis in sieve.free]
     first = blocks.at[(found // sieve.size, *free)].get(mode="clip")
