@@ -5,8 +5,8 @@ from dataclasses import replace
 from math import prod
 from typing import Final
 
-from .. import ir, ranges, transforms
-from ..symbolic import Affine, IndexVar
+from .. import ir, transforms
+from ..symbolic import Affine, Box, IndexVar
 from .cost.costs import cost_of
 from .cost.memory import allowance
 from .data.nodes import Lookup, LoopNest, Node, Read, operands
@@ -24,11 +24,11 @@ MOST_SPACE: Final = 2
 # The number of a round; no program names an index so.
 NUMBER: Final = IndexVar("n.")
 
-Plan = Callable[[ir.Accumulate, ranges.Box, frozenset[IndexVar]], Compute]
+Plan = Callable[[ir.Accumulate, Box, frozenset[IndexVar]], Compute]
 
 
 def in_chunks(
-    stage: Compute, statement: ir.Accumulate, box: ranges.Box, scope: Scope, memory: int | None, plan: Plan
+    stage: Compute, statement: ir.Accumulate, box: Box, scope: Scope, memory: int | None, plan: Plan
 ) -> ChunkedScatter | None:
     """The statement of a stage round by round, each planned by `plan`; None where its values may be stored.
 
@@ -54,7 +54,7 @@ def in_chunks(
     return rounds
 
 
-def _in_steps(size: int, index: IndexVar, statement: ir.Accumulate, box: ranges.Box, plan: Plan) -> ChunkedScatter:
+def _in_steps(size: int, index: IndexVar, statement: ir.Accumulate, box: Box, plan: Plan) -> ChunkedScatter:
     """The statement for so many values of an index at a time."""
     lo, hi = box[index]
     count, rest = divmod(hi - lo, size)

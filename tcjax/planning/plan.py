@@ -6,6 +6,7 @@ from functools import cached_property, partial
 from math import prod
 
 from .. import ir, ranges, transforms
+from ..symbolic import Box
 from ..transforms import Step
 from .assembling import assemblies
 from .cost.costs import cost_of
@@ -319,7 +320,7 @@ class _Planner:
         return (_placed(replace(step, statement=statement), shapes, lows), notes) if notes else (step, ())
 
     def compute(
-        self, step: Step, box: ranges.Box, defined: bool, shapes: transforms.Shapes, origins: transforms.Shapes
+        self, step: Step, box: Box, defined: bool, shapes: transforms.Shapes, origins: transforms.Shapes
     ) -> Compute:
         found = plan_formula(step.statement, box, shapes, origins, defined=defined, preferences=self.preferences)
         if not step.fixed:

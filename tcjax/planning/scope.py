@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Final
 
 from .. import ir
-from ..symbolic import Affine, Facts, IndexVar, Size
+from ..symbolic import Affine, Box, Facts, IndexVar, Size
 from ..transforms.factors import masked
 from .data.nests import LoopSchedule, Nest
 from .data.nodes import Apply, Axes, Fill, Node
@@ -18,7 +18,6 @@ from .data.views import Viewed
 _DIGITS: Final = {"float32": 24, "float64": 53}
 _EXPONENTS: Final = 120
 
-Box = Mapping[IndexVar, tuple[int, int]]
 # The logical index of the first element in each dimension: of what a loop computes piece by piece, it moves.
 Origins = Mapping[str, tuple[int | Affine, ...]]
 # So large is a size, in the weighing of one order against another, of which nothing is known.

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from .. import ir, ranges, transforms
-from ..symbolic import Affine, IndexVar
+from ..symbolic import Affine, Box, IndexVar
 from ..symbolic.facts.affines import as_affine
 from ..symbolic.facts.trees import And, Binary, Compare, Expr, Not, Or, Select
 from .data.stages import Begin, Cast, Compute, Loop, Plan, ScheduledStage, Tiled, TiledStep
@@ -42,7 +42,7 @@ def tile(plan: Plan, nest: Nest) -> Plan:
 class _Surroundings:
     """Inside the loops that are open: their ranges, and the shapes and origins of all tensors."""
 
-    loops: ranges.Box
+    loops: Box
     shapes: Shapes
     origins: Origins
 
@@ -235,7 +235,7 @@ class _Builder:
         compute = plan_formula(filled, box, around.shapes, around.origins, defined=False, loops=loops)
         return replace(compute, dtype=dtype)
 
-    def box(self, nested: Nested, count: int, around: _Surroundings) -> ranges.Box:
+    def box(self, nested: Nested, count: int, around: _Surroundings) -> Box:
         """The ranges of the loops that a tile runs over, of those around it, and of inline reductions."""
         inline = {i: ends for i, ends in self.bound.boxes[nested.number].items() if i not in nested.roots}
         tile = {self.variables[name]: (0, extent) for name, extent in nested.leaves[count:]}

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .affine import Affine, AffineLike, Atom, Clamp, IndexVar, Opaque, Quotient, Remainder, clamp
+from .affine import Affine, AffineLike, Atom, Box, Clamp, IndexVar, Opaque, Quotient, Remainder, clamp
 from .audits import Given, auditing, dropping
 from .conditions import (
     FALSE,
@@ -33,6 +33,7 @@ __all__ = [
     "AnyOf",
     "AtLeastZero",
     "Atom",
+    "Box",
     "Clamp",
     "Condition",
     "Expr",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 
 from ..diagnostics import Code, CompileError
 from . import audits, boxes, hull
-from .affine import Affine, IndexVar
+from .affine import Affine, Box, IndexVar
 from .audits import Given, Why
 from .conditions import TRUE, AllOf, AnyOf, AtLeastZero, Condition, all_of, compare, negation, unconditional
 from .domain import Search, find_point
@@ -126,7 +126,7 @@ class Facts:
         return replace(facts, ranges={}, defined={}, given=())
 
     @property
-    def box(self) -> dict[IndexVar, tuple[int, int]] | None:
+    def box(self) -> Box | None:
         """The ranges, as far as guards narrow them, in numbers; None where one depends on sizes."""
         return boxes.box_of(self.ranges)
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from .. import ir
 from ..ir import Reducer, types
-from ..ranges import Box
-from ..symbolic import Affine
+from ..symbolic import Affine, Box
 
 Formula = ir.Define | ir.Accumulate
 

@@ -1,10 +1,10 @@
 """Sums of products: taking an expression apart, and conditions as affine inequalities."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from .. import ir
-from ..symbolic import Affine, IndexVar
+from ..symbolic import Affine, Box, IndexVar
 from .substitution import substitute_expr
 
 # A term of a sum, with whether it is subtracted.
@@ -145,7 +145,7 @@ def _times(product: Product, others: tuple[ir.Expr, ...], part: Product) -> Prod
 def divided_sum(
     product: Product,
     reduced: Sequence[IndexVar],
-    ranges: Mapping[IndexVar, tuple[int, int]],
+    ranges: Box,
     fixed: frozenset[IndexVar] = frozenset(),
 ) -> list[Product]:
     """`distributed` for a product that is summed over the `reduced` indices: ``a * (b - c)`` as ``a*b' - a*c'``.
@@ -171,7 +171,7 @@ def divided_sum(
     return distributed(product, fixed)
 
 
-def _first(expr: ir.Expr, own: frozenset[IndexVar], ranges: Mapping[IndexVar, tuple[int, int]]) -> ir.Expr:
+def _first(expr: ir.Expr, own: frozenset[IndexVar], ranges: Box) -> ir.Expr:
     """The value at the first point of a sum, or 0 if it is not finite."""
     value = substitute_expr(expr, {index: Affine.of(ranges[index][0]) for index in own})
     zero = ir.Const(0.0, value.dtype)

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from .. import ir
-from ..ranges import Box
-from ..symbolic import Affine, IndexVar
+from ..symbolic import Affine, Box, IndexVar
 from .factors import Term, terms
 from .inlining import Named, Shape, Step, named
 from .shifts import unmarked

@@ -11,8 +11,7 @@ from typing import Final, assert_never
 from .. import ir
 from ..diagnostics import Span
 from ..ranges import Bound
-from ..ranges.bound import Box
-from ..symbolic import Affine, IndexVar
+from ..symbolic import Affine, Box, IndexVar
 from .findings import Finding, Kind, Path, Words, findings, listed
 from .guards import guard_ranges
 from .specialize import specialize

@@ -10,8 +10,7 @@ from typing import Final
 
 from .. import ir
 from ..ir import Reducer
-from ..ranges import Box
-from ..symbolic import Affine, IndexVar, Size
+from ..symbolic import Affine, Box, IndexVar, Size
 from ..symbolic.hull import numbers
 from .definitions import cast
 from .factors import depends, multiply, non_negative, summands

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from .. import ir
 from ..ir import Reducer
-from ..ranges import Box
-from ..symbolic import Affine, IndexVar, Size
+from ..symbolic import Affine, Box, IndexVar, Size
 from .definitions import Formula, as_define, cast, constant
 from .equations import solve
 from .factors import divisor_of, multiply, summands

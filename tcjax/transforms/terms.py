@@ -7,8 +7,7 @@ from typing import Final
 
 from .. import ir
 from ..ir import Reducer
-from ..ranges import Box
-from ..symbolic import Affine, IndexVar
+from ..symbolic import Affine, Box, IndexVar
 from .definitions import Formula, as_accumulation
 from .flattening import flattened
 from .inlining import Step

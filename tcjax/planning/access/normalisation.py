@@ -5,14 +5,13 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from ... import ir
-from ...symbolic import Affine, IndexVar, Size
+from ...symbolic import Affine, Box, IndexVar, Size
 from ...transforms import Known
 from ..data.views import Pieces, Viewed
 from .borders import Borders, beyond, borders, extension
 from .viewing import Viewing
 
 Formula = TypeVar("Formula", bound="ir.Define | ir.Accumulate")
-Box = Mapping[IndexVar, tuple[int, int]]
 Origins = Mapping[str, tuple[int | Affine, ...]]
 
 # A view may have so many times the elements that are read, or so many in any case.

@@ -6,7 +6,7 @@ from math import prod
 from typing import Final
 
 from ...ir import conjuncts
-from ...symbolic import Affine, Facts, IndexVar
+from ...symbolic import Affine, Box, Facts, IndexVar
 from ...transforms.factors import non_negative
 from ...transforms.narrowing import ends_of
 from ..data.nests import LoopSchedule, Nest
@@ -14,8 +14,6 @@ from ..data.nests import LoopSchedule, Nest
 # A nest becomes at most so many pieces, of an axis with at least so many values each: every piece is compiled alone.
 MOST_PIECES: Final = 8
 FEWEST_VALUES: Final = 64
-
-Box = dict[IndexVar, tuple[int, int]]
 
 
 def pieces(nest: Nest, form: LoopSchedule) -> tuple[IndexVar | None, tuple[Nest, ...]]:
@@ -84,7 +82,7 @@ def _conditions(nest: Nest) -> list[Affine]:
 
 
 def _narrowed(nest: Nest, loop: IndexVar, conditions: list[Affine], part: Box) -> Nest:
-    box = nest.ranges | part
+    box = {**nest.ranges, **part}
     lo, hi = box[loop]
     for least, most in ends_of(loop, (lo, hi), conditions, Facts.over(box)):
         # Positions count from the start of the loop.

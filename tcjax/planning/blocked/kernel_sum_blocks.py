@@ -7,7 +7,7 @@ from typing import Final
 
 from ... import ir, transforms
 from ...ir import Reducer
-from ...symbolic import Affine, IndexVar
+from ...symbolic import Affine, Box, IndexVar
 from ..data.groups import Blocks, KernelSums
 from ..data.kernel_sums import COLUMN, Columns, Cut, KernelSumBlocks, Matrix, Piece
 from ..data.layouts import Layout
@@ -220,7 +220,7 @@ class _Planner:
         product = any(isinstance(node, ir.Reduce) and is_contraction(node, ranges) for node in ir.walk(body))
         return laid_out(nest, self.blocks.loop, None if product else columns[-1])
 
-    def scope(self, box: Mapping[IndexVar, tuple[int, int]]) -> Scope:
+    def scope(self, box: Box) -> Scope:
         rows, columns = self.sides
         operands = self.bundle.operands
         order = dict.fromkeys((*self.apart.batch, *rows[:-1], ROW, *rows[-1:], *columns, *box))

@@ -1,18 +1,18 @@
 """How the loops of a nest run in XLA operations."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from math import isqrt, prod
 from typing import Final
 
 from ... import ir
-from ...symbolic import IndexVar
+from ...symbolic import Box, IndexVar
 from ..data.nests import LoopSchedule, Nest
 from .domains import pieces, spans
 from .products import as_matrices, guarded_axis
 from .ranks import ROOM, sieve_size
 
-Ranges = Mapping[IndexVar, tuple[int, int]]
+Ranges = Box
 
 # What follows was measured on two cores with 512 KiB of cache each; ratios of up to 1.2 around these are noise.
 # Elements of a block: enough work for all cores in a trip, and an accumulator that stays in the cache.

@@ -1,11 +1,10 @@
 """A softmax as blocks of scores: what one block computes, for which tile of the result, and which blocks count."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ... import ir, transforms
 from ...ir import Reducer
-from ...symbolic import Affine, IndexVar, Size
+from ...symbolic import Affine, Box, IndexVar, Size
 from ...transforms.factors import masked
 from ..data.groups import Blocks, Softmax, parts
 from ..data.layouts import Layout
@@ -83,7 +82,7 @@ class _Planner:
             | {tile.start: (tile.lo, tile.lo + tile.extent - tile.size + 1) for tile in self.tiles}
         )
 
-    def points(self, position: Affine, width: int, spans: Mapping[IndexVar, tuple[int, int]]) -> Block:
+    def points(self, position: Affine, width: int, spans: Box) -> Block:
         """The points of `width` values of the loop, the number ROW of which is at `position`."""
         softmax = self.softmax
         box = {**self.box(), ROW: (0, width), **spans}
@@ -124,7 +123,7 @@ class _Planner:
         minor = None if is_product(self.softmax) or not self.rows else self.rows[-1]
         return laid_out(nest, self.blocks.loop, minor)
 
-    def scope(self, box: Mapping[IndexVar, tuple[int, int]], axes: Axes) -> Scope:
+    def scope(self, box: Box, axes: Axes) -> Scope:
         softmax = self.softmax
         shapes = {o.name: o.shape for o in softmax.operands}
         origins = {o.name: o.origin for o in softmax.operands}

@@ -6,7 +6,7 @@ from math import prod
 
 from ... import ir, transforms
 from ...ir import Reducer
-from ...symbolic import Affine, IndexVar, clamp
+from ...symbolic import Affine, Box, IndexVar, clamp
 from ..data.layouts import Layout
 from ..data.machine import CPU, Machine
 from ..data.nests import LoopSchedule, Nest
@@ -102,7 +102,7 @@ def _state(reduce: ir.Reduce) -> str:
     return reduce.accumulate
 
 
-def _minor_last(axes: Axes, ranges: Mapping[IndexVar, tuple[int, int]]) -> Axes:
+def _minor_last(axes: Axes, ranges: Box) -> Axes:
     """The largest axis last: that one is vectorised."""
     return tuple(sorted(axes, key=lambda axis: ranges[axis][1] - ranges[axis][0]))
 
@@ -126,7 +126,7 @@ class _Planner:
     nest: Nest
     form: LoopSchedule
     axes: Axes
-    ranges: Mapping[IndexVar, tuple[int, int]]
+    ranges: Box
     reduce: ir.Reduce
 
     def body(self, rows: int, blocks: int) -> tuple[Points, tuple[Cut, ...]]:
@@ -180,7 +180,7 @@ class _Planner:
     def points(
         self,
         position: Affine,
-        spans: Mapping[IndexVar, tuple[int, int]],
+        spans: Box,
         reduce: ir.Reduce | None = None,
         shapes: Mapping[str, tuple[int, ...]] | None = None,
         cut: Mapping[str, int] | None = None,
@@ -204,7 +204,7 @@ class _Planner:
 
     def scope(
         self,
-        box: Mapping[IndexVar, tuple[int, int]],
+        box: Box,
         shapes: Mapping[str, tuple[int, ...]] | None,
         cut: Mapping[str, int],
     ) -> Scope:

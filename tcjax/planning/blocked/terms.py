@@ -2,15 +2,14 @@
 
 import functools
 import itertools
-from collections.abc import Mapping
 
 from ... import ir, transforms
-from ...symbolic import Affine, IndexVar
+from ...symbolic import Affine, Box
 from ..widening import widened
 from .loop_schedules import is_short
 
 
-def written_out(expr: ir.Expr, ranges: Mapping[IndexVar, tuple[int, int]]) -> ir.Expr:
+def written_out(expr: ir.Expr, ranges: Box) -> ir.Expr:
     """The expression with every short reduction in it as its terms, joined by their operator."""
     expr = ir.rebuild(expr, lambda part: written_out(part, ranges))
     if not isinstance(expr, ir.Reduce) or not is_short(expr, ranges):

@@ -4,13 +4,12 @@ The r values that come first lie in the r blocks whose own first values come fir
 its own. So a nest is visited once, and then a small part of it, instead of once for every rank.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
 from ... import ir, transforms
 from ...ir import Reducer
-from ...symbolic import Affine, IndexVar, Size
+from ...symbolic import Affine, Box, IndexVar, Size
 from ..data.nests import LoopSchedule, Nest, Operand
 from ..data.two_stage import BLOCK, BLOCKS, FIRSTS, LEFT, PLACE, RANK, VALUES, Part, TwoStage
 from ..rules import plan_value
@@ -22,7 +21,7 @@ from .terms import written_out
 
 MOST_GATHERS: Final = 16
 
-Ranges = Mapping[IndexVar, tuple[int, int]]
+Ranges = Box
 
 
 def form_of(sieve: TwoStage) -> LoopSchedule:

@@ -6,7 +6,7 @@ from math import prod
 
 from ... import ir, ranges
 from ...ir import Monoid, Reducer
-from ...symbolic import IndexVar
+from ...symbolic import Box, IndexVar
 from .assembly import Assembly
 from .nodes import Axes, Lookup, Node, Strip
 
@@ -115,7 +115,7 @@ class Compute:
     value: Node
     store: Store
     statement: ir.Define | ir.Accumulate = field(compare=False)
-    box: ranges.Box = field(compare=False)
+    box: Box = field(compare=False)
     loops: frozenset[IndexVar] = field(default=frozenset(), compare=False)
     decided: tuple[str, ...] = field(default=(), compare=False)
     rounds: ChunkedScatter | None = field(default=None, compare=False)

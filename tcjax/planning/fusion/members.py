@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ... import ir
-from ...symbolic import IndexVar
+from ...symbolic import Box, IndexVar
 from ..data.nests import Nest, Operand
 from ..data.nodes import Apply, Axes, LoopNest, Node, Read, Strip, operands
 from ..data.preferences import Preferences
@@ -204,7 +204,7 @@ class Survey:
         return all(self.ready.get(tensor, -1) < stage for tensor in _tensors(self.sources[source]))
 
 
-def nest_over(reduce: ir.Reduce, axes: Axes, box: Mapping[IndexVar, tuple[int, int]], known: Iterable[Operand]) -> Nest:
+def nest_over(reduce: ir.Reduce, axes: Axes, box: Box, known: Iterable[Operand]) -> Nest:
     """The nest with what it reads of the `known` operands."""
     by_name = {operand.name: operand for operand in known}
     read = dict.fromkeys(access.tensor.name for access in ir.accesses(reduce))

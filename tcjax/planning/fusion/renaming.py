@@ -4,11 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ... import ir
-from ...symbolic import Affine, IndexVar, Size
+from ...symbolic import Affine, Box, IndexVar, Size
 from ...symbolic.affine import Atom
 from ..data.nests import Operand
-
-Box = dict[IndexVar, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +19,8 @@ class Renaming:
 
     indices: Mapping[IndexVar, IndexVar]
     tensors: Mapping[str, Operand]
-    ranges: Mapping[IndexVar, tuple[int, int]]
-    box: Box = field(default_factory=dict)
+    ranges: Box
+    box: dict[IndexVar, tuple[int, int]] = field(default_factory=dict)
     taken: frozenset[IndexVar] = frozenset()
     depth: int = 0
 

@@ -10,7 +10,7 @@ import numpy as np
 from ... import ranges
 from ...diagnostics import Code, CompileError
 from ...symbolic.facts.trees import And, Binary, Compare, Const, Expr, Not, Or, Select, Var
-from .boxes import Box, infer_box, nothing, whole
+from .boxes import NeededBox, infer_box, nothing, whole
 from .cells import MOST_POINTS
 from .counting import Counts, Table, tabulate
 from .formulas import constant, fitted
@@ -162,7 +162,9 @@ class _Writer:
                 raise AssertionError(expr)
 
 
-def _box(isl: Any, needed: Any, prefix: tuple[str, ...], spans: Mapping[str, Span], domain: Sequence[Span]) -> Box:
+def _box(
+    isl: Any, needed: Any, prefix: tuple[str, ...], spans: Mapping[str, Span], domain: Sequence[Span]
+) -> NeededBox:
     """The hull of a map from a prefix to points, per point of the prefix, and the counts."""
     if bool(needed.is_empty()):
         return nothing(domain)
@@ -203,7 +205,7 @@ def _box(isl: Any, needed: Any, prefix: tuple[str, ...], spans: Mapping[str, Spa
         total = instances * prod(extents)
         most = min(total, prod(hi - lo for lo, hi in domain))
         counts = found[1] if found is not None else Counts(instances, total, None, most, (1,) * rank)
-    return Box(tuple(lows), tuple(sizes), tuple(extents), counts, tuple(tables) if tabulated else ())
+    return NeededBox(tuple(lows), tuple(sizes), tuple(extents), counts, tuple(tables) if tabulated else ())
 
 
 def _boxes(isl: Any, needed: Any, inputs: int, rank: int) -> Any:

@@ -11,7 +11,7 @@ from ... import ir, ranges
 from ...markup import Cell, Element, block, element, table, title
 from ...symbolic import Facts
 from ...symbolic.facts.trees import Binary, Compare, Const, Expr, Var
-from .boxes import Box, infer_box
+from .boxes import NeededBox, infer_box
 from .formulas import constant, fitted
 from .grids import Span
 from .needs import Need
@@ -229,7 +229,7 @@ class _Kernel:
         tail: Literal["none", "guard"] = "none" if block.mask is None else "guard"
         return OutputPlan(stage.target.name, stage.target.dtype, block, disjoint, tail)
 
-    def _block(self, box: Box, domain: Sequence[Span]) -> Block:
+    def _block(self, box: NeededBox, domain: Sequence[Span]) -> Block:
         shown = {name: Var(own) for name, own in self.names.items()}
         starts = tuple(low.substitute(shown) for low in box.lows)
         extents = tuple(size.substitute(shown) for size in box.sizes)
@@ -253,7 +253,7 @@ class _Kernel:
         index_map = None if places is None else tuple(place.substitute(shown) for place in places)
         return Block(box.extents, starts, extents, index_map, tuple(pads), masks or None)
 
-    def _index_map(self, box: Box, origins: Sequence[int]) -> tuple[Expr, ...] | None:
+    def _index_map(self, box: NeededBox, origins: Sequence[int]) -> tuple[Expr, ...] | None:
         """The number of the block per axis; None unless every start is a multiple of the extent."""
         places: list[Expr] = []
         for axis, (origin, extent) in enumerate(zip(origins, box.extents, strict=True)):

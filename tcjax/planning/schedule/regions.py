@@ -8,7 +8,7 @@ import numpy as np
 from ... import ranges
 from ...symbolic import IndexVar
 from ...symbolic.facts.trees import Const, Expr, Var
-from .boxes import Box, infer_box, whole
+from .boxes import NeededBox, infer_box, whole
 from .grids import Span
 from .needs import Need, needs_of
 from .roots import Roots, plain, qualified, shown, unfold
@@ -78,7 +78,7 @@ class Placed:
 
     stage: Stage
     prefix: tuple[str, ...]
-    box: Box
+    box: NeededBox
     domain: tuple[Span, ...]
     roots: Roots
     spans: Mapping[str, Span]
@@ -156,7 +156,7 @@ def _whole_axes(tensor: str, need: Need, domain: Sequence[Span], spans: dict[str
 def finished(
     stage: Stage,
     prefix: tuple[str, ...],
-    box: Box,
+    box: NeededBox,
     domain: tuple[Span, ...],
     around: Mapping[str, Span],
     bound: ranges.Bound,

@@ -23,7 +23,7 @@ class Unit:
     bound: Bound
     value: ir.Expr
     axes: tuple[IndexVar, ...]
-    box: Mapping[IndexVar, tuple[int, int]]
+    box: Box
     output: ir.Tensor
     arrays: Mapping[str, Array]
 
