@@ -10,7 +10,7 @@ from ..syntax import tc
 from ..transforms.derivatives import adjoint_program
 from ..translation.names import called
 from .definitions import Definition
-from .fronts import Frontend
+from .frontends import Frontend
 
 
 class Adjoint(Definition):

@@ -14,7 +14,7 @@ from .. import elaboration, ir
 from ..diagnostics import Code, CompileError, Span, phrases
 from ..syntax import tc
 from .definitions import Definition
-from .fronts import Frontend
+from .frontends import Frontend
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from .. import ir, ranges
 from ..diagnostics import Code, CompileError
-from .fronts import Frontend
+from .frontends import Frontend
 
 
 def checked_assumptions(frontend: Frontend) -> None:

@@ -13,7 +13,7 @@ from ..elaboration import ValueNeeded
 from .arguments import Arguments, arrange, as_array, is_plain
 from .compiler import Compiler
 from .definitions import Definition
-from .fronts import Call, Frontend, Value
+from .frontends import Call, Frontend, Value
 from .recent import MOST_SIGNATURES, Recent
 from .values import value_of
 

@@ -9,7 +9,7 @@ import jax
 from .. import planning, ranges
 from . import pipeline
 from .determinism import check_deterministic
-from .fronts import Call, Frontend
+from .frontends import Call, Frontend
 from .recent import Recent
 from .tuning import remembered
 

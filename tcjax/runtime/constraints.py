@@ -8,7 +8,7 @@ from ..symbolic import Affine, AtLeastZero, Facts, Size
 from ..symbolic.facts.affines import Names, size_expression
 from ..symbolic.facts.trees import MIRRORED, OPPOSITE, And, Binary, Compare, Const, Expr, Not, Or, Var, spine
 from .assumptions import assumptions_of
-from .fronts import Frontend
+from .frontends import Frontend
 
 # Longer products of sums are left out.
 _MOST_TERMS: Final = 400

@@ -6,7 +6,7 @@ from typing import Final
 import jax
 
 from ..diagnostics import Code, CompileError
-from .fronts import Frontend
+from .frontends import Frontend
 
 # Without it, XLA:GPU adds what meets in one element of a scatter in any order.
 FLAG: Final = "--xla_gpu_deterministic_ops=true"

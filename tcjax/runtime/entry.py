@@ -13,7 +13,7 @@ from . import pipeline
 from .assumptions import shared_out
 from .definitions import Definition
 from .foreign import means_builtin
-from .fronts import Frontend, notation
+from .frontends import Frontend, notation
 from .kernel import Kernel
 from .options import KernelOptions, Options, check_options
 

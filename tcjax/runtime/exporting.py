@@ -12,7 +12,7 @@ from jax.errors import InconclusiveDimensionOperation
 from .. import ir
 from ..diagnostics import Code, CompileError, phrases
 from .arguments import native_type
-from .fronts import Frontend
+from .frontends import Frontend
 
 _SPEC = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*(?:\[(.*)\])?\s*\Z", re.DOTALL)
 _SHORT = {

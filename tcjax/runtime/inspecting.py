@@ -13,7 +13,7 @@ from .. import planning, ranges
 from ..diagnostics import DataError
 from ..transforms.runtime_checks import NOWHERE, RuntimeCheck, inspect
 from . import pipeline
-from .fronts import Frontend, Value
+from .frontends import Frontend, Value
 
 if TYPE_CHECKING:
     from .calls import Calls

@@ -9,7 +9,7 @@ import numpy as np
 
 from .arguments import arrange
 from .assumptions import checked_assumptions
-from .fronts import Call, Frontend
+from .frontends import Call, Frontend
 from .options import check_schedule, shard_options
 from .questions import Questions
 

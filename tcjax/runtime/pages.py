@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from .. import planning
 from ..diagnostics import CompileError
 from . import pipeline
-from .fronts import Frontend
+from .frontends import Frontend
 from .writing import written
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import jax
 from .. import ir, planning, ranges
 from ..diagnostics import CompileError
 from .assumptions import assumptions_of
-from .fronts import Call, Frontend, notation
+from .frontends import Call, Frontend, notation
 from .options import Options
 
 

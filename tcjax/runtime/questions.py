@@ -16,7 +16,7 @@ from . import pipeline
 from .arguments import Arguments
 from .calls import Calls
 from .explain import Explanation
-from .fronts import Call
+from .frontends import Call
 from .options import NOTATIONS, check_flag
 from .pages import kernel_formula, kernel_page
 from .writing import written

@@ -4,7 +4,7 @@ from .. import ir
 from ..diagnostics import Code, CompileError
 from ..syntax import tc
 from .definitions import Definition
-from .fronts import Frontend
+from .frontends import Frontend
 
 
 def written(frontend: Frontend, dialect: str, function: ir.Function | None) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 import tcjax
 from tcjax.runtime import pipeline
-from tcjax.runtime.fronts import Call
+from tcjax.runtime.frontends import Call
 from tcjax.runtime.options import Options
 
 TC = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"

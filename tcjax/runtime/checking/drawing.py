@@ -14,7 +14,7 @@ from ...ranges import Bound
 from ...symbolic import Size, SizeVar
 from ...syntax.sac import tree
 from ..definitions import Definition
-from ..fronts import Call, Frontend, Parameter
+from ..frontends import Call, Frontend, Parameter
 from .report import NotFound
 from .samples import Array, Sample, TooMuch, admitted, divides_integers, filled, subscripts
 

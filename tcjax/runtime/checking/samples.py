@@ -12,7 +12,7 @@ import numpy as np
 from ... import ir
 from ...ranges import Bound
 from ...symbolic import Affine
-from ..fronts import Call
+from ..frontends import Call
 
 if TYPE_CHECKING:
     from ..questions import Questions

@@ -12,7 +12,7 @@ from jax.experimental import checkify
 from ... import interpreter
 from ...diagnostics import CompileError, DataError
 from ...ranges import Bound
-from ..fronts import Call
+from ..frontends import Call
 from .samples import Array, Sample, admitted
 from .tolerances import Difference, coarsest, differences, spread
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ... import planning, ranges
-from ..fronts import Call, Frontend
+from ..frontends import Call, Frontend
 
 if TYPE_CHECKING:
     from .choices import Choice

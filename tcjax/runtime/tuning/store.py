@@ -19,7 +19,7 @@ import jaxlib.version
 
 from ... import files, ir, planning, ranges
 from ...diagnostics import Code, CompileError, CompileWarning, warn
-from ..fronts import Call, Frontend
+from ..frontends import Call, Frontend
 from .choices import Choice, from_json, to_json
 from .memory import DIRECTORY, Planner, directory
 

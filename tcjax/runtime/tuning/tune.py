@@ -15,7 +15,7 @@ from ...diagnostics import Code, CompileError, CompileWarning, phrases
 from .. import pipeline
 from ..arguments import Arguments
 from ..compiler import Compiler
-from ..fronts import Call, Frontend
+from ..frontends import Call, Frontend
 from ..gradients import cotangents, weights, without_derivative
 from .candidates import candidates_of, gradient_candidates_of
 from .choices import Choice
