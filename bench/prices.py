@@ -17,7 +17,7 @@ from itertools import combinations
 from pathlib import Path
 
 import jax
-from tcjax.planning.cost.costs.costs import plan_cost
+from tcjax.planning.cost.costs import plan_cost
 
 import tcjax
 from tcjax.planning import plan_price

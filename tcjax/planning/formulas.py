@@ -13,12 +13,12 @@ from ..transforms.factors import non_negative
 from .access.normalisation import straighten
 from .access.reads import as_strip, plan_integer
 from .branches import branch, is_risky
+from .choice import sent
 from .chunked_scatter import in_chunks
 from .data.nodes import Lookup, Node, Strip, operands
 from .data.preferences import DEFAULT, Preferences
 from .data.stages import Compute, Scatter, Store
 from .monoids import plan_elements, plan_monoid
-from .operations.choice import sent
 from .operations.placement import Placement
 from .printer import name_of
 from .reductions import plan_reduce

@@ -9,6 +9,7 @@ from .. import ir, ranges, transforms
 from ..symbolic import Box
 from ..transforms import Step
 from .assembling import assemblies
+from .choice import MOST_GROWTH, SMALL_SPACE
 from .cost.costs import cost_of
 from .cost.memory import allowance
 from .cost.prices import Price, price
@@ -26,7 +27,6 @@ from .fusion.shares import with_shares
 from .fusion.sharing import share
 from .fusion.softmax import fuse
 from .fusion.temporaries import settle
-from .operations.choice import MOST_GROWTH, SMALL_SPACE
 from .printer import operations_of
 from .reductions import fixed
 

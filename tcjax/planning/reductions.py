@@ -7,16 +7,16 @@ from ..ir import Reducer
 from ..symbolic import IndexVar
 from ..transforms.factors import masked
 from .branches import counted, projected
+from .choice import cheapest, plan_fold, within_contract
 from .data.nests import as_extremum
 from .data.nodes import Apply, CallBuiltin, Fold, LoopNest, Node, OrderStatistic, Position, Unroll
+from .folds import fold, remaining
 from .monoids import plan_monoid
 from .operations import loop
-from .operations.choice import cheapest, plan_fold, within_contract
-from .operations.folds import fold, remaining
-from .operations.sums import plan_sum
 from .operations.unrolled import propose_order
 from .rules import plan_value, rule
 from .scope import Scope, fill
+from .sums import plan_sum
 from .unsized import plan_unsized
 from .values import shield
 from .widening import widened

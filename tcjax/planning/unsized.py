@@ -13,8 +13,8 @@ from ..ir import Reducer
 from ..symbolic import IndexVar
 from .access.reads import plan_read
 from .data.nodes import Node, Strip, Unroll
+from .folds import fold
 from .operations import contraction
-from .operations.folds import fold
 from .operations.reduction import Reduction
 from .rules import plan_value
 from .scope import Scope, fill, masked_by

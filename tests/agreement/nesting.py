@@ -8,12 +8,12 @@ import pytest
 
 from tcjax import ir
 from tcjax.lowering import primitive
-from tcjax.planning import replanning
+from tcjax.planning import choice, replanning
 from tcjax.planning.blocked import extrema
 from tcjax.planning.blocked import kernel_sum_blocks as bundle_blocks
 from tcjax.planning.blocked import loop_schedules as forms
 from tcjax.planning.data.nests import LoopSchedule, Nest
-from tcjax.planning.operations import choice, loop
+from tcjax.planning.operations import loop
 
 
 @contextmanager

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tcjax.planning import choice, paths, sums
 from tcjax.planning.data.nodes import Node
-from tcjax.planning.operations import choice, paths, sums
 from tcjax.planning.scope import Scope
 from tests.agreement import comparing
 from tests.effort import examples, phases

@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 import tcjax
+from tcjax.planning import choice
 from tcjax.planning.data import nodes
-from tcjax.planning.operations import choice
 
 Array = NDArray[Any]
 

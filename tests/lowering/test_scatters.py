@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 import tcjax
-from tcjax.planning import Compute, operations
-from tcjax.planning.operations import choice, scatter, sorted_scatter
+from tcjax.planning import Compute, choice, operations
+from tcjax.planning.operations import scatter, sorted_scatter
 from tcjax.planning.operations.placement import Placement
 
 N, B, D, E = 40, 7, 5, 3

@@ -16,11 +16,11 @@ from bench.cases import all_cases
 from bench.rewrites import all_computations
 from tcjax import ir, planning
 from tcjax.ir import Reducer
-from tcjax.planning import plan_price, price, price_of
+from tcjax.planning import choice, plan_price, price, price_of
 from tcjax.planning.cost.rates import power_time
 from tcjax.planning.data import nodes
 from tcjax.planning.data.machine import CPU, GPU, MACHINES, Machine, machine_of
-from tcjax.planning.operations import choice, unrolled
+from tcjax.planning.operations import unrolled
 from tcjax.symbolic import Affine, IndexVar
 from tests.golden.pages import _ARGUMENT, _ARGUMENTS, _TEXT, pages
 

@@ -13,9 +13,9 @@ from ..access.reads import as_stored
 from ..branches import projected
 from ..data.machine import CPU
 from ..data.nodes import Axes, Contract, Fold, Node, Read, Strip, groups, smallest_divisor, sums_products
+from ..paths import Pairing, pairings
 from ..rules import plan_value
 from ..scope import Scope, fill
-from .paths import Pairing, pairings
 from .reduction import Reduction, is_read, operand_of
 
 # A matrix of so many elements may be repeated.

@@ -10,9 +10,9 @@ from ..access.padding import is_padding, within_zeros
 from ..access.reads import as_stored
 from ..access.windows import as_sliding, slide
 from ..data.nodes import Convolve, Unroll
+from ..folds import unroll
 from ..rules import plan_value
 from ..scope import Scope
-from .folds import unroll
 from .reduction import Reduction
 
 # Up to this many groups may become a convolution each.

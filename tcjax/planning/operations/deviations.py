@@ -7,8 +7,8 @@ from ...ir import Reducer
 from ...transforms.deviations import about_mean
 from ..access.reads import as_stored, plan_read
 from ..data.nodes import Deviations, Node, Read, Strip
+from ..folds import remaining
 from ..scope import Scope
-from .folds import remaining
 from .reduction import Reduction
 
 # Where the squares of values sum up to more than this many times those of their deviations, the mean is taken off

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from ... import ir
 from ...ir import Reducer
 from ..data.nodes import Node
+from ..folds import fold
 from ..rules import plan_value
 from ..scope import Scope
-from .folds import fold
 from .reduction import Reduction
 
 

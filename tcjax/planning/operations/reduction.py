@@ -8,9 +8,9 @@ from ...symbolic import IndexVar
 from ...transforms.factors import both, multiply
 from ..access.reads import as_stored
 from ..data.nodes import Node
+from ..folds import as_number
 from ..rules import by_rule, plan_value
 from ..scope import Scope, masked_by
-from .folds import as_number
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from ...transforms.factors import depends, multiply
 from ..access.reads import as_strip, is_window
 from ..data.machine import CPU
 from ..data.nodes import Contract, Node, Unroll
+from ..folds import unroll
 from ..rules import plan_value
 from ..scope import Scope
-from .folds import unroll
 from .reduction import Reduction
 
 Steps = tuple[IndexVar, ...]

@@ -2,18 +2,18 @@
 
 from dataclasses import replace
 
-from ... import ir
-from ...ir import Reducer
-from ...symbolic import IndexVar
-from ...transforms.factors import Product, both, depends, divided_sum, divisor_of, multiplied_out, summands
-from ..branches import projected
-from ..data.nodes import Node
-from ..rules import plan_value
-from ..scope import Scope, fill
-from ..values import is_scale
+from .. import ir
+from ..ir import Reducer
+from ..symbolic import IndexVar
+from ..transforms.factors import Product, both, depends, divided_sum, divisor_of, multiplied_out, summands
+from .branches import projected
 from .choice import cheapest, chosen, plan_fold
+from .data.nodes import Node
 from .folds import as_number
-from .reduction import Reduction, is_read
+from .operations.reduction import Reduction, is_read
+from .rules import plan_value
+from .scope import Scope, fill
+from .values import is_scale
 
 
 def plan_sum(

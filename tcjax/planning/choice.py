@@ -5,15 +5,15 @@ from dataclasses import replace
 from math import prod
 from typing import Final
 
-from ... import ir
-from ...symbolic import IndexVar
-from ..access.padding import is_padding, within_zeros
-from ..access.windows import Sliding, as_sliding
-from ..cost.bill import is_view
-from ..cost.prices import price, price_of, price_of_copy
-from ..data.bands import band_of
-from ..data.machine import CPU
-from ..data.nodes import (
+from .. import ir
+from ..symbolic import IndexVar
+from .access.padding import is_padding, within_zeros
+from .access.windows import Sliding, as_sliding
+from .cost.bill import is_view
+from .cost.prices import price, price_of, price_of_copy
+from .data.bands import band_of
+from .data.machine import CPU
+from .data.nodes import (
     Apply,
     Band,
     CallBuiltin,
@@ -31,17 +31,17 @@ from ..data.nodes import (
     holds_data,
     operands,
 )
-from ..data.stages import Compute, Scatter
-from ..printer import operations_of
-from ..rules import rule
-from ..scope import Rival, Scope, fill
-from . import OPERATIONS, PLACEMENTS, loop
-from .contraction import cotangents, received
-from .convolution import differentiates_well, pads_slowly
+from .data.stages import Compute, Scatter
 from .folds import as_number
-from .placement import Placement
-from .reduction import Reduction
-from .unrolled import gathered_indices, window_indices
+from .operations import OPERATIONS, PLACEMENTS, loop
+from .operations.contraction import cotangents, received
+from .operations.convolution import differentiates_well, pads_slowly
+from .operations.placement import Placement
+from .operations.reduction import Reduction
+from .operations.unrolled import gathered_indices, window_indices
+from .printer import operations_of
+from .rules import rule
+from .scope import Rival, Scope, fill
 
 # Below so many bytes XLA may store the space of a reduction: it does the same operations with less ado.
 SMALL_SPACE: Final = 4 << 20

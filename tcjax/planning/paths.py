@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import opt_einsum
 
-from ...symbolic import IndexVar
-from ..data.nodes import Axes
-from ..scope import Scope
+from ..symbolic import IndexVar
+from .data.nodes import Axes
+from .scope import Scope
 
 # All orders of so many operands are tried; of more, opt_einsum's greedy order is taken.
 MOST_OPERANDS = 5
