@@ -6,6 +6,7 @@ from .. import ir
 from ..ir import Reducer
 from ..symbolic import IndexVar
 from ..transforms.factors import masked
+from ..transforms.widening import widened
 from .branches import counted, projected
 from .data.nests import as_extremum
 from .data.nodes import Apply, CallBuiltin, Fold, LoopNest, Node, OrderStatistic, Position, Unroll
@@ -19,7 +20,6 @@ from .rules import plan_value, rule
 from .scope import Scope, fill
 from .unsized import plan_unsized
 from .values import shield
-from .widening import widened
 
 
 @rule(ir.Reduce)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ... import ir, transforms
 from ...symbolic import Affine, IndexVar
-from ..widening import widened
+from ...transforms.widening import widened
 from .loop_schedules import is_short
 
 
