@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..ir import Reducer
-from ..planning import Compute
+from ..planning.data.stages import Compute
 from .context import Context, Lower
 from .elementwise import convert
 from .stores import begun, lower_store, lower_value

@@ -7,8 +7,8 @@ import jax
 from jax import lax
 
 from ..planning.data.nodes import Axes, Node
+from ..planning.data.repeats import Repeats
 from ..planning.data.views import View
-from ..planning.repeats import Repeats
 from ..symbolic import IndexVar, SizeVar
 from .sizes import Dim
 from .views import viewed

@@ -8,8 +8,6 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from .. import planning
-from ..planning.blocked.loop_schedules import is_costly
 from ..planning.data.nodes import (
     Apply,
     Band,
@@ -31,9 +29,19 @@ from ..planning.data.nodes import (
     Scan,
     Step,
     Unroll,
-    operands,
 )
-from ..planning.data.stages import Unit, scope_of
+from ..planning.data.stages import (
+    Call,
+    CallForeign,
+    Compute,
+    Parts,
+    Plan,
+    ScheduledStage,
+    Tiled,
+    Unit,
+    Unstored,
+    scope_of,
+)
 from .apart import keep_apart
 from .assembly import assemble
 from .bands import lower_band
@@ -64,7 +72,7 @@ Foreign = Mapping[str, Callable[..., object]]
 
 
 def lower(
-    plan: planning.Plan, arrays: Mapping[str, jax.Array], initial: Mapping[str, jax.Array], foreign: Foreign
+    plan: Plan, arrays: Mapping[str, jax.Array], initial: Mapping[str, jax.Array], foreign: Foreign
 ) -> tuple[jax.Array, ...]:
     """The plan's results for these arguments; traceable by every JAX transformation."""
     # An initial value that is not passed is missing here: the first statement then begins from the identity.
@@ -86,18 +94,18 @@ def lower(
 
 
 def _run(
-    plan: planning.Plan, units: Iterable[tuple[int, Unit]], arrays: Mapping[str, jax.Array], foreign: Foreign
+    plan: Plan, units: Iterable[tuple[int, Unit]], arrays: Mapping[str, jax.Array], foreign: Foreign
 ) -> tuple[jax.Array, ...]:
     known = _computed(plan, list(units), arrays, foreign)
     return tuple(known[name] for name in plan.returns)
 
 
 def _computed(
-    plan: planning.Plan, units: Sequence[tuple[int, Unit]], arrays: Mapping[str, jax.Array], foreign: Foreign
+    plan: Plan, units: Sequence[tuple[int, Unit]], arrays: Mapping[str, jax.Array], foreign: Foreign
 ) -> dict[str, jax.Array]:
     """The arrays, and what these stages make of them."""
     known = dict(arrays)
-    assemblies = {} if any(isinstance(stage, planning.Tiled) for _, stage in units) else plan.assemblies
+    assemblies = {} if any(isinstance(stage, Tiled) for _, stage in units) else plan.assemblies
     shared: dict[int, Sequence[jax.Array]] = {}
     before: jax.Array | None = None
     done = 0
@@ -107,7 +115,7 @@ def _computed(
         if number in assemblies:
             assembly = assemblies[number]
             done = number + assembly.stages
-            group = [s for s in plan.stages[number:done] if isinstance(s, planning.Compute)]
+            group = [s for s in plan.stages[number:done] if isinstance(s, Compute)]
             with jax.named_scope(scope_of(group[0], number)):
                 values = [
                     boxed(s, lower_node(s.value, Context(_and_before(s, known, foreign), foreign, shared=shared)))
@@ -115,25 +123,24 @@ def _computed(
                 ]
                 known[group[0].target] = assemble(assembly.whole, values)
             continue
-        if isinstance(stage, planning.Parts):
+        if isinstance(stage, Parts):
             known.update(_in_parts(plan, number, stage, known, foreign))
             continue
         with _named(stage, number):
             match stage:
-                case planning.Unstored():
+                case Unstored():
                     continue
-                case planning.Compute(target=target):
+                case Compute(target=target):
                     old = known.get(target) if stage.store.keeps else None
-                    fused = _is_one_loop(stage.value)
-                    here = _behind(known, before) if fused and before is not None else known
+                    here = _behind(known, before) if stage.in_turn and before is not None else known
                     known[target] = lower_compute(stage, old, Context(here, foreign, shared=shared))
-                    before = known[target] if fused else before
-                case planning.Tiled(target=target):
+                    before = known[target] if stage.in_turn else before
+                case Tiled(target=target):
                     known[target] = lower_tiled(stage, known, foreign, lower_node)
-                case planning.Call(targets, inner, arguments):
+                case Call(targets, inner, arguments):
                     passed = {name: known[argument] for name, argument in zip(inner.parameters, arguments, strict=True)}
                     known.update(zip(targets, lower(inner, passed, {}, foreign), strict=True))
-                case planning.CallForeign(targets, function, arguments, results, frame, varying):
+                case CallForeign(targets, function, arguments, results, frame, varying):
                     called = foreign[function]
                     for _ in range(frame):
                         called = jax.vmap(called, tuple(0 if varies else None for varies in varying))
@@ -147,7 +154,7 @@ def _computed(
 
 
 def _in_parts(
-    plan: planning.Plan, number: int, parts: planning.Parts, arrays: Mapping[str, jax.Array], foreign: Foreign
+    plan: Plan, number: int, parts: Parts, arrays: Mapping[str, jax.Array], foreign: Foreign
 ) -> dict[str, jax.Array]:
     """The results of a run of stages: on a CPU of its parts, joined, elsewhere of the run as a whole."""
     names, results = sorted(arrays), tuple(parts.dimensions)
@@ -169,7 +176,7 @@ def _in_parts(
     return dict(zip(results, found, strict=True))
 
 
-def lower_compute(stage: planning.Compute, old: jax.Array | None, context: Context) -> jax.Array:
+def lower_compute(stage: Compute, old: jax.Array | None, context: Context) -> jax.Array:
     """The target after a statement, with what is computed before; `old` is its content before."""
     if stage.proviso is not None:
         return lower_proviso(stage, old, context, lower_compute)
@@ -179,7 +186,7 @@ def lower_compute(stage: planning.Compute, old: jax.Array | None, context: Conte
     return keep_apart(found, found) if stage.apart and found.size else found
 
 
-def _and_before(stage: planning.Compute, arrays: dict[str, jax.Array], foreign: Foreign) -> dict[str, jax.Array]:
+def _and_before(stage: Compute, arrays: dict[str, jax.Array], foreign: Foreign) -> dict[str, jax.Array]:
     """The arrays, and those that a statement needs computed before."""
     if not stage.before:
         return arrays
@@ -189,16 +196,9 @@ def _and_before(stage: planning.Compute, arrays: dict[str, jax.Array], foreign: 
     return known
 
 
-def _named(stage: planning.ScheduledStage, number: int) -> AbstractContextManager[object]:
+def _named(stage: ScheduledStage, number: int) -> AbstractContextManager[object]:
     """Operations in it have the name of the stage: profilers show it, and so do derivatives."""
     return jax.named_scope(scope_of(stage, number))
-
-
-def _is_one_loop(node: Node) -> bool:
-    """Whether a nest is one fused loop that computes what XLA would rather store than compute twice."""
-    if isinstance(node, LoopNest) and node.form.whole and is_costly(node.nest):
-        return True
-    return any(map(_is_one_loop, operands(node)))
 
 
 def _behind(arrays: Mapping[str, jax.Array], before: jax.Array) -> dict[str, jax.Array]:

@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..planning.blocked.softmax import statistic_of
 from ..planning.data.groups import Softmax
 from ..planning.data.nodes import Axes, Node
 from ..planning.data.online_softmax import EXPONENTIALS, FIRST, Block, OnlineSoftmax
@@ -194,8 +193,10 @@ class _Run:
                 value = jnp.where(jnp.isinf(largest), largest, jnp.log(total) + largest)
             exact.append(convert(value, nest.reduce.dtype))
         results = list(exact)
-        for nest, running, columns in zip(self.softmax.sums, sums, self.plan.columns, strict=True):
-            number, dtype = statistic_of(nest)
+        for nest, running, columns, relative in zip(
+            self.softmax.sums, sums, self.plan.columns, self.plan.relative, strict=True
+        ):
+            number, dtype = relative
             statistic = convert(exact[number], dtype).astype(largest.dtype)
             # It is 1 for a largest score that is finite, and not a number where all scores are infinite.
             scale = jnp.exp(largest - statistic)

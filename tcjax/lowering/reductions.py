@@ -15,6 +15,7 @@ from ..ir import Monoid, Reducer
 from ..planning.data.nodes import (
     Axes,
     Contract,
+    Fill,
     Fold,
     LoopNest,
     Node,
@@ -27,7 +28,6 @@ from ..planning.data.nodes import (
     smallest_divisor,
     tensors_read,
 )
-from ..planning.scope import fill
 from ..symbolic import IndexVar
 from . import registered
 from .context import Context, Lower, align, numeric, transpose
@@ -454,7 +454,7 @@ def _accumulation(
             further,
             lambda states: jnp.maximum(states[1], 0),
         )
-    join, nothing = combine(reducer), lower_fill(fill(reducer.empty(element), element), Context({}, {}))
+    join, nothing = combine(reducer), lower_fill(Fill(reducer.empty(element), dtype=element), Context({}, {}))
     return (
         lambda shape: (jnp.broadcast_to(nothing, shape),),
         lambda states, value, _: (join(states[0], value),),

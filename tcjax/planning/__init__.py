@@ -25,12 +25,8 @@ from .data.stages import (
     Tiled,
     Unstored,
 )
-from .formulas import plan_formula, plan_unsized_formula
-from .fusion.recomputed import stored_apart
-from .fusion.sharing import share
 from .plan import make_plan
 from .printer import facts_of, operation_of, operations_of, reason_of, show_node, show_plan
-from .unsized import open_question
 
 __all__ = [
     "Backend",
@@ -61,17 +57,12 @@ __all__ = [
     "machine_of",
     "make_plan",
     "nodes",
-    "open_question",
     "operation_of",
     "operations_of",
-    "plan_formula",
     "plan_price",
-    "plan_unsized_formula",
     "price",
     "price_of",
     "reason_of",
-    "share",
     "show_node",
     "show_plan",
-    "stored_apart",
 ]

@@ -10,6 +10,7 @@ from ..diagnostics import Span
 from ..ir import Reducer
 from ..symbolic import Affine, Box, IndexVar, Size
 from ..transforms.factors import non_negative
+from ..transforms.widening import widened
 from .access.normalisation import straighten
 from .access.reads import as_strip, plan_integer
 from .branches import branch, is_risky
@@ -25,7 +26,6 @@ from .reductions import plan_reduce
 from .rules import plan_value
 from .scope import Origins, Rival, Scope, fill, masked_by
 from .unsized import open_question
-from .widening import widened
 
 Formula = TypeVar("Formula", bound="ir.Define | ir.Accumulate")
 

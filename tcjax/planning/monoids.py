@@ -8,11 +8,11 @@ from typing import Final
 from .. import ir, transforms
 from ..symbolic import Affine, IndexVar
 from ..transforms.factors import both, masked
+from ..transforms.widening import widened
 from .data.nodes import Block, MonoidFold, Node
 from .rules import plan_value
 from .scope import Scope, fill
 from .unsized import open_question, plan_unsized
-from .widening import widened
 
 # A space of at most so many elements may be stored.
 SMALL_SPACE: Final = 1 << 20

@@ -36,6 +36,7 @@ from .data.nodes import (
     Unroll,
     operands,
 )
+from .data.repeats import Repeats
 from .data.stages import (
     Begin,
     Call,
@@ -51,7 +52,6 @@ from .data.stages import (
     Unstored,
 )
 from .data.views import describe_view
-from .repeats import Repeats
 
 
 def show_plan(plan: Plan) -> str:

@@ -6,6 +6,7 @@ from .. import ir
 from ..ir import Reducer
 from ..symbolic import IndexVar
 from ..transforms.factors import masked
+from ..transforms.widening import widened
 from .branches import counted, projected
 from .choice import cheapest, plan_fold, within_contract
 from .data.nests import as_extremum
@@ -19,7 +20,6 @@ from .scope import Scope, fill
 from .sums import plan_sum
 from .unsized import plan_unsized
 from .values import shield
-from .widening import widened
 
 
 @rule(ir.Reduce)

@@ -1,11 +1,13 @@
-"""How a group of reductions runs: all that is decided once the primitive is lowered, batched or differentiated."""
+"""How a group of reductions runs: all that is decided once the primitive is lowered, batched or differentiated.
+
+This is the one door through which `lowering` asks for plans: a plan has nests, and JAX's transformations make others.
+"""
 
 import functools
 from collections.abc import Sequence
 from dataclasses import replace
 
 from ..ir import Reducer
-from .blocked.batching import anonymous as _anonymous
 from .blocked.batching import batched
 from .blocked.extrema import batched_extrema
 from .blocked.gpu_kernels import prefers_pallas
@@ -19,24 +21,41 @@ from .blocked.streams import plan_alone, plan_stream, turned
 from .blocked.two_stage import form_of, plan_two_stage
 from .data.groups import Blocks, Extrema, Group, KernelSums, Softmax
 from .data.kernel_sums import KernelSumBlocks
-from .data.kernels import Alone, InTwoStages, Nothing, Piece, Pieces
+from .data.kernels import Alone, InTwoStages, Loops, Nothing, OneByOne, Pallas, Piece, Pieces
 from .data.nests import LoopSchedule, Nest
 from .data.online_softmax import OnlineSoftmax
 from .data.preferences import Backend
 from .data.streams import Stream
-from .fusion.ties import search_of
+from .derivatives import plan_cotangents, plan_tangents
+from .formulas import plan_unsized_formula
+from .unsized import open_question
 
 Groups = Nest | Group
 
 
-anonymous = functools.lru_cache(maxsize=1024)(_anonymous)
-search = functools.lru_cache(maxsize=1024)(search_of)
+def plan_loops(group: Groups, form: LoopSchedule | Blocks, backend: Backend, platform: str) -> Loops:
+    """How the results of a group are computed on a platform of JAX: "cuda", "rocm", or any other, as on a CPU."""
+    if platform in ("cuda", "rocm"):
+        if not isinstance(group, Nest):
+            return plan_apart(group)
+        wins = backend.name == "pallas" or (backend.name == "auto" and prefers_pallas(group)[0])
+        plain = plan_plainly(group)
+        return Pallas(interpret=False, otherwise=plain) if platform == "cuda" and wins else plain
+    loops = plan_cpu(group, form, backend.memory)
+    # A Pallas kernel that someone forces is interpreted.
+    forced = isinstance(group, Nest) and backend.name == "pallas"
+    return Pallas(interpret=True, otherwise=loops) if forced else loops
 
 
 @functools.lru_cache(maxsize=1024)
-def plan_plain(nest: Nest) -> Alone:
-    """A nest as operations that XLA fuses where it can."""
-    return Alone(plan_alone(nest.computed), nest.axes, nest.shape)
+def plan_plainly(group: Groups) -> OneByOne:
+    """The results as operations that XLA fuses where it can, which may store what a loop would not."""
+    return OneByOne(tuple([Alone(plan_alone(nest.computed), nest.axes, nest.shape) for nest in group.results]))
+
+
+def plan_apart(group: Groups) -> OneByOne:
+    """The results as nests, of which each knows what is best on its device."""
+    return OneByOne(tuple(map(choose, group.results)), behind=isinstance(group, KernelSums))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -58,11 +77,6 @@ def plan_cpu(
             return _pieces(group.place, group.form, memory, len(group.results))
         case _:
             raise AssertionError((group, form))
-
-
-def is_kernel(nest: Nest, backend: Backend) -> bool:
-    """Whether a nest is a kernel of its own on a GPU: where that was asked for, or is expected to win."""
-    return backend.name == "pallas" or (backend.name == "auto" and prefers_pallas(nest)[0])
 
 
 def batched_group(
@@ -114,3 +128,17 @@ def _piece(nest: Nest, form: LoopSchedule, results: int = 1) -> Piece:
     else:
         loop = plan_stream(nest, form)
     return Piece(nest.axes, nest.shape, dtypes, loop)
+
+
+__all__ = [
+    "Groups",
+    "batched_group",
+    "open_question",
+    "plan_apart",
+    "plan_cotangents",
+    "plan_cpu",
+    "plan_loops",
+    "plan_plainly",
+    "plan_tangents",
+    "plan_unsized_formula",
+]

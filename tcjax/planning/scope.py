@@ -169,11 +169,6 @@ def _is_exact(number: Fraction, dtype: str) -> bool:
     return is_binary and places <= _DIGITS.get(dtype, 0) and abs(size) < _EXPONENTS
 
 
-def restarts(reducer: ir.Reducer | ir.Monoid | None) -> bool:
-    """Whether a statement puts its result in the place of what is there, and does not combine the two."""
-    return reducer is None or not reducer.continues
-
-
 def masked_by(guard: ir.Expr | None, body: ir.Expr, reducer: ir.Reducer | ir.Monoid, accumulate: str) -> ir.Expr:
     """The body where the guard holds, elsewhere what changes no reduction in the type `accumulate`."""
     nothing = reducer.empty(body.dtype)

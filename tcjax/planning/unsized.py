@@ -11,6 +11,7 @@ from .. import ir
 from ..diagnostics import Code, CompileError, Span
 from ..ir import Reducer
 from ..symbolic import IndexVar
+from ..transforms.widening import widened
 from .access.reads import plan_read
 from .data.nodes import Node, Strip, Unroll
 from .folds import fold
@@ -18,7 +19,6 @@ from .operations import contraction
 from .operations.reduction import Reduction
 from .rules import plan_value
 from .scope import Scope, fill, masked_by
-from .widening import widened
 
 # So few values of an index are written out.
 UNROLLED: Final = 16

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from tcjax import ir
-from tcjax.lowering import primitive
 from tcjax.planning import choice, replanning
 from tcjax.planning.blocked import extrema
 from tcjax.planning.blocked import kernel_sum_blocks as bundle_blocks
@@ -38,7 +37,6 @@ def nesting(rows: int = 3, unroll: int = 1, *, tile: int | None = None, written:
         patch.setattr(choice, "SMALL_SPACE", 0)
         patch.setattr(choice, "MOST_GROWTH", 0)
         patch.setattr(loop, "choose", choose)
-        patch.setattr(primitive, "choose", choose)
         patch.setattr(replanning, "choose", choose)
         patch.setattr(forms, "choose", choose)
         patch.setattr(extrema, "choose", choose)

@@ -71,7 +71,8 @@ def test_a_block_has_its_scores_and_their_exponentials_once() -> None:
     ((_, rows),) = whole.blocks.tile
 
     def run(*arrays: jax.Array) -> Any:
-        return primitive.run_blocks(*arrays, group=whole.group, form=whole.blocks, foreign=(), backend=whole.backend)
+        settled = {"group": whole.group, "form": whole.blocks, "foreign": (), "backend": whole.backend}
+        return primitive.run(*arrays, platform="cpu", **settled)
 
     found = list(equations(jax.make_jaxpr(run)(*avals).jaxpr))
     products = [equation for equation in found if equation.primitive.name == "dot_general"]
@@ -176,7 +177,7 @@ def test_apart_the_results_are_the_same() -> None:
         order = [source.tensor for source in whole.sources if isinstance(source, Viewed)]
         arrays = [{"x": x, "y": y, "v": v}[name] for name in order]
         settled = {"group": whole.group, "form": whole.blocks, "foreign": (), "backend": whole.backend}
-        found, expected = primitive.run_apart(*arrays, **settled), primitive.run_blocks(*arrays, **settled)
+        found, expected = (primitive.run(*arrays, platform=platform, **settled) for platform in ("cuda", "cpu"))
 
     comparing.agree(tuple(found), tuple(map(np.asarray, expected)))
 

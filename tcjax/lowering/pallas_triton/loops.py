@@ -12,8 +12,8 @@ from jax import lax
 
 from ... import ir
 from ...ir import Reducer
-from ...planning.widening import widened
 from ...symbolic import AtLeastZero, IndexVar
+from ...transforms.widening import widened
 from ..context import numeric
 from ..elementwise import convert
 from .domains import inequalities, limits

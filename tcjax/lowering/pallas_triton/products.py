@@ -9,8 +9,8 @@ import jax.numpy as jnp
 
 from ... import ir
 from ...ir import Reducer
-from ...planning.widening import HALVES, widened
 from ...symbolic import IndexVar
+from ...transforms.widening import HALVES, widened
 from .blocks import SMALLEST_DOT, block
 from .frames import Frame, Side, conjunction
 from .reducers import scalar

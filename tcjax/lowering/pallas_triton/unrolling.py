@@ -8,9 +8,9 @@ from typing import Final
 
 from ... import ir, transforms
 from ...planning.data.nests import Nest
-from ...planning.widening import widened
 from ...symbolic import Affine, IndexVar
 from ...transforms.factors import masked
+from ...transforms.widening import widened
 
 # Sixteen coordinates are a chunk of a matrix product; fewer are registers.
 _LONGEST: Final = 15

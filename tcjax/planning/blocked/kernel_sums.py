@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from ... import ir
 from ...symbolic import Affine, IndexVar
 from ...transforms.factors import Product, both, depends, divided_sum, masked, multiply, non_negative, summands
+from ...transforms.widening import widened
 from ..data.groups import KernelSums
+from ..data.machine import CHEAP
 from ..data.nests import Nest
-from ..widening import widened
 from .batching import batched_together
-from .loop_schedules import CHEAP
 
 Axes = tuple[IndexVar, ...]
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from ... import ir
 from ...symbolic import Box, IndexVar
+from ..data.machine import CHEAP
 from ..data.nests import LoopSchedule, Nest
 from .domains import pieces, spans
 from .products import as_matrices, guarded_axis
@@ -51,10 +52,6 @@ TILE: Final = 1 << 13
 TILE_ELEMENTS: Final = 1 << 17
 # Functions are polynomials of about so many operations.
 CALL: Final = 4
-# Functions that XLA computes anew wherever they are used.
-CHEAP: Final = frozenset(["abs", "fabs", "sign", "relu", "floor", "ceil", "round", "trunc", "copysign"]) | frozenset(
-    ["fmin", "fmax", "fdim", "fma", "isnan", "isinf", "isfinite", "real", "imag", "conj"]
-)
 # Tiles of an axis that a guard ties to the loop: so many, if that leaves so many values each,
 TILES: Final = (8, 16, 32, 64)
 LEAST_TILE: Final = 64

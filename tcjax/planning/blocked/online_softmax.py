@@ -14,6 +14,7 @@ from ..data.online_softmax import EXPONENTIALS, FIRST, ROW, Block, End, OnlineSo
 from ..rules import plan_value
 from ..scope import Scope
 from .layouts import laid_out
+from .softmax import statistic_of
 from .softmax_blocks import conditions, is_divided, is_product
 from .terms import written_out
 
@@ -37,6 +38,7 @@ def plan_online_softmax(softmax: Softmax, blocks: Blocks) -> OnlineSoftmax:
         planner.rows,
         not is_product(softmax),
         tuple(nest.axes for nest in softmax.sums),
+        tuple(map(statistic_of, softmax.sums)),
         {index: b - a for index, (a, b) in planner.box().items()},
         tiles,
         lo,

@@ -7,6 +7,7 @@ from math import prod
 from ... import ir, transforms
 from ...ir import Reducer
 from ...symbolic import Affine, Box, IndexVar, clamp
+from ...transforms.widening import widened
 from ..data.layouts import Layout
 from ..data.machine import CPU, Machine
 from ..data.nests import LoopSchedule, Nest
@@ -14,7 +15,6 @@ from ..data.nodes import Axes, Contract, Node, has
 from ..data.streams import BLOCK, ROW, STEP, TILE, Cut, Points, Stream
 from ..rules import plan_value
 from ..scope import Scope, plain_scope
-from ..widening import widened
 from .domains import by_tiles, spans
 from .layouts import laid_out, spaced
 from .loop_schedules import point_operations

@@ -5,7 +5,7 @@ import itertools
 
 from ... import ir, transforms
 from ...symbolic import Affine, Box
-from ..widening import widened
+from ...transforms.widening import widened
 from .loop_schedules import is_short
 
 

@@ -10,11 +10,11 @@ from typing import Final
 from ... import ir, transforms
 from ...ir import Reducer
 from ...symbolic import Affine, Box, IndexVar, Size
+from ...transforms.widening import widened
 from ..data.nests import LoopSchedule, Nest, Operand
 from ..data.two_stage import BLOCK, BLOCKS, FIRSTS, LEFT, PLACE, RANK, VALUES, Part, TwoStage
 from ..rules import plan_value
 from ..scope import Scope
-from ..widening import widened
 from .loop_schedules import choose
 from .ranks import ranks, reads, sieve_axes, sieve_tile
 from .terms import written_out

@@ -8,7 +8,7 @@ from ... import ir
 from ...ir import Reducer
 from ...symbolic import IndexVar
 from ..data.bands import band_of
-from ..data.machine import Machine
+from ..data.machine import MOST_PRODUCTS, Machine
 from ..data.nodes import (
     Apply,
     Axes,
@@ -42,7 +42,7 @@ from ..data.nodes import (
 from ..data.views import extends, is_reshape
 from .loop_prices import Work, nest_work, pass_work
 from .meter import Meter, fuses, lies
-from .rates import MOST_PRODUCTS, call_time, operator_time, power_time, slower
+from .rates import call_time, operator_time, power_time, slower
 
 # Kernels for each level of the tree of a running reduction: blocks, what is before them, and both together.
 KERNELS = 3

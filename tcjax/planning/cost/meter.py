@@ -49,9 +49,9 @@ from ..data.nodes import (
     sums_products,
 )
 from ..data.online_softmax import Block, OnlineSoftmax
+from ..data.repeats import Repeats
 from ..data.streams import ROW, Points, Stream
 from ..data.views import are_blocks, extends, growth, is_reshape
-from ..repeats import Repeats
 
 # A transcendental function costs about this many multiply-adds.
 BUILTIN_FLOPS = 10

@@ -32,7 +32,6 @@ from ..data.stages import (
     TiledStep,
     Unstored,
 )
-from ..scope import restarts
 from .bill import LEAST_ROW, Bill, Kernel, is_view
 from .meter import Meter, fuses, lies
 
@@ -288,7 +287,7 @@ def _dense(stage: Compute, bill: Bill, around: Around) -> None:
     target = prod(stage.shape)
     axes = store.sliced
     written = meter.count(tuple(dict.fromkeys(axes)))
-    going_on = store.keeps and store.combine is not None and not store.restart and not restarts(store.combine)
+    going_on = store.keeps and store.goes_on and not store.restart
     plainly = stage.dtype == value.dtype and written == target and store.mask is None and not going_on
     kernel = Kernel(axes)
     before = bill.seconds

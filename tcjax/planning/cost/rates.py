@@ -3,8 +3,7 @@
 from typing import Final
 
 from ... import ir
-from ..blocked.loop_schedules import CHEAP
-from ..data.machine import Machine
+from ..data.machine import CHEAP, MOST_PRODUCTS, Machine
 
 # Functions that XLA has vectorised code for, and those that it makes of these.
 QUICK_CALLS: Final = frozenset(
@@ -12,8 +11,6 @@ QUICK_CALLS: Final = frozenset(
 ) | frozenset(["sinh", "cosh", "softplus"])
 ROOTS: Final = frozenset(["sqrt", "rsqrt", "fdivide", "hypot", "rhypot", "norm3d", "norm4d"])
 DIVISIONS: Final = frozenset(["/", "//", "%", "quot", "rem", "share"])
-# Powers up to this one are products.
-MOST_PRODUCTS: Final = 8
 # Division of integers, which no vector unit has.
 INTEGER_DIVISION: Final = 4
 

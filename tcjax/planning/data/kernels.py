@@ -3,8 +3,11 @@
 from dataclasses import dataclass
 
 from ...symbolic import IndexVar
+from .kernel_sums import KernelSumBlocks
 from .layouts import Layout
+from .nests import LoopSchedule
 from .nodes import Axes, Node
+from .online_softmax import OnlineSoftmax
 from .streams import Stream
 from .two_stage import TwoStage
 
@@ -52,3 +55,25 @@ class Pieces:
 
     axis: IndexVar | None
     pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OneByOne:
+    """The results of a group one after the other: plainly, or each as a nest with a schedule of its own.
+
+    `behind` says that XLA must not compute what two results share once, and store it.
+    """
+
+    parts: tuple[Alone | LoopSchedule, ...]
+    behind: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pallas:
+    """A nest as a Pallas kernel, which a CPU has to `interpret`; `otherwise` where none can be made."""
+
+    interpret: bool
+    otherwise: "Loops"
+
+
+Loops = Alone | Pieces | OnlineSoftmax | KernelSumBlocks | OneByOne | Pallas

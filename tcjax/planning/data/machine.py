@@ -9,6 +9,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+# Functions that XLA computes anew wherever they are used.
+CHEAP: Final = frozenset(["abs", "fabs", "sign", "relu", "floor", "ceil", "round", "trunc", "copysign"]) | frozenset(
+    ["fmin", "fmax", "fdim", "fma", "isnan", "isinf", "isfinite", "real", "imag", "conj"]
+)
+# Powers up to this one are products.
+MOST_PRODUCTS: Final = 8
+
 
 @dataclass(frozen=True, slots=True)
 class Machine:

@@ -65,7 +65,8 @@ class Tile:
 class OnlineSoftmax:
     """`axes` are those of the scores, in the order in which they lie, `rows` those of them that are not reduced.
 
-    `columns` are the axes of each sum; extents are those of a tile. With `stored`, scores are computed once and kept
+    `columns` are the axes of each sum, `relative` the number of the statistic that it is relative to and the type that
+    this was stored in between; extents are those of a tile. With `stored`, scores are computed once and kept
     for a block: XLA would compute them anew for the exponentials; `layouts` say how tensors lie for them. `blocks` of
     `width` values of the loop follow `lo`; `tail` has the `last` values behind them. Where `ends` do not hold, no
     point counts.
@@ -75,6 +76,7 @@ class OnlineSoftmax:
     rows: Axes
     stored: bool
     columns: tuple[Axes, ...]
+    relative: tuple[tuple[int, str], ...]
     extents: Mapping[IndexVar, int]
     tiles: tuple[Tile, ...]
     lo: int

@@ -47,6 +47,11 @@ class Store:
     scatter: Scatter | None = None
 
     @property
+    def goes_on(self) -> bool:
+        """Whether values are combined with what is there, rather than put in its place."""
+        return self.combine is not None and self.combine.continues
+
+    @property
     def sliced(self) -> Axes:
         """The axes of the slices that it writes."""
         return tuple(axis for d in self.dimensions if isinstance(d, Strip) for axis, _, _ in d.factors)
@@ -104,8 +109,8 @@ class Compute:
     `accumulate` is the type in which it is combined; `decided` says which conditions went, and why. With `rounds` it
     is not computed as a whole, but in these. What is computed `before` has targets that only this statement reads.
     With a `proviso` it is computed so only where some values are finite. What is `apart` is stored: what reads it must
-    not compute it again. `runner_up` is the cheapest of the other plans
-    that there were: its operation, and by how many seconds it is dearer.
+    not compute it again. What is computed `in_turn` waits for what was so before. `runner_up` is the cheapest of the
+    other plans that there were: its operation, and by how many seconds it is dearer.
     """
 
     target: str
@@ -122,6 +127,7 @@ class Compute:
     before: "tuple[Compute, ...]" = ()
     proviso: Proviso | None = None
     apart: bool = False
+    in_turn: bool = field(default=False, compare=False)
     runner_up: tuple[str, float] | None = field(default=None, compare=False)
 
     @property

@@ -12,7 +12,6 @@ from ..data.nodes import Apply, Axes, LoopNest, Node, Read, Strip, operands
 from ..data.preferences import Preferences
 from ..data.stages import Call, CallForeign, Compute, Stage, Unstored
 from ..data.views import Viewed
-from ..scope import restarts
 from .renaming import Renaming
 from .scores import Exponent, Key, exponents, is_statistic, key, keys
 
@@ -222,7 +221,7 @@ def _same_ranges(statistic: Nest, nest: Nest, common: Mapping[IndexVar, IndexVar
 def _whole(stage: Compute) -> Axes | None:
     """The axis for each dimension of a target that a stage fills with its values; None where it does more."""
     store = stage.store
-    goes_on = store.combine is not None and not restarts(store.combine) and store.keeps and not store.restart
+    goes_on = store.goes_on and store.keeps and not store.restart
     if store.mask is not None or store.open or goes_on or not ir.types.is_float(stage.dtype):
         return None
     axes: list[IndexVar] = []

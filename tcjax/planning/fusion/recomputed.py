@@ -5,6 +5,7 @@ from dataclasses import replace
 from math import prod
 
 from ... import ir
+from ..blocked.loop_schedules import is_costly
 from ..cost.bill import Bill, Kernel
 from ..cost.meter import Meter
 from ..cost.prices import is_one_loop, names_read
@@ -17,7 +18,8 @@ def stored_apart(stages: Sequence[Stage], returns: Sequence[str]) -> tuple[Stage
     """The stages; those that cost less in memory than computed wherever they are read are `apart`.
 
     XLA puts a fused loop into the one that reads it, once for each place where it is read there: a sum over a window
-    of 15 values that a window of 15 reads would be computed 15 times.
+    of 15 values that a window of 15 reads would be computed 15 times. Fused loops that compute what XLA would rather
+    store than compute twice run one after the other: what several of them share, it would store for every step.
     """
     found: list[Stage] = []
     for number, stage in enumerate(stages):
@@ -26,8 +28,15 @@ def stored_apart(stages: Sequence[Stage], returns: Sequence[str]) -> tuple[Stage
             before = tuple(_apart(part, parts[n + 1 :]) for n, part in enumerate(stage.before))
             stage = replace(stage, before=before) if before else stage
             stage = stage if stage.target in returns else _apart(stage, stages[number + 1 :])
+            stage = replace(stage, in_turn=True) if _is_costly_loop(stage.value) else stage
         found.append(stage)
     return tuple(found)
+
+
+def _is_costly_loop(node: Node) -> bool:
+    if isinstance(node, LoopNest) and node.form.whole and is_costly(node.nest):
+        return True
+    return any(map(_is_costly_loop, operands(node)))
 
 
 def _apart(stage: Compute, later: Sequence[Stage], machine: Machine = CPU) -> Compute:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from ... import ir
 from ...ir import Reducer
 from ...transforms.factors import Term, both, factors_of, masked, terms
-from ..widening import widened
+from ...transforms.widening import widened
 
 # Scores as the terms of a sum and the conditions under which they count, in any order.
 Key = tuple[frozenset[tuple[Term, int]], frozenset[ir.Expr]]

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from .data.nodes import FusedResult, LoopNest, Node, Read, is_elementwise, operands
-from .data.views import Viewed
+from .nodes import FusedResult, LoopNest, Node, Read, is_elementwise, operands
+from .views import Viewed
 
 # A shorter computation is its own best name, but for a loop nest, whose one line is long.
 LEAST_LINES = 3
