@@ -135,8 +135,8 @@ def run_blocks(
     """The results block after block, in one loop."""
     context = _context(arrays, group, foreign)
     # A Pallas kernel that someone forces is interpreted.
-    if isinstance(group, Nest) and backend.name == "pallas" and (kernel := nests.kernel_of(group, interpret=True)):
-        return [kernel(context.arrays)]
+    if backend.name == "pallas" and (kernel := nests.kernel_of(group, interpret=True)):
+        return list(kernel(context.arrays))
     match plan_cpu(group, form, backend.memory), group:
         case Alone() as plan, _:
             return [nests.lower_alone(plan, context, _node)]
@@ -170,10 +170,8 @@ def run_apart(
 
 def _run_on_cuda(*arrays: jax.Array, **parameters: Any) -> list[jax.Array]:
     group: Group = parameters["group"]
-    if not isinstance(group, Nest):
-        return run_apart(*arrays, **parameters)
     kernel = nests.kernel_of(group, interpret=False) if is_kernel(group, parameters["backend"]) else None
-    return run_plainly(*arrays, **parameters) if kernel is None else [kernel(_named(arrays, group))]
+    return _run_on_rocm(*arrays, **parameters) if kernel is None else list(kernel(_named(arrays, group)))
 
 
 def _run_on_rocm(*arrays: jax.Array, **parameters: Any) -> list[jax.Array]:

@@ -101,9 +101,9 @@ def plan_cpu(group: Groups, form: Form | Blocks, memory: int | None) -> Alone | 
             raise AssertionError((group, form))
 
 
-def is_kernel(nest: Nest, backend: Backend) -> bool:
-    """Whether a nest is a kernel of its own on a GPU: where that was asked for, or is expected to win."""
-    return backend.name == "pallas" or (backend.name == "auto" and prefers_pallas(nest)[0])
+def is_kernel(group: Groups, backend: Backend) -> bool:
+    """Whether a group has a kernel of its own on a GPU: where that was asked for, or is expected to win."""
+    return backend.name == "pallas" or (backend.name == "auto" and prefers_pallas(group)[0])
 
 
 def batched_group(
