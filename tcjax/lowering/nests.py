@@ -1,6 +1,6 @@
 """One reduction of index notation: block after block, as operations that XLA fuses, or as a kernel of its own."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -8,6 +8,7 @@ from jax import lax
 
 from ..planning.data.kernels import Alone, InTwoStages, Nothing, Piece, Pieces
 from ..planning.data.nests import Nest
+from ..planning.replanning import Groups
 from .apart import as_stored
 from .blocks import lower_stream
 from .context import Context, Lower, transpose
@@ -52,12 +53,12 @@ def _lower_piece(piece: Piece, context: Context, lower: Lower) -> tuple[jax.Arra
     return tuple(convert(jnp.broadcast_to(one, piece.shape), dtype) for one, dtype in results)
 
 
-def kernel_of(nest: Nest, *, interpret: bool) -> Callable[[Mapping[str, jax.Array]], jax.Array] | None:
-    """A Pallas kernel for the nest; None where none can be made."""
+def kernel_of(group: Groups, *, interpret: bool) -> Callable[[Mapping[str, jax.Array]], Sequence[jax.Array]] | None:
+    """Pallas kernels for the results of a group; None where none can be made."""
     # Only who wants one imports Pallas.
-    from .pallas_triton import Unsupported, emit
+    from .pallas_triton import Unsupported, emit_group
 
     try:
-        return emit(nest.computed, interpret=interpret)
+        return emit_group(group.computed if isinstance(group, Nest) else group, interpret=interpret)
     except Unsupported:
         return None

@@ -20,7 +20,7 @@ from ..planning.data.derivatives import COTANGENT, RESULT, ByFormula, Run, Tange
 from ..planning.data.groups import Blocks, KernelSums, Softmax, statistic_name
 from ..planning.data.kernel_sums import KernelSumBlocks
 from ..planning.data.kernels import Alone, Loops, OneByOne, Pallas, Pieces
-from ..planning.data.nests import LoopSchedule, Nest, Operand
+from ..planning.data.nests import LoopSchedule, Operand
 from ..planning.data.nodes import FusedReduction, FusedResult, LoopNest
 from ..planning.data.online_softmax import OnlineSoftmax
 from ..planning.data.preferences import Backend
@@ -127,9 +127,9 @@ def _loops(
 ) -> Sequence[jax.Array]:
     context = _context(_named(arrays, group), foreign)
     match plan, group:
-        case Pallas(interpret, otherwise), Nest():
+        case Pallas(interpret, otherwise), _:
             kernel = nests.kernel_of(group, interpret=interpret)
-            return _loops(otherwise, arrays, group, foreign, backend) if kernel is None else [kernel(context.arrays)]
+            return _loops(otherwise, arrays, group, foreign, backend) if kernel is None else kernel(context.arrays)
         case OneByOne(), _:
             return _one_by_one(plan, arrays, group, foreign, backend)
         case Alone(), _:

@@ -12,10 +12,10 @@ from .blocked.batching import batched
 from .blocked.extrema import batched_extrema
 from .blocked.gpu_kernels import prefers_pallas
 from .blocked.kernel_sum_blocks import choose_blocks, plan_kernel_sums
-from .blocked.kernel_sums import batched_kernel_sums
+from .blocked.kernel_sums import apart, batched_kernel_sums
 from .blocked.loop_schedules import choose, parts, within
 from .blocked.online_softmax import plan_online_softmax
-from .blocked.softmax import batched_softmax
+from .blocked.softmax import batched_softmax, statistic_of
 from .blocked.softmax_blocks import choose as choose_widths
 from .blocked.streams import plan_alone, plan_stream, turned
 from .blocked.two_stage import form_of, plan_two_stage
@@ -36,15 +36,13 @@ Groups = Nest | Group
 def plan_loops(group: Groups, form: LoopSchedule | Blocks, backend: Backend, platform: str) -> Loops:
     """How the results of a group are computed on a platform of JAX: "cuda", "rocm", or any other, as on a CPU."""
     if platform in ("cuda", "rocm"):
-        if not isinstance(group, Nest):
-            return plan_apart(group)
+        # XLA:GPU fuses an elementwise body into its reduction.
+        plain = plan_plainly(group) if isinstance(group, Nest) else plan_apart(group)
         wins = backend.name == "pallas" or (backend.name == "auto" and prefers_pallas(group)[0])
-        plain = plan_plainly(group)
         return Pallas(interpret=False, otherwise=plain) if platform == "cuda" and wins else plain
     loops = plan_cpu(group, form, backend.memory)
     # A Pallas kernel that someone forces is interpreted.
-    forced = isinstance(group, Nest) and backend.name == "pallas"
-    return Pallas(interpret=True, otherwise=loops) if forced else loops
+    return Pallas(interpret=True, otherwise=loops) if backend.name == "pallas" else loops
 
 
 @functools.lru_cache(maxsize=1024)
@@ -132,6 +130,7 @@ def _piece(nest: Nest, form: LoopSchedule, results: int = 1) -> Piece:
 
 __all__ = [
     "Groups",
+    "apart",
     "batched_group",
     "open_question",
     "plan_apart",
@@ -141,4 +140,5 @@ __all__ = [
     "plan_plainly",
     "plan_tangents",
     "plan_unsized_formula",
+    "statistic_of",
 ]

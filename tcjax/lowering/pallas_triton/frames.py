@@ -82,6 +82,10 @@ class Frame:
         """The same tile at one value of an index."""
         return self._with(index, value, None, (value, value), self.dims)
 
+    def copied(self) -> "Frame":
+        """The same tile, which may be computed in without the other."""
+        return replace(self, known=dict(self.known), sides=dict(self.sides))
+
     def along(self, index: IndexVar, dimension: int, start: Integer, extent: int, *, whole: bool = False) -> "Frame":
         """The tile with `extent` values of an index, from `start` on, along a dimension; what was along it is gone.
 

@@ -16,6 +16,7 @@ from typing import Final
 
 from ... import ir
 from ...symbolic import IndexVar
+from ..data.groups import Group
 from ..data.nests import Nest
 
 # A tile is 64 x 64 where the ranges allow: see `lowering.pallas_triton.Blocks`.
@@ -23,13 +24,25 @@ _TILE: Final = 64
 # Loads that a tile must save, as a factor, and points below which a launch costs more than the loads.
 _SAVED: Final = 8.0
 _POINTS: Final = 1 << 22
+# A program of a group has some rows, and all of the loop: with fewer rows most of a device would wait.
+_ROWS: Final = 1 << 10
 # A matrix product inside of a body is stored by XLA. Below so many bytes it stays in the second cache of a device.
 _STORED: Final = 16 << 20
 
 
-def prefers_pallas(nest: Nest) -> tuple[bool, str]:
+def prefers_pallas(group: Nest | Group) -> tuple[bool, str]:
     """Whether a kernel is expected to win on a GPU, and why or why not, in words."""
-    nest = nest.computed
+    if isinstance(group, Nest):
+        return _prefers(group.computed)
+    rows = min(prod(nest.shape) for nest in group.results)
+    if rows < _ROWS:
+        return False, f"{rows:,} rows are too few: each result by itself shares its loop between programs"
+    # What is worth a kernel for one result is worth it for all that come with it.
+    found = [_prefers(nest.computed) for nest in group.results]
+    return next((one for one in found if one[0]), found[0])
+
+
+def _prefers(nest: Nest) -> tuple[bool, str]:
     reduce = nest.reduce
     if not isinstance(reduce.reducer, ir.Reducer) or reduce.reducer.is_ranked:
         return False, f"{reduce.reducer.value} runs in XLA operations"

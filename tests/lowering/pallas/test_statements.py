@@ -85,9 +85,9 @@ def test_the_hidden_row_goes_from_one_matrix_product_to_the_next() -> None:
     text, arrays, _ = CASES["the hidden row of a perceptron"]
     nest = fused_nest("y", ("h", "r"), tcjax.kernel(text).schedule().bind(*arrays))
 
-    run: Any = pallas_triton.emit(nest, interpret=True)
+    run: Any = pallas_triton.emit_group(nest, interpret=True)
 
-    assert run.tiling.product is not None
+    assert run.kernels[0].tiling.product is not None
     assert {operand.name for operand in nest.operands} == {"x", "w", "v"}
 
 
