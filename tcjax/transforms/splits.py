@@ -9,7 +9,7 @@ from ..ranges import Box
 from ..symbolic import Affine, IndexVar, Size
 from .definitions import Formula, as_define, cast, constant
 from .equations import solve
-from .factors import divisor_of, multiply, summands
+from .factors import summands
 from .inlining import Shape, Shapes, Step
 from .pairs import paired
 from .separable import Separated, separated
@@ -55,12 +55,12 @@ def _unscaled(step: Step, name: str, shape: Shape, origin: Shape, is_new: bool) 
     (product,) = products
     scales = [factor for factor in product.factors if ir.free_indices(factor) <= own and not ir.has_reduction(factor)]
     rest = [factor for factor in product.factors if factor not in scales]
-    if not rest or not (scales or product.negative) or all(divisor_of(factor) is not None for factor in rest):
+    if not rest or not (scales or product.negative) or all(ir.divisor_of(factor) is not None for factor in rest):
         return None
     tensor = ir.Tensor(name, statement.accumulate, tuple(map(Size.of, shape)))
-    first = replace(statement, target=tensor, restart=True, value=cast(multiply(rest), statement.accumulate))
+    first = replace(statement, target=tensor, restart=True, value=cast(ir.multiply(rest), statement.accumulate))
     left = tuple(map(Affine.of, places))
-    scaled = multiply([ir.Access(tensor, left), *(cast(scale, statement.accumulate) for scale in scales)])
+    scaled = ir.multiply([ir.Access(tensor, left), *(cast(scale, statement.accumulate) for scale in scales)])
     scaled = ir.Unary("-", scaled, scaled.dtype) if product.negative else scaled
     # The guard is that of the points that go to their places.
     second = _with(replace(statement, indices=left, domain=ir.Domain()), scaled, is_new)
