@@ -37,6 +37,8 @@ from .traversal import (
     nodes_of,
     parts_of,
     rebuild,
+    rebuild_subscript,
+    replaced,
     walk,
 )
 from .verifier import verify
@@ -93,7 +95,9 @@ __all__ = [
     "operands",
     "parts_of",
     "rebuild",
+    "rebuild_subscript",
     "reciprocal",
+    "replaced",
     "show",
     "show_expr",
     "summed",

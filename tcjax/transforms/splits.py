@@ -81,7 +81,7 @@ def _placed(step: Step, name: str) -> tuple[Step, Step] | None:
         found, notes = solve(ir.Define(tensor, left, reduce, span=reduce.span), step.box, shape, origin)
         if notes:
             read = ir.Access(tensor, left)
-            rest = replace(statement, value=_replaced(statement.value, reduce, read))
+            rest = replace(statement, value=ir.replaced(statement.value, reduce, read))
             return replace(step, statement=found), replace(step, statement=rest)
     return None
 
@@ -109,7 +109,7 @@ def _for_all(step: Step, name: str, shapes: Shapes, is_new: bool) -> tuple[Step,
         return None
     every = IndexVar(f"{name}.e")
     whole = replace(read, indices=(*read.indices[:place], Affine.of(every), *read.indices[place + 1 :]))
-    body = _replaced(statement.value, read, whole)
+    body = ir.replaced(statement.value, read, whole)
     own = _in_order(ir.free_indices(body) - {*statement.reduction, every}, statement)
     if not picked.variables <= {*own}:
         # ``h(t,n) * w(I(t,r),n,d)``: what is picked for one `r` is not for another.
@@ -152,7 +152,7 @@ def _one_after_another(step: Step, name: str, shapes: Shapes, origins: Shapes) -
         return
     for total in dict.fromkeys(_outermost(statement.value)):
         for found in _sums(total, step.box, name, order, shapes, origins):
-            rest = replace(statement, value=_replaced(statement.value, total, found.rest))
+            rest = replace(statement, value=ir.replaced(statement.value, total, found.rest))
             yield Step(found.first, found.box, step.fixed), replace(step, statement=rest)
 
 
@@ -185,7 +185,3 @@ def _outermost(expr: ir.Expr) -> Iterator[ir.Reduce]:
         return
     for part in ir.children(expr):
         yield from _outermost(part)
-
-
-def _replaced(expr: ir.Expr, old: ir.Expr, new: ir.Expr) -> ir.Expr:
-    return new if expr == old else ir.rebuild(expr, lambda part: _replaced(part, old, new))

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tcjax.planning.cost import prices
 from tcjax.planning.cost.bill import Bill
-from tcjax.planning.cost.costs import prices
 from tcjax.planning.fusion import temporaries
 from tcjax.planning.operations import choice
 from tcjax.transforms import common

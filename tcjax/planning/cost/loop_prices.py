@@ -11,6 +11,7 @@ from typing import Final
 from ... import ir
 from ...ir import Reducer
 from ...symbolic import IndexVar
+from ..blocked.domains import points as points_of
 from ..blocked.domains import visited
 from ..blocked.loop_schedules import RANKED, is_contraction, is_short, terms
 from ..blocked.ranks import ranks
@@ -108,7 +109,7 @@ def pass_work(group: Softmax | KernelSums | Extrema, blocks: Blocks, machine: Ma
         columns = sum(prod(extents[axis] for axis in nest.axes if axis not in space) for nest in group.sums)
         seconds += points * max(columns, len(group.sums)) * machine.multiply_add * slow
     tile = LoopSchedule(blocks.loop, blocks.width, 1, tile=blocks.tile[0] if blocks.tile else None)
-    part = visited(first, tile, TILES) / max(1, visited_whole(first)) if first.reduce.guard is not None else 1.0
+    part = visited(first, tile, TILES) / max(1, points_of(first)) if first.reduce.guard is not None else 1.0
     tiles = prod(-(-extents[axis] // size) for axis, size in blocks.tile)
     trips = tiles * -(-extents[blocks.loop] // max(1, blocks.width)) * part
     given = sum(prod(o.shape) * ir.types.width(o.dtype) for o in group.operands)
@@ -125,12 +126,6 @@ def _minor(nest: Nest, form: LoopSchedule) -> IndexVar | None:
         return nest.axes[-1] if nest.axes else None
     extents = dict(zip(nest.axes, nest.shape, strict=True))
     return max(nest.axes, key=lambda axis: extents[axis], default=None)
-
-
-def visited_whole(nest: Nest) -> int:
-    """The points of a nest without its guard."""
-    ranges = nest.ranges
-    return prod(nest.shape) * prod(max(0, ranges[i][1] - ranges[i][0]) for i in nest.reduce.indices)
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """Steps as statements: what is needed of them, with the ranges that inference would not find."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ... import ir, ranges
@@ -184,12 +184,8 @@ def _with(statement: ir.Define | ir.Accumulate, given: Mapping[IndexVar, Interva
         outer += statement.reduction
     guard = statement.domain.guard
     domain = ir.Domain(_ranges(tuple(dict.fromkeys(outer)), given), None if guard is None else expr(guard))
-    indices = tuple([_affine(index, expr) for index in statement.indices])
+    indices = tuple([ir.rebuild_subscript(index, expr) for index in statement.indices])
     return replace(statement, indices=indices, value=expr(statement.value), domain=domain)
-
-
-def _affine(affine: Affine, visit: Callable[[ir.Expr], ir.Expr]) -> Affine:
-    return affine.rewrite(lambda atom: ir.Data(visit(atom.expr)) if isinstance(atom, ir.Data) else atom)
 
 
 def _ranges(indices: tuple[IndexVar, ...], given: Mapping[IndexVar, Interval]) -> tuple[ir.Range, ...]:
