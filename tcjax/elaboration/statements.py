@@ -24,7 +24,6 @@ from .summands import is_subscript, uneven_sum
 from .typed_expressions import (
     accumulation_type,
     check_ends,
-    conjunction,
     guard,
     interval,
     reduced_value,
@@ -74,7 +73,7 @@ def assign(node: ast.Assign, outputs: Outputs) -> ir.Define | ir.Accumulate:
     if node.equivalent is not None:
         _check_equivalent(node.equivalent, scope)
     guards = [settled_beside(condition, dtype_of(result)) for condition in clauses.guards]
-    domain = ir.Domain(tuple(clauses.ranges.values()), conjunction(guards), tuple(clauses.exists))
+    domain = ir.Domain(tuple(clauses.ranges.values()), ir.conjunction(guards), tuple(clauses.exists))
     if reducer is None:
         if reduction:
             raise _missing_reduction(node, reduction, scope)

@@ -108,14 +108,6 @@ def _end(node: ast.Expr, cut: Cut, scope: Scope) -> Affine:
     return result
 
 
-def conjunction(parts: list[ir.Expr]) -> ir.Expr | None:
-    """The guards joined by ``&&``, None if there are none."""
-    joined: ir.Expr | None = None
-    for part in parts:
-        joined = part if joined is None else ir.Binary("&&", joined, part, "bool", span=joined.span)
-    return joined
-
-
 def guard(node: ast.Expr, scope: Scope) -> Value:
     """A boolean clause."""
     with scope.quiet():
@@ -306,7 +298,7 @@ def _reduction(node: ast.Reduction, scope: Scope) -> Value:
     indices, given = tuple(bracket.values()), tuple(ranges.values())
 
     def build(running: str, operand: ir.Expr, dtype: str) -> ir.Expr:
-        condition = conjunction([settled_beside(part, operand.dtype) for part in guards])
+        condition = ir.conjunction([settled_beside(part, operand.dtype) for part in guards])
         return ir.Reduce(reducer, indices, given, condition, operand, rank, running, dtype, span=node.span)
 
     return reduction(reducer, body, scope.environment.accumulate, build)

@@ -34,6 +34,7 @@ from .data.nodes import (
     Step,
     Strip,
     Unroll,
+    looks_up,
     operands,
 )
 from .data.repeats import Repeats
@@ -314,7 +315,7 @@ def name_of(node: Node) -> str:
         case Pool(windows=windows):
             return "reduce_window" if any(native for _, _, native in windows) else "shifted slices"
         case Unroll():
-            if _gathers(main):
+            if looks_up(main):
                 return "unrolled gather"
             return "shifted slices" if _shifts(main) else "unrolled sum"
         case Position():
@@ -360,12 +361,6 @@ _WEIGHT = {
     FusedResult: 10,
     MonoidFold: 9,
 }
-
-
-def _gathers(node: Node) -> bool:
-    if isinstance(node, Read) and any(isinstance(d, Lookup) for d in node.dimensions):
-        return True
-    return any(map(_gathers, operands(node)))
 
 
 def _shifts(node: Node) -> bool:

@@ -211,7 +211,7 @@ class _Builder:
         guards = [self.condition(guard) for guard in nested.guards if not self.lands_outside(nested, guard)]
         placed = transforms.substitute(statement, roots, reduction, known.simplify)
         for guard in guards:
-            whole = guard if placed.domain.guard is None else ir.Binary("&&", guard, placed.domain.guard, "bool")
+            whole = ir.both(guard, placed.domain.guard)
             placed = replace(placed, domain=replace(placed.domain, guard=whole))
         loops = frozenset(around.loops)
         compute = plan_formula(placed, box, around.shapes, around.origins, defined=bool(count), loops=loops)

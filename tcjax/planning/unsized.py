@@ -55,7 +55,7 @@ def _counted(reduce: ir.Reduce, scope: Scope) -> Node | None:
 
 def _contracted(reduce: ir.Reduce, body: ir.Expr, scope: Scope) -> Node | None:
     """A sum of products of whole tensors; None for anything else."""
-    factors = _factors(body)
+    factors = tuple(ir.factors(body))
     if reduce.reducer is not Reducer.SUM or reduce.guard is not None or reduce.accumulate == "bool":
         return None
     if not all(_is_whole(factor, scope) for factor in factors):
@@ -63,14 +63,6 @@ def _contracted(reduce: ir.Reduce, body: ir.Expr, scope: Scope) -> Node | None:
     product = Reduction(Reducer.SUM, reduce.indices, factors, None, reduce.accumulate)
     found = next(contraction.propose(product, scope), None)
     return fold(Reducer.SUM, reduce.indices, product.values(scope), scope) if found is None else found
-
-
-def _factors(expr: ir.Expr) -> tuple[ir.Expr, ...]:
-    match expr:
-        case ir.Binary("*", left, right):
-            return (*_factors(left), *_factors(right))
-        case _:
-            return (expr,)
 
 
 def _is_whole(factor: ir.Expr, scope: Scope) -> bool:

@@ -10,7 +10,7 @@ from .. import ir
 from ..ir import Reducer
 from ..symbolic import Affine, Box, IndexVar
 from .definitions import Formula
-from .factors import Product, depends, divisor_of, summands
+from .factors import Product, depends, summands
 from .substitution import substitute_expr
 
 # How far the scale of a mean may be from one over the number of its points: reciprocals are written as decimals.
@@ -144,7 +144,7 @@ def _scaled(factors: Sequence[ir.Expr]) -> tuple[float, list[ir.Expr]]:
     """The product of the numbers among the factors, and the others."""
     scale, rest = 1.0, list[ir.Expr]()
     for factor in factors:
-        divisor = divisor_of(factor)
+        divisor = ir.divisor_of(factor)
         number = ir.number_of(factor if divisor is None else divisor)
         if number is None or (divisor is not None and number == 0):
             rest.append(factor)

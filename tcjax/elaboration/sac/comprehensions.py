@@ -9,7 +9,6 @@ from ...symbolic import Affine, IndexVar, Size
 from ...syntax.sac import tree
 from .. import operators
 from ..literals import Value
-from ..typed_expressions import conjunction
 from .arrays import Array, Kind, Piece, Place, agreed_kind, conformed, show_kind
 from .bounds import Result, grids
 from .boxes import Grid, boxes_of, effective, is_empty
@@ -170,7 +169,7 @@ def _contains(where: tuple[Grid, ...], place: Place, draft: Draft) -> "ir.Expr |
         if grid.step != 1:
             phase = ir.integer((index - draft.number(grid.lo)).remainder(grid.step))
             tests.append(ir.Binary("<", phase, ir.Const(grid.width, "int32"), "bool"))
-    return conjunction(tests) or True
+    return ir.conjunction(tests) or True
 
 
 def _check_inside(part: Part, where: tuple[Grid, ...], shape: tuple[Size, ...], draft: Draft) -> None:

@@ -5,7 +5,6 @@ from ...diagnostics import NOWHERE, Span
 from ...symbolic import Affine, Size, all_of, clamp, compare
 from .. import operators
 from ..literals import Literal, Open, Value, read_again, settled
-from ..typed_expressions import conjunction
 from .arrays import COUNTED, Array, Kind, Piece, Place, Run, conformed
 from .draft import Draft
 from .statics import outside, values_of
@@ -201,7 +200,7 @@ def _membership(box: tuple[Run, ...], place: Place, draft: Draft) -> "ir.Expr | 
                 tests.append(ir.Binary("==", ir.integer(phase), ir.Const(0, "int32"), "bool"))
             elif phase.constant:
                 return False
-    return conjunction(tests) or True
+    return ir.conjunction(tests) or True
 
 
 def _integer(size: Size) -> ir.Expr:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import reduce as fold
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +11,7 @@ from jax import lax
 from ... import ir
 from ...ir import Reducer
 from ...symbolic import IndexVar
+from ...transforms.factors import summands
 from ...transforms.widening import HALVES, widened
 from .blocks import SMALLEST_DOT, block
 from .frames import Frame, Side, conjunction
@@ -54,9 +54,14 @@ def as_product(
     body = widened(reduce.body, reduce.accumulate)
     if body.dtype != reduce.accumulate or not ir.types.is_float(body.dtype):
         return None
+    product, *others = summands(body)
+    if others:
+        return None
+    sign = [ir.Const(-1.0, body.dtype)] if product.negative else []
     sides: dict[str, list[ir.Expr]] = {"left": [], "right": [], "outer": []}
     guards: dict[str, list[ir.Expr]] = {"left": [], "right": [], "outer": []}
-    for parts, found in ((_factors(body), sides), (ir.conjuncts(reduce.guard), guards)):
+    masks = (*ir.conjuncts(reduce.guard), *ir.conjuncts(product.mask))
+    for parts, found in (((*sign, *product.factors), sides), (masks, guards)):
         for part in parts:
             side = _side(part, index, rows, columns)
             if side is None:
@@ -68,23 +73,13 @@ def as_product(
     for side, dimension in (("left", rows), ("right", columns)):
         if not any({index, dimension} <= ir.free_indices(factor) for factor in sides[side]):
             return None
-    outer = Side(_multiplied(sides["outer"], body.dtype), tuple(guards["outer"]))
+    outer = Side(ir.multiply(sides["outer"] or [ir.Const(1.0, body.dtype)]), tuple(guards["outer"]))
     return Product(
         index,
-        Side(_multiplied(sides["left"], body.dtype), tuple(guards["left"])),
-        Side(_multiplied(sides["right"], body.dtype), tuple(guards["right"])),
+        Side(ir.multiply(sides["left"]), tuple(guards["left"])),
+        Side(ir.multiply(sides["right"]), tuple(guards["right"])),
         outer if sides["outer"] or guards["outer"] else None,
     )
-
-
-def _factors(expr: ir.Expr) -> tuple[ir.Expr, ...]:
-    match expr:
-        case ir.Binary("*", left, right):
-            return (*_factors(left), *_factors(right))
-        case ir.Unary("-", operand, dtype):
-            return (ir.Const(-1.0, dtype), *_factors(operand))
-        case _:
-            return (expr,)
 
 
 def _side(part: ir.Expr, index: IndexVar, rows: IndexVar, columns: IndexVar) -> str | None:
@@ -98,12 +93,6 @@ def _side(part: ir.Expr, index: IndexVar, rows: IndexVar, columns: IndexVar) -> 
             return "right"
         case _:
             return "left"
-
-
-def _multiplied(factors: list[ir.Expr], dtype: str) -> ir.Expr:
-    if not factors:
-        return ir.Const(1.0, dtype)
-    return fold(lambda left, right: ir.Binary("*", left, right, dtype), factors)
 
 
 def multiplied(left: jax.Array, right: jax.Array, frame: Frame, dtype: str) -> jax.Array:

@@ -14,7 +14,6 @@ from ...planning.data.groups import Extrema, Group, KernelSums, Softmax, parts
 from ...planning.data.nests import Nest, Operand
 from ...planning.replanning import apart, statistic_of
 from ...symbolic import Affine, AtLeastZero, IndexVar, Size
-from ...transforms.factors import multiply
 from ...transforms.widening import HALVES, widened
 from ..context import numeric
 from ..elementwise import convert
@@ -360,7 +359,7 @@ def _bundle(bundle: KernelSums, blocks: Blocks) -> tuple[Sums, ...]:
             terms: list[Term] = []
             for term in found.terms[number]:
                 guard, matrix = _guarded(found.matrices[term.matrix])
-                body = matrix if term.column is None else multiply([matrix, term.column])
+                body = matrix if term.column is None else ir.multiply([matrix, term.column])
                 dtype = nest.reduce.accumulate
                 reduce = ir.Reduce(Reducer.SUM, side, (), guard, body, None, dtype, dtype)
                 terms.append(Term(written_out(reduce, bundle.ranges), None, term.factor, term.negative, term.mask))

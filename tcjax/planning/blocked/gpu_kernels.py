@@ -70,20 +70,12 @@ def _stored(nest: Nest) -> Iterator[int]:
         if not isinstance(node, ir.Reduce) or node.reducer is not ir.Reducer.SUM:
             continue
         free = ir.free_indices(node)
-        depends = [ir.free_indices(factor) & free for factor in _factors(node.body)]
+        depends = [ir.free_indices(factor) & free for factor in ir.factors(node.body)]
         apart = any(some and some <= reduced for some in depends) and any(
             some and not some & reduced for some in depends
         )
         if apart and all(some <= reduced or not some & reduced for some in depends):
             yield _points(tuple(free), nest) * max(1, ir.types.BITS[node.accumulate] // 8)
-
-
-def _factors(expr: ir.Expr) -> Iterator[ir.Expr]:
-    if isinstance(expr, ir.Binary) and expr.operator == "*":
-        yield from _factors(expr.left)
-        yield from _factors(expr.right)
-    else:
-        yield expr
 
 
 def _savings(nest: Nest) -> Iterator[float]:

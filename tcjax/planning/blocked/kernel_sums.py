@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from ... import ir
 from ...symbolic import Affine, IndexVar
-from ...transforms.factors import Product, both, depends, divided_sum, masked, multiply, non_negative, summands
+from ...transforms.factors import Product, depends, divided_sum, masked, non_negative, summands
 from ...transforms.widening import widened
 from ..data.groups import KernelSums
 from ..data.machine import CHEAP
@@ -116,7 +116,7 @@ def _products(nest: Nest, own: frozenset[IndexVar]) -> list[Product] | None:
     found = [part for summand in summands(body) for part in divided_sum(summand, reduce.indices, nest.ranges)]
     if others and any(product.mask is not None for product in found):
         return None
-    return [replace(_inner(product, others, reduce), mask=both(reduce.guard, product.mask)) for product in found]
+    return [replace(_inner(product, others, reduce), mask=ir.both(reduce.guard, product.mask)) for product in found]
 
 
 def _inner(product: Product, others: tuple[IndexVar, ...], reduce: ir.Reduce) -> Product:
@@ -127,7 +127,7 @@ def _inner(product: Product, others: tuple[IndexVar, ...], reduce: ir.Reduce) ->
     beside = [factor for factor in product.factors if not depends(factor, frozenset(others))]
     if not inside:
         inside = [ir.Const(1.0, reduce.accumulate)]
-    body = multiply(inside)
+    body = ir.multiply(inside)
     return replace(product, factors=(*beside, replace(reduce, indices=others, guard=None, body=body, dtype=body.dtype)))
 
 
@@ -139,14 +139,14 @@ def _term(
     masks = ir.conjuncts(product.mask)
     if not inner:
         return None
-    matrix = multiply(sorted(inner, key=ir.show_expr))
+    matrix = ir.multiply(sorted(inner, key=ir.show_expr))
     _, beside, outside = _told_apart(masks, own, other)
     matrix = masked(product.mask, matrix, 0)
     # Where nothing counts, neither does an infinite factor.
-    columns = masked(ir.conjunction(beside), multiply(column), 0) if column else None
+    columns = masked(ir.conjunction(beside), ir.multiply(column), 0) if column else None
     return Term(
         matrices.setdefault(matrix, len(matrices)),
-        multiply(outer) if outer else None,
+        ir.multiply(outer) if outer else None,
         columns,
         product.negative,
         ir.conjunction(outside),

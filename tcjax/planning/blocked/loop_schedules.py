@@ -305,7 +305,7 @@ def _of_rows(nest: Nest, loop: IndexVar) -> LoopSchedule | None:
     would add a few rows up, and combine what they leave at the end.
     """
     reduce, ranges = nest.reduce, nest.ranges
-    factors = _factors(reduce.body)
+    factors = ir.factors(reduce.body)
     if reduce.reducer is not ir.Reducer.SUM or reduce.guard is not None or not ir.types.is_float(reduce.accumulate):
         return None
     if len(factors) != 2 or not all(isinstance(factor, ir.Access) for factor in factors):
@@ -331,16 +331,6 @@ def _by_tiles(nest: Nest, loop: IndexVar, axis: IndexVar, others: int) -> LoopSc
     size = dividing(side, extent)
     rows = dividing(side, _extent(loop, nest.ranges))
     return LoopSchedule(loop, rows, 1, (axis, size) if size < extent else None, inside=True)
-
-
-def _factors(expr: ir.Expr) -> list[ir.Expr]:
-    match expr:
-        case ir.Binary("*", left, right):
-            return [*_factors(left), *_factors(right)]
-        case ir.Cast(operand):
-            return _factors(operand)
-        case _:
-            return [expr]
 
 
 def dividing(rows: int, extent: int) -> int:
@@ -371,7 +361,7 @@ def is_contraction(reduce: ir.Reduce, ranges: Ranges) -> bool:
     """Whether it is the sum of products of two operands that a matrix product does faster than a loop."""
     if reduce.reducer is not ir.Reducer.SUM or terms(reduce, ranges) < LEAST_PRODUCT:
         return False
-    spaces = [ir.free_indices(factor) for factor in _factors(reduce.body)]
+    spaces = [ir.free_indices(factor) for factor in ir.factors(reduce.body)]
     return any(a - b and b - a for a in spaces for b in spaces)
 
 

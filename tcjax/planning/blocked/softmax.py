@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from ... import ir
 from ...symbolic import IndexVar
-from ...transforms.factors import multiply
 from ..data.groups import Softmax, parts, statistic_name
 from ..data.nests import Nest
 from .batching import batched_together
@@ -19,7 +18,7 @@ def weighted(
     indices: Sequence[IndexVar],
 ) -> ir.Reduce:
     """The sum of an exponential times the factors of its weight, in the types of `reduce`."""
-    body = ir.Binary("*", exponential, multiply(weight), exponential.dtype) if weight else exponential
+    body = ir.Binary("*", exponential, ir.multiply(weight), exponential.dtype) if weight else exponential
     return replace(reduce, indices=tuple(indices), guard=guard, body=body)
 
 

@@ -117,7 +117,6 @@ class Bill:
     turned: bool = False
     seconds: float = 0.0
     bytes: int = 0
-    flops: int = 0
     done: list[Node] = field(default_factory=list)
 
     def stored(self, node: Node, times: int = 1) -> None:
@@ -125,7 +124,7 @@ class Bill:
         if isinstance(node, (Fill, Iota, Step)) or is_view(node) or node in self.done:
             return
         self.done.append(node)
-        before = self.seconds, self.bytes, self.flops
+        before = self.seconds, self.bytes
         match node:
             case Contract():
                 self.contract(node)
@@ -159,7 +158,6 @@ class Bill:
         if times > 1:
             self.seconds += (times - 1) * (self.seconds - before[0])
             self.bytes += (times - 1) * (self.bytes - before[1])
-            self.flops += (times - 1) * (self.flops - before[2])
 
     def fuse(self, node: Node, kernel: Kernel, times: int = 1) -> None:
         """The node as a part of a fused loop, `times` times."""
@@ -178,7 +176,6 @@ class Bill:
                 elif operator == "/" and is_power_of_two(constant(arguments[1])):
                     each = operator_time("*", node.dtype, self.machine)
                 kernel.seconds += points * each
-                self.flops += points if operator not in ("cast", "stop") else 0
                 # ``x * x`` has one `x`.
                 for argument in arguments[1:] if arguments[:1] == arguments[1:] else arguments:
                     self.fuse(argument, kernel, times)
@@ -190,7 +187,6 @@ class Bill:
                 if function == "pow" and len(arguments) == 2:
                     each = power_time(constant(arguments[1]), self.machine)
                 kernel.seconds += points * each * slower(node.dtype, self.machine)
-                self.flops += 10 * points
                 for argument in operands(node):
                     self.fuse(argument, kernel, times)
             case Unroll(box=box, body=body, reducer=reducer):
@@ -198,7 +194,6 @@ class Bill:
                 self.fuse(body, kernel, times * steps)
                 kernel.steps += times * steps
                 kernel.seconds += points * max(0, steps - 1) * self.combined(reducer, node.dtype) * (1 + node.rank)
-                self.flops += points * max(0, steps - 1)
             case _:
                 self.stored(node, times)
                 self.array(node, node.axes, kernel, times)
@@ -316,7 +311,6 @@ class Bill:
         for source in operands(node):
             self.stored(source)
         self.seconds += work.seconds
-        self.flops += work.flops
         self.bytes += work.bytes
 
     def contract(self, node: Contract, written: int | None = None) -> None:
@@ -374,7 +368,6 @@ class Bill:
         elif count > 1 and m * n * k < SMALL_MATRIX:
             rate *= machine.small_product / machine.multiply_add
         seconds = work * rate + (count * machine.matrix if count > 1 else 0.0)
-        self.flops += 2 * work
         self.moved(moved, seconds, work)
 
     def count(self, axes: Axes) -> int:
@@ -413,7 +406,6 @@ class Bill:
         whole = channels * features if groups == 1 or node.split else max(channels, features)
         patches = machine.channel * (self.copied(node.windows[-1]) if groups == 1 or node.split else 1)
         rate = (machine.convolve + patches / max(1, whole)) * slower(node.dtype, machine)
-        self.flops += 2 * work
         size = meter.size(node.image) + meter.size(node.kernel) + meter.size(node)
         self.moved(size, work * rate, work)
         self.seconds += (groups if node.split else 1) * machine.dispatch
@@ -465,7 +457,6 @@ class Bill:
         if axes and is_product_of_columns(node, axes[-1]):
             rate = machine.fold_batch
         kernel.seconds += points * rate * slower(node.dtype, machine) + (results * machine.fold_row if minor else 0.0)
-        self.flops += points
         self.close(kernel, meter.size(node), points)
 
     def pool(self, node: Pool) -> None:
@@ -481,7 +472,6 @@ class Bill:
         written, computed, places, seconds = sizes[-1], sizes[-1], 1, 0.0
         for number, (_, extent, native) in reversed(list(enumerate(node.windows))):
             each = machine.window if native else machine.element + self.combined(node.reducer, node.dtype)
-            self.flops += computed * extent
             seconds += computed * extent * each * slower(node.dtype, machine)
             computed, places = computed * extent, places * extent
             if number == 0 or native or node.windows[number - 1][2] or places > COPIES:
@@ -491,7 +481,6 @@ class Bill:
     def scan(self, node: Scan) -> None:
         self.stored(node.operand)
         points, width = self.meter.points(node.operand), ir.types.width(node.dtype)
-        self.flops += points
         machine, extent = self.machine, self.meter.extents.get(node.index, 1)
         if node.looped:
             # The axis is made the outermost.
@@ -516,7 +505,6 @@ class Bill:
         minor = bool(axes) and axes[-1] in node.indices
         rate = (machine.fold_minor if minor else machine.fold_major) + machine.element
         kernel.seconds += points * rate * slower(node.dtype, machine) + (results * machine.fold_row if minor else 0.0)
-        self.flops += 3 * points
         self.close(kernel, self.meter.size(node), points)
         self.seconds += machine.branch
 
@@ -527,7 +515,6 @@ class Bill:
         if node.mask is not None:
             self.stored(node.mask)
             self.moved(3 * size, points * 4 * self.machine.element, points)
-        self.flops += points
         self.moved(size + self.meter.size(node), points * self.machine.position, points)
 
     def order_statistic(self, node: OrderStatistic) -> None:
@@ -535,7 +522,6 @@ class Bill:
         if node.mask is not None:
             self.stored(node.mask)
         points, levels = self.meter.points(node.operand), max(1, prod(node.extents).bit_length() - 1)
-        self.flops += points * levels
         self.moved(6 * self.meter.size(node.operand), points * levels * self.machine.sort, points)
 
     def monoid_fold(self, node: MonoidFold) -> None:
@@ -549,7 +535,6 @@ class Bill:
         seconds = count * components * MONOID * machine.element * slower(node.element, machine)
         # A tree of combinations: every level writes half of the one before.
         size = 3 * count * components * ir.types.width(node.element)
-        self.flops += count * components + inner.flops * steps
         self.bytes += inner.bytes * steps
         self.seconds += inner.seconds * steps + (steps * machine.trip if steps > 1 else 0.0)
         self.moved(size, seconds, count)

@@ -86,15 +86,10 @@ def _prefix(plan: Plan, number: int, growth: Growth) -> str:
 
 def _moving(reduction: _Reduction) -> Iterator[ir.Expr]:
     """The factors of a sum that change with what it runs over; the others stand in front of it."""
-    pending = [reduction.body]
-    while pending:
-        match pending.pop():
-            case ir.Binary("*", left, right) if reduction.reducer is Reducer.SUM:
-                pending += [left, right]
-            case factor if reduction.reducer is not Reducer.SUM or ir.free_indices(factor) & {*reduction.indices}:
-                yield factor
-            case _:
-                continue
+    if reduction.reducer is not Reducer.SUM:
+        yield reduction.body
+        return
+    yield from (part for part in ir.factors(reduction.body) if ir.free_indices(part) & {*reduction.indices})
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Final
 from ... import ir
 from ...ir import Reducer
 from ...symbolic import IndexVar
+from ..blocked.domains import points as points_of
 from ..blocked.domains import visited
 from ..blocked.loop_schedules import RANKED, is_contraction, is_short, terms
 from ..blocked.ranks import ranks
@@ -33,10 +34,9 @@ SCORE_OPERATIONS: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Seconds, operations, and bytes moved."""
+    """Seconds, and bytes moved."""
 
     seconds: float
-    flops: int
     bytes: int
 
 
@@ -80,8 +80,7 @@ def nest_work(nest: Nest, form: LoopSchedule, machine: Machine) -> Work:
     moved = sum(prod(o.shape) * ir.types.width(o.dtype) for o in nest.operands)
     moved += prod(nest.shape) * ir.types.width(reduce.dtype)
     seconds += trips * machine.trip + machine.dispatch + moved * machine.cached_byte
-    flops = int(part * passes * points * max(1, counter.operations + combined))
-    return Work(seconds, flops, moved)
+    return Work(seconds, moved)
 
 
 def pass_work(group: Softmax | KernelSums | Extrema, blocks: Blocks, machine: Machine) -> Work:
@@ -101,24 +100,16 @@ def pass_work(group: Softmax | KernelSums | Extrema, blocks: Blocks, machine: Ma
     if isinstance(group, Softmax):
         seconds = counter.seconds(group.scores, points) + points * machine.call * slow
         seconds += points * SCORE_OPERATIONS * machine.element * slow
-        columns = 0
         for nest in group.sums:
             _, weight = parts(nest)
             own = prod(extents[axis] for axis in nest.axes if axis not in rows)
             seconds += points * (own * machine.multiply_add if weight is not None else machine.element) * slow
-            columns += own
-        flops = points * (counter.operations + SCORE_OPERATIONS + 2 * columns + 1)
     else:
         seconds = counter.seconds(first.reduce.body, points)
-        columns = 0
-        for nest in group.sums:
-            own = prod(extents[axis] for axis in nest.axes if axis not in space)
-            columns += own
-        columns = max(columns, len(group.sums))
-        seconds += points * columns * machine.multiply_add * slow
-        flops = points * (counter.operations + 2 * columns)
+        columns = sum(prod(extents[axis] for axis in nest.axes if axis not in space) for nest in group.sums)
+        seconds += points * max(columns, len(group.sums)) * machine.multiply_add * slow
     tile = LoopSchedule(blocks.loop, blocks.width, 1, tile=blocks.tile[0] if blocks.tile else None)
-    part = visited(first, tile, TILES) / max(1, visited_whole(first)) if first.reduce.guard is not None else 1.0
+    part = visited(first, tile, TILES) / max(1, points_of(first)) if first.reduce.guard is not None else 1.0
     tiles = prod(-(-extents[axis] // size) for axis, size in blocks.tile)
     trips = tiles * -(-extents[blocks.loop] // max(1, blocks.width)) * part
     given = sum(prod(o.shape) * ir.types.width(o.dtype) for o in group.operands)
@@ -126,7 +117,7 @@ def pass_work(group: Softmax | KernelSums | Extrema, blocks: Blocks, machine: Ma
     # A block is written and read a few times, in the cache.
     seconds += 4 * points * width * machine.cached_byte
     seconds = seconds * part + 4 * trips * machine.trip + (given + results) * machine.cached_byte
-    return Work(seconds, int(flops * part), given + results)
+    return Work(seconds, given + results)
 
 
 def _minor(nest: Nest, form: LoopSchedule) -> IndexVar | None:
@@ -137,17 +128,11 @@ def _minor(nest: Nest, form: LoopSchedule) -> IndexVar | None:
     return max(nest.axes, key=lambda axis: extents[axis], default=None)
 
 
-def visited_whole(nest: Nest) -> int:
-    """The points of a nest without its guard."""
-    ranges = nest.ranges
-    return prod(nest.shape) * prod(max(0, ranges[i][1] - ranges[i][0]) for i in nest.reduce.indices)
-
-
 @dataclass(slots=True)
 class _Counter:
     """Adds up a formula over a space; `factors` is the part of its time that is spent on fewer axes than all.
 
-    `operations` are those at one point, `multiplied` says that a matrix product is inside.
+    `multiplied` says that a matrix product is inside.
     """
 
     extents: Mapping[IndexVar, int]
@@ -155,7 +140,6 @@ class _Counter:
     space: frozenset[IndexVar]
     axes: frozenset[IndexVar]
     minor: IndexVar | None
-    operations: int = 0
     factors: float = 0.0
     multiplied: bool = False
 
@@ -172,7 +156,6 @@ class _Counter:
                     row = max(1, prod(self.extents.get(index, 1) for index in indices[-1].variables & self.space))
                     return points // row * machine.gather_row + points * machine.element
                 if any(index.is_data for index in indices):
-                    self.operations += 1
                     return points * machine.gather
                 if any(len(index.variables & self.axes) > 1 for index in indices):
                     # What slides along two axes of the result is put together first, element by element.
@@ -185,7 +168,6 @@ class _Counter:
             case ir.Reduce(body=body, indices=indices):
                 return self._reduced(expr, body, indices, points)
             case ir.Binary("**", base, exponent) | ir.Call("pow", (base, exponent)):
-                self.operations += 1
                 own = points * power_time(ir.number_of(exponent), machine) * slower(expr.dtype, machine)
                 return own + self.seconds(base, points) + self.seconds(exponent, points)
             case ir.Call() | ir.Foreign():
@@ -193,7 +175,6 @@ class _Counter:
                 here = min(points, prod(self.extents.get(index, 1) for index in free))
                 name = expr.function if isinstance(expr, ir.Call) else ""
                 own = here * call_time(name, machine) * slower(expr.dtype, machine)
-                self.operations += 10
                 inner = sum(self.seconds(part, here) for part in ir.children(expr))
                 if here < points:
                     self.factors += own + inner
@@ -202,13 +183,11 @@ class _Counter:
                 own = 0.0 if expr.dtype == expr.operand.dtype else points * machine.element
             case ir.Binary(operator=operator):
                 own = points * operator_time(operator, expr.dtype, machine)
-                self.operations += 1
                 if expr.left == expr.right:
                     # ``x * x`` has one `x`.
                     return own + self.seconds(expr.left, points)
             case _:
                 own = points * machine.element
-                self.operations += 1
         return own + sum(self.seconds(part, points) for part in ir.children(expr))
 
     def _reduced(self, expr: ir.Reduce, body: ir.Expr, indices: tuple[IndexVar, ...], points: int) -> float:
@@ -219,14 +198,11 @@ class _Counter:
         slow = slower(expr.accumulate, machine)
         if is_contraction(expr, spans):
             self.multiplied = True
-            self.operations += 2 * count
             return here * count * machine.multiply_add * slow
-        before = self.operations
         inner = self.seconds(body, here * count)
         if expr.guard is not None:
             # What the guard leaves out is replaced, and the block is stored before it is reduced.
             inner += self.seconds(expr.guard, here * count) + here * count * machine.fold_slow
-        self.operations = before + count * (self.operations - before + 1)
         # Written out, a term is one more operation; else the reduction stores what it is given.
         rate = machine.element if is_short(expr, spans) else machine.fold_slow
         total = inner + here * count * rate * slow

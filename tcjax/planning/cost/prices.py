@@ -45,18 +45,17 @@ NO_SHAPES: Shapes = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, order=True)
 class Price:
-    """Predicted `seconds`, `bytes` that are moved (transposes included), and `flops`.
+    """Predicted `seconds`, and `bytes` that are moved (transposes included).
 
-    Prices compare by their seconds. What memory a plan needs, `cost` says.
+    Prices compare by their seconds. What operations a plan has and what memory it needs, `costs` says.
     """
 
     seconds: float
     bytes: int
-    flops: int
 
     def __add__(self, other: "Price") -> "Price":
         """Both, one after the other."""
-        return Price(self.seconds + other.seconds, self.bytes + other.bytes, self.flops + other.flops)
+        return Price(self.seconds + other.seconds, self.bytes + other.bytes)
 
     def limit(self, machine: Machine = CPU) -> str:
         """What takes most of the time: ``memory`` or ``compute``."""
@@ -64,10 +63,10 @@ class Price:
 
     def __mul__(self, times: int) -> "Price":
         """The same so many times."""
-        return Price(self.seconds * times, self.bytes * times, self.flops * times)
+        return Price(self.seconds * times, self.bytes * times)
 
 
-NOTHING = Price(0.0, 0, 0)
+NOTHING = Price(0.0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +120,7 @@ def _alone(stage: Compute, machine: Machine, shapes: Shapes, around: "Around | N
     """The price without what is computed before."""
     if stage.rounds is not None:
         step = price(stage.rounds.step, machine, shapes)
-        total = step * stage.rounds.count + Price(stage.rounds.count * machine.trip, 0, 0)
+        total = step * stage.rounds.count + Price(stage.rounds.count * machine.trip, 0)
         return total if stage.rounds.rest is None else total + price(stage.rounds.rest, machine, shapes)
     extents = {index: max(0, hi - lo) for index, (lo, hi) in stage.box.items() if index not in stage.loops}
     around = around or ALONE
@@ -135,7 +134,7 @@ def _alone(stage: Compute, machine: Machine, shapes: Shapes, around: "Around | N
 
 def plan_price(plan: Plan, machine: Machine = CPU) -> Price:
     """The price of a call: all of its statements, one after the other."""
-    return Price(machine.launch, 0, 0) + _statements(plan, machine)
+    return Price(machine.launch, 0) + _statements(plan, machine)
 
 
 def _statements(plan: Plan, machine: Machine) -> Price:
@@ -165,7 +164,7 @@ def _parts(parts: Parts, machine: Machine, shapes: Shapes) -> Price:
     tensors = parts.plans[0].bound.function.returns
     joined = sum(2 * prod(shapes[tensor.name]) * ir.types.width(tensor.dtype) for tensor in tensors)
     seconds = len(tensors) * (machine.dispatch + machine.fork) + machine.traffic(joined)
-    return total + Price(seconds, joined, 0)
+    return total + Price(seconds, joined)
 
 
 def run_price(plan: Plan, numbers: Iterable[int], machine: Machine = CPU) -> Price:
@@ -268,7 +267,7 @@ def _steps(steps: Iterable[TiledStep], machine: Machine, shapes: Shapes) -> Pric
     for step in steps:
         match step:
             case Loop(extent=extent, body=body):
-                total += (_steps(body, machine, shapes) + Price(machine.trip, 0, 0)) * extent
+                total += (_steps(body, machine, shapes) + Price(machine.trip, 0)) * extent
             case Begin(compute=compute) | (Compute() as compute):
                 total += price(compute, machine, shapes)
             case Cast():
@@ -277,7 +276,7 @@ def _steps(steps: Iterable[TiledStep], machine: Machine, shapes: Shapes) -> Pric
 
 
 def _price(bill: Bill) -> Price:
-    return Price(bill.seconds, bill.bytes, bill.flops)
+    return Price(bill.seconds, bill.bytes)
 
 
 def _dense(stage: Compute, bill: Bill, around: Around) -> None:
@@ -335,5 +334,4 @@ def _scatter(stage: Compute, bill: Bill) -> None:
         each += points * (max(1, points.bit_length()) * machine.sort + machine.gather + RUNNING * machine.running)
     if scatter.along is not None:
         each += meter.extents.get(scatter.along, 1) * machine.trip
-    bill.flops += points
     bill.moved(2 * target + points * width, times * each, points)

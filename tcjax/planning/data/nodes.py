@@ -468,6 +468,11 @@ def holds_data(node: Node) -> bool:
     return has(node, Read, LoopNest, FusedResult)
 
 
+def looks_up(node: Node) -> bool:
+    """Whether something below the node says at run time which elements are read."""
+    return any(isinstance(part, Read) and any(isinstance(d, Lookup) for d in part.dimensions) for part in below(node))
+
+
 def tensors_read(node: Node) -> set[str]:
     """The tensors and operands that are read below the node, by name."""
     found: set[str] = set()

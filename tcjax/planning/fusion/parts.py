@@ -15,7 +15,6 @@ from typing import Final
 from ... import ir, ranges, transforms
 from ...symbolic import Facts, IndexVar
 from ...transforms import Step
-from ...transforms.factors import factors_of
 from ..cost.costs import plan_cost
 from ..cost.memory import ALWAYS
 from ..cost.prices import plan_price, run_price
@@ -138,7 +137,7 @@ def _visited(reduce: ir.Reduce) -> frozenset[IndexVar]:
     """The indices of the points that a reduction visits: what does not change with it stands in front of a sum."""
     if reduce.reducer is not ir.Reducer.SUM or reduce.guard is not None:
         return ir.free_indices(reduce).union(reduce.indices)
-    spaces = (ir.free_indices(factor) for factor in factors_of(reduce.body))
+    spaces = (ir.free_indices(factor) for factor in ir.factors(reduce.body))
     return frozenset(reduce.indices).union(*(space for space in spaces if not space.isdisjoint(reduce.indices)))
 
 

@@ -9,7 +9,6 @@ from ... import ir, transforms
 from ...ir import Reducer
 from ...symbolic import Affine, IndexVar
 from ...transforms import Shapes, Step
-from ...transforms.factors import factors_of
 
 # A statement is compiled in two ways only where the one for finite values costs so much less.
 WORTH: Final = 0.7
@@ -35,7 +34,7 @@ def tests(step: Step, finite: Iterable[ir.Expr], shapes: Shapes, origins: Shapes
 
 def _apart(step: Step, value: ir.Expr, shapes: Shapes) -> tuple[ir.Expr, ...]:
     """The factors of a product, which is finite where they are, if their tensors have fewer elements than it points."""
-    factors = tuple(factors_of(value))
+    factors = tuple(ir.factors(value))
     if len(factors) == 1 or not all(isinstance(factor, ir.Access) for factor in factors):
         return (value,)
     elements = sum(prod(shapes[factor.tensor.name]) for factor in factors if isinstance(factor, ir.Access))

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 
 from ... import ir
 from ...symbolic import Affine, Size
-from ...transforms.factors import summed
 from ..blocked.softmax import weighted
 from ..blocked.softmax_blocks import choose
 from ..data.groups import Softmax, statistic_name
@@ -70,7 +69,7 @@ def _softmax(statistics: tuple[Statistic, ...], sums: list[Sum]) -> tuple[Softma
     numbers = [kept.index(statistic.nest) for statistic in statistics]
     operands: dict[str, Operand] = {o.name: o for nest in kept for o in nest.operands}
     dtype = sums[0].exponent.call.dtype
-    scores = summed(sums[0].exponent.terms, dtype)
+    scores = ir.summed(sums[0].exponent.terms, dtype)
     weighed: list[Nest] = []
     for found in sums:
         number = kept.index(found.statistic.nest)

@@ -7,7 +7,6 @@ from typing import Final
 
 from ... import ir, ranges, transforms
 from ...transforms import Step
-from ...transforms.factors import factors_of
 from ..cost.costs import cost_of
 from ..cost.prices import Price
 from ..data.nodes import Contract, Convolve, Deviations, LoopNest, has
@@ -341,7 +340,7 @@ def _is_outer_product(statement: ir.Define | ir.Accumulate) -> bool:
     """Whether each factor of a value has fewer indices than the value: what reads it may sum along each on its own."""
     if not isinstance(statement, ir.Define) or ir.has_reduction(statement.value):
         return False
-    free, factors = ir.free_indices(statement.value), factors_of(statement.value)
+    free, factors = ir.free_indices(statement.value), ir.factors(statement.value)
     return len(factors) > 1 and all(ir.free_indices(factor) < free for factor in factors)
 
 

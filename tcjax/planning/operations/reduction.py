@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from ... import ir
 from ...ir import Reducer
 from ...symbolic import IndexVar
-from ...transforms.factors import both, multiply
 from ..access.reads import as_stored
 from ..data.nodes import Node
 from ..folds import as_number
@@ -33,17 +32,17 @@ class Reduction:
     @property
     def body(self) -> ir.Expr:
         """The product of the factors."""
-        return multiply(self.factors) if self.factors else ir.Const(as_number(1, self.accumulate), self.accumulate)
+        return ir.multiply(self.factors) if self.factors else ir.Const(as_number(1, self.accumulate), self.accumulate)
 
     @property
     def guard(self) -> ir.Expr | None:
         """Where a point is computed: a read has a derivative that nothing infinite meets."""
-        return self.mask if len(self.factors) == 1 and is_read(self.factors[0]) else both(self.mask, self.around)
+        return self.mask if len(self.factors) == 1 and is_read(self.factors[0]) else ir.both(self.mask, self.around)
 
     @property
     def expr(self) -> ir.Reduce:
         """The reduction as index notation. The condition around it goes inside of a loop, whose derivative skips it."""
-        guard = both(self.mask, self.around)
+        guard = ir.both(self.mask, self.around)
         return ir.Reduce(self.reducer, self.indices, (), guard, self.body, None, self.accumulate, self.accumulate)
 
     def cheapest(self, scope: Scope) -> Node:

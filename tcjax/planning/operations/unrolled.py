@@ -7,7 +7,7 @@ from typing import Final
 from ... import ir
 from ...ir import Reducer
 from ...symbolic import IndexVar
-from ...transforms.factors import depends, multiply
+from ...transforms.factors import depends
 from ..access.reads import as_strip, is_window
 from ..data.machine import CPU
 from ..data.nodes import Contract, Node, Unroll
@@ -103,9 +103,9 @@ def _window_first(reduction: Reduction, steps: Steps, scope: Scope) -> Iterator[
         return
     whole = frozenset[IndexVar]().union(*map(ir.free_indices, factors)) - scope.unrolled - frozenset(steps)
     inside = scope.unrolling(steps)
-    body = inside.cast(plan_value(multiply(moving), inside), accumulate)
+    body = inside.cast(plan_value(ir.multiply(moving), inside), accumulate)
     window = unroll(Reducer.SUM, steps, body, scope, f"{scope.points(steps)} shifted reads in one fused loop")
-    vector = scope.cast(plan_value(multiply(fixed), scope), accumulate)
+    vector = scope.cast(plan_value(ir.multiply(fixed), scope), accumulate)
     if {*window.axes, *vector.axes} == whole and rest <= set(window.axes) and rest <= set(vector.axes):
         why = f"a window of {scope.points(steps)} terms in one fused loop, and its product with another tensor"
         yield Contract((vector, window), dtype=accumulate, axes=scope.sorted(whole - rest), why=why)

@@ -11,7 +11,7 @@ from ...symbolic.facts.trees import Const, Expr, Var
 from .boxes import NeededBox, infer_box, whole
 from .grids import Span
 from .needs import Need, needs_of
-from .roots import Roots, plain, qualified, shown, unfold
+from .roots import Roots, plain, plus, qualified, shown, unfold
 from .stages import CALLS, Stage, Stages, consumers_of, prefix_of
 
 
@@ -179,14 +179,8 @@ def finished(
     roots = unfold(stage, reach, limits)
     spans = {name: around[name] for name in prefix}
     spans |= {qualified(stage.name, loop): (0, roots.extents[loop]) for loop in stage.leaves}
-    values = {index: _sum(starts[loop], roots.values[loop]) for loop, index in stage.roots.items()}
+    values = {index: plus(starts[loop], roots.values[loop]) for loop, index in stage.roots.items()}
     return Placed(stage, prefix, box, domain, roots, spans, values, roots.guards)
-
-
-def _sum(start: Expr, value: Expr) -> Expr:
-    if start == Const(0):
-        return value
-    return start if value == Const(0) else start + value
 
 
 def region_of(placed: Placed) -> Region:

@@ -123,7 +123,7 @@ def _limits(reduce: ir.Reduce, scope: Scope) -> tuple[dict[IndexVar, Limits], ir
         limits[index] = Limits(limits[index].lows + ends.lows, limits[index].highs + ends.highs)
     guard: ir.Expr | None = None
     for test in left:
-        guard = test if guard is None else ir.Binary("&&", guard, test, "bool")
+        guard = ir.both(guard, test)
     return limits, guard
 
 
