@@ -16,7 +16,7 @@ from jax import lax
 from jax.interpreters import ad, batching, mlir
 
 from ..planning.data import nodes
-from ..planning.data.derivatives import COTANGENT, RESULT, ByFormula, Run, Tangent, tangent_name
+from ..planning.data.derivatives import RESULT, ByFormula, Run, Tangent, cotangent_name, tangent_name
 from ..planning.data.groups import Blocks, KernelSums, Softmax, statistic_name
 from ..planning.data.kernel_sums import KernelSumBlocks
 from ..planning.data.kernels import Alone, Loops, OneByOne, Pallas, Pieces
@@ -38,7 +38,7 @@ from ..planning.replanning import (
 from . import nests
 from .apart import BARRIERS_HOLD, keep_apart
 from .chunked_scatter import lower_stage
-from .context import Context, Lower
+from .context import Context, Lower, align
 from .derived import with_derivatives
 from .elementwise import convert
 from .kernel_sums import lower_kernel_sums
@@ -217,16 +217,23 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], **parameters: Any) -> 
     moved = {plan.operands[number]: tangent for number, tangent in moving.items()}
     results, beside = _primal(plan.run, primals, known, foreign, backend)
     known |= {statistic_name(number): result for number, result in enumerate(results[: len(group.statistics)])}
+    context = _context(known | {tangent_name(name): tangent for name, tangent in moved.items()}, foreign)
+    together = {number: lower_stage(stage, None, context, _node) for number, stage in plan.together}
     changes: list[Any] = []
-    for number, (change, result) in enumerate(zip(plan.changes, results, strict=True)):
-        if change is None:
-            changes.append(ad.Zero(jax.typeof(result).to_tangent_aval()))
-            continue
-        read = [name for name in change.operands if name in known]
-        arrays = {name: known[name] for name in read} | {RESULT: result}
-        arrays |= {tangent_name(name): moved[name] for name in read if name in moved} | beside
-        changes.append(_tangent(change, arrays, foreign))
-        moved[statistic_name(number)] = changes[-1]
+    for number, (change, shift, result) in enumerate(zip(plan.changes, plan.shifts, results, strict=True)):
+        found: Any = together.get(number)
+        if change is not None:
+            read = [name for name in change.operands if name in known]
+            arrays = {name: known[name] for name in read} | {RESULT: result}
+            arrays |= {tangent_name(name): moved[name] for name in read if name in moved} | beside
+            found = _tangent(change, arrays, foreign)
+        found = ad.Zero(jax.typeof(result).to_tangent_aval()) if found is None else found
+        if shift is not None:
+            by = align(moved[statistic_name(shift.statistic)], shift.own, shift.axes)
+            found = ad.add_tangents(found, -(by * result).astype(result.dtype))
+        if not isinstance(found, ad.Zero):
+            moved[statistic_name(number)] = found
+        changes.append(found)
     return results, changes
 
 
@@ -283,14 +290,17 @@ def _transpose(cotangents: Sequence[Any], *arrays: Any, **parameters: Any) -> li
         known[statistic_name(number)] = bind(own, nest, form, foreign, backend)[0]
     found: dict[str, Any] = {}
     for receipt in plan.receipts:
-        if found:
-            given[receipt.sum], *_ = lax.optimization_barrier((given[receipt.sum], *found.values()))
-        own = {name: known[name] for name in receipt.operands if name in known} | {COTANGENT: given[receipt.sum]}
+        own = {name: known[name] for name in receipt.operands if name in known}
+        for number in receipt.sums:
+            if found:
+                given[number], *_ = lax.optimization_barrier((given[number], *found.values()))
+            own[cotangent_name(number)] = given[number]
         context = _context(own, foreign)
-        parts: dict[str, jax.Array] = {}
-        for name, stage in receipt.statements:
-            parts[name] = lower_stage(stage, parts.get(name), context, _node)
-        found |= {name: ad.add_tangents(found[name], part) if name in found else part for name, part in parts.items()}
+        parts: dict[tuple[int, str], jax.Array] = {}
+        for number, name, stage in receipt.statements:
+            parts[number, name] = lower_stage(stage, parts.get((number, name)), context, _node)
+        for (_, name), part in parts.items():
+            found[name] = ad.add_tangents(found[name], part) if name in found else part
     return [
         None if n not in linear else found[name] if name in found else ad.Zero(array.aval)
         for n, (name, array) in enumerate(zip(plan.operands, arrays, strict=True))

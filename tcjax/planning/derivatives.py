@@ -12,19 +12,21 @@ from ..symbolic import Affine, Size
 from ..transforms import derivatives
 from .blocked.batching import anonymous
 from .blocked.loop_schedules import are_costly, choose
+from .blocked.softmax import statistic_of
 from .data.derivatives import (
-    COTANGENT,
     RESULT,
     TANGENT,
     ByFormula,
     Cotangents,
     Receipt,
     Run,
+    Shift,
     Tangent,
     Tangents,
+    cotangent_name,
     tangent_name,
 )
-from .data.groups import Blocks, Extrema, Group, statistic_name
+from .data.groups import Blocks, Extrema, Group, Softmax, statistic_name
 from .data.nests import LoopSchedule, Nest, Operand
 from .data.preferences import Backend, Preferences
 from .data.stages import Compute
@@ -52,16 +54,59 @@ def plan_tangents(
     moving = {o.name for number, o in enumerate(own.operands) if number in moved}
     try:
         run, known = _primal(group, own, form, frozenset(moving), backend)
+        together = _in_one_pass(own, frozenset(moving), backend)
         changes: list[Tangent | None] = []
+        shifts: list[Shift | None] = []
         for number, nest in enumerate(own.results):
-            changes.append(_tangent(nest, _moving(nest, moving), known, backend))
-            if changes[-1] is not None and number < len(own.statistics):
+            found = None if number in together else _tangent(nest, _factors(nest, own, moving), known, backend)
+            changes.append(found)
+            if (found is not None or number in together) and number < len(own.statistics):
                 moving.add(statistic_name(number))
+            shifts.append(_shift(number, own, moving))
     except CompileError as error:
         if error.code != Code.NO_DERIVATIVE.value:
             raise
         return None
-    return Tangents(_names(own), run, tuple(changes))
+    return Tangents(_names(own), run, tuple(changes), tuple(together.items()), tuple(shifts))
+
+
+def _factors(nest: Nest, group: Nest | Group, moving: Collection[str]) -> frozenset[str]:
+    """What a tangent is taken of: the change of a statistic is a factor of the whole sum, and needs none of its own."""
+    found = _moving(nest, moving)
+    if isinstance(group, Softmax):
+        found -= {statistic_name(number) for number in range(len(group.statistics))}
+    return found
+
+
+def _shift(number: int, group: Nest | Group, moving: Collection[str]) -> Shift | None:
+    if not isinstance(group, Softmax) or number < len(group.statistics):
+        return None
+    nest = group.results[number]
+    statistic, _ = statistic_of(nest)
+    if statistic_name(statistic) not in moving:
+        return None
+    return Shift(statistic, group.statistics[statistic].axes, nest.axes)
+
+
+def _in_one_pass(group: Nest | Group, moving: frozenset[str], backend: Backend) -> dict[int, Compute]:
+    """The tangents of results by number, where one pass computes some of them, and nothing else is needed before it."""
+    stages: dict[int, Compute] = {}
+    for number, nest in enumerate(group.results):
+        is_statistic = number < len(group.statistics)
+        # A statistic is known by its name; what reads the result itself comes after it.
+        result = statistic_name(number) if is_statistic else RESULT
+        own = _factors(nest, group, moving)
+        derivative = _derivative(nest, own, result) if own else None
+        if derivative is None or derivative.before or derivative.single is not None:
+            continue
+        assert derivative.value is not None
+        if not is_statistic and any(access.tensor.name == RESULT for access in ir.accesses(derivative.value)):
+            continue
+        known = {o.name: o.shape for o in nest.operands} | {result: nest.shape}
+        known |= {tangent_name(o.name): o.shape for o in nest.operands if o.name in own}
+        stages[number] = _value(derivative, derivative.value, nest, known, backend, f"{TANGENT}{number}")
+    shared = _shared(list(stages.values()), backend)
+    return {} if shared is None else dict(zip(stages, shared, strict=True))
 
 
 def _primal(
@@ -118,11 +163,11 @@ def _tangent(nest: Nest, moving: frozenset[str], beside: Shapes, backend: Backen
 
 
 @functools.lru_cache(maxsize=1024)
-def _derivative(nest: Nest, moving: frozenset[str]) -> derivatives.Derivative | None:
-    """How the result of a nest changes with the operands that are `moving`; None where it does not."""
+def _derivative(nest: Nest, moving: frozenset[str], result: str = RESULT) -> derivatives.Derivative | None:
+    """How the `result` of a nest changes with the operands that are `moving`; None where it does not."""
     moving = _moving(nest, moving)
     active = {o.name: _tensor(tangent_name(o.name), o.dtype, o.shape) for o in nest.operands if o.name in moving}
-    found = derivatives.tangent(nest.reduce, nest.axes, nest.ranges, _result(RESULT, nest), active)
+    found = derivatives.tangent(nest.reduce, nest.axes, nest.ranges, _result(result, nest), active)
     return None if found.value is None else found
 
 
@@ -146,9 +191,16 @@ def _before(derivative: derivatives.Derivative, nest: Nest, known: Shapes, backe
     return tuple(found if backend.memory is None or taken <= backend.memory else stages)
 
 
-def _value(derivative: derivatives.Derivative, value: ir.Expr, nest: Nest, known: Shapes, backend: Backend) -> Compute:
+def _value(
+    derivative: derivatives.Derivative,
+    value: ir.Expr,
+    nest: Nest,
+    known: Shapes,
+    backend: Backend,
+    name: str = TANGENT,
+) -> Compute:
     """The statement that gives a nest's tangent, or the nest itself, by one of its formulas."""
-    statement = ir.Define(_result(TANGENT, nest), tuple(map(Affine.of, nest.axes)), value)
+    statement = ir.Define(_result(name, nest), tuple(map(Affine.of, nest.axes)), value)
     formula = derivatives.Formula(statement, derivative.box)
     return _stage(formula, nest, known, _lows(nest), defined=False, backend=backend)
 
@@ -168,35 +220,53 @@ def plan_cotangents(
         operands = [o for o in nest.operands if o.name in names]
         if not given[number] or not operands:
             continue
-        known = {o.name: o.shape for o in nest.operands if o.name not in names} | {COTANGENT: nest.shape}
-        found = [_received(nest, operand, known, backend) for operand in operands]
-        together = _shared(found, backend) if nest is own and len(operands) > 1 and all(found) else None
-        parts = [tuple(each) for each in found if each] if together is None else [together]
-        receipts += [Receipt(number, _names(nest), statements) for statements in parts]
+        known = {o.name: o.shape for o in nest.operands if o.name not in names}
+        known[cotangent_name(number)] = nest.shape
+        for operand in operands:
+            found = [(number, operand.name, stage) for stage in _received(nest, operand, number, known, backend)]
+            receipts.append(Receipt((number,), _names(nest), tuple(found)))
+    if len(receipts) > 1 and all(receipt.statements for receipt in receipts):
+        statements = [statement for receipt in receipts for statement in receipt.statements]
+        shared = _shared([stage for *_, stage in statements], backend)
+        if shared is not None:
+            sums = tuple(dict.fromkeys(number for number, *_ in statements))
+            known = tuple(dict.fromkeys(name for receipt in receipts for name in receipt.operands))
+            together = tuple((of, name, stage) for (of, name, _), stage in zip(statements, shared, strict=True))
+            receipts = [Receipt(sums, known, together)]
+    receipts = [receipt for receipt in receipts if receipt.statements]
     return Cotangents(_names(own), tuple(map(choose, own.statistics)), tuple(receipts))
 
 
-def _received(nest: Nest, operand: Operand, known: Shapes, backend: Backend) -> list[tuple[str, Compute]]:
-    """The statements of what an operand receives, in which the nest is linear."""
+def _received(nest: Nest, operand: Operand, sum: int, known: Shapes, backend: Backend) -> list[Compute]:
+    """The statements of what an operand receives of the nest, which is linear in it and the `sum` of that number."""
     target = _tensor(TANGENT, operand.dtype, operand.shape)
     origin = tuple(first for first in operand.origin if isinstance(first, int))
     assert len(origin) == len(operand.origin), "nests have no loops around them"
     origins = {operand.name: origin, TANGENT: origin}
-    given, wrt = _result(COTANGENT, nest), {operand.name: target}
+    given, wrt = _result(cotangent_name(sum), nest), {operand.name: target}
     formulas = derivatives.adjoint(nest.reduce, nest.axes, nest.ranges, given, wrt, origins)
+    formulas = [replace(formula, statement=_rounded_once(formula.statement)) for formula in formulas]
     return [
-        (operand.name, _stage(formula, nest, known, operand.origin, defined=number > 0, backend=backend))
+        _stage(formula, nest, known, operand.origin, defined=number > 0, backend=backend)
         for number, formula in enumerate(formulas)
     ]
 
 
-def _shared(found: Sequence[list[tuple[str, Compute]]], backend: Backend) -> tuple[tuple[str, Compute], ...] | None:
-    """The statements of what several operands receive, if one pass computes some of them."""
-    names, stages = zip(*(pair for own in found for pair in own), strict=True)
+def _rounded_once(statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumulate:
+    """A sum that is converted at its end rather than each of its points."""
+    match statement:
+        case ir.Accumulate(reduction=(_, *_), value=ir.Cast(value), accumulate=wide) if value.dtype == wide:
+            return replace(statement, value=value)
+        case _:
+            return statement
+
+
+def _shared(stages: Sequence[Compute], backend: Backend) -> tuple[Compute, ...] | None:
+    """The statements of a derivative, if one pass computes some of them."""
     shared = share(stages, (), Preferences(backend=backend))
     if all(new is old for new, old in zip(shared, stages, strict=True)):
         return None
-    return tuple((name, stage) for name, stage in zip(names, shared, strict=True) if isinstance(stage, Compute))
+    return tuple(stage for stage in shared if isinstance(stage, Compute))
 
 
 # ---------------------------------------------------------------- statements

@@ -39,10 +39,12 @@ def plan_loops(group: Groups, form: LoopSchedule | Blocks, backend: Backend, pla
         # XLA:GPU fuses an elementwise body into its reduction.
         plain = plan_plainly(group) if isinstance(group, Nest) else plan_apart(group)
         wins = backend.name == "pallas" or (backend.name == "auto" and prefers_pallas(group)[0])
+        # XLA computes what reads no array wherever that is read.
+        wins = wins and bool(group.operands)
         return Pallas(interpret=False, otherwise=plain) if platform == "cuda" and wins else plain
     loops = plan_cpu(group, form, backend.memory)
     # A Pallas kernel that someone forces is interpreted.
-    return Pallas(interpret=True, otherwise=loops) if backend.name == "pallas" else loops
+    return Pallas(interpret=True, otherwise=loops) if backend.name == "pallas" and group.operands else loops
 
 
 @functools.lru_cache(maxsize=1024)

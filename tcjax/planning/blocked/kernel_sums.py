@@ -57,7 +57,7 @@ def apart(bundle: KernelSums) -> Apart | None:
     products = [_products(nest, own) for nest, own in zip(bundle.sums, summed, strict=True)]
     if len(reduced) > 2 or any(found is None for found in products):
         return None
-    first, second = reduced if len(reduced) == 2 else (reduced[0], inside - reduced[0])
+    first, second = reduced if len(reduced) == 2 else (reduced[0], _other_side(bundle, inside, reduced[0]))
     if not second or first & second:
         return None
     matrices: dict[ir.Expr, int] = {}
@@ -68,8 +68,9 @@ def apart(bundle: KernelSums) -> Apart | None:
         if any(term is None for term in split):
             return None
         terms.append(tuple(term for term in split if term is not None))
-    dear = [{call for call in _dear(matrix) if depends(call, first | second)} for matrix in matrices]
-    if sum(map(len, dear)) >= sum(len(calls(nest)) for nest in bundle.sums):
+    # What several matrices need is computed once for a block.
+    dear = {call for matrix in matrices for call in _dear(matrix) if depends(call, first | second)}
+    if len(dear) >= sum(len(calls(nest)) for nest in bundle.sums):
         return None
     used = frozenset[IndexVar]().union(*map(ir.free_indices, matrices))
     ranges = bundle.ranges
@@ -90,6 +91,13 @@ def apart(bundle: KernelSums) -> Apart | None:
         single,
     )
     return found if _fits(bundle, found) else None
+
+
+def _other_side(bundle: KernelSums, inside: frozenset[IndexVar], own: frozenset[IndexVar]) -> frozenset[IndexVar]:
+    """The other side of what all sums reduce: without the axes that all reads of this side have too, as a batch has."""
+    reads = {read for nest in bundle.sums for read in ir.accesses(nest.reduce.body) if depends(read, own)}
+    batch = frozenset[IndexVar].intersection(*map(ir.free_indices, reads)) if reads else frozenset[IndexVar]()
+    return inside - own - batch or inside - own
 
 
 def calls(nest: Nest) -> frozenset[ir.Expr]:

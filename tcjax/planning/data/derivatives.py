@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from .groups import Blocks, Group
 from .nests import LoopSchedule, Nest
+from .nodes import Axes
 from .stages import Compute
 
 # Names that no program can use: of the result of a nest, of its cotangent, and of the tangent that is computed.
@@ -13,6 +14,11 @@ RESULT, COTANGENT, TANGENT = "result.", "cotangent.", "tangent."
 def tangent_name(operand: str) -> str:
     """The name of the tangent of an operand."""
     return f"t.{operand}"
+
+
+def cotangent_name(sum: int) -> str:
+    """The name of what a sum of a group receives."""
+    return f"{COTANGENT}{sum or ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,28 +59,44 @@ class Tangent:
 
 
 @dataclass(frozen=True, slots=True)
+class Shift:
+    """A sum of ``exp(scores - statistic) * weight``: where the `statistic` grows, the whole sum shrinks by as much.
+
+    It is the number of a result, which has the axes `own` among the `axes` of the sum.
+    """
+
+    statistic: int
+    own: Axes
+    axes: Axes
+
+
+@dataclass(frozen=True, slots=True)
 class Tangents:
     """How the results of a group are computed where their tangents are wanted, and each tangent (None: it is zero).
 
-    `operands` are the names of the group's operands, as the statements have them.
+    `operands` are the names of the group's operands, as the statements have them. Those that are `together` are
+    statements of one pass, by the numbers of their results. `shifts` say by how much more a result changes.
     """
 
     operands: tuple[str, ...]
     run: Run | ByFormula
     changes: tuple[Tangent | None, ...]
+    together: tuple[tuple[int, Compute], ...] = ()
+    shifts: tuple[Shift | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What operands receive of a sum, of which `sum` is the number: statements that are computed together.
+    """What operands receive of the sums with these numbers: statements that are computed together.
 
-    They read its cotangent and its `operands`; those that one operand receives add up. XLA must not compute what two
-    receipts share once, and store it.
+    Each comes with the number of its sum and the name of the operand; of the same ones each goes on from the one
+    before. They read the sums' cotangents and `operands`. XLA must not compute what two receipts share once, and store
+    it.
     """
 
-    sum: int
+    sums: tuple[int, ...]
     operands: tuple[str, ...]
-    statements: tuple[tuple[str, Compute], ...]
+    statements: tuple[tuple[int, str, Compute], ...]
 
 
 @dataclass(frozen=True, slots=True)
