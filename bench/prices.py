@@ -17,10 +17,10 @@ from itertools import combinations
 from pathlib import Path
 
 import jax
-from tcjax.planning.cost.costs.costs import plan_cost
 
 import tcjax
 from tcjax.planning import plan_price
+from tcjax.planning.cost.costs import plan_cost
 
 from .cases import SIZES, all_cases
 from .cases.case import Arrays

@@ -19,7 +19,6 @@ from ..planning.data.nodes import (
     Deviations,
     Fill,
     Fold,
-    FusedResult,
     Iota,
     LoopNest,
     MonoidFold,
@@ -44,7 +43,7 @@ from .deviations import lower_deviations
 from .elementwise import convert, lower_apply, lower_call, lower_fill, lower_iota, lower_step
 from .folding import lower_monoid_fold
 from .placing import is_placed
-from .primitive import lower_fused_result, lower_nest
+from .primitive import lower_loop
 from .provisos import lower_proviso
 from .reads import lower_read
 from .reductions import (
@@ -196,7 +195,7 @@ def _named(stage: planning.ScheduledStage, number: int) -> AbstractContextManage
 
 def _is_one_loop(node: Node) -> bool:
     """Whether a nest is one fused loop that computes what XLA would rather store than compute twice."""
-    if isinstance(node, LoopNest) and node.form.whole and is_costly(node.nest):
+    if isinstance(node, LoopNest) and node.is_one_loop and is_costly(node.nest):
         return True
     return any(map(_is_one_loop, operands(node)))
 
@@ -251,9 +250,7 @@ def _lower(node: Node, context: Context) -> jax.Array:
         case OrderStatistic():
             return lower_order_statistic(node, context, lower_node)
         case LoopNest():
-            return lower_nest(node, context, lower_node)
-        case FusedResult():
-            return lower_fused_result(node, context, lower_node)
+            return lower_loop(node, context, lower_node)
         case MonoidFold():
             return lower_monoid_fold(node, context, lower_node)
         case _:

@@ -17,16 +17,15 @@ from jax.interpreters import ad, batching, mlir
 from ..diagnostics import Code, CompileError
 from ..planning.blocked.loop_schedules import are_costly, choose
 from ..planning.data import nodes
-from ..planning.data.groups import Blocks, Extrema, KernelSums, Softmax, statistic_name
+from ..planning.data.groups import Blocks, Extrema, Group, KernelSums, Softmax, statistic_name
 from ..planning.data.kernel_sums import KernelSumBlocks
 from ..planning.data.kernels import Alone, Pieces
-from ..planning.data.nests import LoopSchedule, Nest, Operand
-from ..planning.data.nodes import FusedReduction, FusedResult, LoopNest
+from ..planning.data.nests import LoopSchedule, Nest
+from ..planning.data.nodes import FusedReduction, LoopNest
 from ..planning.data.online_softmax import OnlineSoftmax
 from ..planning.data.preferences import Backend
 from ..planning.data.views import Viewed
 from ..planning.fusion.ties import with_ties
-from ..planning.replanning import Groups as Group
 from ..planning.replanning import anonymous, batched_group, is_kernel, plan_cpu, plan_plain, search
 from . import nests
 from .context import Context, Lower
@@ -42,22 +41,10 @@ tcjax_p = jax.extend.core.Primitive("tcjax")
 tcjax_p.multiple_results = True
 
 
-def lower_nest(node: LoopNest, context: Context, lower: Lower) -> jax.Array:
-    """The nest of the arrays at hand, as one operation."""
-    views, computed = dict(node.views), dict(node.computed)
-
-    def array(operand: Operand) -> jax.Array:
-        name = operand.name
-        if name in computed:
-            return jnp.broadcast_to(lower(computed[name], context), operand.shape)
-        return context.viewed(views[name].tensor, views[name].views) if name in views else context.arrays[name]
-
-    arrays = list(map(array, node.nest.operands))
-    return bind(arrays, node.nest, node.form, _called(context), node.backend)[0]
-
-
-def lower_fused_result(node: FusedResult, context: Context, lower: Lower) -> jax.Array:
-    """One result of a pass; the first that is asked for computes all."""
+def lower_loop(node: LoopNest, context: Context, lower: Lower) -> jax.Array:
+    """A result of a reduction; the first that is asked for of those that share their loops computes all."""
+    if node.is_alone:
+        return _results(node.whole, context, lower)[0]
     key = id(node.whole)
     if key not in context.shared:
         context.shared[key] = _results(node.whole, context, lower)
@@ -72,7 +59,7 @@ def _results(whole: FusedReduction, context: Context, lower: Lower) -> Sequence[
                 arrays.append(context.viewed(tensor, views))
             case _:
                 arrays.append(jnp.broadcast_to(lower(source, context), operand.shape))
-    return bind(arrays, whole.group, whole.blocks, _called(context), whole.backend)
+    return bind(arrays, whole.group, whole.schedule, _called(context), whole.backend)
 
 
 def _called(context: Context) -> Foreign:

@@ -26,9 +26,6 @@ from .data.preferences import Backend
 from .data.streams import Stream
 from .fusion.ties import search_of
 
-Groups = Nest | Group
-
-
 anonymous = functools.lru_cache(maxsize=1024)(_anonymous)
 search = functools.lru_cache(maxsize=1024)(search_of)
 
@@ -41,7 +38,7 @@ def plan_plain(nest: Nest) -> Alone:
 
 @functools.lru_cache(maxsize=1024)
 def plan_cpu(
-    group: Groups, form: LoopSchedule | Blocks, memory: int | None
+    group: Group, form: LoopSchedule | Blocks, memory: int | None
 ) -> Alone | Pieces | OnlineSoftmax | KernelSumBlocks:
     """The loops of a group within `memory` bytes."""
     match group, form:
@@ -66,8 +63,8 @@ def is_kernel(nest: Nest, backend: Backend) -> bool:
 
 
 def batched_group(
-    group: Groups, form: LoopSchedule | Blocks, varying: Sequence[bool], size: int, memory: int | None
-) -> tuple[Groups, LoopSchedule | Blocks | None, tuple[bool, ...]]:
+    group: Group, form: LoopSchedule | Blocks, varying: Sequence[bool], size: int, memory: int | None
+) -> tuple[Group, LoopSchedule | Blocks | None, tuple[bool, ...]]:
     """The group for every element of a new axis of extent `size`, which the operands that are `varying` have in front.
 
     And how its loops run within `memory` bytes (None: each reduction by itself), and which results have the axis in

@@ -11,7 +11,7 @@ from ..planning.blocked.loop_schedules import parts
 from ..planning.cost.costs import plan_cost
 from ..planning.cost.growth import in_words
 from ..planning.cost.hints import hints_of
-from ..planning.cost.meter import nest_bytes
+from ..planning.cost.meter import loop_bytes
 from .depth import within_depth
 from .gradients import no_gradient
 
@@ -259,7 +259,7 @@ def _verdict(plan: planning.Plan, number: int, growth: planning.Growth) -> dict[
 
 
 def _nests(node: planning.nodes.Node) -> Iterator[planning.nodes.LoopNest]:
-    if isinstance(node, planning.nodes.LoopNest) and not node.form.whole:
+    if isinstance(node, planning.nodes.LoopNest) and node.is_alone and not node.form.whole:
         yield node
     for operand in planning.nodes.operands(node):
         yield from _nests(operand)
@@ -268,7 +268,7 @@ def _nests(node: planning.nodes.Node) -> Iterator[planning.nodes.LoopNest]:
 def _loops(node: planning.nodes.LoopNest) -> dict[str, Any]:
     """How a loop nest runs on a CPU."""
     form = node.form
-    _, found = parts(node.nest, form, node.backend.memory)
+    _, found = parts(node.nest, form, node.whole.backend.memory)
     return {
         "loop": str(form.loop),
         "rows": found[0][1].rows,
@@ -276,7 +276,7 @@ def _loops(node: planning.nodes.LoopNest) -> dict[str, Any]:
         "tile": None if form.tile is None else [str(form.tile[0]), form.tile[1]],
         "inside": form.inside,
         "parts": len(found),
-        "temporary_bytes": nest_bytes(node.nest, form, node.backend.memory),
+        "temporary_bytes": loop_bytes(node.whole),
     }
 
 

@@ -55,7 +55,7 @@ def _times_read(node: Node, tensor: str) -> int:
             return prod(hi - lo for _, lo, hi in box) * _times_read(body, tensor)
         case Pool(operand=operand, windows=windows):
             return prod(extent for _, extent, native in windows if not native) * _times_read(operand, tensor)
-        case LoopNest(nest=nest, form=form) if form.whole:
+        case LoopNest(nest=nest, is_one_loop=True):
             ranges = nest.ranges
             times = prod(hi - lo for lo, hi in (ranges[index] for index in nest.reduce.indices))
             return times * sum(access.tensor.name == tensor for access in ir.accesses(nest.reduce))
