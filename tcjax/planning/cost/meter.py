@@ -14,6 +14,7 @@ from ..blocked.streams import plan_alone, plan_stream
 from ..blocked.two_stage import plan_two_stage
 from ..data.bands import Blocks as Rows
 from ..data.bands import band_of
+from ..data.blocked_loop import ROW
 from ..data.groups import Blocks, Extrema, KernelSums, Softmax
 from ..data.kernel_sums import KernelSumBlocks
 from ..data.nests import LoopSchedule, Nest, Operand
@@ -49,7 +50,7 @@ from ..data.nodes import (
     sums_products,
 )
 from ..data.online_softmax import Block, OnlineSoftmax
-from ..data.streams import ROW, Points, Stream
+from ..data.streams import Points, Stream
 from ..data.views import are_blocks, extends, growth, is_reshape
 from ..repeats import Repeats
 
@@ -491,7 +492,7 @@ def _loop_room(nest: Nest, form: LoopSchedule) -> tuple[int, int]:
     extents = dict(zip(stream.axes, stream.shape, strict=True))
     blocks = [(points, rows) for points, rows in ((stream.body, stream.rows), (stream.tail, stream.last)) if points]
     inside = max((_block_bytes(nest, points, {**extents, ROW: rows}) for points, rows in blocks), default=0)
-    moved = prod(stream.extents) * width if stream.tiles is not None or stream.axes != nest.axes else 0
+    moved = prod(stream.extents) * width if stream.tiles or stream.axes != nest.axes else 0
     if stream.ranks is not None:
         moved += prod(stream.extents) * 2 * width * stream.ranks
     # A single accumulator of the result's type and order is the result.

@@ -12,10 +12,10 @@ from ..blocked.loop_schedules import candidates, choose, in_tiles, within
 from ..blocked.streams import plan_stream
 from ..branches import counted
 from ..cost.meter import Meter
+from ..data.blocked_loop import ROW
 from ..data.nests import LoopSchedule, Nest, Operand
 from ..data.nodes import FusedReduction, LoopNest, Node, Unroll
 from ..data.preferences import Backend
-from ..data.streams import ROW
 from ..data.views import Viewed
 from ..rules import plan_value
 from ..scope import Scope
