@@ -8,17 +8,17 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from ..planning.data.blocked_loop import FIRST, ROW
 from ..planning.data.groups import KernelSums
 from ..planning.data.kernel_sums import COLUMN, Columns, Cut, KernelSumBlocks, Matrix, Piece
 from ..planning.data.nests import Nest
 from ..planning.data.nodes import Axes, Node
-from ..planning.data.online_softmax import FIRST, ROW
 from ..symbolic import IndexVar
+from .blocked_loop import block_of, laid_out, over_blocks, span
 from .context import Context, Lower, align
 from .elementwise import convert
 from .finite import Factor, product_of_live
 from .padding import padded
-from .varying import steady
 
 # What each matrix times its columns is so far: for sums over columns, and for those over rows. The axis that is walked
 # along is the last but one in the former, and the last in the latter, whose vectors lie along those of the matrix.
@@ -48,7 +48,7 @@ class _Run:
         self.bundle = bundle
         self.context = context
         self.lower = lower
-        self.laid_out = {one.name: lax.transpose(context.arrays[one.tensor], one.order) for one in plan.layouts}
+        self.laid_out = laid_out(context.arrays, plan.layouts)
         self.around = padded(self.laid_out, [node for _, _, nodes in plan.matrices for node in nodes])
         self.batch = plan.shape(plan.batch)
         # The axes of rows and columns that are walked along are the last but one of these.
@@ -96,14 +96,7 @@ class _Run:
         """The state after so many steps, or after those between the `ends`."""
         if count == 1 and ends is None:
             return step(jnp.int32(0), state)
-
-        def numbered(number: jax.Array, state: State) -> State:
-            # With 64 bits the number of a step has as many.
-            return step(lax.convert_element_type(number, jnp.int32), state)
-
-        carry = steady(lambda carry: step(jnp.int32(0), carry), state, self.context.arrays.values())
-        begin, end = (np.int32(0), np.int32(count)) if ends is None else ends
-        return lax.fori_loop(begin, end, numbered, carry)
+        return over_blocks(step, state, ends or (np.int32(0), np.int32(count)), self.context.arrays)
 
     def row(self, state: State, rows: Cut, parts: Parts, number: jax.Array) -> State:
         """The state after a block of rows, all its columns."""
@@ -119,22 +112,13 @@ class _Run:
             ) -> State:
                 return self.block(own, found, rows, columns, (begin, number))
 
-            ends = self.ends(begin, columns) if plan.ends and columns.count > 1 else None
+            ends = None
+            if plan.ends and columns.count > 1:
+                row, column = plan.lows
+                ends = span(plan.ends, [begin + row], columns.count, column + columns.first, columns.size)
             own = self.looped(step, own, columns.count, ends)
         put = [_put(whole, part, begin) for whole, part in zip(above, own[0], strict=True)]
         return put, own[1]
-
-    def ends(self, begin: jax.Array, columns: Cut) -> tuple[jax.Array, jax.Array]:
-        """Between which blocks of columns a point may count, for the rows that begin there."""
-        row, column = self.plan.lows
-        column += columns.first
-        first, behind = jnp.int32(0), jnp.int32(columns.count)
-        for end in self.plan.ends:
-            limit = end.limit((begin + jnp.int32(row),), column, columns.size)
-            first, behind = (
-                (jnp.maximum(first, limit), behind) if end.weight > 0 else (first, jnp.minimum(behind, limit))
-            )
-        return first, behind
 
     def block(
         self, state: State, matrices: Sequence[Matrix], rows: Cut, columns: Cut, at: tuple[jax.Array, jax.Array]
@@ -151,8 +135,7 @@ class _Run:
         shape = (*self.batch, *flat)
 
         def whole(node: Node) -> jax.Array:
-            array = align(self.lower(node, context), node.axes, plan.axes)
-            return lax.reshape(jnp.broadcast_to(array, plan.shape(plan.axes, extents)), shape)
+            return lax.reshape(block_of(node, context, self.lower, plan.axes, plan.shape(plan.axes, extents)), shape)
 
         for place, one in enumerate(matrices):
             # Stored, it is computed once for both products.

@@ -17,7 +17,6 @@ from ..planning.data.nodes import (
     Deviations,
     Fill,
     Fold,
-    FusedResult,
     Iota,
     LoopNest,
     MonoidFold,
@@ -52,7 +51,7 @@ from .deviations import lower_deviations
 from .elementwise import convert, lower_apply, lower_call, lower_fill, lower_iota, lower_step
 from .folding import lower_monoid_fold
 from .placing import is_placed
-from .primitive import lower_fused_result, lower_nest
+from .primitive import lower_loop
 from .provisos import lower_proviso
 from .reads import lower_read
 from .reductions import (
@@ -251,9 +250,7 @@ def _lower(node: Node, context: Context) -> jax.Array:
         case OrderStatistic():
             return lower_order_statistic(node, context, lower_node)
         case LoopNest():
-            return lower_nest(node, context, lower_node)
-        case FusedResult():
-            return lower_fused_result(node, context, lower_node)
+            return lower_loop(node, context, lower_node)
         case MonoidFold():
             return lower_monoid_fold(node, context, lower_node)
         case _:

@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from ..planning.data.groups import Group
 from ..planning.data.kernels import Alone, InTwoStages, Nothing, Piece, Pieces
 from ..planning.data.nests import Nest
-from ..planning.replanning import Groups
 from .apart import as_stored
 from .blocks import lower_stream
 from .context import Context, Lower, transpose
@@ -53,7 +53,7 @@ def _lower_piece(piece: Piece, context: Context, lower: Lower) -> tuple[jax.Arra
     return tuple(convert(jnp.broadcast_to(one, piece.shape), dtype) for one, dtype in results)
 
 
-def kernel_of(group: Groups, *, interpret: bool) -> Callable[[Mapping[str, jax.Array]], Sequence[jax.Array]] | None:
+def kernel_of(group: Group, *, interpret: bool) -> Callable[[Mapping[str, jax.Array]], Sequence[jax.Array]] | None:
     """Pallas kernels for the results of a group; None where none can be made."""
     # Only who wants one imports Pallas.
     from .pallas_triton import Unsupported, emit_group

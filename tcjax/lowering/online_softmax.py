@@ -1,22 +1,21 @@
 """A softmax block after block: the largest score so far, and sums relative to it, which shrink as it grows."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import prod
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
+from ..planning.data.blocked_loop import FIRST
 from ..planning.data.groups import Softmax
 from ..planning.data.nodes import Axes, Node
-from ..planning.data.online_softmax import EXPONENTIALS, FIRST, Block, OnlineSoftmax
+from ..planning.data.online_softmax import EXPONENTIALS, Block, OnlineSoftmax
 from ..symbolic import IndexVar
+from .blocked_loop import block_of, laid_out, over_blocks, over_tiles, span
 from .context import Context, Lower, align
 from .elementwise import convert
 from .padding import padded
-from .varying import steady
 
 # The largest score of each row, whether any counts, and each sum divided by the exponential of the largest.
 State = tuple[jax.Array, jax.Array | None, jax.Array | None, tuple[jax.Array, ...]]
@@ -28,54 +27,25 @@ def lower_online_softmax(
     plan: OnlineSoftmax, softmax: Softmax, arrays: Mapping[str, jax.Array], foreign: Foreign, lower: Lower
 ) -> list[jax.Array]:
     """The results of a softmax, in order."""
-    laid_out = {one.name: lax.transpose(arrays[one.tensor], one.order) for one in plan.layouts}
+    scoring = laid_out(arrays, plan.layouts)
     blocks = [block for block, _, _ in plan.parts]
     scores = [node for block in blocks for node in (block.scores, block.live) if node is not None]
-    around = padded(laid_out, scores), padded(arrays, [node for block in blocks for node in block.sums])
-    run = _Run(plan, softmax, arrays, laid_out, around, foreign, lower)
-    if not plan.tiles:
-        return run.tile({})
-    ranges = softmax.ranges
-    counts = [tile.count for tile in plan.tiles]
-
-    def step(number: jax.Array, results: list[jax.Array]) -> list[jax.Array]:
-        starts: dict[IndexVar, jax.Array] = {}
-        # With 64 bits the number of a step has as many.
-        number = lax.convert_element_type(number, jnp.int32)
-        for tile in reversed(plan.tiles):
-            place = lax.rem(number, jnp.int32(tile.count))
-            number = lax.div(number, jnp.int32(tile.count))
-            starts[tile.start] = jnp.minimum(place * jnp.int32(tile.size), jnp.int32(tile.extent - tile.size)) + tile.lo
-        at = {tile.axis: starts[tile.start] - tile.lo for tile in plan.tiles}
-        zero = jnp.zeros((), jnp.int32)
-        found: list[jax.Array] = []
-        for nest, whole, part in zip(softmax.results, results, run.tile(starts), strict=True):
-            found.append(lax.dynamic_update_slice(whole, part, [at.get(axis, zero) for axis in nest.axes]))
-        return found
-
-    empty = [
-        jnp.zeros([ranges[axis][1] - ranges[axis][0] for axis in nest.axes], aval.dtype)
-        for nest, aval in zip(softmax.results, run.avals(), strict=True)
-    ]
-    carry = steady(lambda carry: step(jnp.int32(0), carry), empty, arrays.values())
-    return lax.fori_loop(np.int32(0), np.int32(prod(counts)), step, carry)
+    around = padded(scoring, scores), padded(arrays, [node for block in blocks for node in block.sums])
+    run = _Run(plan, softmax, arrays, scoring, around, foreign, lower)
+    return over_tiles(plan.tiles, [nest.axes for nest in softmax.results], run.tile, arrays)
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A pass over given arrays, those of the scores `laid_out`; `around` has what is padded of both."""
+    """A pass over given arrays, those of the scores laid out, `scoring`; `around` has what is padded of both."""
 
     plan: OnlineSoftmax
     softmax: Softmax
     arrays: Mapping[str, jax.Array]
-    laid_out: Mapping[str, jax.Array]
+    scoring: Mapping[str, jax.Array]
     around: tuple[Padded, Padded]
     foreign: Foreign
     lower: Lower
-
-    def avals(self) -> Sequence[jax.ShapeDtypeStruct]:
-        starts = {tile.start: tile.lo for tile in self.plan.tiles}
-        return jax.eval_shape(lambda: self.tile({start: jnp.int32(lo) for start, lo in starts.items()}))
 
     def tile(self, starts: Mapping[IndexVar, jax.Array]) -> list[jax.Array]:
         """The results for the rows of one tile."""
@@ -86,31 +56,18 @@ class _Run:
             if single:
                 state = self.absorb(None, body, plan.width, {**starts, FIRST: jnp.int32(plan.lo)})
             else:
-                begin, end = self.span(starts)
 
                 def step(block: jax.Array, state: State) -> State:
-                    first = lax.convert_element_type(block, jnp.int32) * jnp.int32(plan.width) + jnp.int32(plan.lo)
-                    at = {**starts, FIRST: first}
-                    return self.absorb(state, body, plan.width, at)
+                    return self.absorb(state, body, plan.width, {**starts, FIRST: block * plan.width + plan.lo})
 
+                at = [starts[tile.start] for tile in plan.tiles]
+                counting = span(plan.ends, at, plan.blocks, plan.lo, plan.width)
                 nothing = self.empty(body, {**starts, FIRST: jnp.int32(plan.lo)})
-                carry = steady(lambda carry: step(jnp.int32(0), carry), nothing, self.arrays.values())
-                state = lax.fori_loop(begin, end, step, carry)
+                state = over_blocks(step, nothing, counting, self.arrays)
         if plan.tail is not None:
             state = self.absorb(state, plan.tail, plan.last, starts)
         assert state is not None
         return self.finished(state)
-
-    def span(self, starts: Mapping[IndexVar, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        """The blocks in which a point may count."""
-        plan = self.plan
-        first, behind = jnp.int32(0), jnp.int32(plan.blocks)
-        for end in plan.ends:
-            limit = end.limit([starts[tile.start] for tile in plan.tiles], plan.lo, plan.width)
-            first, behind = (
-                (jnp.maximum(first, limit), behind) if end.weight > 0 else (first, jnp.minimum(behind, limit))
-            )
-        return first, behind
 
     def empty(self, points: Block, at: Mapping[IndexVar, jax.Array]) -> State:
         """The state before all blocks."""
@@ -126,13 +83,13 @@ class _Run:
     def absorb(self, state: State | None, points: Block, width: int, at: Mapping[IndexVar, jax.Array]) -> State:
         """The state after a block, which is the first where there is none before."""
         plan = self.plan
-        context = Context(self.laid_out, self.foreign, at, self.around[0])
+        context = Context(self.scoring, self.foreign, at, self.around[0])
         axes, shape = plan.axes, plan.shape(plan.axes, width)
         inner = tuple(place for place, axis in enumerate(axes) if axis not in plan.rows)
-        scores = jnp.broadcast_to(align(self.lower(points.scores, context), points.scores.axes, axes), shape)
+        scores = block_of(points.scores, context, self.lower, axes, shape)
         seen = None
         if points.live is not None:
-            live = jnp.broadcast_to(align(self.lower(points.live, context), points.live.axes, axes), shape)
+            live = block_of(points.live, context, self.lower, axes, shape)
             scores = jnp.where(live, scores, jnp.asarray(-jnp.inf, scores.dtype))
             seen = jnp.any(live, inner)
         if plan.stored:

@@ -17,16 +17,15 @@ from jax.interpreters import ad, batching, mlir
 
 from ..planning.data import nodes
 from ..planning.data.derivatives import RESULT, ByFormula, Run, Tangent, cotangent_name, tangent_name
-from ..planning.data.groups import Blocks, KernelSums, Softmax, statistic_name
+from ..planning.data.groups import Blocks, Group, KernelSums, Softmax, statistic_name
 from ..planning.data.kernel_sums import KernelSumBlocks
 from ..planning.data.kernels import Alone, Loops, OneByOne, Pallas, Pieces
-from ..planning.data.nests import LoopSchedule, Operand
-from ..planning.data.nodes import FusedReduction, FusedResult, LoopNest
+from ..planning.data.nests import LoopSchedule
+from ..planning.data.nodes import FusedReduction, LoopNest
 from ..planning.data.online_softmax import OnlineSoftmax
 from ..planning.data.preferences import Backend
 from ..planning.data.stages import Compute
 from ..planning.data.views import Viewed
-from ..planning.replanning import Groups as Group
 from ..planning.replanning import (
     batched_group,
     plan_apart,
@@ -52,22 +51,10 @@ tcjax_p = jax.extend.core.Primitive("tcjax")
 tcjax_p.multiple_results = True
 
 
-def lower_nest(node: LoopNest, context: Context, lower: Lower) -> jax.Array:
-    """The nest of the arrays at hand, as one operation."""
-    views, computed = dict(node.views), dict(node.computed)
-
-    def array(operand: Operand) -> jax.Array:
-        name = operand.name
-        if name in computed:
-            return jnp.broadcast_to(lower(computed[name], context), operand.shape)
-        return context.viewed(views[name].tensor, views[name].views) if name in views else context.arrays[name]
-
-    arrays = list(map(array, node.nest.operands))
-    return bind(arrays, node.nest, node.form, _called(context), node.backend)[0]
-
-
-def lower_fused_result(node: FusedResult, context: Context, lower: Lower) -> jax.Array:
-    """One result of a pass; the first that is asked for computes all."""
+def lower_loop(node: LoopNest, context: Context, lower: Lower) -> jax.Array:
+    """A result of a reduction; the first that is asked for of those that share their loops computes all."""
+    if node.is_alone:
+        return _results(node.whole, context, lower)[0]
     key = id(node.whole)
     if key not in context.shared:
         context.shared[key] = _results(node.whole, context, lower)
@@ -82,7 +69,7 @@ def _results(whole: FusedReduction, context: Context, lower: Lower) -> Sequence[
                 arrays.append(context.viewed(tensor, views))
             case _:
                 arrays.append(jnp.broadcast_to(lower(source, context), operand.shape))
-    return bind(arrays, whole.group, whole.blocks, _called(context), whole.backend)
+    return bind(arrays, whole.group, whole.schedule, _called(context), whole.backend)
 
 
 def _called(context: Context) -> Foreign:

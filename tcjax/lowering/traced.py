@@ -6,14 +6,13 @@ from typing import Any
 from jax.extend import core
 from jax.interpreters import partial_eval as pe
 
-from ..planning.data.groups import Blocks
+from ..planning.data.groups import Blocks, Group
 from ..planning.data.nests import LoopSchedule, Nest
 from ..planning.data.preferences import Backend
-from ..planning.replanning import Groups
 from .primitive import tcjax_p
 
 # Reductions over the same points, how their loops run, and on which backend.
-Run = tuple[Groups, LoopSchedule | Blocks, Backend]
+Run = tuple[Group, LoopSchedule | Blocks, Backend]
 
 
 def runs_of(traced: Any) -> tuple[Run, ...]:

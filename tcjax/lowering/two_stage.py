@@ -6,10 +6,12 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from ..planning.data.blocked_loop import Tile
 from ..planning.data.kernels import InTwoStages, Piece
 from ..planning.data.nodes import Axes
 from ..planning.data.two_stage import BLOCKS, FIRSTS, PLACE, RANK, VALUES, TwoStage
-from .blocks import joined
+from ..symbolic import IndexVar
+from .blocked_loop import over_tiles
 from .context import Context, Lower, align
 from .stores import lower_fill_value
 
@@ -41,19 +43,19 @@ def lower_two_stage(
     part = sieve.parts[0]
     extent = arrays[part.tensor].shape[part.dimensions[0]]
 
-    def tile(number: jax.Array) -> jax.Array:
-        start = jnp.minimum(number * sieve.tile, extent - sieve.tile)
+    tile = Tile(sieve.axis, IndexVar("o."), 0, sieve.tile, extent)
+
+    def part_of(starts: Mapping[IndexVar, jax.Array]) -> list[jax.Array]:
         cut = dict(arrays)
         for part in sieve.parts:
             array = arrays[part.tensor]
             for place in part.dimensions:
-                array = lax.dynamic_slice_in_dim(array, start, sieve.tile, axis=place)
+                array = lax.dynamic_slice_in_dim(array, starts[tile.start], sieve.tile, axis=place)
             # With the cut inside of its loops, XLA:CPU would not use vectors.
             cut[part.name] = lax.optimization_barrier(array)
-        return sieved(cut)
+        return [sieved(cut)]
 
-    tiles = lax.map(tile, jnp.arange(-(-extent // sieve.tile), dtype=jnp.int32))
-    return joined(tiles, axes.index(sieve.axis), sieve.tile, extent)
+    return over_tiles([tile], [axes], part_of, arrays)[0]
 
 
 def _left(values: jax.Array, blocks: jax.Array, sieve: TwoStage) -> jax.Array:

@@ -73,8 +73,7 @@ def _is_large(stage: Compute, scope: Scope, memory: int | None) -> bool:
     read = {node.tensor for node in nodes if isinstance(node, Read)}
     for node in nodes:
         if isinstance(node, LoopNest):
-            views = dict(node.views)
-            read |= {views[o.name].tensor if o.name in views else o.name for o in node.nest.operands}
+            read |= {*node.whole.tensors}
     stored = prod(stage.shape) + sum(prod(scope.shapes[name]) for name in read if name in scope.shapes)
     size = scope.points(stage.value.axes)
     width = ir.types.width(stage.value.dtype)

@@ -46,7 +46,7 @@ Origin = tuple[int | Affine, ...]
 
 @functools.lru_cache(maxsize=1024)
 def plan_tangents(
-    group: Nest | Group, form: LoopSchedule | Blocks, moved: frozenset[int], backend: Backend
+    group: Group, form: LoopSchedule | Blocks, moved: frozenset[int], backend: Backend
 ) -> Tangents | None:
     """The tangents of a group whose operands with these numbers move; None where index notation has no name for one."""
     # Derivatives give names to what they add.
@@ -70,7 +70,7 @@ def plan_tangents(
     return Tangents(_names(own), run, tuple(changes), tuple(together.items()), tuple(shifts))
 
 
-def _factors(nest: Nest, group: Nest | Group, moving: Collection[str]) -> frozenset[str]:
+def _factors(nest: Nest, group: Group, moving: Collection[str]) -> frozenset[str]:
     """What a tangent is taken of: the change of a statistic is a factor of the whole sum, and needs none of its own."""
     found = _moving(nest, moving)
     if isinstance(group, Softmax):
@@ -78,7 +78,7 @@ def _factors(nest: Nest, group: Nest | Group, moving: Collection[str]) -> frozen
     return found
 
 
-def _shift(number: int, group: Nest | Group, moving: Collection[str]) -> Shift | None:
+def _shift(number: int, group: Group, moving: Collection[str]) -> Shift | None:
     if not isinstance(group, Softmax) or number < len(group.statistics):
         return None
     nest = group.results[number]
@@ -88,7 +88,7 @@ def _shift(number: int, group: Nest | Group, moving: Collection[str]) -> Shift |
     return Shift(statistic, group.statistics[statistic].axes, nest.axes)
 
 
-def _in_one_pass(group: Nest | Group, moving: frozenset[str], backend: Backend) -> dict[int, Compute]:
+def _in_one_pass(group: Group, moving: frozenset[str], backend: Backend) -> dict[int, Compute]:
     """The tangents of results by number, where one pass computes some of them, and nothing else is needed before it."""
     stages: dict[int, Compute] = {}
     for number, nest in enumerate(group.results):
@@ -110,7 +110,7 @@ def _in_one_pass(group: Nest | Group, moving: frozenset[str], backend: Backend) 
 
 
 def _primal(
-    group: Nest | Group, own: Nest | Group, form: LoopSchedule | Blocks, moving: frozenset[str], backend: Backend
+    group: Group, own: Group, form: LoopSchedule | Blocks, moving: frozenset[str], backend: Backend
 ) -> tuple[Run | ByFormula, Shapes]:
     """How the results are computed, and the shapes of what their tangents can read beside them."""
     whole = Run(group, form, tuple(range(len(own.results))))
@@ -209,9 +209,7 @@ def _value(
 
 
 @functools.lru_cache(maxsize=1024)
-def plan_cotangents(
-    group: Nest | Group, linear: frozenset[int], given: tuple[bool, ...], backend: Backend
-) -> Cotangents:
+def plan_cotangents(group: Group, linear: frozenset[int], given: tuple[bool, ...], backend: Backend) -> Cotangents:
     """What the operands with the numbers `linear` receive of the sums whose cotangents are `given`."""
     own = anonymous(group) if isinstance(group, Nest) else group
     names = {o.name for number, o in enumerate(own.operands) if number in linear}
@@ -287,7 +285,7 @@ def _stage(
     return plan_formula(formula.statement, box, shapes, origins, defined=defined, preferences=preferences)
 
 
-def _names(group: Nest | Group) -> tuple[str, ...]:
+def _names(group: Group) -> tuple[str, ...]:
     return tuple(operand.name for operand in group.operands)
 
 

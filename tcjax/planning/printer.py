@@ -7,8 +7,8 @@ from .. import ir
 from ..symbolic import IndexVar
 from .blocked.softmax_blocks import rows_of
 from .data.assembly import describe as assembly_of
-from .data.groups import Extrema, KernelSums, Softmax
-from .data.nests import LoopSchedule
+from .data.groups import Blocks, Extrema, KernelSums, Softmax
+from .data.nests import LoopSchedule, Nest
 from .data.nodes import (
     Apply,
     Band,
@@ -20,7 +20,6 @@ from .data.nodes import (
     Fill,
     Fold,
     FusedReduction,
-    FusedResult,
     Iota,
     Lookup,
     LoopNest,
@@ -211,21 +210,21 @@ def describe(node: Node) -> str:
         case MonoidFold(monoid, _, indices, _, _, blocks):
             over = [*(block.index for block in blocks), *(index for index in indices if not _is_row(index, blocks))]
             return f"registered {monoid.name} over {', '.join(map(str, over))}{_blocks(blocks)}"
-        case FusedResult(whole, shown=shown):
-            return f"{_named(whole)}: {_blocks_of(whole)}: {shown}"
-        case LoopNest(nest, form):
-            return f"loop nest: {_form(form)}: {ir.show_expr(nest.reduce)}"
+        case LoopNest(whole, shown=shown):
+            return f"{_named(whole)}: {_blocks_of(whole)}: {shown or ir.show_expr(node.nest.reduce)}"
 
 
 def _blocks_of(whole: FusedReduction) -> str:
-    """How the blocks of a pass run, in words."""
-    match whole.group:
-        case Softmax():
-            return f"blocks of {rows_of(whole.group, whole.blocks)} x {whole.blocks.width}"
-        case KernelSums():
-            return f"{whole.blocks.width} rows of `{whole.blocks.loop}`"
-        case Extrema(form=form):
-            return f"{form.rows * form.unroll} points at a time"
+    """How the loops run, in words."""
+    match whole.group, whole.schedule:
+        case Softmax() as group, Blocks() as blocks:
+            return f"blocks of {rows_of(group, blocks)} x {blocks.width}"
+        case KernelSums(), Blocks() as blocks:
+            return f"{blocks.width} rows of `{blocks.loop}`"
+        case _, Blocks() as blocks:
+            return f"{blocks.width} points at a time"
+        case _, LoopSchedule() as form:
+            return _form(form)
 
 
 def _named(whole: FusedReduction) -> str:
@@ -236,6 +235,8 @@ def _named(whole: FusedReduction) -> str:
             return "shared matrix"
         case Extrema():
             return "shared search"
+        case Nest():
+            return "loop nest"
 
 
 def _form(form: LoopSchedule) -> str:
@@ -324,10 +325,8 @@ def name_of(node: Node) -> str:
             return "sort"
         case MonoidFold(blocks=blocks):
             return f"blocks of {main.monoid.name}" if blocks else f"tree of {main.monoid.name}"
-        case FusedResult(whole, result):
-            return f"{_named(whole)} ({whole.group.results[result].reduce.reducer.value})"
-        case LoopNest():
-            return f"loop nest ({main.nest.reduce.reducer.value})"
+        case LoopNest(whole):
+            return f"{_named(whole)} ({main.nest.reduce.reducer.value})"
 
 
 def _main(node: Node) -> Node:
@@ -336,11 +335,16 @@ def _main(node: Node) -> Node:
     pending = [node]
     while pending:
         current = pending.pop()
-        if _WEIGHT.get(type(current), 0) > _WEIGHT.get(type(best), 0):
+        if _weight(current) > _weight(best):
             best = current
         if not isinstance(current, Unroll):
             pending.extend(operands(current))
     return best
+
+
+def _weight(node: Node) -> int:
+    """How much a kind of operation says of a computation."""
+    return _WEIGHT.get(type(node), 0) + (isinstance(node, LoopNest) and not node.is_alone)
 
 
 _WEIGHT = {
@@ -358,7 +362,6 @@ _WEIGHT = {
     Contract: 7,
     Band: 7,
     LoopNest: 9,
-    FusedResult: 10,
     MonoidFold: 9,
 }
 

@@ -68,7 +68,7 @@ def fixed(node: Node) -> Node:
     """The values without a derivative; a pass that takes up a nest keeps that."""
     match node:
         case LoopNest(nest=nest):
-            node = replace(node, nest=replace(nest, reduce=replace(nest.reduce, fixed=True)))
+            node = node.changed(group=replace(nest, reduce=replace(nest.reduce, fixed=True)))
         case Apply("cast", (operand,)):
             return replace(node, arguments=(fixed(operand),))
         case _:

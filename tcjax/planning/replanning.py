@@ -30,10 +30,8 @@ from .derivatives import plan_cotangents, plan_tangents
 from .formulas import plan_unsized_formula
 from .unsized import open_question
 
-Groups = Nest | Group
 
-
-def plan_loops(group: Groups, form: LoopSchedule | Blocks, backend: Backend, platform: str) -> Loops:
+def plan_loops(group: Group, form: LoopSchedule | Blocks, backend: Backend, platform: str) -> Loops:
     """How the results of a group are computed on a platform of JAX: "cuda", "rocm", or any other, as on a CPU."""
     if platform in ("cuda", "rocm"):
         # XLA:GPU fuses an elementwise body into its reduction.
@@ -48,19 +46,19 @@ def plan_loops(group: Groups, form: LoopSchedule | Blocks, backend: Backend, pla
 
 
 @functools.lru_cache(maxsize=1024)
-def plan_plainly(group: Groups) -> OneByOne:
+def plan_plainly(group: Group) -> OneByOne:
     """The results as operations that XLA fuses where it can, which may store what a loop would not."""
     return OneByOne(tuple([Alone(plan_alone(nest.computed), nest.axes, nest.shape) for nest in group.results]))
 
 
-def plan_apart(group: Groups) -> OneByOne:
+def plan_apart(group: Group) -> OneByOne:
     """The results as nests, of which each knows what is best on its device."""
     return OneByOne(tuple(map(choose, group.results)), behind=isinstance(group, KernelSums))
 
 
 @functools.lru_cache(maxsize=1024)
 def plan_cpu(
-    group: Groups, form: LoopSchedule | Blocks, memory: int | None
+    group: Group, form: LoopSchedule | Blocks, memory: int | None
 ) -> Alone | Pieces | OnlineSoftmax | KernelSumBlocks:
     """The loops of a group within `memory` bytes."""
     match group, form:
@@ -80,8 +78,8 @@ def plan_cpu(
 
 
 def batched_group(
-    group: Groups, form: LoopSchedule | Blocks, varying: Sequence[bool], size: int, memory: int | None
-) -> tuple[Groups, LoopSchedule | Blocks | None, tuple[bool, ...]]:
+    group: Group, form: LoopSchedule | Blocks, varying: Sequence[bool], size: int, memory: int | None
+) -> tuple[Group, LoopSchedule | Blocks | None, tuple[bool, ...]]:
     """The group for every element of a new axis of extent `size`, which the operands that are `varying` have in front.
 
     And how its loops run within `memory` bytes (None: each reduction by itself), and which results have the axis in
@@ -131,7 +129,7 @@ def _piece(nest: Nest, form: LoopSchedule, results: int = 1) -> Piece:
 
 
 __all__ = [
-    "Groups",
+    "Group",
     "apart",
     "batched_group",
     "open_question",

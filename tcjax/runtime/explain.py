@@ -11,7 +11,7 @@ from ..planning.blocked.loop_schedules import parts
 from ..planning.cost.costs import plan_cost
 from ..planning.cost.growth import in_words
 from ..planning.cost.hints import hints_of
-from ..planning.cost.meter import nest_bytes
+from ..planning.cost.meter import loop_bytes
 from ..planning.data.groups import Blocks, Extrema
 from ..planning.data.nests import LoopSchedule, Nest
 from .depth import within_depth
@@ -19,7 +19,7 @@ from .gradients import reverse_mode
 
 if TYPE_CHECKING:
     from ..lowering.traced import Run
-    from ..planning.replanning import Groups
+    from ..planning.data.groups import Group
 
 
 @dataclass(frozen=True)
@@ -277,7 +277,7 @@ def _verdict(plan: planning.Plan, number: int, growth: planning.Growth) -> dict[
 
 
 def _nests(node: planning.nodes.Node) -> Iterator[planning.nodes.LoopNest]:
-    if isinstance(node, planning.nodes.LoopNest) and not node.form.whole:
+    if isinstance(node, planning.nodes.LoopNest) and node.is_alone and not node.form.whole:
         yield node
     for operand in planning.nodes.operands(node):
         yield from _nests(operand)
@@ -285,8 +285,8 @@ def _nests(node: planning.nodes.Node) -> Iterator[planning.nodes.LoopNest]:
 
 def _loops(node: planning.nodes.LoopNest) -> dict[str, Any]:
     """How a loop nest runs on a CPU."""
-    memory = node.backend.memory
-    return {**_walked(node.nest, node.form, memory), "temporary_bytes": nest_bytes(node.nest, node.form, memory)}
+    memory = node.whole.backend.memory
+    return {**_walked(node.nest, node.form, memory), "temporary_bytes": loop_bytes(node.whole)}
 
 
 def _is_loop(run: "Run") -> bool:
@@ -294,7 +294,7 @@ def _is_loop(run: "Run") -> bool:
     return not (isinstance(form, LoopSchedule) and form.whole)
 
 
-def _gradient_loop(group: "Groups", form: LoopSchedule | Blocks, backend: planning.Backend) -> dict[str, Any]:
+def _gradient_loop(group: "Group", form: LoopSchedule | Blocks, backend: planning.Backend) -> dict[str, Any]:
     """How reductions of a derivative run on a CPU: a nest, or several that one loop computes."""
     match group, form:
         case Nest(), LoopSchedule():

@@ -40,7 +40,7 @@ def test_the_derivative_of_an_extremum_searches_once_and_looks_up_the_only_point
     assert found.run.results == (1,) and dict(found.run.beside)[f"{RESULT}.ties"] == 2
     (change,) = found.changes
     assert change is not None and change.alone is not None and change.single == f"{RESULT}.ties"
-    assert {nest.backend.rare for nest in nests(change.value.value)} == {True}
+    assert {nest.whole.backend.rare for nest in nests(change.value.value)} == {True}
     assert not list(nests(change.alone.value))
 
 
@@ -79,8 +79,8 @@ def test_only_operands_in_which_a_sum_is_linear_receive(linear: tuple[int, ...])
 
     found = plan_cotangents(node.nest, wanted, (True,), Backend())
 
-    assert [name for receipt in found.receipts for name, _ in receipt.statements] == [
+    assert [name for receipt in found.receipts for _, name, _ in receipt.statements] == [
         found.operands[number] for number in sorted(wanted)
     ]
-    assert all(COTANGENT in str(r.statements[0][1].statement) for r in found.receipts)
+    assert all(COTANGENT in str(r.statements[0][2].statement) for r in found.receipts)
     assert plan_cotangents(node.nest, wanted, (False,), Backend()).receipts == ()

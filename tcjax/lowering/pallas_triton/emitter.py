@@ -36,14 +36,12 @@ class Emitter(Protocol):
     """Makes kernels of groups of reductions; raises `Unsupported` for what its target cannot do."""
 
     def __call__(
-        self, group: Nest | Group, tiles: Blocks = USUAL, interpret: bool = False, precision: Precision = None
+        self, group: Group, tiles: Blocks = USUAL, interpret: bool = False, precision: Precision = None
     ) -> Runs: ...
 
 
 @functools.lru_cache(maxsize=1024)
-def emit_group(
-    group: Nest | Group, tiles: Blocks = USUAL, interpret: bool = False, precision: Precision = None
-) -> Runs:
+def emit_group(group: Group, tiles: Blocks = USUAL, interpret: bool = False, precision: Precision = None) -> Runs:
     """A function of the operands by name that computes the results of a group in Triton kernels.
 
     A nest, a search and a softmax are one kernel, a bundle one for each of its sides. Matrix products have JAX's
@@ -72,7 +70,7 @@ def emit(nest: Nest, tiles: Blocks = USUAL, interpret: bool = False, precision: 
 TRITON: Emitter = emit_group
 
 
-def _is_empty(group: Nest | Group) -> bool:
+def _is_empty(group: Group) -> bool:
     """Whether the reductions are over no points."""
     ranges = group.ranges
     return any(ranges[index][1] <= ranges[index][0] for nest in group.results for index in nest.reduce.indices)

@@ -289,7 +289,7 @@ class Sums:
         return state
 
 
-def works(group: Nest | Group, blocks: Blocks) -> tuple[Work, ...]:
+def works(group: Group, blocks: Blocks) -> tuple[Work, ...]:
     """The kernels of a group. Raises `Unsupported`."""
     match group:
         case Nest():

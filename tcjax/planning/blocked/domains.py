@@ -1,6 +1,7 @@
 """Guards that cut a nest's iteration space: pieces along an axis, each with the loop that the guard leaves."""
 
 import itertools
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Final
@@ -9,6 +10,7 @@ from ...ir import conjuncts
 from ...symbolic import Affine, Box, Facts, IndexVar
 from ...transforms.factors import non_negative
 from ...transforms.narrowing import ends_of
+from ..data.blocked_loop import End
 from ..data.nests import LoopSchedule, Nest
 
 # A nest becomes at most so many pieces, of an axis with at least so many values each: every piece is compiled alone.
@@ -23,9 +25,9 @@ def pieces(nest: Nest, form: LoopSchedule) -> tuple[IndexVar | None, tuple[Nest,
     """
     if nest.reduce.guard is None:
         return None, (nest,)
-    conditions = _conditions(nest)
+    conditions = conditions_of(nest)
     best: tuple[IndexVar | None, tuple[Nest, ...]] = None, (_narrowed(nest, form.loop, conditions, {}),)
-    if by_tiles(form):
+    if form.tile is not None:
         # Each tile has its own part of the loop.
         return best
     related = {atom for affine in conditions if form.loop in affine.variables for atom in affine.variables}
@@ -47,10 +49,37 @@ def spans(nest: Nest, form: LoopSchedule, every: int = 1) -> tuple[tuple[int, in
     assert form.tile is not None
     axis, size = form.tile
     lo, hi = nest.ranges[axis]
-    conditions = _conditions(nest)
+    conditions = conditions_of(nest)
     starts = [min(first, hi - size) for first in range(lo, hi, size * every)]
     tiles = [_narrowed(nest, form.loop, conditions, {axis: (first, first + size)}) for first in starts]
     return tuple(tile.ranges[form.loop] for tile in tiles)
+
+
+def ends(conditions: Iterable[Affine], loop: IndexVar, tiles: Sequence[IndexVar], box: Box) -> tuple[End, ...]:
+    """What conditions say of the loop, over a tile whose `box` counts from where its axes begin.
+
+    Those of which only single points can tell say nothing.
+    """
+    found = (_end(condition, loop, tiles, box) for condition in conditions)
+    return tuple(end for end in found if end is not None)
+
+
+def _end(condition: Affine, loop: IndexVar, tiles: Sequence[IndexVar], box: Box) -> End | None:
+    weight = condition.weight(loop).constant
+    rest = condition - Affine.of(loop).scale(weight or 0)
+    base = rest.base.constant
+    if not weight or base is None or not rest.is_linear:
+        return None
+    coefficients = dict.fromkeys(tiles, 0)
+    for axis, size in rest.terms:
+        factor = size.constant
+        if factor is None or not isinstance(axis, IndexVar) or axis not in box:
+            return None
+        lo, hi = box[axis]
+        base += factor * (hi - 1 if factor > 0 else lo)
+        if axis in coefficients:
+            coefficients[axis] = factor
+    return End(weight, base, tuple(coefficients.values()))
 
 
 def points(nest: Nest) -> int:
@@ -71,12 +100,8 @@ def visited(nest: Nest, form: LoopSchedule, most: int | None = None) -> int:
     return points(nest) * sum(end - first for first, end in ends) // max(1, len(ends) * (hi - lo))
 
 
-def by_tiles(form: LoopSchedule) -> bool:
-    """Whether a guard decides for each tile how far the loop runs."""
-    return form.tile is not None
-
-
-def _conditions(nest: Nest) -> list[Affine]:
+def conditions_of(nest: Nest) -> list[Affine]:
+    """The affine conditions of its guard: what has to be non-negative."""
     parts = [] if nest.reduce.guard is None else conjuncts(nest.reduce.guard)
     return [found for part in parts if (found := non_negative(part)) is not None]
 

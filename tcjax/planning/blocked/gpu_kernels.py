@@ -30,7 +30,7 @@ _ROWS: Final = 1 << 10
 _STORED: Final = 16 << 20
 
 
-def prefers_pallas(group: Nest | Group) -> tuple[bool, str]:
+def prefers_pallas(group: Group) -> tuple[bool, str]:
     """Whether a kernel is expected to win on a GPU, and why or why not, in words."""
     if isinstance(group, Nest):
         return _prefers(group.computed)

@@ -8,14 +8,15 @@ from typing import Final
 from ... import ir, transforms
 from ...ir import Reducer
 from ...symbolic import Affine, Box, IndexVar
+from ..data.blocked_loop import FIRST, ROW, End, between
 from ..data.groups import Blocks, KernelSums
 from ..data.kernel_sums import COLUMN, Columns, Cut, KernelSumBlocks, Matrix, Piece
 from ..data.layouts import Layout
 from ..data.nests import Nest
 from ..data.nodes import Node
-from ..data.online_softmax import FIRST, ROW, End
 from ..rules import plan_value
 from ..scope import Scope
+from .domains import ends
 from .kernel_sums import Apart, Axes, apart
 from .layouts import laid_out
 from .loop_schedules import SAVED, dividing, is_contraction
@@ -239,34 +240,13 @@ class _Planner:
         width = dict(self.blocks.tile)[tiled]
         total = 0
         for begin in range(low, high, self.blocks.width):
-            first, behind = 0, -(-(right - left) // width)
-            for end in self.ends():
-                limit = end.limit((begin,), left, width)
-                first, behind = (max(first, limit), behind) if end.weight > 0 else (first, min(behind, limit))
+            blocks = 0, -(-(right - left) // width)
+            first, behind = between(self.ends(), (begin,), blocks, left, width)
             total += max(0, behind - first)
         return total
 
     def ends(self) -> tuple[End, ...]:
         """What the conditions say of the columns of a block whose rows begin with `FIRST`."""
-        found: list[End] = []
         rows, columns = self.sides
-        tiled, ranges = columns[-1], self.bundle.ranges
-        for condition in self.apart.conditions if self.blocks.tile else ():
-            weight = condition.weight(tiled).constant
-            rest = condition - Affine.of(tiled).scale(weight or 0)
-            base, slope = rest.base.constant, 0
-            factors = [(axis, size.constant) for axis, size in rest.terms]
-            known = all(isinstance(axis, IndexVar) and factor is not None for axis, factor in factors)
-            if not weight or base is None or not rest.is_linear or not known:
-                continue
-            for axis, factor in factors:
-                assert isinstance(axis, IndexVar)
-                assert factor is not None
-                if axis == rows[-1]:
-                    slope = factor
-                    base += max(0, factor * (self.blocks.width - 1))
-                else:
-                    lo, hi = ranges[axis]
-                    base += factor * (hi - 1 if factor > 0 else lo)
-            found.append(End(weight, base, (slope,)))
-        return tuple(found)
+        box = self.bundle.ranges | {rows[-1]: (0, self.blocks.width)}
+        return ends(self.apart.conditions if self.blocks.tile else (), columns[-1], rows[-1:], box)

@@ -6,13 +6,15 @@ from ... import ir, transforms
 from ...ir import Reducer
 from ...symbolic import Affine, Box, IndexVar, Size
 from ...transforms.factors import masked
+from ..data.blocked_loop import FIRST, ROW, End, Tile
 from ..data.groups import Blocks, Softmax, parts
 from ..data.layouts import Layout
 from ..data.nests import Nest
 from ..data.nodes import Axes, Node
-from ..data.online_softmax import EXPONENTIALS, FIRST, ROW, Block, End, OnlineSoftmax, Tile
+from ..data.online_softmax import EXPONENTIALS, Block, OnlineSoftmax
 from ..rules import plan_value
 from ..scope import Scope
+from .domains import ends
 from .layouts import laid_out
 from .softmax import statistic_of
 from .softmax_blocks import conditions, is_divided, is_product
@@ -78,11 +80,7 @@ class _Planner:
 
     def box(self) -> dict[IndexVar, tuple[int, int]]:
         """The ranges within a tile, and those of its starts."""
-        return (
-            self.softmax.ranges
-            | {tile.axis: (0, tile.size) for tile in self.tiles}
-            | {tile.start: (tile.lo, tile.lo + tile.extent - tile.size + 1) for tile in self.tiles}
-        )
+        return self.softmax.ranges | {index: ends for tile in self.tiles for index, ends in tile.box.items()}
 
     def points(self, position: Affine, width: int, spans: Box) -> Block:
         """The points of `width` values of the loop, the number ROW of which is at `position`."""
@@ -141,24 +139,4 @@ class _Planner:
         return Scope(box, shapes, origins, {index: number for number, index in enumerate(order)}, steps & box.keys())
 
     def ends(self) -> tuple[End, ...]:
-        found = (self.end(condition) for condition in conditions(self.softmax))
-        return tuple(end for end in found if end is not None)
-
-    def end(self, condition: Affine) -> End | None:
-        """What a condition says of the loop; None where only single points can tell."""
-        weight = condition.weight(self.blocks.loop).constant
-        rest = condition - Affine.of(self.blocks.loop).scale(weight or 0)
-        base = rest.base.constant
-        if not weight or base is None or not rest.is_linear:
-            return None
-        coefficients = {tile.axis: 0 for tile in self.tiles}
-        box = self.box()
-        for axis, size in rest.terms:
-            factor = size.constant
-            if factor is None or not isinstance(axis, IndexVar) or axis not in box:
-                return None
-            lo, hi = box[axis]
-            base += factor * (hi - 1 if factor > 0 else lo)
-            if axis in coefficients:
-                coefficients[axis] = factor
-        return End(weight, base, tuple(coefficients.values()))
+        return ends(conditions(self.softmax), self.blocks.loop, [tile.axis for tile in self.tiles], self.box())

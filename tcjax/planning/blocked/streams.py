@@ -3,23 +3,28 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Final
 
 from ... import ir, transforms
 from ...ir import Reducer
-from ...symbolic import Affine, Box, IndexVar, clamp
+from ...symbolic import Affine, Box, IndexVar
 from ...transforms.widening import widened
+from ..data.blocked_loop import ROW, Tile
 from ..data.layouts import Layout
 from ..data.machine import CPU, Machine
 from ..data.nests import LoopSchedule, Nest
 from ..data.nodes import Axes, Contract, Node, has
-from ..data.streams import BLOCK, ROW, STEP, TILE, Cut, Points, Stream
+from ..data.streams import BLOCK, STEP, Cut, Points, Stream
 from ..rules import plan_value
 from ..scope import Scope, plain_scope
-from .domains import by_tiles, spans
+from .domains import conditions_of, ends
 from .layouts import laid_out, spaced
 from .loop_schedules import point_operations
 from .ranks import ranks as ranks_of
 from .terms import written_out
+
+# Where a tile begins; no program names an index so.
+START: Final = IndexVar("o.")
 
 
 def plan_alone(nest: Nest) -> Node:
@@ -57,15 +62,16 @@ def plan_stream(nest: Nest, form: LoopSchedule) -> Stream:
         nest, layouts = spaced(nest, layouts, form, axes[-1])
     reduce = nest.reduce
     lo, hi = ranges[form.loop]
-    tiles = None
+    tiles: tuple[Tile, ...] = ()
     if form.tile is not None and form.tile[1] < extents[form.tile[0]]:
-        reduce, tiles = _tiled(reduce, *form.tile, ranges)
+        axis, size = form.tile
+        tiles = (Tile(axis, START, ranges[axis][0], size, extents[axis]),)
+        found = transforms.substitute_expr(reduce, {axis: Affine.of(START) + axis})
+        assert isinstance(found, ir.Reduce)
+        reduce = found
+        ranges |= tiles[0].box
     rows = max(1, min(form.rows, hi - lo))
     blocks, last = divmod(hi - lo, rows)
-    parts: tuple[tuple[int, int], ...] = ()
-    if tiles is not None and reduce.guard is not None and by_tiles(form):
-        found = [(first - lo, end - lo) for first, end in spans(guarded, form)]
-        parts = tuple((first // rows, max(first // rows, min(blocks, -(-end // rows)))) for first, end in found)
     planner = _Planner(nest, form, axes, ranges, reduce)
     body, cuts = planner.body(rows, blocks) if blocks else (None, ())
     tail = planner.points(Affine.of(ROW) + (hi - last), {ROW: (0, last)}) if last else None
@@ -78,6 +84,7 @@ def plan_stream(nest: Nest, form: LoopSchedule) -> Stream:
         axes,
         tuple(extents[axis] for axis in axes),
         _state(reduce),
+        lo,
         rows,
         form.unroll,
         blocks,
@@ -90,7 +97,7 @@ def plan_stream(nest: Nest, form: LoopSchedule) -> Stream:
         tiles,
         form.inside,
         layouts,
-        spans=parts,
+        ends=ends(conditions_of(guarded) if tiles else (), form.loop, [tile.axis for tile in tiles], ranges),
         operations=point_operations(nest),
     )
 
@@ -105,20 +112,6 @@ def _state(reduce: ir.Reduce) -> str:
 def _minor_last(axes: Axes, ranges: Box) -> Axes:
     """The largest axis last: that one is vectorised."""
     return tuple(sorted(axes, key=lambda axis: ranges[axis][1] - ranges[axis][0]))
-
-
-def _tiled(
-    reduce: ir.Reduce, axis: IndexVar, size: int, ranges: dict[IndexVar, tuple[int, int]]
-) -> tuple[ir.Reduce, tuple[IndexVar, int, int]]:
-    """The reduction for one tile of an axis; the last tile begins so that it ends with the axis."""
-    lo, hi = ranges[axis]
-    count = -(-(hi - lo) // size)
-    start = clamp("min", (Affine.of(TILE).scale(size), Affine.of(hi - lo - size))) + lo
-    found = transforms.substitute_expr(reduce, {axis: start + Affine.of(axis)})
-    assert isinstance(found, ir.Reduce)
-    ranges[axis] = (0, size)
-    ranges[TILE] = (0, count)
-    return found, (axis, size, count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +208,7 @@ class _Planner:
         # Rows that data choose lie as they are gathered: what a block reduces of them is minor.
         first = (*self.axes, ROW) if self.form.inside and ir.looks_up(self.reduce) else (ROW, *self.axes)
         indices = dict.fromkeys((*first, *self.nest.reduce.indices, *box))
-        loops = frozenset(index for index in (BLOCK, STEP, TILE) if index in box)
+        loops = frozenset(index for index in (BLOCK, STEP, START) if index in box)
         return Scope(
             box,
             shapes or {o.name: o.shape for o in self.nest.operands},

@@ -19,7 +19,6 @@ from ..data.nodes import (
     Deviations,
     Fill,
     Fold,
-    FusedResult,
     Iota,
     Lookup,
     LoopNest,
@@ -40,7 +39,7 @@ from ..data.nodes import (
     sums_products,
 )
 from ..data.views import extends, is_reshape
-from .loop_prices import Work, nest_work, pass_work
+from .loop_prices import Work, loop_work
 from .meter import Meter, fuses, lies
 from .rates import call_time, operator_time, power_time, slower
 
@@ -146,11 +145,9 @@ class Bill:
                 self.order_statistic(node)
             case MonoidFold():
                 self.monoid_fold(node)
-            case LoopNest(nest=nest, form=form):
-                self.looping(node, nest_work(nest, form, self.machine))
-            case FusedResult(whole=whole, first=first):
+            case LoopNest(whole=whole, first=first):
                 if first:
-                    self.looping(node, pass_work(whole.group, whole.blocks, self.machine))
+                    self.looping(node, loop_work(whole.group, whole.schedule, self.machine))
             case _:
                 kernel = Kernel(node.axes)
                 self.fuse(node, kernel)

@@ -23,7 +23,7 @@ from ..data.stages import (
     Unstored,
 )
 from .bill import is_view
-from .meter import Meter, lies, nest_bytes
+from .meter import Meter, lies, loop_bytes
 from .prices import is_one_loop, is_plain, names_read, surroundings
 
 # Bytes of the number of an element to which a value goes.
@@ -264,7 +264,7 @@ def _computed(node: Node) -> Iterator[Node]:
 
 def _loops(node: Node) -> int:
     """The bytes of all nests that a computation consists of."""
-    own = nest_bytes(node.nest, node.form, node.backend.memory) if isinstance(node, LoopNest) else 0
+    own = loop_bytes(node.whole) if isinstance(node, LoopNest) and node.is_alone else 0
     return own + sum(map(_loops, operands(node)))
 
 

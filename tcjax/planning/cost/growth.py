@@ -16,7 +16,6 @@ from ..data.nodes import (
     Deviations,
     Fill,
     Fold,
-    FusedResult,
     Iota,
     LoopNest,
     MonoidFold,
@@ -29,7 +28,7 @@ from ..data.nodes import (
     Step,
     Unroll,
     Window,
-    has,
+    below,
     operands,
 )
 from ..data.stages import Compute, Plan
@@ -83,7 +82,7 @@ _WORDS = {1: "linear", 2: "quadratic", 3: "cubic"}
 def spaces(stage: Compute) -> Iterator[Space]:
     """The indices for each combination of whose values a part of the computation does something."""
     yield from _spaces(stage.value, frozenset())
-    if has(stage.value, FusedResult):
+    if any(isinstance(node, LoopNest) and not node.is_alone for node in below(stage.value)):
         yield from _reductions(stage.statement.value)
         if isinstance(stage.statement, ir.Accumulate):
             yield ir.free_indices(stage.statement.value) | frozenset(stage.statement.reduction)
@@ -92,7 +91,7 @@ def spaces(stage: Compute) -> Iterator[Space]:
 def _spaces(node: Node, around: Space) -> Iterator[Space]:
     own = around.union(node.axes)
     match node:
-        case Fill() | Iota() | Step() | Read() | Apply("cast" | "stop") | FusedResult():
+        case Fill() | Iota() | Step() | Read() | Apply("cast" | "stop") | LoopNest(is_alone=False):
             pass
         case Apply() | CallBuiltin():
             yield own

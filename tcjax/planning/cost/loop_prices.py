@@ -15,7 +15,7 @@ from ..blocked.domains import points as points_of
 from ..blocked.domains import visited
 from ..blocked.loop_schedules import RANKED, is_contraction, is_short, terms
 from ..blocked.ranks import ranks
-from ..data.groups import Blocks, Extrema, KernelSums, Softmax, parts
+from ..data.groups import Blocks, Extrema, Group, KernelSums, Softmax, parts
 from ..data.machine import Machine
 from ..data.nests import LoopSchedule, Nest
 from .rates import call_time, operator_time, power_time, slower
@@ -40,7 +40,7 @@ class Work:
     bytes: int
 
 
-def nest_work(nest: Nest, form: LoopSchedule, machine: Machine) -> Work:
+def _nest_work(nest: Nest, form: LoopSchedule, machine: Machine) -> Work:
     """A nest in the blocks of its form."""
     nest = nest.computed
     reduce = nest.reduce
@@ -83,10 +83,20 @@ def nest_work(nest: Nest, form: LoopSchedule, machine: Machine) -> Work:
     return Work(seconds, moved)
 
 
-def pass_work(group: Softmax | KernelSums | Extrema, blocks: Blocks, machine: Machine) -> Work:
-    """A pass that several reductions share, in its blocks."""
-    if isinstance(group, Extrema):
-        return nest_work(group.place, group.form, machine)
+def loop_work(group: Group, schedule: LoopSchedule | Blocks, machine: Machine) -> Work:
+    """Reductions that share their loops, as these run."""
+    match group, schedule:
+        case Nest() as nest, LoopSchedule() as form:
+            return _nest_work(nest, form, machine)
+        case Extrema(place=place, form=form), _:
+            return _nest_work(place, form, machine)
+        case (Softmax() | KernelSums()) as group, Blocks() as blocks:
+            return _blocks_work(group, blocks, machine)
+        case other:
+            raise AssertionError(other)
+
+
+def _blocks_work(group: Softmax | KernelSums, blocks: Blocks, machine: Machine) -> Work:
     ranges = group.ranges
     extents = {index: max(0, hi - lo) for index, (lo, hi) in ranges.items()}
     first = group.results[0] if isinstance(group, KernelSums) else group.sums[0]

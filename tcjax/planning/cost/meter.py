@@ -14,7 +14,8 @@ from ..blocked.streams import plan_alone, plan_stream
 from ..blocked.two_stage import plan_two_stage
 from ..data.bands import Blocks as Rows
 from ..data.bands import band_of
-from ..data.groups import Blocks, Extrema, Group, KernelSums, Softmax
+from ..data.blocked_loop import ROW
+from ..data.groups import Blocks, Extrema, KernelSums, Softmax
 from ..data.kernel_sums import KernelSumBlocks
 from ..data.nests import LoopSchedule, Nest, Operand
 from ..data.nodes import (
@@ -27,7 +28,7 @@ from ..data.nodes import (
     Deviations,
     Fill,
     Fold,
-    FusedResult,
+    FusedReduction,
     Iota,
     Lookup,
     LoopNest,
@@ -50,7 +51,7 @@ from ..data.nodes import (
 )
 from ..data.online_softmax import Block, OnlineSoftmax
 from ..data.repeats import Repeats
-from ..data.streams import ROW, Points, Stream
+from ..data.streams import Points, Stream
 from ..data.views import are_blocks, extends, growth, is_reshape
 
 # A transcendental function costs about this many multiply-adds.
@@ -161,10 +162,8 @@ class Meter:
                 return inner + points * max(1, points.bit_length())
             case Pool(windows=windows):
                 return inner + self.points(node) * sum(extent for _, extent, _ in windows)
-            case FusedResult(first=first):
-                return inner + (self._passed(node) if first else 0)
-            case LoopNest(nest=nest):
-                return inner + _alone(nest).flops(plan_alone(nest))
+            case LoopNest(whole=whole, first=first):
+                return inner + (self._looped(whole) if first else 0)
             case MonoidFold(monoid=monoid, extents=extents, blocks=blocks):
                 # The meter does not know the indices of a block: it counted one of each.
                 repeats = prod(block.steps * block.rows for block in blocks)
@@ -179,11 +178,8 @@ class Meter:
         found: dict[tuple[str, object], int] = {}
         if isinstance(node, Read):
             found[(node.tensor, node.axes)] = self.size(node)
-        if isinstance(node, FusedResult) and node.first:
-            given = node.whole.group.operands
-            found |= {(o.name, o.shape): prod(o.shape) * ir.types.width(o.dtype) for o in given}
-        if isinstance(node, LoopNest):
-            found |= {(o.name, o.shape): prod(o.shape) * ir.types.width(o.dtype) for o in node.nest.operands}
+        if isinstance(node, LoopNest) and node.first:
+            found |= {(o.name, o.shape): _size(o) for o in node.whole.group.operands}
         for operand in operands(node):
             found |= self.reads(operand)
         return found
@@ -322,10 +318,8 @@ class Meter:
                 # Half of the states of a block, and those of all blocks before it.
                 state = self.points(node) * len(monoid.identity) * ir.types.width(node.dtype)
                 return state * (2 + prod(extents) // 2)
-            case FusedResult(first=first):
-                return pass_bytes(node.whole.group, node.whole.blocks) if first else 0
-            case LoopNest():
-                return self._streamed(node)
+            case LoopNest(whole=whole, first=first):
+                return loop_bytes(whole) if first else 0
             case _:
                 return 0
 
@@ -369,19 +363,17 @@ class Meter:
         arrays = arrays[1:] if root else arrays
         return max((sum(arrays[number : number + 2]) for number in range(len(arrays))), default=0)
 
-    def _streamed(self, node: LoopNest) -> int:
-        return nest_bytes(node.nest, node.form, node.backend.memory)
-
-    def _passed(self, node: FusedResult) -> int:
-        """The operations of all blocks of a pass, as if none were skipped."""
-        group, blocks = node.whole.group, node.whole.blocks
-        if isinstance(group, KernelSums):
-            return _multiplied(plan_kernel_sums(group, blocks))
-        if isinstance(group, Extrema):
-            return _alone(group.place).flops(plan_alone(group.place))
-        plan = plan_online_softmax(group, blocks)
-        tiles = prod(tile.count for tile in plan.tiles)
-        return tiles * sum(times * _in_block(plan, rows).block(points) for points, rows, times in plan.parts)
+    def _looped(self, whole: FusedReduction) -> int:
+        """The operations of all blocks, as if none were skipped."""
+        match whole.group, whole.schedule:
+            case KernelSums() as group, Blocks() as blocks:
+                return _multiplied(plan_kernel_sums(group, blocks))
+            case Softmax() as group, Blocks() as blocks:
+                plan = plan_online_softmax(group, blocks)
+                tiles = prod(tile.count for tile in plan.tiles)
+                return tiles * sum(times * _in_block(plan, rows).block(points) for points, rows, times in plan.parts)
+            case group, _:
+                return _alone(group.results[0]).flops(plan_alone(group.results[0]))
 
     def block(self, points: Block) -> int:
         """The operations of a block of scores."""
@@ -412,17 +404,21 @@ def _multiplied(plan: KernelSumBlocks) -> int:
     return matrices + 2 * widths * plan.size((*plan.batch, *plan.rows, *plan.columns))
 
 
-def pass_bytes(group: Group, blocks: Blocks) -> int:
-    """What a pass needs beside operands and results."""
-    match group:
-        case Softmax():
+def loop_bytes(whole: FusedReduction) -> int:
+    """What the loops need beside operands and results."""
+    match whole.group, whole.schedule:
+        case Softmax() as group, Blocks() as blocks:
             return _softmax_bytes(group, blocks)
-        case KernelSums():
+        case KernelSums() as group, Blocks() as blocks:
             return _bundle_bytes(group, plan_kernel_sums(group, blocks))
-        case Extrema():
+        case Extrema() as group, _:
             # Results before and after the parts of a loop are put together.
             results = sum(prod(nest.shape) * ir.types.width(nest.reduce.dtype) for nest in group.results)
             return nest_bytes(group.place, group.form) + results
+        case Nest() as nest, LoopSchedule() as form:
+            return nest_bytes(nest, form, whole.backend.memory)
+        case other:
+            raise AssertionError(other)
 
 
 def _bundle_bytes(bundle: KernelSums, plan: KernelSumBlocks) -> int:
@@ -496,7 +492,7 @@ def _loop_room(nest: Nest, form: LoopSchedule) -> tuple[int, int]:
     extents = dict(zip(stream.axes, stream.shape, strict=True))
     blocks = [(points, rows) for points, rows in ((stream.body, stream.rows), (stream.tail, stream.last)) if points]
     inside = max((_block_bytes(nest, points, {**extents, ROW: rows}) for points, rows in blocks), default=0)
-    moved = prod(stream.extents) * width if stream.tiles is not None or stream.axes != nest.axes else 0
+    moved = prod(stream.extents) * width if stream.tiles or stream.axes != nest.axes else 0
     if stream.ranks is not None:
         moved += prod(stream.extents) * 2 * width * stream.ranks
     # A single accumulator of the result's type and order is the result.

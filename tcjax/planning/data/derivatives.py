@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from .groups import Blocks, Group
-from .nests import LoopSchedule, Nest
+from .nests import LoopSchedule
 from .nodes import Axes
 from .stages import Compute
 
@@ -29,7 +29,7 @@ class Run:
     reads is computed once more where it is `behind` a barrier.
     """
 
-    group: Nest | Group
+    group: Group
     form: LoopSchedule | Blocks
     results: tuple[int, ...]
     beside: tuple[tuple[str, int], ...] = ()

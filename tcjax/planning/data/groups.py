@@ -134,4 +134,4 @@ class Extrema:
         return Blocks(form.loop, form.rows * form.unroll, () if form.tile is None else (form.tile,))
 
 
-Group = Softmax | KernelSums | Extrema
+Group = Nest | Softmax | KernelSums | Extrema

@@ -6,9 +6,9 @@ from math import prod
 from typing import Final
 
 from ...symbolic import IndexVar
+from .blocked_loop import ROW, End
 from .layouts import Layout
 from .nodes import Axes, Node
-from .online_softmax import ROW, End
 
 # The first column of a tile, and the matrices as one expression while tensors are laid out for them; no program has
 # such names.

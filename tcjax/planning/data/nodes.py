@@ -4,8 +4,9 @@ Every node yields an array whose dimensions are its `axes`, in that order; a nod
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isqrt
+from typing import Any
 
 from ...ir import Monoid, Reducer
 from ...symbolic import Affine, IndexVar
@@ -298,38 +299,64 @@ class OrderStatistic(Computation):
 
 
 @dataclass(frozen=True, slots=True)
-class LoopNest(Computation):
-    """A reduction over a space that is never stored; `form` says how its loops run.
-
-    `views` are those of its operands that are views of tensors, `computed` those that are computed before. `backend`
-    is who computes it on a GPU.
-    """
-
-    nest: Nest
-    form: LoopSchedule
-    views: tuple[tuple[str, Viewed], ...] = ()
-    computed: "tuple[tuple[str, Node], ...]" = ()
-    backend: Backend = field(default_factory=Backend)
-
-
-@dataclass(frozen=True, slots=True)
 class FusedReduction:
-    """One computation of several reductions: `sources` has the view or the computation for each of its operands."""
+    """Reductions over spaces that are never stored, in common loops; `schedule` says how these run.
+
+    `sources` has the view or the computation for each operand of the group. `backend` is who computes it on a GPU.
+    """
 
     group: Group
     sources: "tuple[Viewed | Node, ...]"
-    blocks: Blocks
+    schedule: LoopSchedule | Blocks
     backend: Backend = field(default_factory=Backend)
+
+    @property
+    def named(self) -> "dict[str, Viewed | Node]":
+        """The source of each operand by its name."""
+        return {operand.name: source for operand, source in zip(self.group.operands, self.sources, strict=True)}
+
+    @property
+    def tensors(self) -> tuple[str, ...]:
+        """The tensors that operands are, or are views of."""
+        return tuple(source.tensor for source in self.sources if isinstance(source, Viewed))
 
 
 @dataclass(frozen=True, slots=True)
-class FusedResult(Computation):
-    """A result of a pass that others share: the one that is `first` counts its cost. `shown` is the nest as written."""
+class LoopNest(Computation):
+    """A result of a fused reduction, its only one or one of several: the one that is `first` counts the cost of all.
+
+    `shown` is the reduction as it was written, where those that share their loops have other names for its indices.
+    """
 
     whole: FusedReduction
-    result: int
-    shown: str = field(compare=False)
-    first: bool = False
+    result: int = 0
+    shown: str = field(default="", compare=False)
+    first: bool = True
+
+    @property
+    def nest(self) -> Nest:
+        """The reduction of this result."""
+        return self.whole.group.results[self.result]
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no other reduction has a part in its loops."""
+        return isinstance(self.whole.group, Nest)
+
+    @property
+    def form(self) -> LoopSchedule:
+        """How the loops of a nest run that is alone."""
+        assert isinstance(self.whole.schedule, LoopSchedule)
+        return self.whole.schedule
+
+    @property
+    def is_one_loop(self) -> bool:
+        """Whether it runs as one operation, of which XLA stores nothing."""
+        return self.is_alone and self.form.whole
+
+    def changed(self, **parts: Any) -> "LoopNest":
+        """The result where these parts of the reduction are others."""
+        return replace(self, whole=replace(self.whole, **parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,7 +419,6 @@ Node = (
     | Position
     | OrderStatistic
     | LoopNest
-    | FusedResult
     | MonoidFold
 )
 
@@ -402,9 +428,7 @@ def operands(node: Node) -> tuple[Node, ...]:
     match node:
         case Fill() | Iota() | Step():
             return ()
-        case LoopNest(computed=computed):
-            return tuple(inner for _, inner in computed)
-        case FusedResult(whole=whole, first=first):
+        case LoopNest(whole=whole, first=first):
             return tuple(source for source in whole.sources if not isinstance(source, Viewed)) if first else ()
         case Read(dimensions=dimensions):
             return tuple(d.positions for d in dimensions if isinstance(d, Lookup))
@@ -459,13 +483,13 @@ def is_elementwise(node: Node, inner: "Callable[[Node], bool] | None" = None) ->
 
     `inner` says it of the node's operands, where somebody knows.
     """
-    own = node.form.whole if isinstance(node, LoopNest) else isinstance(node, Read) or is_fused(node)
+    own = node.is_one_loop if isinstance(node, LoopNest) else isinstance(node, Read) or is_fused(node)
     return own and all(map(inner or is_elementwise, operands(node)))
 
 
 def holds_data(node: Node) -> bool:
     """Whether a tensor is read below the node."""
-    return has(node, Read, LoopNest, FusedResult)
+    return has(node, Read, LoopNest)
 
 
 def looks_up(node: Node) -> bool:
@@ -480,10 +504,8 @@ def tensors_read(node: Node) -> set[str]:
         match inner:
             case Read(tensor=tensor):
                 found.add(tensor)
-            case LoopNest(nest=nest):
-                found.update(operand.name for operand in nest.operands)
-            case FusedResult(whole=whole):
-                found.update(operand.name for operand in whole.group.operands)
+            case LoopNest(whole=whole):
+                found.update((*whole.named, *whole.tensors))
             case _:
                 pass
     return found

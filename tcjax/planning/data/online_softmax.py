@@ -1,37 +1,16 @@
 """A softmax in one pass over blocks of its scores."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Final
 
 from ...symbolic import IndexVar
+from .blocked_loop import ROW, End, Tile
 from .layouts import Layout
 from .nodes import Axes, Node
 
-# The first loop value of a block, a row of it, and the exponentials of its scores; no program has such names.
-FIRST, ROW, EXPONENTIALS = IndexVar("t."), IndexVar("r."), "p."
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """``weight * loop + rest >= 0`` has to hold; over a tile that starts at `starts` the rest is at most
-
-    ``base + sum of coefficient * start``, with a coefficient for each of the tile's axes.
-    """
-
-    weight: int
-    base: int
-    coefficients: tuple[int, ...]
-
-    def limit(self, starts: Sequence[Any], lo: int, width: int) -> Any:
-        """The first block of `width` values from `lo` on that is left; with a negative weight, the one behind the last.
-
-        Starts and the result are numbers, or arrays of integers.
-        """
-        rest = self.base + sum(factor * start for factor, start in zip(self.coefficients, starts, strict=True))
-        if self.weight > 0:
-            return (-(rest // self.weight) - lo) // width
-        return (rest // -self.weight - lo) // width + 1
+# The exponentials of the scores of a block; no program has such a name.
+EXPONENTIALS: Final = "p."
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +23,6 @@ class Block:
     scores: Node
     live: Node | None
     sums: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """`size` values of an axis from `start` on, which is at least `lo`, `count` times; the last tile may overlap."""
-
-    axis: IndexVar
-    start: IndexVar
-    lo: int
-    size: int
-    extent: int
-
-    @property
-    def count(self) -> int:
-        return -(-self.extent // self.size)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from .nodes import FusedResult, LoopNest, Node, Read, is_elementwise, operands
-from .views import Viewed
+from .nodes import LoopNest, Node, Read, is_elementwise, operands
 
 # A shorter computation is its own best name, but for a loop nest, whose one line is long.
 LEAST_LINES = 3
@@ -75,7 +74,7 @@ class Repeats:
             number = self._numbers = self._numbers + 1
             same.append((node, number))
         # The node is kept, so that no other one gets its id.
-        own = LEAST_LINES if isinstance(node, LoopNest) else 1
+        own = LEAST_LINES if isinstance(node, LoopNest) and node.is_alone else 1
         found = self._known[id(node)] = node, number, own + sum(lines for _, lines in inner)
         return found[1:]
 
@@ -92,11 +91,8 @@ def _read(node: Node) -> tuple[str, ...]:
     match node:
         case Read(tensor=tensor):
             return (tensor,)
-        case LoopNest(nest=nest, views=views):
-            return (*(operand.name for operand in nest.operands), *(viewed.tensor for _, viewed in views))
-        case FusedResult(whole=whole):
-            views = [source.tensor for source in whole.sources if isinstance(source, Viewed)]
-            return (*(operand.name for operand in whole.group.operands), *views)
+        case LoopNest(whole=whole):
+            return whole.tensors
         case _:
             return ()
 

@@ -5,11 +5,12 @@ from typing import Final
 
 from ...ir import Reducer
 from ...symbolic import IndexVar
+from .blocked_loop import End, Tile
 from .layouts import Layout
 from .nodes import Axes, Node
 
-# The number of a block, that of a block within its trip, a row of a block, and a tile; no program names an index so.
-BLOCK, STEP, ROW, TILE = (IndexVar(name) for name in ("t.", "u.", "r.", "o."))
+# The number of a block, and that of a block within its trip; no program names an index so.
+BLOCK, STEP = (IndexVar(name) for name in ("t.", "u."))
 # So few trips are written out: a loop begins with a state of nothing, which it writes and reads once more. Eight trips
 # for 1024^2 distances took 1.07 ms of processor time, and as a loop 1.19.
 _FEW_TRIPS: Final = 8
@@ -41,8 +42,8 @@ class Stream:
 
     `body` may use the number of the `BLOCK`, and for tensors that are `cuts` the `STEP` of the block in its trip, which
     has `unroll`; `tail` has the `last` rows after all `blocks`. `ranks` is the number of values of an order statistic,
-    `rank` which of them is wanted. A tile of an axis, so many of an extent, begins at ``min(TILE * size, extent -
-    size)``; with `spans`, it has only these blocks. With `inside`, values have no rows.
+    `rank` which of them is wanted. The blocks begin with the value `lo` of the loop; where `ends` do not hold, no point
+    of a tile counts. With `inside`, values have no rows.
     `layouts` say how tensors lie, and under which name. A point has so many `operations`.
     """
 
@@ -50,6 +51,7 @@ class Stream:
     axes: Axes
     extents: tuple[int, ...]
     dtype: str
+    lo: int
     rows: int
     unroll: int
     blocks: int
@@ -59,16 +61,16 @@ class Stream:
     cuts: tuple[Cut, ...] = ()
     ranks: int | None = None
     rank: Node | None = None
-    tiles: tuple[IndexVar, int, int] | None = None
+    tiles: tuple[Tile, ...] = ()
     inside: bool = False
     layouts: tuple[Layout, ...] = ()
-    spans: tuple[tuple[int, int], ...] = ()
+    ends: tuple[End, ...] = ()
     operations: int = 0
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The extents of what is accumulated at a time."""
-        size = {} if self.tiles is None else {self.tiles[0]: self.tiles[1]}
+        size = {tile.axis: tile.size for tile in self.tiles}
         return tuple(size.get(axis, extent) for axis, extent in zip(self.axes, self.extents, strict=True))
 
     @property
@@ -80,7 +82,7 @@ class Stream:
     def is_written_out(self) -> bool:
         """Whether there are so few trips that each is a kernel of its own, without a loop."""
         few = 1 < self.blocks // self.unroll <= _FEW_TRIPS and self.blocks * self.operations <= _MOST_WRITTEN
-        return few and self.states == 1 and not self.spans
+        return few and self.states == 1 and not self.ends
 
     @property
     def points(self) -> tuple[Points, ...]:

@@ -7,12 +7,12 @@ from typing import Any
 from ..blocked.extrema import describe_search
 from ..blocked.kernel_sum_blocks import describe_kernel_sums
 from ..blocked.softmax_blocks import describe
-from ..data.groups import Extrema, KernelSums, Softmax
-from ..data.nodes import Computation, FusedReduction, FusedResult, Lookup
+from ..data.groups import Blocks, Extrema, KernelSums, Softmax
+from ..data.nodes import Computation, FusedReduction, Lookup, LoopNest
 from ..data.stages import Compute, Stage
 
 # What becomes of nests, by their identity: results of passes.
-Changes = dict[int, FusedResult]
+Changes = dict[int, LoopNest]
 
 
 def with_changes(stages: Sequence[Stage], changes: Changes) -> tuple[Stage, ...]:
@@ -37,20 +37,20 @@ class _Change:
         if isinstance(value, tuple):
             parts = tuple([self.of(part) for part in value])
             return value if all(new is old for new, old in zip(parts, value, strict=True)) else parts
-        if not isinstance(value, (Computation, Lookup)):
+        if not isinstance(value, (Computation, Lookup, FusedReduction)):
             return value
         if id(value) not in self.done:
             self.done[id(value)] = self.result(id(value)) if id(value) in self.changed else self.rebuilt(value)
         return self.done[id(value)]
 
-    def result(self, nest: int) -> FusedResult:
+    def result(self, nest: int) -> LoopNest:
         """The result that a nest is, by its identity; the first of a pass stands for it."""
         found = self.changed[nest]
         first = id(found.whole) not in self.passes
         self.passes.add(id(found.whole))
         return replace(found, first=first, why=_why(found.whole, first=first))
 
-    def rebuilt(self, node: Computation | Lookup) -> Computation | Lookup:
+    def rebuilt(self, node: Any) -> Any:
         parts = {each.name: getattr(node, each.name) for each in fields(node)}
         new = {name: self.of(part) for name, part in parts.items()}
         new = {name: part for name, part in new.items() if part is not parts[name]}
@@ -58,10 +58,12 @@ class _Change:
 
 
 def _why(whole: FusedReduction, *, first: bool) -> str:
-    match whole.group:
-        case Softmax():
-            return describe(whole.group, whole.blocks, first=first)
-        case KernelSums():
-            return describe_kernel_sums(whole.group, whole.blocks, first=first)
-        case Extrema():
-            return describe_search(whole.group, first=first)
+    match whole.group, whole.schedule:
+        case Softmax() as group, Blocks() as blocks:
+            return describe(group, blocks, first=first)
+        case KernelSums() as group, Blocks() as blocks:
+            return describe_kernel_sums(group, blocks, first=first)
+        case Extrema() as group, _:
+            return describe_search(group, first=first)
+        case other:
+            raise AssertionError(other)

@@ -74,7 +74,7 @@ class Survey:
             # What is computed in one of two ways is not there for others.
             return
         for node in {id(node): node for node in _nests(stage.value)}.values():
-            if not node.form.whole and not isinstance(node.nest.reduce.reducer, ir.Monoid):
+            if node.is_alone and not node.is_one_loop and not isinstance(node.nest.reduce.reducer, ir.Monoid):
                 yield Place(number, node)
 
     def sums(self, place: Place) -> Iterator[Sum]:
@@ -135,11 +135,11 @@ class Survey:
 
     def statistic_at(self, place: Place, name: str) -> tuple[Place, Axes] | None:
         """The statistic that a nest reads under a name, and its axis for each dimension."""
-        computed = dict(place.node.computed).get(name)
-        if computed is not None:
+        computed = place.node.whole.named[name]
+        if not isinstance(computed, Viewed):
             number = place.stage
             axes = computed.axes
-        elif name in self.fixed and name not in dict(place.node.views):
+        elif name in self.fixed and (computed.tensor, computed.views) == (name, ()):
             number = self.ready[name]
             stage = self.stages[number]
             if not isinstance(stage, Compute) or stage.proviso is not None or number >= place.stage:
@@ -182,12 +182,10 @@ class Survey:
 
     def tensors(self, place: Place, read: Iterable[Operand]) -> dict[str, Operand] | None:
         """Operands by their name in the nest; None where one changes between the stages."""
-        node = place.node
-        views, computed = dict(node.views), dict(node.computed)
+        sources = place.node.whole.named
         found: dict[str, Operand] = {}
         for operand in read:
-            name = operand.name
-            source = computed.get(name, views.get(name, Viewed(name, (), "")))
+            source = sources[operand.name]
             if any(tensor in self.changing for tensor in _tensors(source)):
                 return None
             is_view = isinstance(source, Viewed)
@@ -196,7 +194,7 @@ class Survey:
                 common = replace(operand, name=f"a.{len(self.known)}")
                 self.known[same] = common, source
                 self.sources[common.name] = source
-            found[name] = self.known[same][0]
+            found[operand.name] = self.known[same][0]
         return found
 
     def is_ready(self, source: str, stage: int) -> bool:
@@ -255,9 +253,7 @@ def _tensors(source: Viewed | Node) -> set[str]:
         if isinstance(node, Read):
             found.add(node.tensor)
         if isinstance(node, LoopNest):
-            views, computed = dict(node.views), dict(node.computed)
-            found |= {views[o.name].tensor if o.name in views else o.name for o in node.nest.operands}
-            found -= computed.keys()
+            found |= {*node.whole.tensors}
         pending.extend(operands(node))
     return found
 

@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 from typing import Any, cast
 
 from ...ir import Reducer
-from ..data.nodes import Computation, LoopNest, Node, Unroll
+from ..data.nodes import Computation, FusedReduction, LoopNest, Node, Unroll
 from ..data.stages import Compute
 
 
@@ -25,8 +25,8 @@ def _itself(node: Node) -> Node:
     match node:
         case Unroll(reducer=Reducer.SUM):
             return replace(node, rolled=True)
-        case LoopNest(form=form, backend=backend):
-            return replace(node, form=replace(form, unroll=1), backend=replace(backend, rare=True))
+        case LoopNest(whole=whole) if node.is_alone:
+            return node.changed(schedule=replace(node.form, unroll=1), backend=replace(whole.backend, rare=True))
         case _:
             return node
 
@@ -35,6 +35,8 @@ def _changed(value: Any, done: dict[int, Node]) -> Any:
     """Nodes, and rows of them, as what hardly ever runs; anything else as it is."""
     if isinstance(value, Computation):
         return _rare(cast(Node, value), done)
+    if isinstance(value, FusedReduction):
+        return replace(value, sources=_changed(value.sources, done))
     if isinstance(value, tuple):
         return tuple(_changed(part, done) for part in cast(tuple[Any, ...], value))
     return value

@@ -34,7 +34,7 @@ def stored_apart(stages: Sequence[Stage], returns: Sequence[str]) -> tuple[Stage
 
 
 def _is_costly_loop(node: Node) -> bool:
-    if isinstance(node, LoopNest) and node.form.whole and is_costly(node.nest):
+    if isinstance(node, LoopNest) and node.is_one_loop and is_costly(node.nest):
         return True
     return any(map(_is_costly_loop, operands(node)))
 
@@ -64,7 +64,7 @@ def _times_read(node: Node, tensor: str) -> int:
             return prod(hi - lo for _, lo, hi in box) * _times_read(body, tensor)
         case Pool(operand=operand, windows=windows):
             return prod(extent for _, extent, native in windows if not native) * _times_read(operand, tensor)
-        case LoopNest(nest=nest, form=form) if form.whole:
+        case LoopNest(nest=nest, is_one_loop=True):
             ranges = nest.ranges
             times = prod(hi - lo for lo, hi in (ranges[index] for index in nest.reduce.indices))
             return times * sum(access.tensor.name == tensor for access in ir.accesses(nest.reduce))

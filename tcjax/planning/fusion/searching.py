@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ... import ir
 from ..blocked.extrema import search
 from ..data.nests import Nest
-from ..data.nodes import FusedReduction, FusedResult
+from ..data.nodes import FusedReduction, LoopNest
 from .changes import Changes
 from .members import Place, Survey
 
@@ -23,7 +23,7 @@ def searches(survey: Survey) -> Changes:
         nest = survey.common(place)
         if nest is not None:
             own = nest.computed.reduce
-            key = sought, own.body, own.guard, nest.axes, nest.box, place.node.backend
+            key = sought, own.body, own.guard, nest.axes, nest.box, place.node.whole.backend
             groups.setdefault(key, []).append((place, nest))
     changes: Changes = {}
     for members in groups.values():
@@ -39,7 +39,7 @@ def _changes(survey: Survey, members: Sequence[Member]) -> Changes:
     values = [member for member in ready if not member[1].reduce.reducer.gives_position]
     if not places or not values:
         return {}
-    backend = places[0][0].node.backend
+    backend = places[0][0].node.whole.backend
     found = search(places[0][1], values[0][1], backend.memory)
     sources = tuple(survey.sources[operand.name] for operand in found.operands)
     whole = FusedReduction(found, sources, found.blocks, backend)
@@ -49,5 +49,5 @@ def _changes(survey: Survey, members: Sequence[Member]) -> Changes:
             if nest == found.results[number]:
                 node = place.node
                 shown = ir.show_expr(node.nest.reduce)
-                changes[id(node)] = FusedResult(whole, number, shown, dtype=node.dtype, axes=node.axes)
+                changes[id(node)] = LoopNest(whole, number, shown, dtype=node.dtype, axes=node.axes)
     return changes

@@ -13,7 +13,7 @@ from ..blocked.kernel_sum_blocks import choose_blocks
 from ..blocked.kernel_sums import calls
 from ..data.groups import KernelSums
 from ..data.nests import Nest
-from ..data.nodes import FusedReduction, FusedResult
+from ..data.nodes import FusedReduction, LoopNest
 from ..data.preferences import Preferences
 from ..data.stages import Stage
 from .changes import Changes, with_changes
@@ -75,11 +75,11 @@ def _together(survey: Survey, members: Sequence[_Member]) -> list[_Member]:
             found.append(member)
             continue
         ready = all(survey.is_ready(operand.name, found[0].place.stage) for operand in member.nest.operands)
-        backend = member.place.node.backend
+        backend = member.place.node.whole.backend
         # An index means the same where its range is the same.
         known = _bundle(found).ranges
         same = all(known.get(index, ends) == ends for index, ends in member.nest.ranges.items())
-        if ready and same and backend == found[0].place.node.backend:
+        if ready and same and backend == found[0].place.node.whole.backend:
             bundle = _bundle([*found, member])
             found += [member] if choose_blocks(bundle, backend.memory) is not None else []
     return found
@@ -91,7 +91,7 @@ def _bundle(members: Sequence[_Member]) -> KernelSums:
 
 
 def _changes(survey: Survey, members: Sequence[_Member]) -> Changes:
-    bundle, backend = _bundle(members), members[0].place.node.backend
+    bundle, backend = _bundle(members), members[0].place.node.whole.backend
     blocks = choose_blocks(bundle, backend.memory)
     assert blocks is not None
     sources = tuple(survey.sources[operand.name] for operand in bundle.operands)
@@ -101,5 +101,5 @@ def _changes(survey: Survey, members: Sequence[_Member]) -> Changes:
         node = member.place.node
         shown = ir.show_expr(node.nest.reduce)
         result = bundle.sums.index(member.nest)
-        found[id(node)] = FusedResult(whole, result, shown, dtype=node.dtype, axes=node.axes)
+        found[id(node)] = LoopNest(whole, result, shown, dtype=node.dtype, axes=node.axes)
     return found

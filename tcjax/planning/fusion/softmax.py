@@ -9,7 +9,7 @@ from ..blocked.softmax import weighted
 from ..blocked.softmax_blocks import choose
 from ..data.groups import Softmax, statistic_name
 from ..data.nests import Nest, Operand
-from ..data.nodes import Axes, FusedReduction, FusedResult
+from ..data.nodes import Axes, FusedReduction, LoopNest
 from ..data.preferences import Preferences
 from ..data.stages import Stage
 from .changes import Changes, with_changes
@@ -53,13 +53,13 @@ def _fused(survey: Survey, sums: list[Sum]) -> Changes:
         return {}
     softmax, numbers = _softmax(tuple(statistics.values()), sums)
     sources = tuple(survey.sources[operand.name] for operand in softmax.operands)
-    backend = sums[0].place.node.backend
+    backend = sums[0].place.node.whole.backend
     whole = FusedReduction(softmax, sources, choose(softmax, backend.memory), backend)
     places = [part.place for part in (*statistics.values(), *sums)]
     found: Changes = {}
     for place, number in zip(places, numbers, strict=True):
         shown = ir.show_expr(place.node.nest.reduce)
-        found[id(place.node)] = FusedResult(whole, number, shown, dtype=place.node.dtype, axes=place.node.axes)
+        found[id(place.node)] = LoopNest(whole, number, shown, dtype=place.node.dtype, axes=place.node.axes)
     return found
 
 

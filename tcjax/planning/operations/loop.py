@@ -1,6 +1,6 @@
 """A loop over blocks of a space that is never stored."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -12,10 +12,10 @@ from ..blocked.loop_schedules import candidates, choose, in_tiles, within
 from ..blocked.streams import plan_stream
 from ..branches import counted
 from ..cost.meter import Meter
+from ..data.blocked_loop import ROW
 from ..data.nests import LoopSchedule, Nest, Operand
-from ..data.nodes import LoopNest, Node, Unroll
+from ..data.nodes import FusedReduction, LoopNest, Node, Unroll
 from ..data.preferences import Backend
-from ..data.streams import ROW
 from ..data.views import Viewed
 from ..rules import plan_value
 from ..scope import Scope
@@ -54,7 +54,8 @@ def propose(reduce: ir.Reduce, plain: Node, most: int, scope: Scope) -> LoopNest
         if wishes.backend.rare:
             form = replace(form, unroll=1)
     why = _why(nest, form)
-    return LoopNest(nest, form, _views(read, scope), computed, wishes.backend, dtype=plain.dtype, axes=axes, why=why)
+    whole = FusedReduction(nest, _sources(read, scope, computed), form, wishes.backend)
+    return LoopNest(whole, dtype=plain.dtype, axes=axes, why=why)
 
 
 def is_absurd(nest: Nest, form: LoopSchedule, other: Node, scope: Scope) -> bool:
@@ -89,7 +90,8 @@ def of_slices(plain: Node, reduce: ir.Reduce, scope: Scope) -> LoopNest | None:
     backend = replace(scope.nests.backend, name="xla")
     form = replace(choose(nest), whole=True)
     why = _why(nest, form)
-    return LoopNest(nest, form, _views(read, scope), (), backend, dtype=plain.dtype, axes=axes, why=why)
+    whole = FusedReduction(nest, _sources(read, scope, {}), form, backend)
+    return LoopNest(whole, dtype=plain.dtype, axes=axes, why=why)
 
 
 def _nest(reduce: ir.Reduce, axes: tuple[IndexVar, ...], read: tuple[Operand, ...], scope: Scope) -> Nest:
@@ -98,11 +100,12 @@ def _nest(reduce: ir.Reduce, axes: tuple[IndexVar, ...], read: tuple[Operand, ..
     return Nest(_canonical(reduce, read), axes, box, read)
 
 
-def _views(read: Iterable[Operand], scope: Scope) -> tuple[tuple[str, Viewed], ...]:
-    return tuple((o.name, scope.views[o.name]) for o in read if o.name in scope.views)
+def _sources(read: Iterable[Operand], scope: Scope, computed: Mapping[str, Node]) -> tuple[Viewed | Node, ...]:
+    names = (operand.name for operand in read)
+    return tuple(computed.get(name) or scope.views.get(name, Viewed(name, (), "")) for name in names)
 
 
-def _hoisted(reduce: ir.Reduce, scope: Scope) -> tuple[ir.Reduce, Scope, tuple[tuple[str, Node], ...]]:
+def _hoisted(reduce: ir.Reduce, scope: Scope) -> tuple[ir.Reduce, Scope, dict[str, Node]]:
     """The reduction with the inline reductions in it that do not change with its indices as tensors, and those."""
     found: dict[str, tuple[ir.Expr, ir.Access]] = {}
     own = frozenset(reduce.indices)
@@ -132,10 +135,10 @@ def _hoisted(reduce: ir.Reduce, scope: Scope) -> tuple[ir.Reduce, Scope, tuple[t
     body = visit(reduce.body, nothing, frozenset(ir.conjuncts(reduce.guard)))
     guard = None if reduce.guard is None else visit(reduce.guard, nothing, frozenset())
     if not found:
-        return reduce, scope, ()
+        return reduce, scope, {}
     lows = {name: tuple(scope.box[i.bare][0] for i in access.indices if i.bare) for name, (_, access) in found.items()}
     shapes = {name: tuple(size.constant or 0 for size in access.tensor.shape) for name, (_, access) in found.items()}
-    computed = tuple((name, plan_value(expr, scope)) for name, (expr, _) in found.items())
+    computed = {name: plan_value(expr, scope) for name, (expr, _) in found.items()}
     wide = replace(scope, shapes={**scope.shapes, **shapes}, origins={**scope.origins, **lows})
     return replace(reduce, body=body, guard=guard), wide, computed
 

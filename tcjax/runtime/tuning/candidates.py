@@ -76,7 +76,7 @@ def gradient_candidates_of(plan: planning.Plan, fns: Mapping[str, Callable[..., 
 
 
 def _nests(node: nodes.Node) -> Iterator[nodes.LoopNest]:
-    if isinstance(node, nodes.LoopNest):
+    if isinstance(node, nodes.LoopNest) and node.is_alone:
         yield node
     for operand in nodes.operands(node):
         yield from _nests(operand)

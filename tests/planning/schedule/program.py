@@ -12,7 +12,7 @@ import numpy as np
 
 import tcjax
 from tcjax import ir
-from tcjax.symbolic import Affine, IndexVar, Size, SizeVar
+from tcjax.symbolic import Affine, Box, IndexVar, Size, SizeVar
 from tcjax.symbolic.affine import Atom, Clamp, Quotient, Remainder
 
 # Columns by loop, ``("D", "djo")``, and by index variable.
