@@ -1,5 +1,5 @@
 """``python -m bench.calibrate``: measures what operations cost on this machine, and prints the row of
-`tcjax.planning.machine` that says so.
+`tcjax.planning.data.machine` that says so.
 
 Each constant is the median time of a small JAX program that spends nearly all of it on that operation, divided by how
 often it does, less what other constants say of the rest. Sizes, such as that of a cache, are not measured: they are
@@ -25,7 +25,7 @@ from jax import lax
 
 from tcjax.ir import Reducer
 from tcjax.lowering.running import running
-from tcjax.planning.machine import CPU, Machine
+from tcjax.planning.data.machine import CPU, Machine
 from tcjax.planning.operations.scan import BLOCK
 
 from .harness import keep_pages

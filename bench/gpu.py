@@ -25,7 +25,7 @@ import numpy as np
 import tcjax
 from tcjax import ir
 from tcjax.lowering.pallas_triton import Blocks, emit, fused_nest, nest_of
-from tcjax.planning.pallas_rule import prefers_pallas
+from tcjax.planning.blocked.gpu_kernels import prefers_pallas
 
 Function = Callable[..., Any]
 ROUNDS = 30

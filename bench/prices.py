@@ -20,7 +20,7 @@ import jax
 
 import tcjax
 from tcjax.planning import plan_price
-from tcjax.planning.cost import plan_cost
+from tcjax.planning.cost.costs import plan_cost
 
 from .cases import SIZES, all_cases
 from .cases.case import Arrays

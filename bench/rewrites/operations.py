@@ -8,13 +8,13 @@ from typing import Any
 
 import jax
 
-from tcjax.planning.meter import Meter
-from tcjax.planning.streams import plan_alone
+from tcjax.planning.blocked.streams import plan_alone
+from tcjax.planning.cost.meter import Meter
 
-from ..cases.case import Form
+from ..cases.case import LoopSchedule
 
 
-def operations(function: Form, *arrays: Any) -> int:
+def operations(function: LoopSchedule, *arrays: Any) -> int:
     """The operations of ``function(*arrays)``, which is traced and not run; a loop without a known end counts once."""
     return _operations(jax.make_jaxpr(function)(*arrays).jaxpr)
 

@@ -46,7 +46,7 @@ def _entry(kernels: Mapping[str, Kernel]) -> str | None:
     """The only kernel, the expression of a SaC text, or the one that no other calls; None where several are left."""
     called: set[str] = set()
     for kernel in kernels.values():
-        match kernel._front:
+        match kernel._frontend:
             case Definition(definition=definition):
                 called |= set(calls_in(definition))
             case Comprehensions(program=program):

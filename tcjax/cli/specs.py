@@ -17,18 +17,20 @@ MOST_ELEMENTS: Final = 2**31
 
 def specs_of(kernel: Kernel, shapes: Mapping[str, Shape]) -> dict[str, jax.ShapeDtypeStruct]:
     """A description of every argument. Raises `Failure` where a shape is missing or fits no argument."""
-    front = kernel._front
-    declared = {parameter.name: parameter.declared for parameter in front.parameters}
-    initial = set(front.keywords[0])
+    frontend = kernel._frontend
+    declared = {parameter.name: parameter.declared for parameter in frontend.parameters}
+    initial = set(frontend.keywords[0])
     unknown = [name for name in shapes if name not in declared and name not in initial]
     if unknown:
-        raise Failure(f"`{front.name}` has no argument `{unknown[0]}`; its arguments are {_listed(declared)}")
+        raise Failure(f"`{frontend.name}` has no argument `{unknown[0]}`; its arguments are {_listed(declared)}")
     missing = [name for name in declared if name not in shapes]
     if missing:
         wanted = " ".join(f"{name}={'x'.join('4' * max(1, _rank(kernel, name)))}" for name in missing)
         raise Failure(f"no shape for {_listed(missing)}; add --shapes {wanted}")
     likely = (
-        {} if front.likely is None else {t.name: t.dtype for t in (*front.likely.parameters, *front.likely.returns)}
+        {}
+        if frontend.likely is None
+        else {t.name: t.dtype for t in (*frontend.likely.parameters, *frontend.likely.returns)}
     )
     return {
         name: jax.ShapeDtypeStruct(
@@ -40,7 +42,7 @@ def specs_of(kernel: Kernel, shapes: Mapping[str, Shape]) -> dict[str, jax.Shape
 
 
 def _rank(kernel: Kernel, name: str) -> int:
-    function = kernel._front.likely
+    function = kernel._frontend.likely
     ranks = {} if function is None else {tensor.name: tensor.rank for tensor in function.parameters}
     return ranks.get(name, 2)
 

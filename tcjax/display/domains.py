@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from .. import planning
 from ..markup import Axis, Layer, Plane, Rectangle
-from ..planning.nodes import LoopNest, Node, Online, operands
+from ..planning.data.groups import Blocks
+from ..planning.data.nodes import LoopNest, Node, operands
 from ..symbolic import IndexVar
 from .cells import FINEST, where
 from .points import Points, variables
@@ -56,31 +57,31 @@ def _axes(points: Points, stepped: list[IndexVar], deciding: frozenset[IndexVar]
 # ---------------------------------------------------------------- tiles
 
 
-def _nest(stage: planning.Compute | None) -> LoopNest | Online | None:
+def _nest(stage: planning.Compute | None) -> LoopNest | None:
     pending: list[Node] = [] if stage is None else [stage.value]
     while pending:
         node = pending.pop()
-        if isinstance(node, (LoopNest, Online)):
+        if isinstance(node, LoopNest):
             return node
         pending.extend(operands(node))
     return None
 
 
-def _steps(node: LoopNest | Online, points: Points) -> dict[IndexVar, int]:
+def _steps(node: LoopNest, points: Points) -> dict[IndexVar, int]:
     """How many values of an index one trip of the loops of a nest, or one block of a pass, has."""
-    if isinstance(node, Online):
-        return _cuts(node, points)
-    form = node.form
+    form = node.whole.schedule
+    if isinstance(form, Blocks):
+        return _cuts(node, form, points)
     if form.whole:
         return {}
     steps = {form.loop: form.rows * form.unroll}
     return steps if form.tile is None else {**steps, form.tile[0]: form.tile[1]}
 
 
-def _cuts(node: Online, points: Points) -> dict[IndexVar, int]:
+def _cuts(node: LoopNest, blocks: Blocks, points: Points) -> dict[IndexVar, int]:
     """The blocks of a pass in the indices of a statement: those that share a pass may have other names for them."""
-    blocks, nest = node.whole.blocks, node.whole.group.results[node.result]
-    ranges = {index: (lo, hi) for index, lo, hi in nest.box}
+    nest = node.nest
+    ranges = nest.ranges
     names = dict(zip(nest.axes, node.axes, strict=True))
     alike = [index for index in points.loops if points.box[index] == ranges[blocks.loop]]
     if alike:

@@ -5,7 +5,7 @@ from typing import Any
 
 from .. import ir, planning
 from ..markup import Element, Work, bar, block, code, details, element, figure, formula, table, title, work_svg
-from ..planning.growth import in_words
+from ..planning.cost.growth import in_words
 from ..symbolic import IndexVar
 from ..typesetting import mathml, typeset_statement
 from .pictures import StatementPicture, draw

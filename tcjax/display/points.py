@@ -6,7 +6,7 @@ from math import prod
 from typing import Final
 
 from .. import ir, planning, ranges
-from ..symbolic import Affine, AllOf, AnyOf, AtLeastZero, Condition, IndexVar, all_of
+from ..symbolic import Affine, AllOf, AnyOf, AtLeastZero, Box, Condition, IndexVar, all_of
 from ..symbolic.affine import Atom
 
 Point = Mapping[IndexVar, int]
@@ -26,7 +26,7 @@ class Points:
     statement: ir.Define | ir.Accumulate
     stage: planning.Compute | None
     bound: ranges.Bound
-    box: ranges.Box
+    box: Box
     left: tuple[IndexVar, ...]
     loops: tuple[IndexVar, ...]
     condition: Condition

@@ -8,9 +8,9 @@ from ..diagnostics import Code, CompileError, Span
 from ..ir import types
 from ..symbolic import Size, SizeVar
 from ..syntax import ast
-from .expressions import scalar_type
 from .literals import Literal, Open, Value, Weak, default_type, dtype_of, type_beside
 from .scope import Environment, check_subscript_count, refuse_reserved
+from .typed_expressions import scalar_type
 
 
 @dataclass(slots=True)

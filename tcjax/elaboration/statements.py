@@ -11,16 +11,6 @@ from ..syntax import ast
 from .chains import chained_comparisons
 from .cutting import Cut
 from .elsewhere import constant
-from .expressions import (
-    accumulation_type,
-    check_ends,
-    conjunction,
-    guard,
-    interval,
-    reduced_value,
-    value,
-    warn_of_parity,
-)
 from .independence import bracketed, independent_sums
 from .inlining import Measure
 from .literals import Literal, Open, Value, dtype_of, settle, settled, settled_beside
@@ -31,6 +21,15 @@ from .scope import Let, Scope, refuse_reserved
 from .spelling import closest, did_you_mean
 from .subscripts import subscript
 from .summands import is_subscript, uneven_sum
+from .typed_expressions import (
+    accumulation_type,
+    check_ends,
+    guard,
+    interval,
+    reduced_value,
+    value,
+    warn_of_parity,
+)
 
 # What may stand before `=`; the r-th smallest needs an index for r, so it is only an inline reduction.
 _REDUCERS: Final = {
@@ -74,7 +73,7 @@ def assign(node: ast.Assign, outputs: Outputs) -> ir.Define | ir.Accumulate:
     if node.equivalent is not None:
         _check_equivalent(node.equivalent, scope)
     guards = [settled_beside(condition, dtype_of(result)) for condition in clauses.guards]
-    domain = ir.Domain(tuple(clauses.ranges.values()), conjunction(guards), tuple(clauses.exists))
+    domain = ir.Domain(tuple(clauses.ranges.values()), ir.conjunction(guards), tuple(clauses.exists))
     if reducer is None:
         if reduction:
             raise _missing_reduction(node, reduction, scope)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from .. import ir
 from ..symbolic import IndexVar
-from .expressions import condition, evaluator, stack
+from .evaluation import condition, evaluator, stack
 from .reductions import reduce_values
 from .scalars import Value
 from .scope import Scope

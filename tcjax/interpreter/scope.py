@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..ranges.bound import Bound, Box
-from ..symbolic import Affine, IndexVar
+from ..ranges.bound import Bound
+from ..symbolic import Affine, Box, IndexVar
 from ..symbolic.affine import Atom, Clamp, Quotient, Remainder
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import ir
 from ..symbolic import Affine, IndexVar
-from .expressions import point_values, stack, subscript
+from .evaluation import point_values, stack, subscript
 from .monoids import fold_elements
 from .reductions import continues, identity, reduce_values
 from .scalars import Value, conversion, dtype_of

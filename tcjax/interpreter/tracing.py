@@ -10,7 +10,7 @@ import numpy as np
 from .. import ir
 from ..ir.printer import show_expr, show_statement
 from ..ranges.bound import Bound
-from .expressions import evaluator, subscript
+from .evaluation import evaluator, subscript
 from .interpret import states
 from .points import Point, Points, count, listed
 from .scalars import Value, conversion

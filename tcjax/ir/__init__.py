@@ -1,7 +1,7 @@
 """Typed index notation: no ranges, no arrays."""
 
 from . import builtins, types
-from .conditions import affine_of, condition_of, conjunction, conjuncts, negated, number_of
+from .conditions import affine_of, both, condition_of, conjunction, conjuncts, negated, number_of
 from .expressions import (
     Access,
     Binary,
@@ -21,6 +21,7 @@ from .expressions import (
 )
 from .integers import integer
 from .monoids import Monoid, Number
+from .operands import Term, divisor_of, factors, multiply, operands, reciprocal, summed, terms
 from .printer import show, show_expr
 from .reducers import BY_OPERATOR, Reducer
 from .statements import Accumulate, ApplyForeign, Define, Domain, Function, Invoke, Statement, targets
@@ -36,6 +37,8 @@ from .traversal import (
     nodes_of,
     parts_of,
     rebuild,
+    rebuild_subscript,
+    replaced,
     walk,
 )
 from .verifier import verify
@@ -66,10 +69,12 @@ __all__ = [
     "Select",
     "Statement",
     "Tensor",
+    "Term",
     "Unary",
     "accesses",
     "accesses_of",
     "affine_of",
+    "both",
     "bound_indices",
     "builtins",
     "children",
@@ -77,18 +82,27 @@ __all__ = [
     "conjunction",
     "conjuncts",
     "data_atoms",
+    "divisor_of",
+    "factors",
     "free_indices",
     "has_reduction",
     "integer",
     "looks_up",
+    "multiply",
     "negated",
     "nodes_of",
     "number_of",
+    "operands",
     "parts_of",
     "rebuild",
+    "rebuild_subscript",
+    "reciprocal",
+    "replaced",
     "show",
     "show_expr",
+    "summed",
     "targets",
+    "terms",
     "types",
     "verify",
     "walk",

@@ -7,6 +7,8 @@ from typing import Final
 from ..symbolic import FALSE, TRUE, Affine, Condition, all_of, any_of, compare
 from ..symbolic.affine import combined
 from .expressions import Binary, Cast, Const, Data, Expr, Extent, Index, Select, Unary
+from .operands import operands
+from .types import is_integral
 
 _NEGATED: Final = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 _EXACT: Final = ("int32", "int64")
@@ -40,27 +42,30 @@ def condition_of(expr: Expr, outcome: bool = True, conditionals: int = _CONDITIO
 
 def conjuncts(condition: Expr | None) -> tuple[Expr, ...]:
     """The conditions that must all hold; none for no condition."""
-    match condition:
-        case None:
-            return ()
-        case Binary("&&", left, right):
-            return (*conjuncts(left), *conjuncts(right))
-        case _:
-            return (condition,)
+    return () if condition is None else tuple(operands(condition, "&&"))
 
 
 def conjunction(conditions: Iterable[Expr]) -> Expr | None:
     """All of the conditions as one; None for none."""
     found: Expr | None = None
     for condition in conditions:
-        found = condition if found is None else Binary("&&", found, condition, "bool")
+        found = condition if found is None else Binary("&&", found, condition, "bool", span=found.span)
     return found
+
+
+def both(first: Expr | None, second: Expr | None) -> Expr | None:
+    """The conjunction of two conditions, either of which may be missing; nothing is asked twice."""
+    given = conjuncts(first)
+    new = [part for part in conjuncts(second) if part not in given]
+    return conjunction(new if first is None else (first, *new))
 
 
 def negated(condition: Expr) -> Expr:
     """Where the condition does not hold (an integer comparison is turned round; of floats, NaN stands in the way)."""
     match condition:
-        case Binary(operator, left, _) if operator in _NEGATED and left.dtype == "int32":
+        case Const(bool() as value):
+            return replace(condition, value=not value)
+        case Binary(operator, left, _) if operator in _NEGATED and is_integral(left.dtype):
             return replace(condition, operator=_NEGATED[operator])
         case Unary("!", operand):
             return operand

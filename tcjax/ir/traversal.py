@@ -73,7 +73,7 @@ def rebuild(expr: Expr, visit: Callable[[Expr], Expr]) -> Expr:
         case Access(_, indices):
             if not any(index.is_data for index in indices):
                 return expr
-            return replace(expr, indices=tuple(_rebuild_subscript(index, visit) for index in indices))
+            return replace(expr, indices=tuple(rebuild_subscript(index, visit) for index in indices))
         case Unary(_, operand) | Cast(operand):
             found = visit(operand)
             return expr if found is operand else replace(expr, operand=found)
@@ -98,8 +98,14 @@ def rebuild(expr: Expr, visit: Callable[[Expr], Expr]) -> Expr:
             assert_never(expr)
 
 
-def _rebuild_subscript(index: Affine, visit: Callable[[Expr], Expr]) -> Affine:
+def rebuild_subscript(index: Affine, visit: Callable[[Expr], Expr]) -> Affine:
+    """The subscript with `visit` of what data decide in it."""
     return index.rewrite(lambda atom: Data(visit(atom.expr)) if isinstance(atom, Data) else atom)
+
+
+def replaced(expr: Expr, old: Expr, new: Expr) -> Expr:
+    """The expression with something else in the place of a part, wherever that stands."""
+    return new if expr == old else rebuild(expr, lambda part: replaced(part, old, new))
 
 
 def walk(expr: Expr) -> Iterator[Expr]:

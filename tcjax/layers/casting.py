@@ -21,7 +21,7 @@ def promoted(kernel: Kernel, arrays: Mapping[str, Any], dtype: Any) -> dict[str,
     `dtype`; None: the type that holds them all. Integers stay where nothing declares a float.
     """
     given = {name: _array(name, array) for name, array in arrays.items()}
-    declared = {parameter.name: parameter.declared for parameter in kernel._front.parameters}
+    declared = {parameter.name: parameter.declared for parameter in kernel._frontend.parameters}
     open_floats = [a for name, a in given.items() if declared[name] is None and _is_inexact(a.dtype)]
     common = dtype if dtype is not None else jnp.result_type(*open_floats) if open_floats else None
     for name, array in given.items():
@@ -50,16 +50,16 @@ def retyped(kernel: Kernel, dtype: str) -> Kernel:
 
     What calls other definitions, and what is written in SaC, stays as it is.
     """
-    front = kernel._front
-    if not isinstance(front, Definition):
+    frontend = kernel._frontend
+    if not isinstance(frontend, Definition):
         return kernel
-    definition = front.definition
+    definition = frontend.definition
     parameters = None if definition.parameters is None else tuple(_as(p, dtype) for p in definition.parameters)
     returns = tuple(_as(p, dtype) for p in definition.returns)
     if (parameters, returns) == (definition.parameters, definition.returns):
         return kernel
     changed = replace(definition, parameters=parameters, returns=returns)
-    return Kernel(Definition(front.program, changed, front.options))
+    return Kernel(Definition(frontend.program, changed, frontend.options))
 
 
 def _as(parameter: ast.Parameter, dtype: str) -> ast.Parameter:

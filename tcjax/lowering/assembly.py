@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..planning.assembly import Interleave, Join, Overlay, Pad, Part, Whole, Zeros
+from ..planning.data.assembly import Interleave, Join, Overlay, Pad, Part, Whole, Zeros
 from .apart import keep_apart
 
 

@@ -2,20 +2,24 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
-from ..planning.layouts import Layout
-from ..planning.nodes import Axes
-from ..planning.streams import BLOCK, ROW, STEP, TILE, Points, Stream
+from ..planning.data.blocked_loop import ROW
+from ..planning.data.nodes import Axes
+from ..planning.data.streams import BLOCK, STEP, Points, Stream
 from ..symbolic import IndexVar
 from .apart import keep_apart
+from .blocked_loop import block_of, laid_out, over_tiles, span
 from .context import Context, Lower, align, transpose
 from .padding import padded
 from .streams import stream
+
+# The first values of an order statistic, one after the other; no program names an index so.
+RANK: Final = IndexVar("k.")
 
 Foreign = Mapping[str, Callable[..., object]]
 
@@ -30,32 +34,11 @@ def lower_stream(
 ) -> tuple[jax.Array, ...]:
     """The result of a nest, with one dimension for each of `axes`; of a place up to three, as `stream` says."""
     run = _Run(plan, arrays, foreign, lower, results)
-    if plan.tiles is None:
-        found = run.tile({})
-    else:
-        axis, size, count = plan.tiles
-        dimension = plan.axes.index(axis) + (plan.ranks is not None)
-        extent = plan.extents[plan.axes.index(axis)]
-        tiles = lax.map(lambda number: run.tile({TILE: number}), jnp.arange(count, dtype=jnp.int32))
-        found = tuple(joined(array, dimension, size, extent) for array in tiles)
+    own = plan.axes if plan.ranks is None else (RANK, *plan.axes)
+    found = over_tiles(plan.tiles, [own] * results, run.tile, arrays)
     if plan.ranks is None:
         return tuple(transpose(array, plan.axes, axes) for array in found)
     return (_ranked(found[0], plan, axes, arrays, foreign, lower),)
-
-
-def joined(tiles: jax.Array, dimension: int, size: int, extent: int) -> jax.Array:
-    """The tiles of a dimension behind each other; the last overlaps the one before where the size does not divide."""
-    count = tiles.shape[0]
-    tiles = jnp.moveaxis(tiles, 0, dimension)
-    whole = (count - 1) * size
-    shape = tiles.shape
-    if count * size == extent:
-        return lax.reshape(tiles, (*shape[:dimension], extent, *shape[dimension + 2 :]))
-    first = lax.slice_in_dim(tiles, 0, count - 1, axis=dimension)
-    first = lax.reshape(first, (*shape[:dimension], whole, *shape[dimension + 2 :]))
-    last = lax.index_in_dim(tiles, count - 1, axis=dimension, keepdims=False)
-    last = lax.slice_in_dim(last, size - (extent - whole), size, axis=dimension)
-    return lax.concatenate([first, last], dimension)
 
 
 def _ranked(
@@ -68,8 +51,7 @@ def _ranked(
     if not set(own) & set(plan.axes):
         result = jnp.take(found, rank, axis=0, mode="clip")
         return transpose(result, (*own, *plan.axes), axes)
-    first = IndexVar("")
-    spread = align(found, (first, *plan.axes), (first, *axes))
+    spread = align(found, (RANK, *plan.axes), (RANK, *axes))
     at = align(rank, own, axes)[None]
     shape = jnp.broadcast_shapes(spread.shape[1:], at.shape[1:])
     spread = jnp.broadcast_to(spread, (spread.shape[0], *shape))
@@ -94,14 +76,6 @@ def _part(array: jax.Array, start: int | jax.Array, count: int, dimension: int, 
     return keep_apart(part, part)
 
 
-def _laid_out(array: jax.Array, layout: Layout) -> jax.Array:
-    """The array as it should lie."""
-    turned = lax.transpose(array, layout.order)
-    if not layout.padding:
-        return turned
-    return lax.pad(turned, np.zeros((), array.dtype), [*((0, 0, 0),) * (turned.ndim - 1), (0, layout.padding, 0)])
-
-
 class _Run:
     """A stream over given arrays."""
 
@@ -110,7 +84,7 @@ class _Run:
     ) -> None:
         self.plan = plan
         self.results = results
-        self.arrays = {one.name: _laid_out(arrays[one.tensor], one) for one in plan.layouts}
+        self.arrays = laid_out(arrays, plan.layouts)
         self.turned = {one.name for one in plan.layouts if one.is_copied}
         self.foreign = foreign
         self.lower = lower
@@ -134,10 +108,7 @@ class _Run:
             assert plan.tail is not None
             return self.points(plan.tail, plan.last, at, self.whole)
 
-        span = None
-        if plan.spans:
-            firsts, ends = (jnp.asarray(some, jnp.int32)[at[TILE]] for some in zip(*plan.spans, strict=True))
-            span = firsts, ends
+        starts = [at[tile.start] for tile in plan.tiles]
         return stream(
             plan.reducer,
             rows=1 if plan.inside else plan.rows,
@@ -146,7 +117,7 @@ class _Run:
             body=body,
             tail=tail if plan.last else None,
             rank=plan.ranks,
-            span=span,
+            span=span(plan.ends, starts, plan.blocks, plan.lo, plan.rows) if plan.ends else None,
             results=self.results,
             written_out=plan.is_written_out,
         )
@@ -176,11 +147,10 @@ class _Run:
         plan = self.plan
         context = Context(given.arrays, self.foreign, at, given.padded)
         axes = plan.axes if plan.inside else (ROW, *plan.axes)
-        value = align(self.lower(points.value, context), points.value.axes, axes)
+        shape = plan.shape if plan.inside else (rows, *plan.shape)
+        value = block_of(points.value, context, self.lower, axes, shape)
         if plan.inside:
-            value = lax.expand_dims(jnp.broadcast_to(value, plan.shape), (0,))
-        value = jnp.broadcast_to(value, (1 if plan.inside else rows, *plan.shape))
+            value = lax.expand_dims(value, (0,))
         if points.live is None:
             return value, None
-        live = align(self.lower(points.live, context), points.live.axes, axes)
-        return value, jnp.broadcast_to(live, value.shape)
+        return value, block_of(points.live, context, self.lower, axes, shape)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import jax
 from jax import lax
 
-from ..planning.nodes import Axes, Node
-from ..planning.repeats import Repeats
-from ..planning.views import View
+from ..planning.data.nodes import Axes, Node
+from ..planning.data.repeats import Repeats
+from ..planning.data.views import View
 from ..symbolic import IndexVar, SizeVar
 from .sizes import Dim
 from .views import viewed

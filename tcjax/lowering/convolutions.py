@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..planning.nodes import Axes, Convolve, LoopNest, Window
+from ..planning.data.nodes import Axes, Convolve, LoopNest, Window
 from .context import Context, Lower, numeric, transpose
 from .finite import finite_p
 from .placing import placed_as

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..planning.nodes import Deviations
+from ..planning.data.nodes import Deviations
 from .context import Context, Lower, transpose
 from .placing import is_placed
 from .provisos import either

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..planning.nodes import Apply, CallBuiltin, Fill, Iota, Node, Step
+from ..planning.data.nodes import Apply, CallBuiltin, Fill, Iota, Node, Step
 from .builtins import BUILTINS, SAFE_ARGUMENT
 from .context import Context, Lower, align, numeric
 from .powers import of_number

@@ -14,7 +14,7 @@ from jax import lax
 from jax.custom_derivatives import SymbolicZero
 from jax.interpreters import ad, batching, mlir
 
-from ..planning.nodes import Axes
+from ..planning.data.nodes import Axes
 from .context import ranked
 from .placing import placed_as
 from .varying import equally_varying, steady

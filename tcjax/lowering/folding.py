@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..planning.nodes import Axes, MonoidFold, Node, Read, operands
+from ..planning.data.nodes import Axes, MonoidFold, Node, Read, operands
 from ..symbolic import IndexVar
 from .context import Context, Lower, align, numeric
 from .padding import padded

@@ -8,9 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from .. import planning
-from ..planning.forms import is_costly
-from ..planning.nodes import (
+from ..planning.data.nodes import (
     Apply,
     Band,
     CallBuiltin,
@@ -23,7 +21,6 @@ from ..planning.nodes import (
     LoopNest,
     MonoidFold,
     Node,
-    Online,
     OrderStatistic,
     Pool,
     Position,
@@ -31,20 +28,30 @@ from ..planning.nodes import (
     Scan,
     Step,
     Unroll,
-    operands,
 )
-from ..planning.stages import scope_of
-from ..planning.tiled import Unit
+from ..planning.data.stages import (
+    Call,
+    CallForeign,
+    Compute,
+    Parts,
+    Plan,
+    ScheduledStage,
+    Tiled,
+    Unit,
+    Unstored,
+    scope_of,
+)
 from .apart import keep_apart
 from .assembly import assemble
 from .bands import lower_band
+from .chunked_scatter import lower_stage
 from .context import Context, numeric
 from .convolutions import lower_convolve
 from .deviations import lower_deviations
 from .elementwise import convert, lower_apply, lower_call, lower_fill, lower_iota, lower_step
 from .folding import lower_monoid_fold
 from .placing import is_placed
-from .primitive import lower_nest, lower_online
+from .primitive import lower_loop
 from .provisos import lower_proviso
 from .reads import lower_read
 from .reductions import (
@@ -56,7 +63,6 @@ from .reductions import (
     lower_scan,
     lower_unroll,
 )
-from .rounds import lower_stage
 from .stores import boxed
 from .tiles import lower_tiled
 from .varying import equally_varying
@@ -65,7 +71,7 @@ Foreign = Mapping[str, Callable[..., object]]
 
 
 def lower(
-    plan: planning.Plan, arrays: Mapping[str, jax.Array], initial: Mapping[str, jax.Array], foreign: Foreign
+    plan: Plan, arrays: Mapping[str, jax.Array], initial: Mapping[str, jax.Array], foreign: Foreign
 ) -> tuple[jax.Array, ...]:
     """The plan's results for these arguments; traceable by every JAX transformation."""
     # An initial value that is not passed is missing here: the first statement then begins from the identity.
@@ -87,18 +93,18 @@ def lower(
 
 
 def _run(
-    plan: planning.Plan, units: Iterable[tuple[int, Unit]], arrays: Mapping[str, jax.Array], foreign: Foreign
+    plan: Plan, units: Iterable[tuple[int, Unit]], arrays: Mapping[str, jax.Array], foreign: Foreign
 ) -> tuple[jax.Array, ...]:
     known = _computed(plan, list(units), arrays, foreign)
     return tuple(known[name] for name in plan.returns)
 
 
 def _computed(
-    plan: planning.Plan, units: Sequence[tuple[int, Unit]], arrays: Mapping[str, jax.Array], foreign: Foreign
+    plan: Plan, units: Sequence[tuple[int, Unit]], arrays: Mapping[str, jax.Array], foreign: Foreign
 ) -> dict[str, jax.Array]:
     """The arrays, and what these stages make of them."""
     known = dict(arrays)
-    assemblies = {} if any(isinstance(stage, planning.Tiled) for _, stage in units) else plan.assemblies
+    assemblies = {} if any(isinstance(stage, Tiled) for _, stage in units) else plan.assemblies
     shared: dict[int, Sequence[jax.Array]] = {}
     before: jax.Array | None = None
     done = 0
@@ -108,7 +114,7 @@ def _computed(
         if number in assemblies:
             assembly = assemblies[number]
             done = number + assembly.stages
-            group = [s for s in plan.stages[number:done] if isinstance(s, planning.Compute)]
+            group = [s for s in plan.stages[number:done] if isinstance(s, Compute)]
             with jax.named_scope(scope_of(group[0], number)):
                 values = [
                     boxed(s, lower_node(s.value, Context(_and_before(s, known, foreign), foreign, shared=shared)))
@@ -116,25 +122,24 @@ def _computed(
                 ]
                 known[group[0].target] = assemble(assembly.whole, values)
             continue
-        if isinstance(stage, planning.Parts):
+        if isinstance(stage, Parts):
             known.update(_in_parts(plan, number, stage, known, foreign))
             continue
         with _named(stage, number):
             match stage:
-                case planning.Unstored():
+                case Unstored():
                     continue
-                case planning.Compute(target=target):
+                case Compute(target=target):
                     old = known.get(target) if stage.store.keeps else None
-                    fused = _is_one_loop(stage.value)
-                    here = _behind(known, before) if fused and before is not None else known
+                    here = _behind(known, before) if stage.in_turn and before is not None else known
                     known[target] = lower_compute(stage, old, Context(here, foreign, shared=shared))
-                    before = known[target] if fused else before
-                case planning.Tiled(target=target):
+                    before = known[target] if stage.in_turn else before
+                case Tiled(target=target):
                     known[target] = lower_tiled(stage, known, foreign, lower_node)
-                case planning.Call(targets, inner, arguments):
+                case Call(targets, inner, arguments):
                     passed = {name: known[argument] for name, argument in zip(inner.parameters, arguments, strict=True)}
                     known.update(zip(targets, lower(inner, passed, {}, foreign), strict=True))
-                case planning.CallForeign(targets, function, arguments, results, frame, varying):
+                case CallForeign(targets, function, arguments, results, frame, varying):
                     called = foreign[function]
                     for _ in range(frame):
                         called = jax.vmap(called, tuple(0 if varies else None for varies in varying))
@@ -148,7 +153,7 @@ def _computed(
 
 
 def _in_parts(
-    plan: planning.Plan, number: int, parts: planning.Parts, arrays: Mapping[str, jax.Array], foreign: Foreign
+    plan: Plan, number: int, parts: Parts, arrays: Mapping[str, jax.Array], foreign: Foreign
 ) -> dict[str, jax.Array]:
     """The results of a run of stages: on a CPU of its parts, joined, elsewhere of the run as a whole."""
     names, results = sorted(arrays), tuple(parts.dimensions)
@@ -170,7 +175,7 @@ def _in_parts(
     return dict(zip(results, found, strict=True))
 
 
-def lower_compute(stage: planning.Compute, old: jax.Array | None, context: Context) -> jax.Array:
+def lower_compute(stage: Compute, old: jax.Array | None, context: Context) -> jax.Array:
     """The target after a statement, with what is computed before; `old` is its content before."""
     if stage.proviso is not None:
         return lower_proviso(stage, old, context, lower_compute)
@@ -180,7 +185,7 @@ def lower_compute(stage: planning.Compute, old: jax.Array | None, context: Conte
     return keep_apart(found, found) if stage.apart and found.size else found
 
 
-def _and_before(stage: planning.Compute, arrays: dict[str, jax.Array], foreign: Foreign) -> dict[str, jax.Array]:
+def _and_before(stage: Compute, arrays: dict[str, jax.Array], foreign: Foreign) -> dict[str, jax.Array]:
     """The arrays, and those that a statement needs computed before."""
     if not stage.before:
         return arrays
@@ -190,16 +195,9 @@ def _and_before(stage: planning.Compute, arrays: dict[str, jax.Array], foreign: 
     return known
 
 
-def _named(stage: planning.ScheduledStage, number: int) -> AbstractContextManager[object]:
+def _named(stage: ScheduledStage, number: int) -> AbstractContextManager[object]:
     """Operations in it have the name of the stage: profilers show it, and so do derivatives."""
     return jax.named_scope(scope_of(stage, number))
-
-
-def _is_one_loop(node: Node) -> bool:
-    """Whether a nest is one fused loop that computes what XLA would rather store than compute twice."""
-    if isinstance(node, LoopNest) and node.form.whole and is_costly(node.nest):
-        return True
-    return any(map(_is_one_loop, operands(node)))
 
 
 def _behind(arrays: Mapping[str, jax.Array], before: jax.Array) -> dict[str, jax.Array]:
@@ -252,9 +250,7 @@ def _lower(node: Node, context: Context) -> jax.Array:
         case OrderStatistic():
             return lower_order_statistic(node, context, lower_node)
         case LoopNest():
-            return lower_nest(node, context, lower_node)
-        case Online():
-            return lower_online(node, context, lower_node)
+            return lower_loop(node, context, lower_node)
         case MonoidFold():
             return lower_monoid_fold(node, context, lower_node)
         case _:

@@ -1,19 +1,20 @@
 """One reduction of index notation: block after block, as operations that XLA fuses, or as a kernel of its own."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..planning.nests import Nest
-from ..planning.replanning import Alone, Nothing, Piece, Pieces, Sieved
+from ..planning.data.groups import Group
+from ..planning.data.kernels import Alone, InTwoStages, Nothing, Piece, Pieces
+from ..planning.data.nests import Nest
 from .apart import as_stored
 from .blocks import lower_stream
 from .context import Context, Lower, transpose
 from .elementwise import convert
-from .sieves import lower_sieve
 from .stores import lower_fill_value
+from .two_stage import lower_two_stage
 
 
 def lower_alone(plan: Alone, context: Context, lower: Lower) -> jax.Array:
@@ -40,24 +41,24 @@ def _lower_piece(piece: Piece, context: Context, lower: Lower) -> tuple[jax.Arra
         case Nothing(values):
             fills = zip(values, piece.dtypes, strict=True)
             return tuple(jnp.full(piece.shape, lower_fill_value(*fill)) for fill in fills)
-        case Sieved() as sieved:
+        case InTwoStages() as sieved:
 
             def run(own: Piece, given: Mapping[str, jax.Array]) -> jax.Array:
                 return _lower_piece(own, Context(given, foreign), lower)[0]
 
-            found = (lower_sieve(sieved, piece.axes, arrays, foreign, run, lower),)
+            found = (lower_two_stage(sieved, piece.axes, arrays, foreign, run, lower),)
         case stream:
             found = lower_stream(stream, piece.axes, arrays, foreign, lower, len(piece.dtypes))
     results = zip(found, piece.dtypes, strict=True)
     return tuple(convert(jnp.broadcast_to(one, piece.shape), dtype) for one, dtype in results)
 
 
-def kernel_of(nest: Nest, *, interpret: bool) -> Callable[[Mapping[str, jax.Array]], jax.Array] | None:
-    """A Pallas kernel for the nest; None where none can be made."""
+def kernel_of(group: Group, *, interpret: bool) -> Callable[[Mapping[str, jax.Array]], Sequence[jax.Array]] | None:
+    """Pallas kernels for the results of a group; None where none can be made."""
     # Only who wants one imports Pallas.
-    from .pallas_triton import Unsupported, emit
+    from .pallas_triton import Unsupported, emit_group
 
     try:
-        return emit(nest.computed, interpret=interpret)
+        return emit_group(group.computed if isinstance(group, Nest) else group, interpret=interpret)
     except Unsupported:
         return None

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import jax
 
-from ..planning.nodes import Node, Read, Strip, operands
+from ..planning.data.nodes import Node, Read, Strip, operands
 from .reads import pad
 
 

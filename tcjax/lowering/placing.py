@@ -7,7 +7,7 @@ import jax
 from jax.sharding import PartitionSpec
 
 from .. import ir
-from ..planning.nests import Nest
+from ..planning.data.nests import Nest
 
 Along = tuple[str, ...]
 

@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..planning.nodes import Apply, Fill, Node
-from ..planning.rates import MOST_PRODUCTS
+from ..planning.data.machine import MOST_PRODUCTS
+from ..planning.data.nodes import Apply, Fill, Node
 from .derivatives import elementwise
 
 

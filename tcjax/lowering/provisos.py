@@ -15,7 +15,7 @@ from jax.extend.core import jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 from jax.interpreters import partial_eval as pe
 
-from ..planning import Compute
+from ..planning.data.stages import Compute
 from .context import Context
 from .placing import is_placed
 from .varying import equally_varying

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.core import max_dim
 
-from ..planning.nodes import Axes, Lookup, Read, Strip
+from ..planning.data.nodes import Axes, Lookup, Read, Strip
 from ..symbolic import IndexVar
 from .context import Context, Lower, align, transpose
 from .positions import Start, cut, position

@@ -12,9 +12,10 @@ import numpy as np
 from jax import lax
 
 from ..ir import Monoid, Reducer
-from ..planning.nodes import (
+from ..planning.data.nodes import (
     Axes,
     Contract,
+    Fill,
     Fold,
     LoopNest,
     Node,
@@ -27,7 +28,6 @@ from ..planning.nodes import (
     smallest_divisor,
     tensors_read,
 )
-from ..planning.scope import fill
 from ..symbolic import IndexVar
 from . import registered
 from .context import Context, Lower, align, numeric, transpose
@@ -253,7 +253,7 @@ def _reduce_window(array: jax.Array, dimension: int, slide: Window, extent: int,
         window, strides = ((*(1 for _ in before), n, *(1 for _ in after)) for n in (extent, slide.stride))
         return _windowed(array, window, strides, reducer)
     # For the derivative of a maximum XLA:CPU stores an array of subscripts for every dimension.
-    flat = lax.reshape(array, (_size(before), array.shape[dimension], _size(after)))
+    flat = lax.reshape(array, (prod(before), array.shape[dimension], prod(after)))
     result = _windowed(flat, (1, extent, 1), (1, slide.stride, 1), reducer)
     return lax.reshape(result, (*before, result.shape[1], *after))
 
@@ -454,7 +454,7 @@ def _accumulation(
             further,
             lambda states: jnp.maximum(states[1], 0),
         )
-    join, nothing = combine(reducer), lower_fill(fill(reducer.empty(element), element), Context({}, {}))
+    join, nothing = combine(reducer), lower_fill(Fill(reducer.empty(element), dtype=element), Context({}, {}))
     return (
         lambda shape: (jnp.broadcast_to(nothing, shape),),
         lambda states, value, _: (join(states[0], value),),
@@ -467,14 +467,7 @@ def flattened(array: jax.Array, own: Axes, axes: Axes, indices: Axes, extents: t
     array = align(array, own, (*axes, *indices)) if own else array
     lead = array.shape[: len(axes)] if own else (1,) * len(axes)
     array = jnp.broadcast_to(array, (*lead, *extents))
-    return lax.reshape(array, (*lead, _size(extents)))
-
-
-def _size(extents: tuple[int, ...]) -> int:
-    size = 1
-    for extent in extents:
-        size *= extent
-    return size
+    return lax.reshape(array, (*lead, prod(extents)))
 
 
 def lower_position(node: Position, context: Context, lower: Lower) -> jax.Array:
@@ -508,7 +501,7 @@ def lower_order_statistic(node: OrderStatistic, context: Context, lower: Lower) 
     positions = node.reducer.gives_position
     ranked = order if positions else jnp.take_along_axis(flat, order, axis=-1)
     rank = lower(node.rank, context)
-    inside = jnp.clip(rank, 0, _size(node.extents) - 1)
+    inside = jnp.clip(rank, 0, prod(node.extents) - 1)
     if set(rest) & set(node.rank.axes):
         spread = align(ranked, (*rest, _LAST), (*node.axes, _LAST))
         at = align(inside, node.rank.axes, node.axes)[..., None]
@@ -519,7 +512,7 @@ def lower_order_statistic(node: OrderStatistic, context: Context, lower: Lower) 
         result = jnp.take(ranked, inside, axis=-1, mode="clip")
         result = transpose(result, (*rest, *node.rank.axes), node.axes)
     rank = align(rank, node.rank.axes, node.axes)
-    count = _size(node.extents) if mask is None else align(jnp.sum(mask, -1, jnp.int32), rest, node.axes)
+    count = prod(node.extents) if mask is None else align(jnp.sum(mask, -1, jnp.int32), rest, node.axes)
     nothing = jnp.asarray(node.reducer.empty(str(operand.dtype)), jnp.int32 if positions else operand.dtype)
     return jnp.where((rank >= 0) & (rank < count), result, nothing)
 

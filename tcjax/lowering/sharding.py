@@ -7,11 +7,11 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..planning.sharding import Block, Layout, ShardedPlan, Start, Step
+from .chunked_scatter import lower_stage
 from .context import Context
 from .elementwise import convert
 from .lower import Foreign, lower_node
 from .reducers import across_devices, combine
-from .rounds import lower_stage
 
 
 def lower_sharded(

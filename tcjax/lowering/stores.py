@@ -11,9 +11,8 @@ from jax import lax
 
 from .. import ir
 from ..ir import Monoid, Reducer
-from ..planning import Compute, Scatter
-from ..planning.forms import CHEAP
-from ..planning.nodes import (
+from ..planning.data.machine import CHEAP
+from ..planning.data.nodes import (
     Apply,
     Axes,
     CallBuiltin,
@@ -28,7 +27,7 @@ from ..planning.nodes import (
     is_elementwise,
     tensors_read,
 )
-from ..planning.scope import restarts
+from ..planning.data.stages import Compute, Scatter
 from ..symbolic import IndexVar
 from .apart import BARRIERS_HOLD, looped
 from .context import Context, Lower, align, numeric, ranked
@@ -107,7 +106,7 @@ def lower_store(stage: Compute, value: jax.Array, old: jax.Array | None, context
         here = jnp.full(counts, _blank(stage), target.dtype)
     else:
         here = target if whole else cut(target, starts, counts, [1] * len(counts))
-        if store.combine is not None and not restarts(store.combine):
+        if store.combine is not None and store.goes_on:
             value = combine(store.combine)(convert(here, stage.accumulate), value)
     value = convert(value, stage.dtype)
     if mask is not None:
@@ -143,7 +142,7 @@ def _apart(
     if _begins(stage, old):
         named = lax.pad(jnp.ones(value.shape, bool), jnp.zeros((), bool), widths)
         target = jnp.where(named, _blank(stage), target)
-    elif stage.store.combine is not None and not restarts(stage.store.combine):
+    elif stage.store.combine is not None and stage.store.goes_on:
         spread = combine(stage.store.combine)(convert(target, stage.accumulate), spread)
     return jnp.where(here, convert(spread, stage.dtype), target)
 

@@ -7,8 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from .. import planning
-from ..planning.tiled import Begin, Loop, Round, Tiled, TiledStep
+from ..planning.data.stages import Begin, Cast, Compute, Loop, Tiled, TiledStep
 from ..symbolic import IndexVar
 from .context import Context, Lower, numeric
 from .elementwise import convert
@@ -54,9 +53,9 @@ class _Run:
                         arrays[compute.target] = convert(arrays[compute.target], compute.dtype)
                     else:
                         arrays[compute.target] = self.computed(compute, arrays, at)
-                case Round(target, dtype):
+                case Cast(target, dtype):
                     arrays[target] = convert(arrays[target], dtype)
-                case planning.Compute():
+                case Compute():
                     arrays[step.target] = self.computed(step, arrays, at)
                 case Loop():
                     arrays.update(self.loop(step, arrays, at))
@@ -64,7 +63,7 @@ class _Run:
                     assert_never(step)
         return arrays
 
-    def computed(self, stage: planning.Compute, arrays: Arrays, at: Steps) -> jax.Array:
+    def computed(self, stage: Compute, arrays: Arrays, at: Steps) -> jax.Array:
         context = Context(arrays, self.foreign, at, self.padded)
         value = self.lower(stage.value, context)
         return lower_store(stage, value, arrays.get(stage.target), context, self.lower)

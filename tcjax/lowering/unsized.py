@@ -6,8 +6,9 @@ from typing import assert_never
 import jax
 import jax.numpy as jnp
 
-from .. import ir, planning, ranges, transforms
+from .. import ir, ranges, transforms
 from ..diagnostics import Code, CompileError, Span
+from ..planning.replanning import open_question, plan_unsized_formula
 from ..ranges.sizes import as_variable
 from ..symbolic import Affine, IndexVar, Size, SizeVar
 from .context import Context, numeric
@@ -49,7 +50,7 @@ class _Function:
         self.sizes: dict[SizeVar, Dim] = {SizeVar(name): value for name, value in sizes.items()}
         self.found = ranges.infer_ranges(function)
         for access in self.found.undecided:
-            raise planning.open_question(
+            raise open_question(
                 f"whether this statement writes elements of `{access.tensor.name}` that it reads here", access.span
             )
         for parameter in function.parameters:
@@ -113,7 +114,7 @@ class _Function:
         try:
             return evaluate(size, self.sizes)
         except KeyError as unknown:
-            raise planning.open_question(f"nothing says how large `{unknown.args[0]}` is", span) from None
+            raise open_question(f"nothing says how large `{unknown.args[0]}` is", span) from None
 
     def compute(self, statement: ir.Define | ir.Accumulate, number: int) -> None:
         """One statement."""
@@ -121,17 +122,17 @@ class _Function:
         box: dict[IndexVar, tuple[Size, Size]] = {}
         for index, interval in self.found.statements[number].intervals.items():
             if interval is None:
-                raise planning.open_question(f"how far `{index}` runs has no formula", span)
+                raise open_question(f"how far `{index}` runs has no formula", span)
             box[index] = interval.lo, interval.hi
         old = self.arrays.get(target.name)
         shapes = {name: array.shape for name, array in self.arrays.items()}
         if old is None:
             places = [place for place in self.found.locals[target.name] if place is not None]
             if len(places) < target.rank:
-                raise planning.open_question(f"how large `{target.name}` is has no formula", span)
+                raise open_question(f"how large `{target.name}` is has no formula", span)
             shapes[target.name] = tuple(self.dim(place.extent, span) for place in places)
             self.origins[target.name] = tuple(Affine.of(place.lo) for place in places)
-        stage = planning.plan_unsized_formula(
+        stage = plan_unsized_formula(
             transforms.guard_ranges(statement),
             box,
             shapes,

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..planning.views import Divide, Merge, Pieces, Repeat, Slide, Tile, View, Zeros, are_blocks
+from ..planning.data.views import Divide, Merge, Pieces, Repeat, Slide, Tile, View, Zeros, are_blocks
 from ..symbolic.runs import Run
 
 

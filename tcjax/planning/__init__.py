@@ -3,21 +3,30 @@
 Schedules are in `planning.schedule`: only who writes one imports them.
 """
 
-from . import nodes
-from .cost import Cost, cost_of
-from .formulas import plan_formula, plan_unsized_formula
-from .growth import Growth, growth_of
-from .machine import Machine, machine_of
-from .memory import allowance, check_memory, check_stage
+from .cost.costs import Cost, cost_of
+from .cost.growth import Growth, growth_of
+from .cost.memory import allowance, check_memory, check_stage
+from .cost.prices import Price, plan_price, price, price_of
+from .data import nodes
+from .data.machine import Machine, machine_of
+from .data.preferences import Backend, Preferences
+from .data.stages import (
+    Call,
+    CallForeign,
+    Compute,
+    Loop,
+    Parts,
+    Plan,
+    Proviso,
+    Scatter,
+    ScheduledStage,
+    Stage,
+    Store,
+    Tiled,
+    Unstored,
+)
 from .plan import make_plan
-from .preferences import Backend, Preferences
-from .prices import Price, plan_price, price, price_of
 from .printer import facts_of, operation_of, operations_of, reason_of, show_node, show_plan
-from .recomputed import stored_apart
-from .sharing import share
-from .stages import Call, CallForeign, Compute, Parts, Plan, Proviso, Scatter, Stage, Store, Unstored
-from .tiled import Loop, ScheduledStage, Tiled
-from .unsized import open_question
 
 __all__ = [
     "Backend",
@@ -48,17 +57,12 @@ __all__ = [
     "machine_of",
     "make_plan",
     "nodes",
-    "open_question",
     "operation_of",
     "operations_of",
-    "plan_formula",
     "plan_price",
-    "plan_unsized_formula",
     "price",
     "price_of",
     "reason_of",
-    "share",
     "show_node",
     "show_plan",
-    "stored_apart",
 ]

@@ -5,8 +5,8 @@ from dataclasses import replace
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
-from ..transforms.factors import both, non_negative
-from .nodes import Axes, Node
+from ..transforms.factors import non_negative
+from .data.nodes import Axes, Node
 from .scope import Scope
 
 
@@ -31,7 +31,7 @@ def counted(reduce: ir.Reduce, scope: Scope) -> ir.Reduce:
         return reduce
     axes = scope.sorted(ir.free_indices(reduce) - scope.unrolled)
     guard = ir.conjunction(sorted(projected(counts, axes, scope), key=ir.show_expr))
-    return replace(reduce, guard=both(guard, reduce.guard))
+    return replace(reduce, guard=ir.both(guard, reduce.guard))
 
 
 def projected(masks: frozenset[ir.Expr], axes: Axes, scope: Scope) -> frozenset[ir.Expr]:

@@ -7,10 +7,13 @@ from typing import Final
 
 from .. import ir
 from ..symbolic import IndexVar
-from .bands import band_of
-from .folds import as_number
-from .machine import CPU
-from .nodes import (
+from .access.padding import is_padding, within_zeros
+from .access.windows import Sliding, as_sliding
+from .cost.bill import is_view
+from .cost.prices import price, price_of, price_of_copy
+from .data.bands import band_of
+from .data.machine import CPU
+from .data.nodes import (
     Apply,
     Band,
     CallBuiltin,
@@ -28,17 +31,17 @@ from .nodes import (
     holds_data,
     operands,
 )
+from .data.stages import Compute, Scatter
+from .folds import as_number
 from .operations import OPERATIONS, PLACEMENTS, loop
 from .operations.contraction import cotangents, received
 from .operations.convolution import differentiates_well, pads_slowly
 from .operations.placement import Placement
 from .operations.reduction import Reduction
 from .operations.unrolled import gathered_indices, window_indices
-from .padding import is_padding, within_zeros
 from .printer import operations_of
+from .rules import rule
 from .scope import Rival, Scope, fill
-from .stages import Compute, Scatter
-from .windows import Sliding, as_sliding
 
 # Below so many bytes XLA may store the space of a reduction: it does the same operations with less ado.
 SMALL_SPACE: Final = 4 << 20
@@ -63,9 +66,6 @@ def cheapest(candidates: Iterable[Node], scope: Scope) -> Node:
     found = list(candidates)
     if len(found) == 1:
         return found[0]
-    # Prices look into loops, whose blocks are planned as computations of their own.
-    from .prices import price_of
-
     extents = {index: scope.extent(index) for index in scope.box}
     prices = [price_of(node, extents, shapes=scope.shapes).seconds for node in found]
     most = min(prices) * (1 + EQUAL) + NOISE
@@ -75,15 +75,16 @@ def cheapest(candidates: Iterable[Node], scope: Scope) -> Node:
     return found[best]
 
 
-def chosen(reduction: Reduction, scope: Scope, without: Iterable[Operation] = ()) -> Node:
-    """The reduction by the cheapest operation that keeps the memory contract, `without` some.
+@rule(Reduction)
+def chosen(reduction: Reduction, scope: Scope) -> Node:
+    """The reduction by the cheapest operation that keeps the memory contract.
 
     Where none keeps it, it is a loop over blocks.
     """
     plain = _padded(reduction, scope)
     if not reduction.indices:
         return plain.values(scope)
-    found = [node for propose in OPERATIONS if propose not in without for node in propose(plain, scope)]
+    found = [node for propose in OPERATIONS for node in propose(plain, scope)]
     others = [node for node in found if not isinstance(node, Unroll)]
     found = [_differentiated(node, others, reduction, scope) for node in found]
     most = _allowed(reduction.expr, reduction.accumulate, scope)
@@ -105,8 +106,6 @@ def chosen(reduction: Reduction, scope: Scope, without: Iterable[Operation] = ()
 
 def sent(placement: Placement) -> Compute:
     """The statement by the cheapest operation that keeps the memory contract; it knows the next best one."""
-    from .prices import price
-
     scope, most = placement.scope, _repeatable(placement)
     found = [stage for propose in PLACEMENTS for stage in propose(placement)]
     kept = [stage for stage in found if placement.repeated(stage.store.scatter or Scatter()) < most] or found
@@ -232,8 +231,6 @@ def _multiplies_otherwise(node: Node, scope: Scope) -> bool:
 
     JAX sums along each axis on its own: of a matrix whose rows are several axes XLA makes a copy before.
     """
-    from .prices import price_of, price_of_copy
-
     extents = {index: scope.extent(index) for index in scope.box}
     for cotangent, rows, ways in cotangents(node, scope):
         copies = sum(extents[axis] > 1 for axis in rows) > 1
@@ -248,8 +245,6 @@ def _multiplies_otherwise(node: Node, scope: Scope) -> bool:
 
 def _turned(node: Node, scope: Scope) -> Node:
     """The products of matrices with what their operands receive turned where that is cheaper."""
-    from .prices import price_of, price_of_copy
-
     if isinstance(node, Fold):
         product = _turned(node.operand, scope)
         return node if product is node.operand else replace(node, operand=product)
@@ -329,9 +324,6 @@ def largest(node: Node, scope: Scope) -> int:
 
     What is read of a tensor as it lies is none.
     """
-    # Bills look into loops, whose blocks are planned as computations of their own.
-    from .bill import is_view
-
     found = 0
     pending = [node]
     while pending:

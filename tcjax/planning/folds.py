@@ -5,8 +5,8 @@ from typing import Final
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import IndexVar
-from .nodes import Apply, Fill, Fold, Iota, Node, Read, Strip, Unroll, holds_data, operands
-from .reads import as_stored
+from .access.reads import as_stored
+from .data.nodes import Apply, Fill, Fold, Iota, Node, Read, Strip, Unroll, holds_data, operands
 from .scope import Scope
 
 # What a derivative needs of an operand of so many bytes is computed anew: to store it takes longer.

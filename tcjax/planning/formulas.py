@@ -5,34 +5,34 @@ from dataclasses import replace
 from math import prod
 from typing import TypeVar
 
-from .. import ir, ranges, transforms
+from .. import ir, transforms
 from ..diagnostics import Span
 from ..ir import Reducer
-from ..symbolic import Affine, IndexVar, Size
+from ..symbolic import Affine, Box, IndexVar, Size
 from ..transforms.factors import non_negative
+from ..transforms.widening import widened
+from .access.normalisation import straighten
+from .access.reads import as_strip, plan_integer
 from .branches import branch, is_risky
 from .choice import sent
+from .chunked_scatter import in_chunks
+from .data.nodes import Lookup, Node, Strip, operands
+from .data.preferences import DEFAULT, Preferences
+from .data.stages import Compute, Scatter, Store
 from .monoids import plan_elements, plan_monoid
-from .nodes import Lookup, Node, Strip, operands
 from .operations.placement import Placement
-from .preferences import DEFAULT, Preferences
 from .printer import name_of
-from .reads import as_strip, plan_integer
 from .reductions import plan_reduce
-from .rounds import in_rounds
+from .rules import plan_value
 from .scope import Origins, Rival, Scope, fill, masked_by
-from .stages import Compute, Scatter, Store
-from .straightening import straighten
 from .unsized import open_question
-from .values import plan_value
-from .widening import widened
 
 Formula = TypeVar("Formula", bound="ir.Define | ir.Accumulate")
 
 
 def plan_formula(
     statement: ir.Define | ir.Accumulate,
-    box: ranges.Box,
+    box: Box,
     shapes: Mapping[str, tuple[int, ...]],
     origins: Origins,
     *,
@@ -68,7 +68,7 @@ def plan_formula(
     stage = replace(_stage(statement, scope, defined=defined), loops=loops, decided=decided)
     if stage.store.is_scatter:
 
-        def planned(other: ir.Accumulate, within: ranges.Box) -> Compute:
+        def planned(other: ir.Accumulate, within: Box) -> Compute:
             return plan_formula(other, within, shapes, origins, defined=defined, preferences=preferences)
 
         first = origins[target.name]
@@ -80,10 +80,10 @@ def plan_formula(
 
     whole_only = Preferences({target.name: None})
 
-    def plan(part: ir.Accumulate, within: ranges.Box, around: frozenset[IndexVar]) -> Compute:
+    def plan(part: ir.Accumulate, within: Box, around: frozenset[IndexVar]) -> Compute:
         return plan_formula(part, within, shapes, origins, defined=True, loops=around, preferences=whole_only)
 
-    return replace(stage, rounds=in_rounds(stage, given, whole, scope, preferences.backend.memory, plan))
+    return replace(stage, rounds=in_chunks(stage, given, whole, scope, preferences.backend.memory, plan))
 
 
 def plan_unsized_formula(
@@ -143,7 +143,7 @@ def _runner_up(value: Node, scope: Scope) -> tuple[str, float] | None:
     return name_of(closest.node), closest.seconds
 
 
-def _without_empty(statement: Formula, box: ranges.Box) -> Formula:
+def _without_empty(statement: Formula, box: Box) -> Formula:
     """The statement with what is evaluated at no point as constants.
 
     Those are inline reductions over nothing, which change with no index, and the whole right side where a left index
@@ -172,7 +172,7 @@ def constant(value: bool | int | float, dtype: str, span: Span) -> ir.Const:
     return ir.Const(bool(value) if dtype == "bool" else kind(value), dtype, span=span)
 
 
-def _split(statement: Formula, box: ranges.Box, loops: frozenset[IndexVar]) -> tuple[Formula, ranges.Box]:
+def _split(statement: Formula, box: Box, loops: frozenset[IndexVar]) -> tuple[Formula, Box]:
     """The statement without floors; an index of the left side of which only a quotient is left there, is reduced.
 
     ``O(i / 2) +=! A(i)`` is ``O(i1) +=! A(2*i1 + i0)``.
@@ -191,7 +191,7 @@ def _split(statement: Formula, box: ranges.Box, loops: frozenset[IndexVar]) -> t
     return split, parts
 
 
-def _splits(whole: ranges.Box, parts: ranges.Box) -> Iterator[str]:
+def _splits(whole: Box, parts: Box) -> Iterator[str]:
     """In words, the indices that became two."""
     for inner in sorted(parts.keys() - whole.keys(), key=str):
         index = IndexVar(inner.name.removesuffix("%"), inner.tag)
@@ -299,7 +299,7 @@ def _unreduced(reduce: ir.Reduce, scope: Scope) -> Node:
     return scope.cast(plan_value(body, scope), reduce.accumulate)
 
 
-def _order(statement: ir.Define | ir.Accumulate, box: ranges.Box) -> dict[IndexVar, int]:
+def _order(statement: ir.Define | ir.Accumulate, box: Box) -> dict[IndexVar, int]:
     """Left-side indices first, as they lie in memory, then all others as they lie in what is read.
 
     What has most of them decides, then what is largest: in which order a reduction names its indices says nothing.

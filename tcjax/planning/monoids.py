@@ -7,12 +7,12 @@ from typing import Final
 
 from .. import ir, transforms
 from ..symbolic import Affine, IndexVar
-from ..transforms.factors import both, masked
-from .nodes import Block, MonoidFold, Node
+from ..transforms.factors import masked
+from ..transforms.widening import widened
+from .data.nodes import Block, MonoidFold, Node
+from .rules import plan_value
 from .scope import Scope, fill
 from .unsized import open_question, plan_unsized
-from .values import plan_value
-from .widening import widened
 
 # A space of at most so many elements may be stored.
 SMALL_SPACE: Final = 1 << 20
@@ -44,7 +44,7 @@ def plan_monoid(reduce: ir.Reduce, scope: Scope, before: Node | None = None) -> 
     elif _is_large(reduce, scope):
         kept = scope.points(ir.free_indices(reduce) - scope.unrolled)
         steps = _in_blocks(indices, kept, scope) if _has_inner(reduce) else _in_lanes(indices, kept, scope)
-        body, guard = transforms.substitute_expr(body, steps.values), both(guard, steps.guard)
+        body, guard = transforms.substitute_expr(body, steps.values), ir.both(guard, steps.guard)
         guard = None if guard is None else transforms.substitute_expr(guard, steps.values)
         scope = steps.scope(scope)
         count = prod(block.steps for block in steps.blocks)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import opt_einsum
 
 from ..symbolic import IndexVar
-from .nodes import Axes
+from .data.nodes import Axes
 from .scope import Scope
 
 # All orders of so many operands are tried; of more, opt_einsum's greedy order is taken.

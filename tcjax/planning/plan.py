@@ -6,27 +6,29 @@ from functools import cached_property, partial
 from math import prod
 
 from .. import ir, ranges, transforms
+from ..symbolic import Box
 from ..transforms import Step
-from .assembly import Overlay, assemblies
+from .assembling import assemblies
 from .choice import MOST_GROWTH, SMALL_SPACE
-from .cost import cost_of
+from .cost.costs import cost_of
+from .cost.memory import allowance
+from .cost.prices import Price, price
+from .data.assembly import Overlay
+from .data.nodes import Apply, Fill, Iota, Node, Read, Strip, holds_data, operands
+from .data.preferences import DEFAULT, Preferences
+from .data.stages import Call, CallForeign, Compute, Plan, Proviso, Stage, Unstored
 from .formulas import plan_formula
-from .memory import allowance
-from .nodes import Apply, Fill, Iota, Node, Read, Strip, holds_data, operands
-from .online import fuse
-from .orders import cheapest_orders
-from .parts import in_parts
-from .preferences import DEFAULT, Preferences
-from .prices import Price, price
+from .fusion.orders import cheapest_orders
+from .fusion.parts import in_parts
+from .fusion.provisos import WORTH, placed, tensors, tests
+from .fusion.rare import as_rare
+from .fusion.recomputed import stored_apart
+from .fusion.shares import with_shares
+from .fusion.sharing import share
+from .fusion.softmax import fuse
+from .fusion.temporaries import settle
 from .printer import operations_of
-from .provisos import WORTH, placed, tensors, tests
-from .rare import as_rare
-from .recomputed import stored_apart
 from .reductions import fixed
-from .shares import with_shares
-from .sharing import share
-from .stages import Call, CallForeign, Compute, Plan, Proviso, Stage, Unstored
-from .temporaries import settle
 
 
 def make_plan(bound: ranges.Bound, preferences: Preferences = DEFAULT) -> Plan:
@@ -318,7 +320,7 @@ class _Planner:
         return (_placed(replace(step, statement=statement), shapes, lows), notes) if notes else (step, ())
 
     def compute(
-        self, step: Step, box: ranges.Box, defined: bool, shapes: transforms.Shapes, origins: transforms.Shapes
+        self, step: Step, box: Box, defined: bool, shapes: transforms.Shapes, origins: transforms.Shapes
     ) -> Compute:
         found = plan_formula(step.statement, box, shapes, origins, defined=defined, preferences=self.preferences)
         if not step.fixed:

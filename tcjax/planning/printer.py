@@ -5,12 +5,11 @@ from math import prod
 
 from .. import ir
 from ..symbolic import IndexVar
-from .assembly import describe as assembly_of
-from .blocking import rows_of
-from .bundles import Bundle
-from .extrema import Extrema
-from .nests import Form
-from .nodes import (
+from .blocked.softmax_blocks import rows_of
+from .data.assembly import describe as assembly_of
+from .data.groups import Blocks, Extrema, KernelSums, Softmax
+from .data.nests import LoopSchedule, Nest
+from .data.nodes import (
     Apply,
     Band,
     Block,
@@ -20,14 +19,13 @@ from .nodes import (
     Deviations,
     Fill,
     Fold,
+    FusedReduction,
     Iota,
     Lookup,
     LoopNest,
     MonoidFold,
     Node,
-    Online,
     OrderStatistic,
-    Pass,
     Pool,
     Position,
     Read,
@@ -35,13 +33,25 @@ from .nodes import (
     Step,
     Strip,
     Unroll,
+    looks_up,
     operands,
 )
-from .repeats import Repeats
-from .softmax import Softmax
-from .stages import Call, CallForeign, Compute, Parts, Plan, Unstored
-from .tiled import Begin, Loop, Round, ScheduledStage, Tiled, TiledStep
-from .views import describe_view
+from .data.repeats import Repeats
+from .data.stages import (
+    Begin,
+    Call,
+    CallForeign,
+    Cast,
+    Compute,
+    Loop,
+    Parts,
+    Plan,
+    ScheduledStage,
+    Tiled,
+    TiledStep,
+    Unstored,
+)
+from .data.views import describe_view
 
 
 def show_plan(plan: Plan) -> str:
@@ -102,7 +112,7 @@ def _computed_in(step: TiledStep) -> Iterator[Node | str]:
                 yield from _computed_in(compute.proviso.otherwise)
         case Loop(_, _, body):
             yield from (part for inner in body for part in _computed_in(inner))
-        case Round():
+        case Cast():
             return
 
 
@@ -135,7 +145,7 @@ def _show_step(step: TiledStep, repeats: Repeats) -> list[str]:
                 f"for {index} in 0:{extent}",
                 *(f"  {line}" for inner in body for line in _show_step(inner, repeats)),
             ]
-        case Round(target, dtype):
+        case Cast(target, dtype):
             return [f"{target} as {dtype}"]
         case _:
             return _show_compute(step, repeats)
@@ -200,34 +210,36 @@ def describe(node: Node) -> str:
         case MonoidFold(monoid, _, indices, _, _, blocks):
             over = [*(block.index for block in blocks), *(index for index in indices if not _is_row(index, blocks))]
             return f"registered {monoid.name} over {', '.join(map(str, over))}{_blocks(blocks)}"
-        case Online(whole, shown=shown):
-            return f"{_named(whole)}: {_blocks_of(whole)}: {shown}"
-        case LoopNest(nest, form):
-            return f"loop nest: {_form(form)}: {ir.show_expr(nest.reduce)}"
+        case LoopNest(whole, shown=shown):
+            return f"{_named(whole)}: {_blocks_of(whole)}: {shown or ir.show_expr(node.nest.reduce)}"
 
 
-def _blocks_of(whole: Pass) -> str:
-    """How the blocks of a pass run, in words."""
-    match whole.group:
-        case Softmax():
-            return f"blocks of {rows_of(whole.group, whole.blocks)} x {whole.blocks.width}"
-        case Bundle():
-            return f"{whole.blocks.width} rows of `{whole.blocks.loop}`"
-        case Extrema(form=form):
-            return f"{form.rows * form.unroll} points at a time"
+def _blocks_of(whole: FusedReduction) -> str:
+    """How the loops run, in words."""
+    match whole.group, whole.schedule:
+        case Softmax() as group, Blocks() as blocks:
+            return f"blocks of {rows_of(group, blocks)} x {blocks.width}"
+        case KernelSums(), Blocks() as blocks:
+            return f"{blocks.width} rows of `{blocks.loop}`"
+        case _, Blocks() as blocks:
+            return f"{blocks.width} points at a time"
+        case _, LoopSchedule() as form:
+            return _form(form)
 
 
-def _named(whole: Pass) -> str:
+def _named(whole: FusedReduction) -> str:
     match whole.group:
         case Softmax():
             return "online softmax"
-        case Bundle():
+        case KernelSums():
             return "shared matrix"
         case Extrema():
             return "shared search"
+        case Nest():
+            return "loop nest"
 
 
-def _form(form: Form) -> str:
+def _form(form: LoopSchedule) -> str:
     """How the loops run, in words."""
     if form.whole:
         return "unrolled"
@@ -304,7 +316,7 @@ def name_of(node: Node) -> str:
         case Pool(windows=windows):
             return "reduce_window" if any(native for _, _, native in windows) else "shifted slices"
         case Unroll():
-            if _gathers(main):
+            if looks_up(main):
                 return "unrolled gather"
             return "shifted slices" if _shifts(main) else "unrolled sum"
         case Position():
@@ -313,10 +325,8 @@ def name_of(node: Node) -> str:
             return "sort"
         case MonoidFold(blocks=blocks):
             return f"blocks of {main.monoid.name}" if blocks else f"tree of {main.monoid.name}"
-        case Online(whole, result):
-            return f"{_named(whole)} ({whole.group.results[result].reduce.reducer.value})"
-        case LoopNest():
-            return f"loop nest ({main.nest.reduce.reducer.value})"
+        case LoopNest(whole):
+            return f"{_named(whole)} ({main.nest.reduce.reducer.value})"
 
 
 def _main(node: Node) -> Node:
@@ -325,11 +335,16 @@ def _main(node: Node) -> Node:
     pending = [node]
     while pending:
         current = pending.pop()
-        if _WEIGHT.get(type(current), 0) > _WEIGHT.get(type(best), 0):
+        if _weight(current) > _weight(best):
             best = current
         if not isinstance(current, Unroll):
             pending.extend(operands(current))
     return best
+
+
+def _weight(node: Node) -> int:
+    """How much a kind of operation says of a computation."""
+    return _WEIGHT.get(type(node), 0) + (isinstance(node, LoopNest) and not node.is_alone)
 
 
 _WEIGHT = {
@@ -347,15 +362,8 @@ _WEIGHT = {
     Contract: 7,
     Band: 7,
     LoopNest: 9,
-    Online: 10,
     MonoidFold: 9,
 }
-
-
-def _gathers(node: Node) -> bool:
-    if isinstance(node, Read) and any(isinstance(d, Lookup) for d in node.dimensions):
-        return True
-    return any(map(_gathers, operands(node)))
 
 
 def _shifts(node: Node) -> bool:
@@ -395,3 +403,7 @@ def reason_of(node: Node) -> str:
             return "it is found in an array of all values"
         case _:
             return "XLA fuses it into one loop"
+
+
+# A plan prints as this text; plans are data, and know nothing of it.
+Plan.__str__ = lambda self: show_plan(self)

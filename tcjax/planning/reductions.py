@@ -6,18 +6,40 @@ from .. import ir
 from ..ir import Reducer
 from ..symbolic import IndexVar
 from ..transforms.factors import masked
+from ..transforms.widening import widened
+from .branches import counted, projected
 from .choice import cheapest, plan_fold, within_contract
+from .data.nests import as_extremum
+from .data.nodes import Apply, CallBuiltin, Fold, LoopNest, Node, OrderStatistic, Position, Unroll
 from .folds import fold, remaining
 from .monoids import plan_monoid
-from .nests import as_extremum
-from .nodes import Apply, CallBuiltin, LoopNest, Node, OrderStatistic, Position, Unroll
 from .operations import loop
 from .operations.unrolled import propose_order
+from .rules import plan_value, rule
 from .scope import Scope, fill
 from .sums import plan_sum
 from .unsized import plan_unsized
-from .values import plan_value
-from .widening import widened
+from .values import shield
+
+
+@rule(ir.Reduce)
+def _value(expr: ir.Reduce, scope: Scope) -> Node:
+    """A reduction within an expression."""
+    given = expr if isinstance(expr.reducer, ir.Monoid) else counted(expr, scope)
+    return shield(plan_reduce(given, _within(expr, scope)), 1, scope)
+
+
+def _within(reduce: ir.Reduce, scope: Scope) -> Scope:
+    """The scope of a reduction: a registered one has no guard that keeps the derivative of its `finish` finite."""
+    live = scope.live
+    if live is None or not isinstance(reduce.reducer, ir.Monoid):
+        return replace(scope, live=None, counts=frozenset())
+    axes = tuple(axis for axis in live.axes if axis in ir.free_indices(reduce))
+    counts = projected(scope.counts, axes, scope)
+    gone = tuple(axis for axis in live.axes if axis not in axes)
+    if gone:
+        live = Fold(ir.Reducer.ANY, live, gone, dtype="bool", axes=axes)
+    return replace(scope, live=live, counts=counts)
 
 
 def plan_reduce(reduce: ir.Reduce, scope: Scope) -> Node:
@@ -46,7 +68,7 @@ def fixed(node: Node) -> Node:
     """The values without a derivative; a pass that takes up a nest keeps that."""
     match node:
         case LoopNest(nest=nest):
-            node = replace(node, nest=replace(nest, reduce=replace(nest.reduce, fixed=True)))
+            node = node.changed(group=replace(nest, reduce=replace(nest.reduce, fixed=True)))
         case Apply("cast", (operand,)):
             return replace(node, arguments=(fixed(operand),))
         case _:

@@ -7,18 +7,17 @@ from fractions import Fraction
 from typing import Final
 
 from .. import ir
-from ..symbolic import Affine, Facts, IndexVar, Size
+from ..symbolic import Affine, Box, Facts, IndexVar, Size
 from ..transforms.factors import masked
-from .nests import Form
-from .nodes import Apply, Axes, Fill, Node
-from .preferences import Preferences
-from .views import Viewed
+from .data.nests import LoopSchedule, Nest
+from .data.nodes import Apply, Axes, Fill, Node
+from .data.preferences import Preferences
+from .data.views import Viewed
 
 # Binary digits of the mantissa of the types in which constants are put together, and exponents that are far from ends.
 _DIGITS: Final = {"float32": 24, "float64": 53}
 _EXPONENTS: Final = 120
 
-Box = Mapping[IndexVar, tuple[int, int]]
 # The logical index of the first element in each dimension: of what a loop computes piece by piece, it moves.
 Origins = Mapping[str, tuple[int | Affine, ...]]
 # So large is a size, in the weighing of one order against another, of which nothing is known.
@@ -57,7 +56,7 @@ class Scope:
     views: Mapping[str, Viewed] = field(default_factory=dict)
     facts: Facts = field(default_factory=Facts)
     nests: Preferences | None = None
-    form: Form | None = None
+    form: LoopSchedule | None = None
     sizes: Callable[[Size], int] | None = None
     rivals: dict[int, Rival] = field(default_factory=dict, compare=False)
 
@@ -170,11 +169,6 @@ def _is_exact(number: Fraction, dtype: str) -> bool:
     return is_binary and places <= _DIGITS.get(dtype, 0) and abs(size) < _EXPONENTS
 
 
-def restarts(reducer: ir.Reducer | ir.Monoid | None) -> bool:
-    """Whether a statement puts its result in the place of what is there, and does not combine the two."""
-    return reducer is None or not reducer.continues
-
-
 def masked_by(guard: ir.Expr | None, body: ir.Expr, reducer: ir.Reducer | ir.Monoid, accumulate: str) -> ir.Expr:
     """The body where the guard holds, elsewhere what changes no reduction in the type `accumulate`."""
     nothing = reducer.empty(body.dtype)
@@ -182,3 +176,14 @@ def masked_by(guard: ir.Expr | None, body: ir.Expr, reducer: ir.Reducer | ir.Mon
         # The least number of one type of integers is none of another one.
         body, nothing = ir.Cast(body, accumulate), reducer.empty(accumulate)
     return masked(guard, body, nothing)
+
+
+def plain_scope(nest: Nest) -> Scope:
+    """The scope of a nest on its own: it plans no further nests."""
+    indices = dict.fromkeys((*nest.axes, *nest.reduce.indices, *nest.ranges))
+    return Scope(
+        nest.ranges,
+        {o.name: o.shape for o in nest.operands},
+        {o.name: o.origin for o in nest.operands},
+        {index: number for number, index in enumerate(indices)},
+    )

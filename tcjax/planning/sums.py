@@ -5,22 +5,15 @@ from dataclasses import replace
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import IndexVar
-from ..transforms.factors import (
-    Product,
-    both,
-    depends,
-    divided_sum,
-    divisor_of,
-    multiplied_out,
-    summands,
-)
+from ..transforms.factors import Product, depends, divided_sum, multiplied_out, summands
 from .branches import projected
 from .choice import cheapest, chosen, plan_fold
+from .data.nodes import Node
 from .folds import as_number
-from .nodes import Node
 from .operations.reduction import Reduction, is_read
+from .rules import plan_value
 from .scope import Scope, fill
-from .values import is_scale, plan_value
+from .values import is_scale
 
 
 def plan_sum(
@@ -32,7 +25,7 @@ def plan_sum(
         odd = scope.apply("&", (count, fill(1, "int32")), "int32")
         return scope.cast(odd, "bool")
     products = [
-        replace(product, mask=both(guard, product.mask))
+        replace(product, mask=ir.both(guard, product.mask))
         for summand in summands(body)
         for product in divided_sum(summand, indices, scope.box, scope.unrolled)
     ]
@@ -123,11 +116,11 @@ def _plan_product(indices: tuple[IndexVar, ...], product: Product, accumulate: s
     if (
         mask is not None
         and not exact
-        and not all(isinstance(f, ir.Const) or is_scale(divisor_of(f) or f) for f in outside)
+        and not all(isinstance(f, ir.Const) or is_scale(ir.divisor_of(f) or f) for f in outside)
     ):
         # Where no point takes part, an infinite factor must not meet the zero of the empty sum.
         some = tuple(index for index in indices if index in ir.free_indices(mask))
-        condition = both(around, ir.Reduce(Reducer.ANY, some, (), None, mask, None, "bool", "bool"))
+        condition = ir.both(around, ir.Reduce(Reducer.ANY, some, (), None, mask, None, "bool", "bool"))
     if condition is None:
         return _times(node, outside, accumulate, scope)
     live = plan_value(condition, scope)
@@ -144,7 +137,7 @@ def _times(
 ) -> Node:
     """The node times the factors, which are 1 except `where` it counts: the condition's value, and the condition."""
     for factor in factors:
-        divisor = divisor_of(factor)
+        divisor = ir.divisor_of(factor)
         operator, factor = ("*", factor) if divisor is None else ("/", divisor)
         inside = scope if where is None or is_read(factor) else scope.where(*where)
         value = scope.cast(plan_value(factor, inside), accumulate)

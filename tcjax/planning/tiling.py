@@ -4,14 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from .. import ir, ranges, transforms
-from ..symbolic import Affine, IndexVar
+from ..symbolic import Affine, Box, IndexVar
 from ..symbolic.facts.affines import as_affine
-from ..symbolic.facts.expressions import And, Binary, Compare, Expr, Not, Or, Select
+from ..symbolic.facts.trees import And, Binary, Compare, Expr, Not, Or, Select
+from .data.stages import Begin, Cast, Compute, Loop, Plan, ScheduledStage, Tiled, TiledStep
 from .formulas import constant, plan_formula
 from .schedule import Nest, Nested
 from .scope import Origins
-from .stages import Compute, Plan
-from .tiled import Begin, Loop, Round, ScheduledStage, Tiled, TiledStep
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -43,7 +42,7 @@ def tile(plan: Plan, nest: Nest) -> Plan:
 class _Surroundings:
     """Inside the loops that are open: their ranges, and the shapes and origins of all tensors."""
 
-    loops: ranges.Box
+    loops: Box
     shapes: Shapes
     origins: Origins
 
@@ -176,7 +175,7 @@ class _Builder:
             yield Begin(self.blank(nested, around, wide), keeps)
         yield from self.level(nested, 0, count, around, wide if shared else None)
         if wide != statement.target.dtype:
-            yield Round(statement.target.name, statement.target.dtype)
+            yield Cast(statement.target.name, statement.target.dtype)
 
     def level(
         self, nested: Nested, depth: int, count: int, around: _Surroundings, joined: str | None
@@ -212,7 +211,7 @@ class _Builder:
         guards = [self.condition(guard) for guard in nested.guards if not self.lands_outside(nested, guard)]
         placed = transforms.substitute(statement, roots, reduction, known.simplify)
         for guard in guards:
-            whole = guard if placed.domain.guard is None else ir.Binary("&&", guard, placed.domain.guard, "bool")
+            whole = ir.both(guard, placed.domain.guard)
             placed = replace(placed, domain=replace(placed.domain, guard=whole))
         loops = frozenset(around.loops)
         compute = plan_formula(placed, box, around.shapes, around.origins, defined=bool(count), loops=loops)
@@ -236,7 +235,7 @@ class _Builder:
         compute = plan_formula(filled, box, around.shapes, around.origins, defined=False, loops=loops)
         return replace(compute, dtype=dtype)
 
-    def box(self, nested: Nested, count: int, around: _Surroundings) -> ranges.Box:
+    def box(self, nested: Nested, count: int, around: _Surroundings) -> Box:
         """The ranges of the loops that a tile runs over, of those around it, and of inline reductions."""
         inline = {i: ends for i, ends in self.bound.boxes[nested.number].items() if i not in nested.roots}
         tile = {self.variables[name]: (0, extent) for name, extent in nested.leaves[count:]}

@@ -11,14 +11,14 @@ from .. import ir
 from ..diagnostics import Code, CompileError, Span
 from ..ir import Reducer
 from ..symbolic import IndexVar
+from ..transforms.widening import widened
+from .access.reads import plan_read
+from .data.nodes import Node, Strip, Unroll
 from .folds import fold
-from .nodes import Node, Strip, Unroll
 from .operations import contraction
 from .operations.reduction import Reduction
-from .reads import plan_read
+from .rules import plan_value
 from .scope import Scope, fill, masked_by
-from .values import plan_value
-from .widening import widened
 
 # So few values of an index are written out.
 UNROLLED: Final = 16
@@ -55,7 +55,7 @@ def _counted(reduce: ir.Reduce, scope: Scope) -> Node | None:
 
 def _contracted(reduce: ir.Reduce, body: ir.Expr, scope: Scope) -> Node | None:
     """A sum of products of whole tensors; None for anything else."""
-    factors = _factors(body)
+    factors = tuple(ir.factors(body))
     if reduce.reducer is not Reducer.SUM or reduce.guard is not None or reduce.accumulate == "bool":
         return None
     if not all(_is_whole(factor, scope) for factor in factors):
@@ -63,14 +63,6 @@ def _contracted(reduce: ir.Reduce, body: ir.Expr, scope: Scope) -> Node | None:
     product = Reduction(Reducer.SUM, reduce.indices, factors, None, reduce.accumulate)
     found = next(contraction.propose(product, scope), None)
     return fold(Reducer.SUM, reduce.indices, product.values(scope), scope) if found is None else found
-
-
-def _factors(expr: ir.Expr) -> tuple[ir.Expr, ...]:
-    match expr:
-        case ir.Binary("*", left, right):
-            return (*_factors(left), *_factors(right))
-        case _:
-            return (expr,)
 
 
 def _is_whole(factor: ir.Expr, scope: Scope) -> bool:

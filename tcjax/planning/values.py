@@ -1,13 +1,13 @@
 """Expressions as computations over named axes."""
 
-from dataclasses import replace
 from typing import Final, assert_never
 
 from .. import ir
-from .branches import branch, counted, projected
-from .divisions import divide
-from .nodes import CallBuiltin, Fold, Node, holds_data
-from .reads import plan_index, plan_read
+from .access.divisions import divide
+from .access.reads import plan_index, plan_read
+from .branches import branch
+from .data.nodes import CallBuiltin, Node, holds_data
+from .rules import plan_value, rule
 from .scope import Scope, fill
 
 # Numbers that float16 has, and their reciprocals.
@@ -15,8 +15,9 @@ _LEAST: Final = 2.0**-14
 _MOST: Final = 2.0**14
 
 
-def plan_value(expr: ir.Expr, scope: Scope) -> Node:
-    """The expression at every point of its free indices (unrolled ones excepted)."""
+@rule(ir.Const, ir.Extent, ir.Index, ir.Access, ir.Unary, ir.Binary, ir.Call, ir.Foreign, ir.Cast, ir.Select)
+def _plan(expr: ir.Expr, scope: Scope) -> Node:
+    """What is computed element by element."""
     match expr:
         case ir.Const(value, dtype):
             return fill(value, dtype)
@@ -25,7 +26,7 @@ def plan_value(expr: ir.Expr, scope: Scope) -> Node:
         case ir.Index(variable):
             return plan_index(variable, scope)
         case ir.Access():
-            return _shield(plan_read(expr, scope), 1, scope)
+            return shield(plan_read(expr, scope), 1, scope)
         case ir.Unary(operator, operand, dtype):
             return scope.apply("neg" if operator == "-" else operator, (plan_value(operand, scope),), dtype)
         case ir.Binary("**", base, exponent) | ir.Call("pow", (base, exponent)) if _is_stepped(exponent, expr, scope):
@@ -33,7 +34,7 @@ def plan_value(expr: ir.Expr, scope: Scope) -> Node:
             return scope.apply("power", (plan_value(base, scope), plan_value(exponent, scope)), expr.dtype)
         case ir.Binary("/" | "**" as operator, left, right, dtype):
             divisor = plan_value(right, scope)
-            arguments = (plan_value(left, scope), divisor if is_scale(right) else _shield(divisor, 1, scope))
+            arguments = (plan_value(left, scope), divisor if is_scale(right) else shield(divisor, 1, scope))
             compute = scope.scaled if operator == "/" else scope.apply
             return compute(operator, arguments, dtype)
         case ir.Binary("*", left, right, dtype):
@@ -54,10 +55,7 @@ def plan_value(expr: ir.Expr, scope: Scope) -> Node:
             other = plan_value(otherwise, branch(otherwise, condition, test, scope, otherwise=True))
             return scope.apply("where", (test, kept, other), dtype)
         case ir.Reduce():
-            from .reductions import plan_reduce
-
-            given = expr if isinstance(expr.reducer, ir.Monoid) else counted(expr, scope)
-            return _shield(plan_reduce(given, _within(expr, scope)), 1, scope)
+            raise AssertionError("a reduction has a rule of its own")
         case _:
             assert_never(expr)
 
@@ -105,21 +103,8 @@ def _call(function: str, arguments: tuple[ir.Expr, ...], dtype: str, scope: Scop
     return CallBuiltin(function, nodes, foreign, live, dtype=dtype, axes=axes)
 
 
-def _shield(node: Node, value: float, scope: Scope) -> Node:
+def shield(node: Node, value: float, scope: Scope) -> Node:
     """The node, replaced by `value` where the enclosing branch is not taken: NaN times zero is NaN in a gradient."""
     if scope.live is None or not (ir.types.is_float(node.dtype) or ir.types.is_complex(node.dtype)):
         return node
     return scope.apply("where", (scope.live, node, fill(value, node.dtype)), node.dtype)
-
-
-def _within(reduce: ir.Reduce, scope: Scope) -> Scope:
-    """The scope of a reduction: a registered one has no guard that keeps the derivative of its `finish` finite."""
-    live = scope.live
-    if live is None or not isinstance(reduce.reducer, ir.Monoid):
-        return replace(scope, live=None, counts=frozenset())
-    axes = tuple(axis for axis in live.axes if axis in ir.free_indices(reduce))
-    counts = projected(scope.counts, axes, scope)
-    gone = tuple(axis for axis in live.axes if axis not in axes)
-    if gone:
-        live = Fold(ir.Reducer.ANY, live, gone, dtype="bool", axes=axes)
-    return replace(scope, live=live, counts=counts)

@@ -2,7 +2,7 @@
 
 from .assumptions import Assumption, assumed, read_assumption, settled, size_names, unknown_size
 from .bind import ForeignShapes, Shape, bind
-from .bound import Bound, Box
+from .bound import Bound
 from .guards import effective_guard
 from .infer import StatementRanges, SymbolicRanges, infer_ranges
 from .limits import MOST_DIMENSIONS
@@ -13,7 +13,6 @@ __all__ = [
     "MOST_DIMENSIONS",
     "Assumption",
     "Bound",
-    "Box",
     "ForeignShapes",
     "Shape",
     "StatementRanges",

@@ -42,8 +42,8 @@ class Assumption:
 
 def read_assumption(text: str) -> Assumption:
     """The assumption of a text such as ``N % 8 == 0``. Raises `CompileError` for what is no condition."""
-    from ..symbolic.facts.expressions import is_condition
     from ..symbolic.facts.reader import read_expression
+    from ..symbolic.facts.trees import is_condition
 
     condition = read_expression(text, "assume")
     if not is_condition(condition):

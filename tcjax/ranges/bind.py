@@ -6,10 +6,10 @@ from typing import Final
 
 from .. import ir
 from ..diagnostics import Code, CompileError, Span
-from ..symbolic import Facts, IndexVar, Interval, Size, SizeVar
+from ..symbolic import Box, Facts, IndexVar, Interval, Size, SizeVar
 from . import mistakes
 from .assumptions import Assumption, check_assumptions
-from .bound import Bound, Box
+from .bound import Bound
 from .checks import check_accesses
 from .coverage import Coverage
 from .limits import check_array, check_points

@@ -5,10 +5,8 @@ from dataclasses import dataclass, field
 
 from .. import ir
 from ..diagnostics import CompileWarning
-from ..symbolic import IndexVar, SizeVar
+from ..symbolic import Box, IndexVar, SizeVar
 from .unread import Unread
-
-Box = Mapping[IndexVar, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

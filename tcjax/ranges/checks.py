@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping
 
 from ..diagnostics import CompileError
-from ..symbolic import Condition, Facts, IndexVar, Interval, SizeVar, all_of, any_of, compare
+from ..symbolic import Box, Condition, Facts, IndexVar, Interval, SizeVar, all_of, any_of, compare
 from . import mistakes
-from .bound import Box
 from .conditions import Paths
 from .rounds import Constraint, Solution, is_solvable, solve
 

@@ -4,13 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from .. import ir
-from ..symbolic import Affine, IndexVar, Interval, Size
+from ..symbolic import Affine, Box, IndexVar, Interval, Size
 from .assumptions import Assumption
 from .rounds import Constraint, Ends, Place, Solution, conditioned
 from .survey import Comprehension
 from .unread import Cause, Unread, is_declared
 
-Box = Mapping[IndexVar, tuple[int, int]]
 Dimension = tuple[str, int]
 
 

@@ -1,7 +1,6 @@
 """What must hold at a point for it to take part: explicit guards and those of ranges whose ends move."""
 
 from collections.abc import Iterator
-from functools import reduce
 from typing import assert_never
 
 from .. import ir
@@ -15,7 +14,7 @@ def effective_guard(node: ir.Statement | ir.Reduce) -> ir.Expr | None:
     back, for each end that moves. None when every point takes part. The parts are joined by ``&&``, the moving
     ends first, so that what follows is only evaluated inside them.
     """
-    return conjunction([part for part in (moving_guard(node), explicit_guard(node)) if part is not None])
+    return ir.conjunction([part for part in (moving_guard(node), explicit_guard(node)) if part is not None])
 
 
 def explicit_guard(node: ir.Statement | ir.Reduce) -> ir.Expr | None:
@@ -42,7 +41,7 @@ def moving_guard(node: ir.Statement | ir.Reduce) -> ir.Expr | None:
             ranges = ()
         case _:
             assert_never(node)
-    return conjunction([test for given in last_of_each(ranges).values() for test in moving_ends(given)])
+    return ir.conjunction([test for given in last_of_each(ranges).values() for test in moving_ends(given)])
 
 
 def last_of_each(ranges: tuple[ir.Range, ...]) -> dict[IndexVar, ir.Range]:
@@ -57,10 +56,3 @@ def moving_ends(given: ir.Range) -> Iterator[ir.Expr]:
         yield ir.Binary("<=", ir.integer(given.lo), index, "bool", span=given.span)
     if given.hi.variables:
         yield ir.Binary("<", index, ir.integer(given.hi), "bool", span=given.span)
-
-
-def conjunction(parts: list[ir.Expr]) -> ir.Expr | None:
-    """The parts joined by ``&&``; None for no parts."""
-    if not parts:
-        return None
-    return reduce(lambda left, right: ir.Binary("&&", left, right, "bool", span=left.span), parts)

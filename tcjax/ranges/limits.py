@@ -6,8 +6,7 @@ from typing import Final
 
 from .. import ir
 from ..diagnostics import Code, CompileError, Span
-from ..symbolic import IndexVar
-from .bound import Box
+from ..symbolic import Box, IndexVar
 from .survey import Comprehension
 
 # Of NumPy's arrays.

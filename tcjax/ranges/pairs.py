@@ -12,6 +12,7 @@ from ..symbolic import (
     AllOf,
     AnyOf,
     AtLeastZero,
+    Box,
     Condition,
     Facts,
     IndexVar,
@@ -26,7 +27,6 @@ from ..symbolic import (
     unconditional,
 )
 from . import mistakes
-from .bound import Box
 from .conditions import Paths
 from .rounds import Place, Ranges, Solution, left_constraints
 from .survey import Comprehension, Read

@@ -10,7 +10,7 @@ from ..syntax import tc
 from ..transforms.derivatives import adjoint_program
 from ..translation.names import called
 from .definitions import Definition
-from .fronts import Front
+from .frontends import Frontend
 
 
 class Adjoint(Definition):
@@ -20,21 +20,21 @@ class Adjoint(Definition):
         return
 
 
-def adjoint_of(front: Front, function: ir.Function, wrt: Iterable[str] | None) -> Definition:
+def adjoint_of(frontend: Frontend, function: ir.Function, wrt: Iterable[str] | None) -> Definition:
     """The program that computes the cotangents of `wrt`, in index notation.
 
     `function` is what the front's program is. Raises `CompileError`: TC0308 for a name that is no float parameter,
     TC0309 for what has no derivative, TC0109 for what index notation cannot say.
     """
-    with front.within_depth():
+    with frontend.within_depth():
         found = adjoint_program(function, wrt)
         text = tc.write(translation.to_tc(found))
-    options = front.options
+    options = frontend.options
     names = ranges.size_names(found)
     assume = tuple([given for given in options.assume if given.names <= set(names)])
     fns = {**options.fns, **_derivatives(found, options.fns)}
     options = replace(options, fns=fns, schedule=None, assume=assume, dialect=None)
-    program = tc.read(text, f"<adjoint of {front.name}>")
+    program = tc.read(text, f"<adjoint of {frontend.name}>")
     return Adjoint(program, program.definitions[-1], options)
 
 

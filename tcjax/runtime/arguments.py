@@ -14,7 +14,7 @@ from .. import elaboration, ir
 from ..diagnostics import Code, CompileError, Span, phrases
 from ..syntax import tc
 from .definitions import Definition
-from .fronts import Front
+from .frontends import Frontend
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,52 +26,52 @@ class Arguments:
     sizes: Mapping[str, int]
 
 
-def arrange(front: Front, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Arguments:
+def arrange(frontend: Frontend, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Arguments:
     """Positional and named arguments by name. Raises `CompileError` for a wrong count or name (TC0503)."""
-    parameters = front.parameters
-    initial, sizes = front.keywords
+    parameters = frontend.parameters
+    initial, sizes = frontend.keywords
     names = [parameter.name for parameter in parameters]
     arrays: dict[str, Any] = dict(zip(names, args, strict=False))
     starts: dict[str, Any] = {}
     numbers: dict[str, int] = {}
     for name, value in kwargs.items():
         if name in arrays:
-            raise _count(front, f"`{name}` is given twice, by position and by name", names)
+            raise _count(frontend, f"`{name}` is given twice, by position and by name", names)
         if name in names:
             arrays[name] = value
         elif name in initial:
             starts[name] = value
         elif name in sizes:
-            numbers[name] = _size(name, value, front.span)
+            numbers[name] = _size(name, value, frontend.span)
         else:
-            what = f"`{front.name}` has no argument `{name}`"
-            raise _count(front, what, names, (*initial, *sizes), hint=_mistaken_for(name, front))
+            what = f"`{frontend.name}` has no argument `{name}`"
+            raise _count(frontend, what, names, (*initial, *sizes), hint=_mistaken_for(name, frontend))
     if len(args) > len(names):
         raise _count(
-            front, f"`{front.name}` takes {_inputs(len(names))} but got {len(args)}", names, (*initial, *sizes)
+            frontend, f"`{frontend.name}` takes {_inputs(len(names))} but got {len(args)}", names, (*initial, *sizes)
         )
     missing = [name for name in names if name not in arrays]
     if missing:
-        front.check_given(arrays)
+        frontend.check_given(arrays)
         listed = ", ".join(f"`{name}`" for name in missing)
         got = f"takes {_inputs(len(names))} but got {len(arrays)}"
         first = next(parameter for parameter in parameters if parameter.name == missing[0])
-        error = _count(front, f"`{front.name}` {got}: {listed} missing", names, span=first.span)
-        if isinstance(front, Definition):
-            raise elaboration.function_as_input(front.definition, error.help) or error
+        error = _count(frontend, f"`{frontend.name}` {got}: {listed} missing", names, span=first.span)
+        if isinstance(frontend, Definition):
+            raise elaboration.function_as_input(frontend.definition, error.help) or error
         raise error
     return Arguments({name: arrays[name] for name in names}, starts, numbers)
 
 
-def _mistaken_for(name: str, front: Front) -> str:
+def _mistaken_for(name: str, frontend: Frontend) -> str:
     """What else the text has this name for: a size, or what is no tensor, probably a size that no type mentions."""
-    if not isinstance(front, Definition):
+    if not isinstance(frontend, Definition):
         return ""
-    types = [parameter.type for parameter in front.definition.parameters or ()]
+    types = [parameter.type for parameter in frontend.definition.parameters or ()]
     if any(name in type.dimensions for type in types if type is not None):
         return f"; the size `{name}` is that of the arrays"
-    written = {getattr(statement, "target", None) for statement in front.definition.body}
-    if name not in written and re.search(rf"\b{re.escape(name)}\b", tc.write(front.definition)) is not None:
+    written = {getattr(statement, "target", None) for statement in frontend.definition.body}
+    if name not in written and re.search(rf"\b{re.escape(name)}\b", tc.write(frontend.definition)) is not None:
         return f"; `{name}` is an index in the text: write a number there, or mention it in a type"
     return ""
 
@@ -101,12 +101,17 @@ def _size(name: str, value: object, span: Span) -> int:
 
 
 def _count(
-    front: Front, message: str, names: Sequence[str], more: Sequence[str] = (), span: Span | None = None, hint: str = ""
+    frontend: Frontend,
+    message: str,
+    names: Sequence[str],
+    more: Sequence[str] = (),
+    span: Span | None = None,
+    hint: str = "",
 ) -> CompileError:
-    call = f"call it as {front.name}({', '.join(names)})"
+    call = f"call it as {frontend.name}({', '.join(names)})"
     if more:
         call += f"; it also takes {', '.join(f'{name}=...' for name in more)}"
-    return CompileError(Code.WRONG_ARGUMENT_COUNT, message, span or front.span, help=f"{call}{hint}")
+    return CompileError(Code.WRONG_ARGUMENT_COUNT, message, span or frontend.span, help=f"{call}{hint}")
 
 
 def as_array(value: Any, name: str, expected: str | None, span: Span) -> Any:

@@ -5,32 +5,32 @@ from dataclasses import replace
 
 from .. import ir, ranges
 from ..diagnostics import Code, CompileError
-from .fronts import Front
+from .frontends import Frontend
 
 
-def checked_assumptions(front: Front) -> None:
+def checked_assumptions(frontend: Frontend) -> None:
     """Raises `CompileError` for an assumption about a size that the definition does not have, or that none can have."""
-    assumptions = front.options.assume
+    assumptions = frontend.options.assume
     if not assumptions:
         return
-    function = front.likely
+    function = frontend.likely
     # Where ranks are known only at a call, so are most names.
     ranges.assumed(assumptions if function is None else ranges.settled(assumptions, function))
 
 
-def assumptions_of(front: Front, function: ir.Function) -> tuple[ranges.Assumption, ...]:
+def assumptions_of(frontend: Frontend, function: ir.Function) -> tuple[ranges.Assumption, ...]:
     """The assumptions over the sizes of the typed program."""
-    return ranges.settled(front.options.assume, function) if front.options.assume else ()
+    return ranges.settled(frontend.options.assume, function) if frontend.options.assume else ()
 
 
-def shared_out(fronts: Sequence[Front]) -> list[Front]:
+def shared_out(fronts: Sequence[Frontend]) -> list[Frontend]:
     """The definitions of one text, each with the assumptions about its own sizes.
 
     Raises `CompileError` (TC0201) for an assumption that fits none of them.
     """
     if not fronts or not fronts[0].options.assume:
         return list(fronts)
-    names = [None if front.likely is None else ranges.size_names(front.likely) for front in fronts]
+    names = [None if frontend.likely is None else ranges.size_names(frontend.likely) for frontend in fronts]
     for assumption in fronts[0].options.assume:
         if not any(known is None or assumption.names <= known.keys() for known in names):
             known = {name for each in names if each is not None for name in each}
@@ -45,10 +45,11 @@ def shared_out(fronts: Sequence[Front]) -> list[Front]:
             )
     return [
         replace(
-            front,
+            frontend,
             options=replace(
-                front.options, assume=tuple(a for a in front.options.assume if known is None or a.names <= known.keys())
+                frontend.options,
+                assume=tuple(a for a in frontend.options.assume if known is None or a.names <= known.keys()),
             ),
         )
-        for front, known in zip(fronts, names, strict=True)
+        for frontend, known in zip(fronts, names, strict=True)
     ]

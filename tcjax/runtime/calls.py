@@ -13,7 +13,7 @@ from ..elaboration import ValueNeeded
 from .arguments import Arguments, arrange, as_array, is_plain
 from .compiler import Compiler
 from .definitions import Definition
-from .fronts import Call, Front, Value
+from .frontends import Call, Frontend, Value
 from .recent import MOST_SIGNATURES, Recent
 from .values import value_of
 
@@ -23,10 +23,10 @@ _Variant = tuple[tuple[str, ...], tuple[tuple[str, int], ...], tuple[Value, ...]
 class Calls:
     """A program that can be called with arrays."""
 
-    def __init__(self, front: Front) -> None:
-        self._front = front
-        self._compiler = Compiler(front)
-        self._arity = len(front.parameters)
+    def __init__(self, frontend: Frontend) -> None:
+        self._frontend = frontend
+        self._compiler = Compiler(frontend)
+        self._arity = len(frontend.parameters)
         self._compiled: dict[_Variant, Callable[..., Any]] = {}
         self._traced = 0
         # The parameters whose values decide shapes, by the shapes and types of a call.
@@ -50,7 +50,7 @@ class Calls:
             raise CompileError(
                 Code.ARGUMENT_TYPE,
                 "a `jax.ShapeDtypeStruct` has no values to compute with",
-                self._front.span,
+                self._frontend.span,
                 help="pass arrays; `k.ranges(...)`, `k.explain(...)` and `jax.eval_shape(k, ...)` take shapes",
             )
         if any(map(_is_symbolic, given)):
@@ -74,13 +74,13 @@ class Calls:
             def run(*arrays: jax.Array) -> Any:
                 self._count_trace()
                 found = results(*arrays)
-                if self._front.options.memory is not None and not any(map(_is_symbolic, arrays)):
+                if self._frontend.options.memory is not None and not any(map(_is_symbolic, arrays)):
                     found = self._watched(results, arrays, found, initial, sizes, values)
                 return found[0] if len(found) == 1 else found
 
-            run.__name__ = self._front.name
+            run.__name__ = self._frontend.name
             compiled = jax.jit(run)
-            if self._front.options.checked:
+            if self._frontend.options.checked:
                 from .inspecting import inspected
 
                 compiled = inspected(self, compiled, initial, sizes, values)
@@ -94,7 +94,7 @@ class Calls:
 
         def results(*arrays: jax.Array) -> Sequence[jax.Array]:
             by_name, begin = self._named(initial, arrays)
-            if self._front.options.sharding is None and any(map(_is_symbolic, arrays)):
+            if self._frontend.options.sharding is None and any(map(_is_symbolic, arrays)):
                 return self._symbolic(by_name, begin, dict(sizes))
             return self._compiler.results(call_of(tuple(by_name.values()), begin, sizes, values), by_name, begin)
 
@@ -113,13 +113,13 @@ class Calls:
         # Only who sets a limit imports what keeps it.
         from .limits import Watched, watched
 
-        options = self._front.options
+        options = self._frontend.options
         assert options.memory is not None, "a kernel with a limit asks"
         places: tuple[Any, ...] = ()
         if options.sharding is not None:
             by_name, begin = self._named(initial, tuple(arrays))
             places = self._compiler.placed(call_of(tuple(by_name.values()), begin, sizes, values), (*by_name, *begin))
-        watch = Watched(results, options.memory, self._front.name, self._front.span, places=places)
+        watch = Watched(results, options.memory, self._frontend.name, self._frontend.span, places=places)
         return watched(found, arrays, watch)
 
     def _count_trace(self) -> None:
@@ -137,7 +137,7 @@ class Calls:
         """The arguments, of their parameters' types, and the initial values, by name."""
         by_name = {
             parameter.name: as_array(array, parameter.name, parameter.declared, parameter.span)
-            for parameter, array in zip(self._front.parameters, arrays, strict=False)
+            for parameter, array in zip(self._frontend.parameters, arrays, strict=False)
         }
         return by_name, dict(zip(initial, arrays[self._arity :], strict=True))
 
@@ -147,15 +147,15 @@ class Calls:
         """The results for arrays whose sizes are symbols: by a plan of what needs no numbers."""
         from ..lowering.unsized import lower_unsized
 
-        if not isinstance(self._front, Definition):
+        if not isinstance(self._frontend, Definition):
             # A SaC program is elaborated for shapes: this says so.
             call_of(tuple(arrays.values()), initial, ())
-        with self._front.within_depth():
-            function = self._front.function(_ranks_of(arrays.values()))
-            return lower_unsized(function, arrays, initial, sizes, self._front.options.fns)
+        with self._frontend.within_depth():
+            function = self._frontend.function(_ranks_of(arrays.values()))
+            return lower_unsized(function, arrays, initial, sizes, self._frontend.options.fns)
 
     def _arguments(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Arguments:
-        arguments = arrange(self._front, args, kwargs)
+        arguments = arrange(self._frontend, args, kwargs)
         arrays, _ = self._named((), tuple(arguments.arrays.values()))
         starts = self._starts(arguments.initial, arrays) if arguments.initial else {}
         return Arguments(arrays, starts, arguments.sizes)
@@ -163,9 +163,9 @@ class Calls:
     def _starts(self, initial: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, Any]:
         """The initial values as arrays of their outputs' types."""
         # Types of outputs do not depend on sizes.
-        function = self._front.function(_ranks_of(arrays.values()))
+        function = self._frontend.function(_ranks_of(arrays.values()))
         dtypes = {tensor.name: tensor.dtype for tensor in function.initial}
-        return {name: as_array(value, name, dtypes.get(name), self._front.span) for name, value in initial.items()}
+        return {name: as_array(value, name, dtypes.get(name), self._frontend.span) for name, value in initial.items()}
 
     def _call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Call, Arguments]:
         """The call with the values of the arguments that decide shapes."""
@@ -177,10 +177,10 @@ class Calls:
         plain = call_of(tuple(arguments.arrays.values()), arguments.initial, sizes)
         names = self._static.get(plain) or ()
         while True:
-            values = tuple(value_of(name, arguments.arrays[name], self._front.span) for name in names)
+            values = tuple(value_of(name, arguments.arrays[name], self._frontend.span) for name in names)
             call = replace(plain, values=values)
             try:
-                self._front.function(call)
+                self._frontend.function(call)
             except ValueNeeded as needed:
                 value_of(needed.name, arguments.arrays[needed.name], needed.span)
                 names = (*names, needed.name)

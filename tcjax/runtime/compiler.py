@@ -9,7 +9,7 @@ import jax
 from .. import planning, ranges
 from . import pipeline
 from .determinism import check_deterministic
-from .fronts import Call, Front
+from .frontends import Call, Frontend
 from .recent import Recent
 from .tuning import remembered
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Compiler:
     """One program under its options; `choices` are those that were found for calls of this very kernel."""
 
-    front: Front
+    frontend: Frontend
     choices: "dict[Call, Choice]" = field(default_factory=dict)
     _bounds: Recent[Call, ranges.Bound] = field(default_factory=Recent)
     _plans: Recent[Call, planning.Plan] = field(default_factory=Recent)
@@ -32,7 +32,9 @@ class Compiler:
 
     def bound(self, call: Call) -> ranges.Bound:
         """All ranges and sizes as numbers."""
-        return self._bounds.of(call, lambda: pipeline.bind(self.front, pipeline.elaborate(self.front, call), call))
+        return self._bounds.of(
+            call, lambda: pipeline.bind(self.frontend, pipeline.elaborate(self.frontend, call), call)
+        )
 
     def plan(self, call: Call) -> planning.Plan:
         """How every statement is computed."""
@@ -43,9 +45,9 @@ class Compiler:
 
         Raises `CompileError` for a choice whose tiles are illegal.
         """
-        bound, options = self.bound(call), self.front.options
+        bound, options = self.bound(call), self.frontend.options
         schedule, preferences = options.schedule, options.preferences
-        with self.front.within_depth():
+        with self.frontend.within_depth():
             if choice is not None:
                 # Only who tunes imports what it needs.
                 from .tuning.choices import preferring, scheduled
@@ -53,7 +55,7 @@ class Compiler:
                 preferences = preferring(choice, preferences)
                 schedule = scheduled(choice, bound.function) or schedule
             preferences = replace(preferences, stored=schedule is not None)
-            plan = pipeline.plan(self.front, bound, preferences)
+            plan = pipeline.plan(self.frontend, bound, preferences)
             if schedule is not None:
                 # Only who writes a schedule imports what it needs.
                 from ..planning.schedule import nest
@@ -66,31 +68,31 @@ class Compiler:
 
     def _choice(self, call: Call) -> "Choice | None":
         """What was chosen for a call: for this kernel, or by an earlier search for its program."""
-        options, choice = self.front.options, self.choices.get(call)
+        options, choice = self.frontend.options, self.choices.get(call)
         if options.deterministic:
-            check_deterministic(self.front)
+            check_deterministic(self.frontend)
         elif choice is None and options.schedule is None:
-            return remembered(self.front, call, self.bound(call), self.planned)
+            return remembered(self.frontend, call, self.bound(call), self.planned)
         return choice
 
     def results(
         self, call: Call, arrays: Mapping[str, jax.Array], initial: Mapping[str, jax.Array]
     ) -> tuple[jax.Array, ...]:
         """What a call gives, in operations of JAX, on the devices of a mesh if there is one."""
-        front, sharding = self.front, self.front.options.sharding
+        frontend, sharding = self.frontend, self.frontend.options.sharding
         if sharding is None:
-            return pipeline.lower(front, self.plan(call), arrays, initial)
+            return pipeline.lower(frontend, self.plan(call), arrays, initial)
         from ..lowering.sharding import lower_sharded
 
         plan = self.sharded(call)
-        with front.within_depth():
-            return lower_sharded(plan, sharding.mesh, arrays, initial, front.options.fns)
+        with frontend.within_depth():
+            return lower_sharded(plan, sharding.mesh, arrays, initial, frontend.options.fns)
 
     def sharded(self, call: Call) -> "ShardedPlan":
         """How one device of the mesh computes its part of every statement."""
         from ..planning.sharding import shard
 
-        sharding, options = self.front.options.sharding, self.front.options
+        sharding, options = self.frontend.options.sharding, self.frontend.options
         assert sharding is not None, "a kernel for a mesh asks"
 
         def planned() -> "ShardedPlan":
@@ -100,14 +102,14 @@ class Compiler:
                     planning.check_stage(step.compute, options.memory)
             return plan
 
-        with self.front.within_depth():
+        with self.frontend.within_depth():
             return self._sharded.of(call, planned)
 
     def placed(self, call: Call, names: Iterable[str]) -> tuple[jax.sharding.NamedSharding, ...]:
         """Where the arguments and initial values of these names lie on the mesh."""
         from ..lowering.sharding import spec
 
-        sharding, layouts = self.front.options.sharding, self.sharded(call).layouts
+        sharding, layouts = self.frontend.options.sharding, self.sharded(call).layouts
         assert sharding is not None, "a kernel for a mesh asks"
         return tuple(jax.sharding.NamedSharding(sharding.mesh, spec(layouts[name])) for name in names)
 
@@ -115,4 +117,4 @@ class Compiler:
         """How to look for what the data of a call do wrong, and what that may be."""
         from .inspecting import inspection
 
-        return self._inspections.of(call, lambda: inspection(self.front, self.bound(call)))
+        return self._inspections.of(call, lambda: inspection(self.frontend, self.bound(call)))

@@ -15,7 +15,7 @@ from ..elaboration import sac as elaboration
 from ..syntax import ast, sac
 from ..syntax.sac import tree
 from .depth import within_depth
-from .fronts import Call, Elaborated, Parameter, Said, Shape
+from .frontends import Call, Elaborated, Parameter, Said, Shape
 from .options import Options
 from .recent import Recent
 

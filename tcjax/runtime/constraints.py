@@ -6,9 +6,9 @@ from typing import Final
 from .. import ir, ranges
 from ..symbolic import Affine, AtLeastZero, Facts, Size
 from ..symbolic.facts.affines import Names, size_expression
-from ..symbolic.facts.expressions import MIRRORED, OPPOSITE, And, Binary, Compare, Const, Expr, Not, Or, Var, spine
+from ..symbolic.facts.trees import MIRRORED, OPPOSITE, And, Binary, Compare, Const, Expr, Not, Or, Var, spine
 from .assumptions import assumptions_of
-from .fronts import Front
+from .frontends import Frontend
 
 # Longer products of sums are left out.
 _MOST_TERMS: Final = 400
@@ -17,9 +17,9 @@ _MOST_TERMS: Final = 400
 _Terms = dict[tuple[str, ...], int]
 
 
-def constraints_of(function: ir.Function, front: Front) -> tuple[str, ...]:
+def constraints_of(function: ir.Function, frontend: Frontend) -> tuple[str, ...]:
     """The assumptions, then what the program needs beside them, as far as JAX can state it."""
-    assumptions = assumptions_of(front, function)
+    assumptions = assumptions_of(frontend, function)
     facts = ranges.assumed(assumptions)
     texts = [text for assumption in assumptions for text in _constraints(assumption.condition)]
     for size in _needs(function, facts):

@@ -8,7 +8,7 @@ from typing import ClassVar, assert_never
 from .. import elaboration, ir
 from ..diagnostics import Code, CompileError, CompileWarning, Span, warn
 from ..syntax import ast, tc
-from .fronts import Call, Elaborated, Parameter, Said
+from .frontends import Call, Elaborated, Parameter, Said
 from .options import Options
 from .recent import Recent
 

@@ -6,19 +6,20 @@ from typing import Final
 import jax
 
 from ..diagnostics import Code, CompileError
-from .fronts import Front
+from .frontends import Frontend
 
 # Without it, XLA:GPU adds what meets in one element of a scatter in any order.
 FLAG: Final = "--xla_gpu_deterministic_ops=true"
 
 
-def check_deterministic(front: Front) -> None:
+def check_deterministic(frontend: Frontend) -> None:
     """Raises `CompileError` (TC0308) where XLA would not compute the same in every run."""
     if jax.default_backend() != "gpu" or FLAG in os.environ.get("XLA_FLAGS", ""):
         return
     raise CompileError(
         Code.BAD_OPTION,
-        f"`{front.name}` is to be deterministic, but on a GPU XLA adds the values that meet in an element in any order",
-        front.span,
+        f"`{frontend.name}` is to be deterministic, but on a GPU XLA adds the values that meet in an element in any "
+        "order",
+        frontend.span,
         help=f"set XLA_FLAGS={FLAG} before JAX starts",
     )

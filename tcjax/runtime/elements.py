@@ -60,8 +60,8 @@ class Place:
         bound, arrays, initial = kernel._operands(args, kwargs)
         output = self._output(bound)
         place = self._place(bound, output)
-        with kernel._front.within_depth():
-            return Element(interpreter.trace(bound, arrays, initial, kernel._front.options.fns, output, place))
+        with kernel._frontend.within_depth():
+            return Element(interpreter.trace(bound, arrays, initial, kernel._frontend.options.fns, output, place))
 
     def _output(self, bound: Bound) -> str:
         names = [tensor.name for tensor in bound.function.returns]
@@ -124,7 +124,7 @@ def place_of(kernel: "Questions", where: tuple[Any, ...], indices: dict[str, Any
             raise CompileError(
                 Code.NO_SUCH_ELEMENT,
                 f"{phrases.value(value)} is no place of an element",
-                kernel._front.span,
+                kernel._frontend.span,
                 help='write k.at(i=3, j=2), k.at(3, 2), or k.at("C", i=3, j=2), with whole numbers',
             )
     return Place(kernel, output, tuple(map(int, position)), {name: int(value) for name, value in indices.items()})

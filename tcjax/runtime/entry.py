@@ -13,7 +13,7 @@ from . import pipeline
 from .assumptions import shared_out
 from .definitions import Definition
 from .foreign import means_builtin
-from .fronts import Front, notation
+from .frontends import Frontend, notation
 from .kernel import Kernel
 from .options import KernelOptions, Options, check_options
 
@@ -62,10 +62,10 @@ def load(source: str | Path, /, **options: Unpack[KernelOptions]) -> "Library":
 
 def library(text: str, name: str, options: Options) -> "Library":
     """All definitions of a text that errors call `name`."""
-    fronts: dict[str, Front] = {}
-    for front in notation(text, options).read_all(text, name, options):
-        fronts.setdefault(front.name, front)
-    return Library({front.name: Kernel(front) for front in shared_out(list(fronts.values()))})
+    fronts: dict[str, Frontend] = {}
+    for frontend in notation(text, options).read_all(text, name, options):
+        fronts.setdefault(frontend.name, frontend)
+    return Library({frontend.name: Kernel(frontend) for frontend in shared_out(list(fronts.values()))})
 
 
 # Bytes: what is longer is no program.
@@ -141,26 +141,26 @@ def kernel_of(reading: "embedded.Reading", name: str, options: Options) -> Kerne
     for callee, called in reading.callables.items():
         if isinstance(called, Kernel):
             others += _definitions(called, callee)
-            fns = {**called._front.options.fns, **fns}
+            fns = {**called._frontend.options.fns, **fns}
         elif callee not in fns and callable(called) and not means_builtin(callee, called):
             fns[callee] = called
     options = replace(options, fns=fns)
     if reading.definition is None:
         assert reading.text is not None
-        front = pipeline.read(reading.text, reading.source.name, reading.source.first_line, options)
-        return Kernel(front.behind(name, reading.parameters, others))
+        frontend = pipeline.read(reading.text, reading.source.name, reading.source.first_line, options)
+        return Kernel(frontend.behind(name, reading.parameters, others))
     return Kernel(Definition(ast.Program((reading.definition, *others)), reading.definition, options))
 
 
 def _definitions(kernel: Kernel, name: str) -> list[ast.Definition]:
     """A called kernel's definitions, its own under the name by which it is called."""
-    front = kernel._front
-    if not isinstance(front, Definition):
+    frontend = kernel._frontend
+    if not isinstance(frontend, Definition):
         raise CompileError(
             Code.NOT_IN_THE_NOTATION,
             f"`{name}` is written in SaC, and index notation cannot call it",
-            front.span,
+            frontend.span,
             help=f"call it in Python, between kernels, or translate it first: `{name}.to('tc', ...)`",
         )
-    own = replace(front.definition, name=name)
-    return [own, *(d for d in front.program.definitions if d.name != front.definition.name)]
+    own = replace(frontend.definition, name=name)
+    return [own, *(d for d in frontend.program.definitions if d.name != frontend.definition.name)]

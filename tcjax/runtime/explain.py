@@ -1,19 +1,25 @@
 """What the compiler did, told to its user."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from .. import planning, ranges
-from ..planning.cost import plan_cost
-from ..planning.forms import parts
-from ..planning.growth import in_words
-from ..planning.hints import hints_of
-from ..planning.meter import nest_bytes
+from .. import ir, planning, ranges
+from ..planning.blocked.loop_schedules import parts
+from ..planning.cost.costs import plan_cost
+from ..planning.cost.growth import in_words
+from ..planning.cost.hints import hints_of
+from ..planning.cost.meter import loop_bytes
+from ..planning.data.groups import Blocks, Extrema
+from ..planning.data.nests import LoopSchedule, Nest
 from .depth import within_depth
-from .gradients import no_gradient
+from .gradients import reverse_mode
+
+if TYPE_CHECKING:
+    from ..lowering.traced import Run
+    from ..planning.data.groups import Group
 
 
 @dataclass(frozen=True)
@@ -36,7 +42,11 @@ class Explanation:
     @cached_property
     def no_gradient(self) -> str:
         """Why reverse mode by all float parameters cannot be; empty where it can."""
-        return no_gradient(self.plan, self.fns)
+        return self._reverse_mode[0]
+
+    @cached_property
+    def _reverse_mode(self) -> tuple[str, Sequence["Run"]]:
+        return reverse_mode(self.plan, self.fns)
 
     @cached_property
     def data(self) -> dict[str, Any]:
@@ -44,6 +54,8 @@ class Explanation:
         described = {"program": self.program, **_describe(self.plan)}
         if self.no_gradient:
             described["no_gradient"] = self.no_gradient
+        else:
+            described["gradient_loops"] = [_gradient_loop(*run) for run in self._reverse_mode[1] if _is_loop(run)]
         return described if self.compiled is None else {**described, "compiled": self.compiled}
 
     def to_dict(self) -> dict[str, Any]:
@@ -60,6 +72,9 @@ class Explanation:
         unrolled (`unroll`), the tile of an axis if there is one (`tile`: axis and extent), whether a block is combined
         `inside`, in how many `parts` a guard cuts it, and the bytes that it needs (`temporary_bytes`). A statement that
         is computed some rows at a time on a CPU says in how many parts (`row_parts`); its costs are those of all parts.
+        `gradient_loops` are those of reverse mode by all float parameters, the ones of the forward pass that it needs
+        among them: the `reductions` that one loop computes, and how it runs; `a.0` is its first operand,
+        and `rare` what runs only where several points have an extremum.
 
         All of these are estimates. After ``k.explain(..., compiled=True)``, `compiled` has XLA's own figures, as
         `memory_analysis` and `cost_analysis` of the compiled program tell them: `temporary_bytes`, `operations` and
@@ -82,7 +97,10 @@ class Explanation:
         )
         if "no_gradient" in total:
             lines.append(f"gradient: none: {total['no_gradient']}")
-        elif "compiled" not in total:
+        for loop in total.get("gradient_loops", ()):
+            lines.append(f"gradient loop{' in rare cases' if loop['rare'] else ''}: {_run(loop)}")
+            lines += [f"  {reduction}" for reduction in loop["reductions"]]
+        if "no_gradient" not in total and "compiled" not in total:
             lines.append("gradient: compiled=True (or --compiled) tells what it needs")
         return "\n".join([*lines, *_compiled_lines(total.get("compiled"))])
 
@@ -259,7 +277,7 @@ def _verdict(plan: planning.Plan, number: int, growth: planning.Growth) -> dict[
 
 
 def _nests(node: planning.nodes.Node) -> Iterator[planning.nodes.LoopNest]:
-    if isinstance(node, planning.nodes.LoopNest) and not node.form.whole:
+    if isinstance(node, planning.nodes.LoopNest) and node.is_alone and not node.form.whole:
         yield node
     for operand in planning.nodes.operands(node):
         yield from _nests(operand)
@@ -267,8 +285,32 @@ def _nests(node: planning.nodes.Node) -> Iterator[planning.nodes.LoopNest]:
 
 def _loops(node: planning.nodes.LoopNest) -> dict[str, Any]:
     """How a loop nest runs on a CPU."""
-    form = node.form
-    _, found = parts(node.nest, form, node.backend.memory)
+    memory = node.whole.backend.memory
+    return {**_walked(node.nest, node.form, memory), "temporary_bytes": loop_bytes(node.whole)}
+
+
+def _is_loop(run: "Run") -> bool:
+    form = run[1]
+    return not (isinstance(form, LoopSchedule) and form.whole)
+
+
+def _gradient_loop(group: "Group", form: LoopSchedule | Blocks, backend: planning.Backend) -> dict[str, Any]:
+    """How reductions of a derivative run on a CPU: a nest, or several that one loop computes."""
+    match group, form:
+        case Nest(), LoopSchedule():
+            walked = _walked(group, form, backend.memory)
+        case Extrema(), _:
+            walked = _walked(group.place, group.form, backend.memory)
+        case _, Blocks():
+            tiles = [[str(axis), extent] for axis, extent in form.tile]
+            walked = {"loop": str(form.loop), "rows": form.width, "tiles": tiles}
+        case _:
+            raise AssertionError(form)
+    return {"reductions": [ir.show_expr(nest.reduce) for nest in group.results], "rare": backend.rare, **walked}
+
+
+def _walked(nest: Nest, form: LoopSchedule, memory: int | None) -> dict[str, Any]:
+    _, found = parts(nest, form, memory)
     return {
         "loop": str(form.loop),
         "rows": found[0][1].rows,
@@ -276,7 +318,6 @@ def _loops(node: planning.nodes.LoopNest) -> dict[str, Any]:
         "tile": None if form.tile is None else [str(form.tile[0]), form.tile[1]],
         "inside": form.inside,
         "parts": len(found),
-        "temporary_bytes": nest_bytes(node.nest, form, node.backend.memory),
     }
 
 
@@ -330,7 +371,7 @@ def _statement_lines(statement: dict[str, Any]) -> list[str]:
     )
     if statement["seconds"]:
         lines.append(f"  time       {_price(statement)}")
-    lines += [f"  loops      {_run(loops)}" for loops in statement.get("loops", ())]
+    lines += [f"  loops      {_run(loops)}; {_bytes(loops['temporary_bytes'])}" for loops in statement.get("loops", ())]
     grows = (("operations", "growth"), ("bytes stored", "stored_growth"))
     grown = [f"{what} {in_words(statement[name])}" for what, name in grows if statement.get(name)]
     lines += [f"  grows      {'; '.join(grown)}"] if grown else []
@@ -354,13 +395,14 @@ def _time(seconds: float) -> str:
 
 
 def _run(loops: dict[str, Any]) -> str:
-    """How a loop nest runs, in words."""
+    """How a loop runs, in words."""
     rows = f"{loops['rows']} values of `{loops['loop']}`"
-    rows += " in one operation" if loops["inside"] else " side by side"
-    trip = f", {loops['unroll']} times in a trip" if loops["unroll"] > 1 else ""
-    tile = f", for {loops['tile'][1]} of `{loops['tile'][0]}` at a time" if loops["tile"] else ""
-    cut = f", in {loops['parts']} parts" if loops["parts"] > 1 else ""
-    return f"{rows}{trip}{tile}{cut}; {_bytes(loops['temporary_bytes'])}"
+    rows += " side by side" if loops.get("inside") is False else " in one operation"
+    trip = f", {loops['unroll']} times in a trip" if loops.get("unroll", 1) > 1 else ""
+    tiles = loops["tiles"] if "tiles" in loops else [loops["tile"]] if loops["tile"] else []
+    tile = f", for {', '.join(f'{extent} of `{axis}`' for axis, extent in tiles)} at a time" if tiles else ""
+    cut = f", in {loops['parts']} parts" if loops.get("parts", 1) > 1 else ""
+    return f"{rows}{trip}{tile}{cut}"
 
 
 def _compiled_lines(compiled: Mapping[str, Any] | None) -> Iterator[str]:

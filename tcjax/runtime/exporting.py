@@ -12,7 +12,7 @@ from jax.errors import InconclusiveDimensionOperation
 from .. import ir
 from ..diagnostics import Code, CompileError, phrases
 from .arguments import native_type
-from .fronts import Front
+from .frontends import Frontend
 
 _SPEC = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*(?:\[(.*)\])?\s*\Z", re.DOTALL)
 _SHORT = {
@@ -26,14 +26,14 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORDS = frozenset(("floordiv", "mod", "min", "max"))
 
 
-def read_specs(front: Front, specs: Sequence[Any], constraints: Sequence[str]) -> list[Any]:
+def read_specs(frontend: Frontend, specs: Sequence[Any], constraints: Sequence[str]) -> list[Any]:
     """The specs as `jax.ShapeDtypeStruct`s; all texts share one scope of symbols.
 
     `constraints` are those of the program; each holds where all of its sizes have a symbol of their name. Raises
     `CompileError` (TC0308) for a text that is no spec.
     """
     if not specs:
-        specs = declared_specs(front)
+        specs = declared_specs(frontend)
     symbols = {name for spec in specs if isinstance(spec, str) for name in _names(spec)}
     kept = [text for text in constraints if set(_NAME.findall(text)) - _WORDS <= symbols]
     try:
@@ -43,14 +43,14 @@ def read_specs(front: Front, specs: Sequence[Any], constraints: Sequence[str]) -
     return [_read(spec, scope) if isinstance(spec, str) else _struct(spec) for spec in specs]
 
 
-def declared_specs(front: Front) -> list[str]:
+def declared_specs(frontend: Frontend) -> list[str]:
     """The types and sizes of the parameters, as the program says them: every size is a symbol of its name."""
-    function = front.likely
-    if function is None or any(parameter.declared is None for parameter in front.parameters):
+    function = frontend.likely
+    if function is None or any(parameter.declared is None for parameter in frontend.parameters):
         raise CompileError(
             Code.UNKNOWN_RANK,
-            f"without specs nothing says what the parameters of `{front.name}` are",
-            front.span,
+            f"without specs nothing says what the parameters of `{frontend.name}` are",
+            frontend.span,
             help='pass a spec for each parameter, such as "float32[N, M]"',
         )
     return [_declared(parameter) for parameter in function.parameters]

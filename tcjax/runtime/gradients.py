@@ -1,30 +1,34 @@
 """Reverse mode of a plan, traced and not computed: whether there is one, and what it runs."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import ir, planning
 from ..diagnostics import CompileError
 from .depth import within_depth
 
+if TYPE_CHECKING:
+    from ..lowering.traced import Run
 
-def no_gradient(plan: planning.Plan, fns: Mapping[str, Callable[..., Any]]) -> str:
-    """Why a plan that may call `fns` has no derivative by any float parameter; empty where it has one."""
+
+def reverse_mode(plan: planning.Plan, fns: Mapping[str, Callable[..., Any]]) -> tuple[str, Sequence["Run"]]:
+    """Why a plan that may call `fns` has no derivative by any float parameter, empty where it has one; its loops."""
+    from ..lowering.traced import runs_of
+
     reason = without_derivative(plan)
     if reason:
-        return reason
+        return reason, ()
     try:
         with within_depth(plan.name, plan.bound.function.span):
-            traced_cotangents(plan, fns)
+            return "", runs_of(traced_cotangents(plan, fns))
     except CompileError as error:
-        return error.message
+        return error.message, ()
     except Exception:
         # JAX may have no derivative of what the writer gave, and raises what it likes. Anything else is our mistake.
         reason = _underivable(plan, fns)
         if reason is None:
             raise
-        return reason
-    return ""
+        return reason, ()
 
 
 def without_derivative(plan: planning.Plan) -> str:
@@ -158,4 +162,4 @@ def _is_smooth(dtype: str) -> bool:
     return ir.types.is_float(dtype) or ir.types.is_complex(dtype)
 
 
-__all__ = ["cotangents", "no_gradient", "traced_cotangents", "weights", "without_derivative"]
+__all__ = ["cotangents", "reverse_mode", "traced_cotangents", "weights", "without_derivative"]

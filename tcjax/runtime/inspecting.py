@@ -11,21 +11,21 @@ from jax.experimental import checkify
 
 from .. import planning, ranges
 from ..diagnostics import DataError
-from ..transforms.hazards import NOWHERE, Hazard, inspect
+from ..transforms.runtime_checks import NOWHERE, RuntimeCheck, inspect
 from . import pipeline
-from .fronts import Front, Value
+from .frontends import Frontend, Value
 
 if TYPE_CHECKING:
     from .calls import Calls
 
-Inspection = tuple[planning.Plan, tuple[Hazard, ...]]
+Inspection = tuple[planning.Plan, tuple[RuntimeCheck, ...]]
 
 
-def inspection(front: Front, bound: ranges.Bound) -> Inspection:
+def inspection(frontend: Frontend, bound: ranges.Bound) -> Inspection:
     """How to look for what the data of a call do wrong, and what that may be."""
-    with front.within_depth():
-        found = inspect(bound, nan=front.options.checked == "nan")
-    return pipeline.plan(front, found.bound, planning.Preferences()), found.hazards
+    with frontend.within_depth():
+        found = inspect(bound, nan=frontend.options.checked == "nan")
+    return pipeline.plan(frontend, found.bound, planning.Preferences()), found.hazards
 
 
 def inspected(
@@ -46,7 +46,7 @@ def inspected(
     def look(*arrays: jax.Array) -> jax.Array:
         by_name, begin = kernel._named(initial, arrays)
         plan, _ = kernel._compiler.inspection(call_of(tuple(by_name.values()), begin, sizes, values))
-        return jnp.stack(pipeline.lower(kernel._front, plan, by_name, begin))
+        return jnp.stack(pipeline.lower(kernel._frontend, plan, by_name, begin))
 
     def run(*arrays: Any) -> Any:
         by_name, begin = kernel._named(initial, arrays)
@@ -59,7 +59,7 @@ def inspected(
     return run
 
 
-def _report(found: Any, hazards: tuple[Hazard, ...]) -> None:
+def _report(found: Any, hazards: tuple[RuntimeCheck, ...]) -> None:
     """Raises for the first hazard that happened; `found` has a point and a value for each."""
     if isinstance(found, Tracer):
         for number, hazard in enumerate(hazards):
@@ -73,7 +73,7 @@ def _report(found: Any, hazards: tuple[Hazard, ...]) -> None:
             raise DataError(hazard.said().format(*_places(hazard, first), value), hazard.span)
 
 
-def _places(hazard: Hazard, number: Any) -> list[Any]:
+def _places(hazard: RuntimeCheck, number: Any) -> list[Any]:
     """The values of the indices at the point of a number."""
     places: list[Any] = []
     for _, lo, extent in reversed(hazard.axes):

@@ -9,7 +9,7 @@ import numpy as np
 
 from .arguments import arrange
 from .assumptions import checked_assumptions
-from .fronts import Call, Front
+from .frontends import Call, Frontend
 from .options import check_schedule, shard_options
 from .questions import Questions
 
@@ -44,20 +44,20 @@ class Kernel(Questions):
     # Written out when somebody asks.
     __doc__ = _Documented(__doc__)  # pyright: ignore[reportAssignmentType]
 
-    def __init__(self, front: Front) -> None:
-        checked_assumptions(front)
-        schedule = front.options.schedule
-        if schedule is not None and front.likely is not None:
-            schedule.on(front.likely).checked()
-        super().__init__(front)
+    def __init__(self, frontend: Frontend) -> None:
+        checked_assumptions(frontend)
+        schedule = frontend.options.schedule
+        if schedule is not None and frontend.likely is not None:
+            schedule.on(frontend.likely).checked()
+        super().__init__(frontend)
         # What the last `tune` found, None for a kernel that does not come from one.
         self.tuned: Tuning | None = None
-        self.__name__ = front.name
-        self.__qualname__ = front.name
+        self.__name__ = frontend.name
+        self.__qualname__ = frontend.name
 
     def __reduce__(self) -> Any:
         # The program and its options, as for a function: what is compiled stays here.
-        return _restored, (self._front, self._compiler.choices, self.tuned)
+        return _restored, (self._frontend, self._compiler.choices, self.tuned)
 
     def __deepcopy__(self, memo: object) -> "Kernel":
         # Nothing changes a kernel, and a copy would compile everything again.
@@ -70,8 +70,8 @@ class Kernel(Questions):
         are those of the kernel without a schedule. Raises `CompileError` of kind ``schedule`` where a stage is read
         outside of the loop that it is computed in, or where the schedule names what the kernel does not have.
         """
-        options = check_schedule(self._front.options, schedule)
-        return Kernel(replace(self._front, options=options))
+        options = check_schedule(self._frontend.options, schedule)
+        return Kernel(replace(self._frontend, options=options))
 
     def sharded(self, mesh: jax.sharding.Mesh, axes: Mapping[str, str | tuple[str, ...]]) -> "Kernel":
         """The same kernel on the devices of a mesh: ``k.sharded(mesh, {"m": "data", "k": "model"})``.
@@ -82,7 +82,7 @@ class Kernel(Questions):
         like any kernel. Raises `CompileError` at a call where an index does not divide into equal blocks (TC0601) or
         where devices would need other parts of a tensor than they hold (TC0811).
         """
-        return Kernel(replace(self._front, options=shard_options(self._front.options, mesh, axes)))
+        return Kernel(replace(self._frontend, options=shard_options(self._frontend.options, mesh, axes)))
 
     def tune(
         self, /, *args: Any, seconds: float = 30.0, progress: bool = True, gradient: bool = False, **kwargs: Any
@@ -102,8 +102,8 @@ class Kernel(Questions):
         from .tuning.tune import check_differentiable, check_tunable, tune
 
         call, arguments = self._call(args, kwargs)
-        check_tunable(self._front, arguments, seconds)
-        kernel = Kernel(self._front)
+        check_tunable(self._frontend, arguments, seconds)
+        kernel = Kernel(self._frontend)
         if gradient:
             check_differentiable(self._compiler, call)
         found = tune(
@@ -135,7 +135,7 @@ class Kernel(Questions):
         """
         from .adjoints import adjoint_of
 
-        return Kernel(adjoint_of(self._front, self.ir(*args, **kwargs), wrt))
+        return Kernel(adjoint_of(self._frontend, self.ir(*args, **kwargs), wrt))
 
     def export(self, /, *specs: Any, platforms: Sequence[str] | None = None, **kwargs: Any) -> "jax.export.Exported":
         """The kernel as `jax.export` serialises it: ``k.export("float32[N, M]", platforms=("cpu", "cuda"))``.
@@ -150,27 +150,27 @@ class Kernel(Questions):
 
         by_name = [name for name, value in kwargs.items() if not isinstance(value, (int, np.integer))]
         has_symbols = any(isinstance(spec, str) for spec in (*specs, *kwargs.values())) or not (specs or kwargs)
-        constraints = self.constraints() if has_symbols and self._front.likely is not None else ()
-        read = read_specs(self._front, [*specs, *(kwargs[name] for name in by_name)], constraints)
+        constraints = self.constraints() if has_symbols and self._frontend.likely is not None else ()
+        read = read_specs(self._frontend, [*specs, *(kwargs[name] for name in by_name)], constraints)
         given = read[: len(read) - len(by_name)]
         named = dict(zip(by_name, read[len(given) :], strict=True))
         sizes = {name: value for name, value in kwargs.items() if name not in named}
         # Mistakes are those of a call, before JAX looks at anything.
-        arrange(self._front, given, {**named, **sizes})
+        arrange(self._frontend, given, {**named, **sizes})
 
         # Nobody is there to be told of what the data of an exported program do.
-        plain = replace(self._front.options, checked=False)
-        kernel = Kernel(replace(self._front, options=plain)) if self._front.options.checked else self
+        plain = replace(self._frontend.options, checked=False)
+        kernel = Kernel(replace(self._frontend, options=plain)) if self._frontend.options.checked else self
 
         def run(*arrays: jax.Array, **others: jax.Array) -> Any:
             return kernel(*arrays, **others, **sizes)
 
-        run.__name__ = self._front.name
+        run.__name__ = self._frontend.name
         return exported(run, given, named, platforms)
 
 
-def _restored(front: Front, choices: "Mapping[Call, Choice]", tuned: "Tuning | None") -> Kernel:
-    kernel = Kernel(front)
+def _restored(frontend: Frontend, choices: "Mapping[Call, Choice]", tuned: "Tuning | None") -> Kernel:
+    kernel = Kernel(frontend)
     kernel._compiler.choices.update(choices)
     kernel.tuned = tuned
     return kernel

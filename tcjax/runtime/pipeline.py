@@ -13,52 +13,52 @@ import jax
 from .. import ir, planning, ranges
 from ..diagnostics import CompileError
 from .assumptions import assumptions_of
-from .fronts import Call, Front, notation
+from .frontends import Call, Frontend, notation
 from .options import Options
 
 
-def read(text: str, name: str, first_line: int, options: Options) -> Front:
+def read(text: str, name: str, first_line: int, options: Options) -> Frontend:
     """The program that a text is for: parsed by its notation's reader; errors call the text `name`."""
     return notation(text, options).read(text, name, first_line, options)
 
 
-def elaborate(front: Front, call: Call) -> ir.Function:
+def elaborate(frontend: Frontend, call: Call) -> ir.Function:
     """Typed index notation, by the notation's elaboration: every access is a tensor and affine subscripts."""
-    return front.function(call)
+    return frontend.function(call)
 
 
-def infer(front: Front, function: ir.Function) -> ranges.SymbolicRanges:
+def infer(frontend: Frontend, function: ir.Function) -> ranges.SymbolicRanges:
     """The range of every index as formulas of the sizes: what is known before any call."""
-    return ranges.infer_ranges(function, ranges.assumed(assumptions_of(front, function)))
+    return ranges.infer_ranges(function, ranges.assumed(assumptions_of(frontend, function)))
 
 
-def bind(front: Front, function: ir.Function, call: Call) -> ranges.Bound:
+def bind(frontend: Frontend, function: ir.Function, call: Call) -> ranges.Bound:
     """Every range, size and shape of a call as numbers, every access proved to stay inside its array."""
-    shapes = {p.name: shape for p, shape in zip(front.parameters, call.shapes, strict=True)}
+    shapes = {p.name: shape for p, shape in zip(frontend.parameters, call.shapes, strict=True)}
     sizes, initial = dict(call.sizes), dict(call.initial)
     try:
-        with front.within_depth():
-            assumptions = assumptions_of(front, function)
-            bound = ranges.bind(function, shapes, sizes, initial, front.foreign_shapes, assumptions)
+        with frontend.within_depth():
+            assumptions = assumptions_of(frontend, function)
+            bound = ranges.bind(function, shapes, sizes, initial, frontend.foreign_shapes, assumptions)
     except CompileError as error:
-        raise front.explained(error) from None
+        raise frontend.explained(error) from None
     for warning in bound.warnings:
-        front.warn(front.explained(warning))
+        frontend.warn(frontend.explained(warning))
     return bound
 
 
-def plan(front: Front, bound: ranges.Bound, preferences: planning.Preferences) -> planning.Plan:
+def plan(frontend: Frontend, bound: ranges.Bound, preferences: planning.Preferences) -> planning.Plan:
     """The operation that computes each statement, and why: data that can be printed."""
-    with front.within_depth():
+    with frontend.within_depth():
         return planning.make_plan(bound, preferences)
 
 
 def lower(
-    front: Front, plan: planning.Plan, arrays: Mapping[str, jax.Array], initial: Mapping[str, jax.Array]
+    frontend: Frontend, plan: planning.Plan, arrays: Mapping[str, jax.Array], initial: Mapping[str, jax.Array]
 ) -> tuple[jax.Array, ...]:
     """The results of a plan for arguments and initial values by name, in operations of JAX."""
     # Only who calls a kernel needs the lowerings: `import tcjax` stays light.
     from .. import lowering
 
-    with front.within_depth():
-        return lowering.lower(plan, arrays, initial, front.options.fns)
+    with frontend.within_depth():
+        return lowering.lower(plan, arrays, initial, frontend.options.fns)

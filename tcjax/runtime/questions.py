@@ -16,7 +16,7 @@ from . import pipeline
 from .arguments import Arguments
 from .calls import Calls
 from .explain import Explanation
-from .fronts import Call
+from .frontends import Call
 from .options import NOTATIONS, check_flag
 from .pages import kernel_formula, kernel_page
 from .writing import written
@@ -42,8 +42,8 @@ class Questions(Calls):
         from .. import interpreter
 
         bound, arrays, initial = self._operands(args, kwargs)
-        with self._front.within_depth():
-            results = interpreter.interpret(bound, arrays, initial, self._front.options.fns)
+        with self._frontend.within_depth():
+            results = interpreter.interpret(bound, arrays, initial, self._frontend.options.fns)
         return results[0] if len(results) == 1 else results
 
     def _operands(
@@ -79,7 +79,7 @@ class Questions(Calls):
         `Interval`s.
         """
         if not args and not kwargs and self._arity:
-            return _intervals(pipeline.infer(self._front, self._likely()))
+            return _intervals(pipeline.infer(self._frontend, self._likely()))
         return _boxes(self._bound(*args, **kwargs))
 
     def constraints(self) -> tuple[str, ...]:
@@ -91,15 +91,15 @@ class Questions(Calls):
         """
         from .constraints import constraints_of
 
-        return constraints_of(self._likely(), self._front)
+        return constraints_of(self._likely(), self._frontend)
 
     def _likely(self) -> ir.Function:
-        function = self._front.likely
+        function = self._frontend.likely
         if function is None:
             raise CompileError(
                 Code.UNKNOWN_RANK,
-                f"without arguments nothing says what the parameters of `{self._front.name}` are",
-                self._front.span,
+                f"without arguments nothing says what the parameters of `{self._frontend.name}` are",
+                self._frontend.span,
                 help="pass arguments, or declare the parameters: `float(N) A` in index notation, `float[n] a` in SaC",
             )
         return function
@@ -125,7 +125,7 @@ class Questions(Calls):
         """
         check_flag("compiled", compiled)
         call, arguments = self._call(args, kwargs)
-        explanation = Explanation.of(self._front.text(), self._compiler.plan(call), self._front.options.fns)
+        explanation = Explanation.of(self._frontend.text(), self._compiler.plan(call), self._frontend.options.fns)
         if not compiled:
             return explanation
         return replace(explanation, compiled=self._figures(call, arguments, explanation.no_gradient))
@@ -136,7 +136,7 @@ class Questions(Calls):
 
         names = *arguments.arrays, *arguments.initial
         given = (*arguments.arrays.values(), *arguments.initial.values())
-        if self._front.options.sharding is not None:
+        if self._frontend.options.sharding is not None:
             places = self._compiler.placed(call, names)
             given = tuple(
                 jax.ShapeDtypeStruct(array.shape, array.dtype, sharding=place)
@@ -150,7 +150,7 @@ class Questions(Calls):
         from .pages import kernel_picture
 
         call, _ = self._call(args, kwargs)
-        return kernel_picture(self._front, self._compiler.plan(call))
+        return kernel_picture(self._frontend, self._compiler.plan(call))
 
     def schedule(self, /, *args: Any, **kwargs: Any) -> "Schedule":
         """A schedule without commands: every statement is computed whole, in the order of the program.
@@ -161,8 +161,8 @@ class Questions(Calls):
         """
         from ..planning.schedule import Schedule
 
-        function = self.ir(*args, **kwargs) if args or kwargs or not self._arity else self._front.likely
-        return Schedule(self._front.name, function, bind=self._bound)
+        function = self.ir(*args, **kwargs) if args or kwargs or not self._arity else self._frontend.likely
+        return Schedule(self._frontend.name, function, bind=self._bound)
 
     def _bound(self, /, *args: Any, **kwargs: Any) -> Bound:
         call, _ = self._call(args, kwargs)
@@ -183,20 +183,20 @@ class Questions(Calls):
                 help=f"write to({' or '.join(repr(name) for name in NOTATIONS)})",
             )
         function = self.ir(*args, **kwargs) if args or kwargs else None
-        return written(self._front, dialect, function)
+        return written(self._frontend, dialect, function)
 
     def __str__(self) -> str:
-        return self._front.text()
+        return self._frontend.text()
 
     def _repr_html_(self) -> str:
-        return kernel_page(self._front)
+        return kernel_page(self._frontend)
 
     def _repr_latex_(self) -> str | None:
-        return kernel_formula(self._front)
+        return kernel_formula(self._frontend)
 
     def __repr__(self) -> str:
-        names = ", ".join(parameter.name for parameter in self._front.parameters)
-        return f"<tcjax.Kernel {self._front.name}({names})>"
+        names = ", ".join(parameter.name for parameter in self._frontend.parameters)
+        return f"<tcjax.Kernel {self._frontend.name}({names})>"
 
 
 def _intervals(found: ranges.SymbolicRanges) -> list[dict[str, Interval | None]]:

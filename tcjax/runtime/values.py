@@ -7,7 +7,7 @@ import numpy as np
 from jax.core import Tracer
 
 from ..diagnostics import Code, CompileError, Span
-from .fronts import Value
+from .frontends import Value
 
 
 def value_of(name: str, array: Any, span: Span) -> Value:

@@ -4,10 +4,10 @@ from .. import ir
 from ..diagnostics import Code, CompileError
 from ..syntax import tc
 from .definitions import Definition
-from .fronts import Front
+from .frontends import Frontend
 
 
-def written(front: Front, dialect: str, function: ir.Function | None) -> str:
+def written(frontend: Frontend, dialect: str, function: ir.Function | None) -> str:
     """The program as text; `function` is what it is for some arguments, None for any.
 
     Raises `CompileError`: TC0109 for what the notation cannot say, TC0505 where arguments are needed to know.
@@ -15,23 +15,23 @@ def written(front: Front, dialect: str, function: ir.Function | None) -> str:
     from .. import translation
     from ..syntax import embedded, sac
 
-    if dialect == ("tc" if isinstance(front, Definition) else "sac"):
-        return front.text()
-    if isinstance(front, Definition) and dialect == "python":
-        return "\n".join(map(embedded.write, front.definitions))
+    if dialect == ("tc" if isinstance(frontend, Definition) else "sac"):
+        return frontend.text()
+    if isinstance(frontend, Definition) and dialect == "python":
+        return "\n".join(map(embedded.write, frontend.definitions))
     if function is None:
-        function = front.likely
+        function = frontend.likely
     if function is None:
         raise CompileError(
             Code.UNKNOWN_RANK,
-            f"without arguments nothing says what `{front.name}` is in another notation",
-            front.span,
+            f"without arguments nothing says what `{frontend.name}` is in another notation",
+            frontend.span,
             help=f"pass arguments, or their shapes: `k.to({dialect!r}, jax.ShapeDtypeStruct((4, 3), 'float32'))`",
         )
     if dialect == "latex":
         from .. import typesetting
 
-        with front.within_depth():
+        with frontend.within_depth():
             return typesetting.latex(typesetting.typeset(function))
     if dialect == "sac":
         return sac.write(translation.to_sac(function)).rstrip("\n")

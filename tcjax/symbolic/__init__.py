@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .affine import Affine, AffineLike, Atom, Clamp, IndexVar, Opaque, Quotient, Remainder, clamp
+from .affine import Affine, AffineLike, Atom, Box, Clamp, IndexVar, Opaque, Quotient, Remainder, clamp
 from .audits import Given, auditing, dropping
 from .conditions import (
     FALSE,
@@ -33,6 +33,7 @@ __all__ = [
     "AnyOf",
     "AtLeastZero",
     "Atom",
+    "Box",
     "Clamp",
     "Condition",
     "Expr",
@@ -65,13 +66,13 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from .facts.expressions import Expr
+    from .facts.trees import Expr
 
 
 def __getattr__(name: str) -> object:
     # The prover comes with the first question that needs it: `import tcjax` stays light.
     if name == "Expr":
-        from .facts.expressions import Expr
+        from .facts.trees import Expr
 
         return Expr
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -24,6 +24,10 @@ class IndexVar:
     __repr__ = __str__
 
 
+# The values of indices, each from the first on and before the second.
+Box = Mapping[IndexVar, tuple[int, int]]
+
+
 @dataclass(frozen=True, slots=True)
 class Quotient:
     """``argument // divisor``, rounded towards minus infinity."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     from .conditions import Condition
-    from .facts.expressions import Expr
+    from .facts.trees import Expr
     from .known import Facts
 
 Why = Literal["defn", "guard", "user", "legality"]

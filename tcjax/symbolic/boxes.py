@@ -3,13 +3,11 @@
 from collections.abc import Iterable, Mapping
 
 from . import hull
-from .affine import Affine, IndexVar
+from .affine import Affine, Box, IndexVar
 from .conditions import AllOf, AnyOf, AtLeastZero, Condition
 from .hull import Range
 from .interval import Interval
 from .size import SizeVar
-
-Box = dict[IndexVar, tuple[int, int]]
 
 
 def as_interval(given: Range) -> Interval:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 
-from .affine import Affine, Atom, Clamp, IndexVar, Quotient, Remainder
+from .affine import Affine, Atom, Box, Clamp, IndexVar, Quotient, Remainder
 from .conditions import AllOf, AnyOf, AtLeastZero, Condition
 from .linear import Linear, extremes, linear, propagate, surely_empty
 
@@ -20,7 +20,7 @@ class Search:
     point: Mapping[IndexVar, int] | None = None
 
 
-def find_point(box: Mapping[IndexVar, tuple[int, int]], condition: Condition, part_limit: int = PART_LIMIT) -> Search:
+def find_point(box: Box, condition: Condition, part_limit: int = PART_LIMIT) -> Search:
     """A point of the box (half-open ranges) where the condition holds, if there is one.
 
     Every size must be a number. What depends on data may hold: a point is then one where the rest holds.
@@ -73,7 +73,7 @@ class _Sum:
 class _System:
     """The variables of a search by number: those of the box that occur, then one for each floor and clamp."""
 
-    def __init__(self, box: Mapping[IndexVar, tuple[int, int]]) -> None:
+    def __init__(self, box: Box) -> None:
         self.box = box
         self.numbers: dict[Atom, int] = {}
         self.sums: dict[Atom, _Sum | None] = {}

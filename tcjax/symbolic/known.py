@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 
 from ..diagnostics import Code, CompileError
 from . import audits, boxes, hull
-from .affine import Affine, IndexVar
+from .affine import Affine, Box, IndexVar
 from .audits import Given, Why
 from .conditions import TRUE, AllOf, AnyOf, AtLeastZero, Condition, all_of, compare, negation, unconditional
 from .domain import Search, find_point
@@ -21,8 +21,8 @@ from .size import Size, SizeVar, maximum, minimum
 
 if TYPE_CHECKING:
     from .facts.affines import Names
-    from .facts.expressions import Expr
     from .facts.facts import Fact, Prover
+    from .facts.trees import Expr
 
 Subscript: TypeAlias = "Affine | IndexVar | Size | SizeVar"
 Asked: TypeAlias = "Subscript | Condition | Expr | str | int"
@@ -126,7 +126,7 @@ class Facts:
         return replace(facts, ranges={}, defined={}, given=())
 
     @property
-    def box(self) -> dict[IndexVar, tuple[int, int]] | None:
+    def box(self) -> Box | None:
         """The ranges, as far as guards narrow them, in numbers; None where one depends on sizes."""
         return boxes.box_of(self.ranges)
 
@@ -357,7 +357,7 @@ class Facts:
 
     def _expr(self, value: Asked) -> "Expr":
         from .facts import affines
-        from .facts.expressions import Expr
+        from .facts.trees import Expr
 
         match value:
             case Affine() | IndexVar():

@@ -34,7 +34,7 @@ def arguments(kernel: Kernel) -> "SearchStrategy[tuple[Array, ...]]":
     multiples of 1/4, whose sums and products are exact. Raises `CompileError` for a kernel with a size that goes by
     keyword: `calls` has it.
     """
-    sizes = kernel._front.keywords[1]
+    sizes = kernel._frontend.keywords[1]
     if sizes:
         raise CompileError(
             Code.WRONG_ARGUMENT_COUNT,

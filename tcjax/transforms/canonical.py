@@ -6,8 +6,8 @@ from itertools import count
 from typing import assert_never
 
 from .. import ir
-from ..ranges import Bound, Box
-from ..symbolic import Affine, IndexVar, Size
+from ..ranges import Bound
+from ..symbolic import Affine, Box, IndexVar, Size
 from ..symbolic.affine import Atom
 from .definitions import as_define, covers, guarded
 from .guards import guard_ranges

@@ -9,7 +9,6 @@ from .. import ir
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
 from .definitions import Formula, is_one_to_one
-from .factors import factors_of, multiply
 from .inlining import Step
 from .joining import placed
 from .substitution import substitute_expr
@@ -71,7 +70,7 @@ def _apart(total: ir.Reduce) -> ir.Expr | None:
     """A sum for each place of the first factor that has several; None if there is no such factor."""
     if total.reducer is not Reducer.SUM or not ir.types.is_float(total.body.dtype):
         return None
-    factors = list(factors_of(total.body))
+    factors = list(ir.factors(total.body))
     for number, factor in enumerate(factors):
         if not isinstance(factor, ir.Select):
             continue
@@ -79,7 +78,7 @@ def _apart(total: ir.Reduce) -> ir.Expr | None:
         few = 1 < len(places) <= MOST_PLACES
         if few and all(any(_is_place(part, total.indices) for part in conditions) for conditions, _ in places):
             sums = [
-                replace(total, body=multiply([*factors[:number], _only(*place), *factors[number + 1 :]]))
+                replace(total, body=ir.multiply([*factors[:number], _only(*place), *factors[number + 1 :]]))
                 for place in places
             ]
             return reduce(lambda a, b: ir.Binary("+", a, b, total.dtype, span=total.span), sums[1:], sums[0])

@@ -8,8 +8,8 @@ from string import ascii_lowercase
 from typing import Final
 
 from .. import ir
-from ..ranges import Bound, Box
-from ..symbolic import Affine, Facts, IndexVar, Size, SizeVar
+from ..ranges import Bound
+from ..symbolic import Affine, Box, Facts, IndexVar, Size, SizeVar
 from .canonical import Scope
 from .definitions import Formula
 

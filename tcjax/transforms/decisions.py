@@ -4,8 +4,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from .. import ir
-from ..symbolic import TRUE, Condition, Facts, negation
-from .subscripts import Box, Known
+from ..symbolic import TRUE, Box, Condition, Facts, negation
+from .subscripts import Known
 
 Formula = TypeVar("Formula", bound="ir.Define | ir.Accumulate")
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from .. import ir
 from ..ir import Reducer, types
-from ..ranges import Box
-from ..symbolic import Affine
+from ..symbolic import Affine, Box, IndexVar
 
 Formula = ir.Define | ir.Accumulate
 
@@ -15,12 +14,24 @@ Formula = ir.Define | ir.Accumulate
 def is_one_to_one(indices: Sequence[Affine]) -> bool:
     """Whether every point of the left side has a place of its own, which no data decide.
 
-    So it is where each index stands alone in some dimension. Data may leave places out: an accumulation has its neutral
-    value there, a definition zero.
+    So it is where each index follows from a subscript: alone, shifted, scaled, or beside indices that others tell, as
+    `i` and `j` from ``(2 * i, i + j)``.
     """
     if any(place.is_data for place in indices):
         return False
-    return {index for place in indices for index in place.variables} <= {place.bare for place in indices}
+    unknown = frozenset[IndexVar]().union(*(place.variables for place in indices))
+    while found := unknown & {_told(place, unknown) for place in indices}:
+        unknown -= found
+    return not unknown
+
+
+def _told(subscript: Affine, unknown: frozenset[IndexVar]) -> IndexVar | None:
+    """The index that a subscript's value tells once all but the `unknown` ones are known."""
+    match [(atom, weight) for atom, weight in subscript.terms if atom.index_variables() & unknown]:
+        case [(IndexVar() as index, weight)] if weight.constant:
+            return index
+        case _:
+            return None
 
 
 def as_define(statement: Formula, is_new: bool) -> ir.Define:

@@ -1,6 +1,6 @@
 """Squares of deviations from a mean, summed: how a variance is written."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from math import prod
@@ -8,18 +8,16 @@ from typing import Final
 
 from .. import ir
 from ..ir import Reducer
-from ..symbolic import Affine, IndexVar
+from ..symbolic import Affine, Box, IndexVar
 from .definitions import Formula
-from .factors import Product, depends, divisor_of, summands
+from .factors import Product, depends, summands
 from .substitution import substitute_expr
 
 # How far the scale of a mean may be from one over the number of its points: reciprocals are written as decimals.
 ROUNDING: Final = 1e-6
 
 
-def about_mean(
-    factors: Sequence[ir.Expr], indices: Sequence[IndexVar], box: Mapping[IndexVar, tuple[int, int]]
-) -> ir.Access | None:
+def about_mean(factors: Sequence[ir.Expr], indices: Sequence[IndexVar], box: Box) -> ir.Access | None:
     """``x(n)`` where the factors are the square of ``x(n) - mean[k](x(k))`` over all `indices`; else None."""
     found = _square(factors, frozenset(indices))
     if found is None or not all(_is_mean(centre, found.value, indices, box) for centre in found.centres):
@@ -119,9 +117,7 @@ def _difference(expr: ir.Expr, reduced: frozenset[IndexVar]) -> _Difference | No
             return None
 
 
-def _is_mean(
-    centre: Product, value: ir.Access, indices: Sequence[IndexVar], box: Mapping[IndexVar, tuple[int, int]]
-) -> bool:
+def _is_mean(centre: Product, value: ir.Access, indices: Sequence[IndexVar], box: Box) -> bool:
     """Whether what is taken off is the mean of `value` over the indices, in some order and of any names."""
     scale, others = _scaled(centre.factors)
     match others:
@@ -148,7 +144,7 @@ def _scaled(factors: Sequence[ir.Expr]) -> tuple[float, list[ir.Expr]]:
     """The product of the numbers among the factors, and the others."""
     scale, rest = 1.0, list[ir.Expr]()
     for factor in factors:
-        divisor = divisor_of(factor)
+        divisor = ir.divisor_of(factor)
         number = ir.number_of(factor if divisor is None else divisor)
         if number is None or (divisor is not None and number == 0):
             rest.append(factor)

@@ -3,9 +3,7 @@
 from dataclasses import replace
 
 from .. import ir
-from ..ranges import Box
-from ..symbolic import Affine, IndexVar
-from .definitions import is_one_to_one
+from ..symbolic import Affine, Box, IndexVar
 
 
 def everywhere(
@@ -13,9 +11,11 @@ def everywhere(
 ) -> tuple[ir.Define, Box] | None:
     """The statement over all elements of its target, under a guard, and the ranges of its indices.
 
-    None where no two subscripts share an index: such places are a box, which is written as one.
+    None where no two subscripts share an index: such places are a box, which is written as one. Nor where an index has
+    no dimension of its own.
     """
-    if statement.domain.ranges or not is_one_to_one(statement.indices):
+    alone = {subscript.bare for subscript in statement.indices}
+    if statement.domain.ranges or any(s.is_data or not s.variables <= alone for s in statement.indices):
         return None
     ranges, found = dict(box), dict[IndexVar, tuple[int, int]]()
     indices: list[Affine] = []

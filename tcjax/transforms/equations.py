@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from .. import ir
-from ..ranges import Box
-from ..symbolic import Affine, IndexVar
+from ..symbolic import Affine, Box, IndexVar
 from .definitions import as_accumulation
 from .substitution import substitute
 

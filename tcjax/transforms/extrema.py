@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from .. import ir
 from ..ir import Reducer
-from ..ranges import Box
+from ..symbolic import Box
 from .definitions import is_one_to_one
 from .inlining import Step
 

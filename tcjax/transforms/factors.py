@@ -1,14 +1,11 @@
 """Sums of products: taking an expression apart, and conditions as affine inequalities."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from .. import ir
-from ..symbolic import Affine, IndexVar
+from ..symbolic import Affine, Box, IndexVar
 from .substitution import substitute_expr
-
-# A term of a sum, with whether it is subtracted.
-Term = tuple[bool, ir.Expr]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,19 +23,7 @@ class Product:
 
 def summands(expr: ir.Expr) -> list[Product]:
     """The expression as a sum of products, split at its outermost additions only."""
-    pending, products = [(expr, False)], []
-    while pending:
-        current, negative = pending.pop()
-        match current:
-            case ir.Binary("+", left, right) if current.dtype != "bool":
-                pending += [(right, negative), (left, negative)]
-            case ir.Binary("-", left, right):
-                pending += [(right, not negative), (left, negative)]
-            case ir.Unary("-", operand):
-                pending.append((operand, not negative))
-            case _:
-                products.append(_product(current, negative))
-    return products
+    return [_product(term, negative) for negative, term in ir.terms(expr)]
 
 
 def _product(expr: ir.Expr, negative: bool) -> Product:
@@ -46,62 +31,23 @@ def _product(expr: ir.Expr, negative: bool) -> Product:
     # Each with whether it is all of the product.
     pending: list[tuple[ir.Expr, bool]] = [(expr, True)]
     factors: list[ir.Expr] = []
-    divisors: list[ir.Expr] = []
     while pending:
         current, whole = pending.pop()
         match current:
-            case ir.Binary("/", left, right) if not ir.types.is_integral(current.dtype):
-                divisors += _apart(right)
-                if left != ir.Const(1.0, left.dtype):
-                    pending.append((left, False))
-            case ir.Binary("*", left, right) if current.dtype != "bool":
-                pending += [(right, False), (left, False)]
             case ir.Unary("-", operand):
                 negative = not negative
                 pending.append((operand, whole))
             case ir.Select(condition, then, ir.Const(0)) if whole or ir.types.is_integral(current.dtype):
-                mask = both(mask, condition)
+                mask = ir.both(mask, condition)
                 pending.append((then, whole))
             case ir.Select(condition, ir.Const(0), otherwise) if whole or ir.types.is_integral(current.dtype):
-                mask = both(mask, ir.negated(condition))
+                mask = ir.both(mask, ir.negated(condition))
                 pending.append((otherwise, whole))
+            case _ if len(parts := ir.factors(current)) > 1:
+                pending += [(part, False) for part in reversed(parts)]
             case _:
                 factors.append(current)
-    return Product((*factors, *map(reciprocal, divisors)), negative, mask)
-
-
-def _apart(divisor: ir.Expr) -> list[ir.Expr]:
-    """The factors of a divisor; as they are together where they have the same indices."""
-    match divisor:
-        case ir.Binary("*", left, right) if ir.free_indices(left) != ir.free_indices(right):
-            return [*_apart(left), *_apart(right)]
-        case _:
-            return [divisor]
-
-
-def reciprocal(divisor: ir.Expr) -> ir.Expr:
-    """``1 / divisor``."""
-    return ir.Binary("/", ir.Const(1.0, divisor.dtype), divisor, divisor.dtype)
-
-
-def factors_of(expr: ir.Expr) -> list[ir.Expr]:
-    """The factors of a product as it stands, reciprocals among them."""
-    match expr:
-        case ir.Binary("*", left, right):
-            return factors_of(left) + factors_of(right)
-        case ir.Binary("/", left, right) if divisor_of(expr) is None and not ir.types.is_integral(expr.dtype):
-            return [*factors_of(left), reciprocal(right)]
-        case _:
-            return [expr]
-
-
-def divisor_of(factor: ir.Expr) -> ir.Expr | None:
-    """What a reciprocal divides by; None for any other factor."""
-    match factor:
-        case ir.Binary("/", ir.Const(1.0), divisor) if not ir.types.is_integral(factor.dtype):
-            return divisor
-        case _:
-            return None
+    return Product(tuple(sorted(factors, key=lambda factor: ir.divisor_of(factor) is not None)), negative, mask)
 
 
 def distributed(product: Product, fixed: frozenset[IndexVar]) -> list[Product]:
@@ -136,16 +82,16 @@ def _times(product: Product, others: tuple[ir.Expr, ...], part: Product) -> Prod
     """The product with a part of one of its factors in its place, beside the `others`."""
     negative, mask, own = product.negative != part.negative, product.mask, part.factors
     if part.mask is not None and ir.types.is_integral(own[0].dtype):
-        mask = both(mask, part.mask)
+        mask = ir.both(mask, part.mask)
     elif part.mask is not None:
-        own = (masked(part.mask, multiply(own), 0),)
+        own = (masked(part.mask, ir.multiply(own), 0),)
     return Product((*others, *own), negative, mask)
 
 
 def divided_sum(
     product: Product,
     reduced: Sequence[IndexVar],
-    ranges: Mapping[IndexVar, tuple[int, int]],
+    ranges: Box,
     fixed: frozenset[IndexVar] = frozenset(),
 ) -> list[Product]:
     """`distributed` for a product that is summed over the `reduced` indices: ``a * (b - c)`` as ``a*b' - a*c'``.
@@ -171,57 +117,12 @@ def divided_sum(
     return distributed(product, fixed)
 
 
-def _first(expr: ir.Expr, own: frozenset[IndexVar], ranges: Mapping[IndexVar, tuple[int, int]]) -> ir.Expr:
+def _first(expr: ir.Expr, own: frozenset[IndexVar], ranges: Box) -> ir.Expr:
     """The value at the first point of a sum, or 0 if it is not finite."""
     value = substitute_expr(expr, {index: Affine.of(ranges[index][0]) for index in own})
     zero = ir.Const(0.0, value.dtype)
     finite = ir.Binary("==", ir.Binary("-", value, value, value.dtype), zero, "bool")
     return ir.Select(finite, value, zero, value.dtype)
-
-
-def both(a: ir.Expr | None, b: ir.Expr | None) -> ir.Expr | None:
-    """The conjunction of two conditions, either of which may be missing."""
-    if a is None or b is None:
-        return a if b is None else b
-    return ir.Binary("&&", a, b, "bool")
-
-
-def multiply(factors: Iterable[ir.Expr]) -> ir.Expr:
-    """The product of at least one factor; a reciprocal divides the others."""
-    first, *rest = sorted(factors, key=lambda factor: divisor_of(factor) is not None)
-    for factor in rest:
-        divisor = divisor_of(factor)
-        operator, second = ("*", factor) if divisor is None else ("/", divisor)
-        first = ir.Binary(operator, first, second, factor.dtype)
-    return first
-
-
-def terms(expr: ir.Expr) -> list[Term]:
-    """The expression as terms that are added or (true) subtracted."""
-    found: list[Term] = []
-    pending = [(False, expr)]
-    while pending:
-        negative, current = pending.pop()
-        match current:
-            case ir.Binary("+", left, right):
-                pending += [(negative, right), (negative, left)]
-            case ir.Binary("-", left, right):
-                pending += [(not negative, right), (negative, left)]
-            case ir.Unary("-", operand):
-                pending.append((not negative, operand))
-            case _:
-                found.append((negative, current))
-    return found
-
-
-def summed(found: Iterable[Term], dtype: str) -> ir.Expr:
-    """The terms as one expression."""
-    (negative, total), *rest = sorted(found, key=lambda term: term[0])
-    if negative:
-        total = ir.Unary("-", total, dtype)
-    for negative, term in rest:
-        total = ir.Binary("-" if negative else "+", total, term, dtype)
-    return total
 
 
 def masked(mask: ir.Expr | None, body: ir.Expr, otherwise: bool | int | float) -> ir.Expr:

@@ -7,7 +7,7 @@ from typing import Final
 from .. import ir
 from ..ir import Reducer
 from .definitions import Formula
-from .factors import multiply, summands
+from .factors import summands
 
 # Reductions of which one inside of another is one over the indices of both. A mean inside of another has the same
 # number of points in each, as no guard leaves any out.
@@ -60,7 +60,7 @@ def _merged_sum(total: ir.Reduce) -> ir.Reduce:
         factors.append(factor)
     if len(indices) == len(total.indices):
         return total
-    body = multiply(factors)
+    body = ir.multiply(factors)
     body = ir.Unary("-", body, body.dtype) if product.negative else body
     return _merged_sum(replace(total, indices=indices, body=body))
 

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from .. import ir
-from ..ranges import Box
-from ..symbolic import Affine, IndexVar
+from ..symbolic import Affine, Box, IndexVar
 from .decisions import decide_alone
 from .limits import bounds_of
 from .subscripts import Known

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from .. import ir
-from ..ranges import Box
-from ..symbolic import Affine, IndexVar
+from ..symbolic import Affine, Box, IndexVar
 from .definitions import Formula, as_accumulation, as_define, covers, neutral
 from .diagonals import everywhere
 from .substitution import substitute_expr

@@ -11,7 +11,7 @@ from .. import ir
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
 from .definitions import as_accumulation
-from .factors import multiply, summands
+from .factors import summands
 from .growing import grown
 from .inlining import Step
 from .substitution import numbered, substitute_expr
@@ -76,7 +76,7 @@ class _Term:
 
     def over(self, whole: ir.Reduce) -> "_Term":
         """The term with another reduction."""
-        return replace(self, expr=multiply((*self.factors, whole)), reduce=whole)
+        return replace(self, expr=ir.multiply((*self.factors, whole)), reduce=whole)
 
 
 def _joined(expr: ir.Expr, box: _Box, everywhere: bool) -> ir.Expr:
@@ -91,9 +91,11 @@ def _joined(expr: ir.Expr, box: _Box, everywhere: bool) -> ir.Expr:
     expr = ir.rebuild(expr, lambda part: _joined(part, box, inside))
     match expr:
         case ir.Binary("+" | "-") if expr.dtype != "bool":
-            terms = [_term(*pair) for pair in _signed(expr, False)]
+            terms = [_term(part, negative) for negative, part in ir.terms(expr)]
         case ir.Binary(operator) if operator in ir.BY_OPERATOR:
-            terms = [_Term(part, False, (), _own(part, ir.BY_OPERATOR[operator])) for part in _parts(expr, operator)]
+            terms = [
+                _Term(part, False, (), _own(part, ir.BY_OPERATOR[operator])) for part in ir.operands(expr, operator)
+            ]
         case _:
             return expr
     found = _grown(_merged(terms, box), expr.operator, box, everywhere)
@@ -151,7 +153,7 @@ def _is_as_wide(reduce: ir.Reduce) -> bool:
 
 def _without(terms: Iterable[_Term], term: _Term, value: ir.Expr, operator: str, box: _Box) -> list[_Term] | None:
     """The terms but for those that are a value, which has the sign and the factors of `term`; None without these."""
-    wanted = Counter(_keys(multiply((*term.factors, value)), term.negative, operator, box))
+    wanted = Counter(_keys(ir.multiply((*term.factors, value)), term.negative, operator, box))
     left: list[_Term] = []
     for other in terms:
         key = Counter(_keys(other.expr, other.negative, operator, box))
@@ -165,23 +167,12 @@ def _without(terms: Iterable[_Term], term: _Term, value: ir.Expr, operator: str,
 def _keys(expr: ir.Expr, negative: bool, operator: str, box: _Box) -> Iterator[object]:
     """What the parts of an expression are, in whatever order their factors stand."""
     if operator not in ("+", "-"):
-        yield from (numbered(part, box) for part in _parts(expr, operator))
+        yield from (numbered(part, box) for part in ir.operands(expr, operator))
         return
     for product in summands(expr):
         factors = Counter(numbered(factor, box) for factor in product.factors)
         mask = None if product.mask is None else numbered(product.mask, box)
         yield negative != product.negative, frozenset(factors.items()), mask
-
-
-def _signed(expr: ir.Expr, negative: bool) -> Iterator[tuple[ir.Expr, bool]]:
-    match expr:
-        case ir.Binary("+" | "-" as operator, left, right):
-            yield from _signed(left, negative)
-            yield from _signed(right, negative != (operator == "-"))
-        case ir.Unary("-", operand):
-            yield from _signed(operand, not negative)
-        case _:
-            yield expr, negative
 
 
 def _term(expr: ir.Expr, negative: bool) -> _Term:
@@ -190,20 +181,12 @@ def _term(expr: ir.Expr, negative: bool) -> _Term:
     if product.mask is not None or len(sums) != 1:
         return _Term(expr, negative)
     factors = sorted((factor for factor in product.factors if factor is not sums[0]), key=ir.show_expr)
-    return _Term(multiply((*factors, sums[0])), negative != product.negative, tuple(factors), sums[0])
+    return _Term(ir.multiply((*factors, sums[0])), negative != product.negative, tuple(factors), sums[0])
 
 
 def _own(expr: ir.Expr, reducer: Reducer | ir.Monoid) -> ir.Reduce | None:
     """The expression if it is a reduction of this kind."""
     return expr if isinstance(expr, ir.Reduce) and expr.reducer == reducer else None
-
-
-def _parts(expr: ir.Expr, operator: str) -> list[ir.Expr]:
-    match expr:
-        case ir.Binary(own, left, right) if own == operator:
-            return [*_parts(left, operator), *_parts(right, operator)]
-        case _:
-            return [expr]
 
 
 def _whole(first: ir.Reduce, second: ir.Reduce, box: _Box) -> ir.Reduce | None:

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from .. import ir
 from .definitions import Formula, of_nothing
-from .factors import summed, terms
 from .rests import LOWEST
 from .truths import Guarded
 
@@ -20,11 +19,11 @@ def without_lows(statement: Formula) -> Guarded | None:
         expr = ir.rebuild(expr, visit)
         match expr:
             case ir.Call("exp", (argument,)) if ir.types.is_float(argument.dtype):
-                found = terms(argument)
+                found = ir.terms(argument)
                 others = [term for term in found if not _is_lowest(*term)]
                 if not others or len(others) == len(found):
                     return expr
-                finite.append(summed(others, argument.dtype))
+                finite.append(ir.summed(others, argument.dtype))
                 return ir.Const(0.0, expr.dtype)
             case ir.Reduce():
                 return of_nothing(expr) or expr

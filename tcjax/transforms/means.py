@@ -6,7 +6,7 @@ from typing import Final
 
 from .. import ir
 from ..ir import Reducer
-from ..ranges import Box
+from ..symbolic import Box
 from .definitions import Formula, constant, is_one_to_one
 from .flattening import merged
 

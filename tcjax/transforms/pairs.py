@@ -9,8 +9,7 @@ from math import prod
 
 from .. import ir
 from ..ir import Reducer
-from ..ranges import Box
-from ..symbolic import IndexVar
+from ..symbolic import Box, IndexVar
 from .factors import depends, summands
 from .separable import Separated, summed_first
 

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from .. import ir
-from ..ranges import Box
-from ..symbolic import Affine, IndexVar
-from .factors import Term, terms
+from ..symbolic import Affine, Box, IndexVar
 from .inlining import Named, Shape, Step, named
 from .shifts import unmarked
 from .substitution import numbered, substitute_expr
@@ -25,7 +23,7 @@ Span = tuple[int, int]
 class Relative:
     """The exponential of the sum of `terms`, one of the values that `peak` is the largest of, less `peak`."""
 
-    terms: tuple[Term, ...]
+    terms: tuple[ir.Term, ...]
     peak: ir.Expr
 
 
@@ -42,7 +40,7 @@ def relative(expr: ir.Expr, peaks: Mapping[str, Named], box: dict[IndexVar, Span
     """
     if not isinstance(expr, ir.Call) or expr.function != "exp" or expr.dtype not in _TYPES:
         return None
-    found = terms(expr.arguments[0])
+    found = ir.terms(expr.arguments[0])
     for number, (negative, term) in enumerate(found):
         others = tuple(found[:number] + found[number + 1 :])
         reduce = _reduction(term, peaks, box) if negative and others else None
@@ -60,7 +58,7 @@ def relative(expr: ir.Expr, peaks: Mapping[str, Named], box: dict[IndexVar, Span
 def points(
     indices: tuple[IndexVar, ...],
     body: ir.Expr,
-    value: Iterable[Term],
+    value: Iterable[ir.Term],
     box: Box,
     fits: Callable[[IndexVar, IndexVar], bool],
 ) -> Iterator[dict[IndexVar, IndexVar]]:
@@ -72,11 +70,11 @@ def points(
         point = dict(zip(indices, image, strict=True))
         if all(fits(old, new) for old, new in point.items()):
             values = {old: Affine.of(new) for old, new in point.items()}
-            if _counted(terms(substitute_expr(body, values)), box) == wanted:
+            if _counted(ir.terms(substitute_expr(body, values)), box) == wanted:
                 yield point
 
 
-def _counted(found: Iterable[Term], box: Box) -> Mapping[Term, int]:
+def _counted(found: Iterable[ir.Term], box: Box) -> Mapping[ir.Term, int]:
     return Counter((negative, numbered(unmarked(term), box)) for negative, term in found)
 
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Final
 
 from .. import ir
-from .factors import factors_of
 
 # Natural logarithms of the bases of exponentials and logarithms, and how far from one a constant rounded to a type is.
 _EXPONENTIALS: Final = {"exp2": math.log(2), "exp10": math.log(10)}
@@ -49,7 +48,7 @@ def _without_signs(product: ir.Binary) -> ir.Binary:
     """A product of floats in which ``|x|`` that occurs twice is `x`: the signs cancel, and so does their derivative."""
     if not ir.types.is_float(product.dtype):
         return product
-    counts = Counter(factor for factor in factors_of(product) if _is_magnitude(factor))
+    counts = Counter(factor for factor in ir.factors(product) if _is_magnitude(factor))
     several = {factor for factor, count in counts.items() if count % 2 == 0}
     found = _replaced(product, several)
     assert isinstance(found, ir.Binary)

@@ -8,7 +8,6 @@ from .. import ir
 from ..symbolic import Facts, IndexVar
 from .decisions import decide_alone
 from .definitions import of_nothing
-from .factors import summed, terms
 from .inlining import Named, Step
 from .peaks import Relative, Span, relative
 
@@ -80,7 +79,7 @@ class Values:
             return False
         inner = self.replaced(value, segment, _or_nan)
         _, found = decide_alone(None, inner, {**self.box, **segment})
-        return any(ir.number_of(term) == (-LOWEST if negative else LOWEST) for negative, term in terms(found))
+        return any(ir.number_of(term) == (-LOWEST if negative else LOWEST) for negative, term in ir.terms(found))
 
     def exactly(self, value: ir.Expr, segment: Mapping[IndexVar, Span]) -> ir.Expr:
         """A value that is NaN or minus infinity, without reads of tensors that hold only such."""
@@ -90,7 +89,7 @@ class Values:
     def replaced(self, expr: ir.Expr, segment: Mapping[IndexVar, Span], chosen: Chosen) -> ir.Expr:
         """The expression with what is known of tensors in the place of reads of them: what is `chosen` of that."""
         peak = self._relative(expr, segment)
-        if peak is not None and self.is_lowest(summed(peak.terms, expr.dtype), segment):
+        if peak is not None and self.is_lowest(ir.summed(peak.terms, expr.dtype), segment):
             # If it is NaN after all, so is the peak.
             lowest = ir.Const(LOWEST, expr.dtype)
             assert isinstance(expr, ir.Call)

@@ -10,11 +10,10 @@ from typing import Final
 
 from .. import ir
 from ..ir import Reducer
-from ..ranges import Box
-from ..symbolic import Affine, IndexVar, Size
+from ..symbolic import Affine, Box, IndexVar, Size
 from ..symbolic.hull import numbers
 from .definitions import cast
-from .factors import depends, multiply, non_negative, summands
+from .factors import depends, non_negative, summands
 from .inlining import Shapes
 
 
@@ -135,7 +134,7 @@ def summed_first(
     own, kind = frozenset((index,)), total.accumulate
     guards = ir.conjuncts(total.guard)
     inner = [guard for guard in guards if depends(guard, own)]
-    body = multiply([cast(factor, kind) for factor in inside])
+    body = ir.multiply([cast(factor, kind) for factor in inside])
 
     def rank(axis: IndexVar) -> tuple[int, str]:
         follows = places[axis][0] if axis in places else axis
@@ -152,7 +151,7 @@ def summed_first(
         total,
         indices=tuple(other for other in total.indices if other != index),
         guard=ir.conjunction(guard for guard in guards if guard not in inner),
-        body=multiply([result, *(cast(factor, kind) for factor in outside)]),
+        body=ir.multiply([result, *(cast(factor, kind) for factor in outside)]),
     )
     return Separated(first, box, rest)
 

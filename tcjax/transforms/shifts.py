@@ -12,7 +12,7 @@ from typing import Final
 
 from .. import ir
 from ..ir import Reducer
-from ..symbolic import Affine, IndexVar
+from ..symbolic import Affine, Box, IndexVar
 from .definitions import as_define, covers
 from .inlining import Shapes, Step, reads
 from .substitution import numbered, substitute_affine, substitute_expr
@@ -78,7 +78,7 @@ def _inline(statement: ir.Define | ir.Accumulate) -> Iterable[ir.Reduce]:
             yield node
 
 
-def _named(reduce: ir.Reduce, axes: tuple[IndexVar, ...], box: Mapping[IndexVar, tuple[int, int]]) -> ir.Expr:
+def _named(reduce: ir.Reduce, axes: tuple[IndexVar, ...], box: Box) -> ir.Expr:
     """The reduction over common names, so that equal ones are equal wherever they stand."""
     names = {index: Affine.of(IndexVar(f"a.{place}")) for place, index in enumerate(axes)}
     return substitute_expr(numbered(unmarked(reduce), box), names)

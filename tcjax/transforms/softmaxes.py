@@ -14,7 +14,6 @@ from .. import ir
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
 from .definitions import Formula
-from .factors import Term, factors_of, summed, terms
 from .inlining import Renaming, Step, is_large
 from .peaks import points
 from .substitution import substitute_expr
@@ -27,7 +26,7 @@ def normalisers(statement: Formula) -> Iterator[str]:
     """The tensors that are subtracted in exponents, as logarithms of sums may be."""
     for node in _outside_reductions(statement.value):
         if isinstance(node, ir.Call) and node.function == "exp":
-            for negative, term in terms(node.arguments[0]):
+            for negative, term in ir.terms(node.arguments[0]):
                 if negative and ir.free_indices(term) < ir.free_indices(node):
                     yield from (access.tensor.name for access in ir.accesses(term))
 
@@ -43,7 +42,7 @@ def as_quotients(step: Step) -> Step | None:
         if step.statement.reducer is not Reducer.SUM or step.statement.domain.guard is not None:
             return None
         reduces = frozenset(step.statement.reduction)
-    rewriter = _Rewriter(dict(step.box), reduces, frozenset(factors_of(step.statement.value)))
+    rewriter = _Rewriter(dict(step.box), reduces, frozenset(ir.factors(step.statement.value)))
     value = rewriter.expr(step.statement.value, frozenset(ir.conjuncts(step.statement.domain.guard)))
     statement = replace(step.statement, value=value)
     if statement == step.statement or is_large(statement):
@@ -78,14 +77,14 @@ class _Rewriter:
                 inside = conditions.union(ir.conjuncts(condition))
                 return replace(expr, then=self.expr(then, inside), otherwise=self.expr(otherwise, conditions))
             case ir.Call("exp", (argument,), dtype) if dtype in _LARGEST:
-                found = self.quotient(expr, terms(argument), conditions)
+                found = self.quotient(expr, ir.terms(argument), conditions)
                 if found is not None:
                     return found
             case _:
                 pass
         return ir.rebuild(expr, lambda part: self.expr(part, conditions))
 
-    def quotient(self, call: ir.Call, found: list[Term], conditions: frozenset[ir.Expr]) -> ir.Expr | None:
+    def quotient(self, call: ir.Call, found: list[ir.Term], conditions: frozenset[ir.Expr]) -> ir.Expr | None:
         """The exponential of these terms as a quotient; None where it is none."""
         for number, (negative, term) in enumerate(found):
             others = found[:number] + found[number + 1 :]
@@ -103,8 +102,8 @@ class _Rewriter:
                     continue
         return None
 
-    def divided(self, call: ir.Call, exponent: list[Term], total: ir.Expr) -> ir.Expr:
-        return ir.Binary("/", replace(call, arguments=(summed(exponent, call.dtype),)), total, call.dtype)
+    def divided(self, call: ir.Call, exponent: list[ir.Term], total: ir.Expr) -> ir.Expr:
+        return ir.Binary("/", replace(call, arguments=(ir.summed(exponent, call.dtype),)), total, call.dtype)
 
     def parts(self, given: ir.Reduce) -> tuple[ir.Expr, ir.Expr]:
         """What to subtract of each exponent, and the sum of the exponentials of what is left.
@@ -126,7 +125,7 @@ class _Rewriter:
 
     def is_relative(self, total: ir.Reduce, exponent: ir.Expr) -> bool:
         """Whether exponents are relative to the largest of them: then no exponential overflows, and one is 1."""
-        found = terms(exponent)
+        found = ir.terms(exponent)
         for number, (negative, term) in enumerate(found):
             if negative and isinstance(term, ir.Reduce) and term.reducer is Reducer.MAX and term.guard is None:
                 others = found[:number] + found[number + 1 :]
@@ -138,7 +137,7 @@ class _Rewriter:
         self,
         total: ir.Reduce,
         body: ir.Expr,
-        value: list[Term],
+        value: list[ir.Term],
         conditions: frozenset[ir.Expr],
         over: ir.Reduce | None = None,
     ) -> bool:

@@ -1,15 +1,14 @@
 """Floors and remainders of an index as two indices: with ``i = 4*i1 + i0``, ``A(i / 4, i % 4)`` is ``A(i1, i0)``."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from .. import ir
-from ..symbolic import Affine, IndexVar, Size
+from ..symbolic import Affine, Box, IndexVar, Size
 from ..symbolic.affine import Clamp, Quotient, Remainder
 from .subscripts import Known
 from .substitution import substitute
 
-Box = Mapping[IndexVar, tuple[int, int]]
 Formula = TypeVar("Formula", bound="ir.Define | ir.Accumulate")
 
 # More nested divisions of one index than this are left to a lookup.

@@ -5,11 +5,10 @@ from dataclasses import replace
 
 from .. import ir
 from ..ir import Reducer
-from ..ranges import Box
-from ..symbolic import Affine, IndexVar, Size
+from ..symbolic import Affine, Box, IndexVar, Size
 from .definitions import Formula, as_define, cast, constant
 from .equations import solve
-from .factors import divisor_of, multiply, summands
+from .factors import summands
 from .inlining import Shape, Shapes, Step
 from .pairs import paired
 from .separable import Separated, separated
@@ -55,12 +54,12 @@ def _unscaled(step: Step, name: str, shape: Shape, origin: Shape, is_new: bool) 
     (product,) = products
     scales = [factor for factor in product.factors if ir.free_indices(factor) <= own and not ir.has_reduction(factor)]
     rest = [factor for factor in product.factors if factor not in scales]
-    if not rest or not (scales or product.negative) or all(divisor_of(factor) is not None for factor in rest):
+    if not rest or not (scales or product.negative) or all(ir.divisor_of(factor) is not None for factor in rest):
         return None
     tensor = ir.Tensor(name, statement.accumulate, tuple(map(Size.of, shape)))
-    first = replace(statement, target=tensor, restart=True, value=cast(multiply(rest), statement.accumulate))
+    first = replace(statement, target=tensor, restart=True, value=cast(ir.multiply(rest), statement.accumulate))
     left = tuple(map(Affine.of, places))
-    scaled = multiply([ir.Access(tensor, left), *(cast(scale, statement.accumulate) for scale in scales)])
+    scaled = ir.multiply([ir.Access(tensor, left), *(cast(scale, statement.accumulate) for scale in scales)])
     scaled = ir.Unary("-", scaled, scaled.dtype) if product.negative else scaled
     # The guard is that of the points that go to their places.
     second = _with(replace(statement, indices=left, domain=ir.Domain()), scaled, is_new)
@@ -81,7 +80,7 @@ def _placed(step: Step, name: str) -> tuple[Step, Step] | None:
         found, notes = solve(ir.Define(tensor, left, reduce, span=reduce.span), step.box, shape, origin)
         if notes:
             read = ir.Access(tensor, left)
-            rest = replace(statement, value=_replaced(statement.value, reduce, read))
+            rest = replace(statement, value=ir.replaced(statement.value, reduce, read))
             return replace(step, statement=found), replace(step, statement=rest)
     return None
 
@@ -109,7 +108,7 @@ def _for_all(step: Step, name: str, shapes: Shapes, is_new: bool) -> tuple[Step,
         return None
     every = IndexVar(f"{name}.e")
     whole = replace(read, indices=(*read.indices[:place], Affine.of(every), *read.indices[place + 1 :]))
-    body = _replaced(statement.value, read, whole)
+    body = ir.replaced(statement.value, read, whole)
     own = _in_order(ir.free_indices(body) - {*statement.reduction, every}, statement)
     if not picked.variables <= {*own}:
         # ``h(t,n) * w(I(t,r),n,d)``: what is picked for one `r` is not for another.
@@ -152,7 +151,7 @@ def _one_after_another(step: Step, name: str, shapes: Shapes, origins: Shapes) -
         return
     for total in dict.fromkeys(_outermost(statement.value)):
         for found in _sums(total, step.box, name, order, shapes, origins):
-            rest = replace(statement, value=_replaced(statement.value, total, found.rest))
+            rest = replace(statement, value=ir.replaced(statement.value, total, found.rest))
             yield Step(found.first, found.box, step.fixed), replace(step, statement=rest)
 
 
@@ -185,7 +184,3 @@ def _outermost(expr: ir.Expr) -> Iterator[ir.Reduce]:
         return
     for part in ir.children(expr):
         yield from _outermost(part)
-
-
-def _replaced(expr: ir.Expr, old: ir.Expr, new: ir.Expr) -> ir.Expr:
-    return new if expr == old else ir.rebuild(expr, lambda part: _replaced(part, old, new))

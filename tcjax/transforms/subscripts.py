@@ -1,12 +1,9 @@
 """Subscripts where they are computed: their ends and their simplest form, as what is known there decides them."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..symbolic import Affine, Facts, IndexVar
+from ..symbolic import Affine, Box, Facts
 from ..symbolic.affine import Clamp, Quotient, Remainder
-
-Box = Mapping[IndexVar, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from .. import ir
-from ..symbolic import Affine, AffineLike, IndexVar
+from ..symbolic import Affine, AffineLike, Box, IndexVar
 from ..symbolic.affine import Atom
 
 Finish = Callable[[Affine], Affine]
@@ -48,7 +48,7 @@ def substitute_affine(affine: Affine, values: Mapping[IndexVar, Affine]) -> Affi
     return _Substitution(values, lambda subscript: subscript, lambda indices: indices).affine(affine)
 
 
-def numbered(expr: ir.Expr, box: Mapping[IndexVar, tuple[int, int]], depth: int = 0) -> ir.Expr:
+def numbered(expr: ir.Expr, box: Box, depth: int = 0) -> ir.Expr:
     """The expression with numbers and ranges in the names of the indices that it binds, to be compared.
 
     `depth` of them are bound around it.

@@ -7,8 +7,7 @@ from typing import Final
 
 from .. import ir
 from ..ir import Reducer
-from ..ranges import Box
-from ..symbolic import Affine, IndexVar
+from ..symbolic import Affine, Box, IndexVar
 from .definitions import Formula, as_accumulation
 from .flattening import flattened
 from .inlining import Step
@@ -78,7 +77,7 @@ def _windows(expr: ir.Expr) -> ir.Expr:
     """The expression with reductions in the place of terms, pairs of terms too."""
     if not isinstance(expr, ir.Binary) or expr.operator not in _OPERATORS or expr.dtype not in _TYPES:
         return ir.rebuild(expr, _windows)
-    terms = _terms(expr, expr.operator)
+    terms = ir.operands(expr, expr.operator)
     if len(terms) <= MOST_TERMS:
         found = _window(expr, list(map(_windows, terms)))
         if found is not None:
@@ -118,14 +117,6 @@ def _window(expr: ir.Binary, terms: Sequence[ir.Expr]) -> ir.Reduce | None:
     body = _moved(terms[0], lambda _: next(following))
     reducer, kind = ir.BY_OPERATOR[expr.operator], expr.dtype
     return ir.Reduce(reducer, tuple(axes.values()), (), None, body, None, kind, kind, span=expr.span)
-
-
-def _terms(expr: ir.Expr, operator: str) -> list[ir.Expr]:
-    match expr:
-        case ir.Binary(own, left, right) if own == operator:
-            return [*_terms(left, operator), *_terms(right, operator)]
-        case _:
-            return [expr]
 
 
 def _bases(expr: ir.Expr) -> list[int]:

@@ -9,7 +9,6 @@ from ..symbolic import IndexVar
 from .choices import by_choices
 from .conditions import plain_guard
 from .definitions import Formula, guarded
-from .factors import factors_of, multiply
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ def _over_what_counts(total: _Sum) -> _Sum | None:
     product = body.operand if isinstance(body, ir.Unary) and negative else body
     if ir.types.is_complex(body.dtype):
         return None
-    pairs = [(factor, _conditional(factor, total)) for factor in factors_of(product)]
+    pairs = [(factor, _conditional(factor, total)) for factor in ir.factors(product)]
     zeros = [zero for _, zero in pairs if zero is not None]
     indices = [*total.indices, *(index for zero in zeros for index in zero.indices)]
     if not zeros or len(set(indices)) < len(indices):
@@ -87,7 +86,7 @@ def _over_what_counts(total: _Sum) -> _Sum | None:
     plain = [factor for factor, zero in pairs if zero is None]
     conditions += [part for zero in zeros for part in ir.conjuncts(zero.condition)]
     left = [*plain, *(factor for zero in zeros for factor in zero.factors)]
-    inner = multiply(left) if left else ir.Const(1.0 if ir.types.is_float(body.dtype) else 1, body.dtype)
+    inner = ir.multiply(left) if left else ir.Const(1.0 if ir.types.is_float(body.dtype) else 1, body.dtype)
     inner = ir.Unary("-", inner, inner.dtype) if negative else inner
     # Where one of several is zero, another may be anything.
     others = plain if len(zeros) == 1 else left
@@ -108,10 +107,10 @@ def _conditional(factor: ir.Expr, total: _Sum) -> _Conditional | None:
             return inner
         case ir.Select() if (parts := guarded(Reducer.SUM, factor)) is not None:
             condition, body = parts
-            return _Conditional(condition, tuple(part for part in factors_of(body) if not _is_one(part)))
+            return _Conditional(condition, tuple(part for part in ir.factors(body) if not _is_one(part)))
         case ir.Reduce(Reducer.SUM, indices, _, guard, body, None, accumulate, dtype, False) if guard is not None:
             if accumulate == total.accumulate == dtype == body.dtype and ir.types.is_float(dtype):
-                return _Conditional(guard, tuple(part for part in factors_of(body) if not _is_one(part)), indices)
+                return _Conditional(guard, tuple(part for part in ir.factors(body) if not _is_one(part)), indices)
             return None
         case _:
             return None
@@ -133,7 +132,7 @@ def _together(factors: Sequence[ir.Expr]) -> Iterator[ir.Expr]:
                 break
         else:
             groups.append([factor])
-    yield from map(multiply, groups)
+    yield from map(ir.multiply, groups)
 
 
 def _is_finite(factor: ir.Expr) -> bool:

@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import TypeVar
 
 from .. import ir
-from ..symbolic import Affine, IndexVar
+from ..symbolic import Affine, Box, IndexVar
 from ..symbolic.affine import Remainder
-from .subscripts import Box, Known
+from .subscripts import Known
 from .substitution import substitute
 
 Formula = TypeVar("Formula", bound="ir.Define | ir.Accumulate")

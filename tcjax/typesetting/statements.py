@@ -5,9 +5,9 @@ from typing import Final, assert_never
 
 from .. import ir
 from ..symbolic import Affine, IndexVar
-from .expressions import ATOM, PRODUCT, REDUCTION, Expressions
 from .formula import Cases, Fenced, Formula, Line, Lines, Number, Row, Sign, Space, Symbol, Word, applied, listed
 from .letters import index_symbol
+from .typeset_expressions import ATOM, PRODUCT, REDUCTION, Expressions
 
 _JOINED: Final = {"+": "+", "*": "⋅", "||": "∨", "&&": "∧"}
 _LEVEL: Final = {"+": REDUCTION, "*": PRODUCT, "||": ATOM, "&&": ATOM}

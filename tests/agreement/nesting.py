@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 
 from tcjax import ir
-from tcjax.lowering import primitive
-from tcjax.planning import bundle_blocks, choice, extrema, forms, replanning
-from tcjax.planning.nests import Form, Nest
+from tcjax.planning import choice, replanning
+from tcjax.planning.blocked import extrema
+from tcjax.planning.blocked import kernel_sum_blocks as bundle_blocks
+from tcjax.planning.blocked import loop_schedules as forms
+from tcjax.planning.data.nests import LoopSchedule, Nest
 from tcjax.planning.operations import loop
 
 
@@ -22,7 +24,7 @@ def nesting(rows: int = 3, unroll: int = 1, *, tile: int | None = None, written:
     """
     usual = forms.choose
 
-    def choose(nest: Nest) -> Form:
+    def choose(nest: Nest) -> LoopSchedule:
         form = usual(nest)
         lo, hi = nest.ranges[form.loop]
         few = max(1, min(rows, hi - lo))
@@ -35,7 +37,6 @@ def nesting(rows: int = 3, unroll: int = 1, *, tile: int | None = None, written:
         patch.setattr(choice, "SMALL_SPACE", 0)
         patch.setattr(choice, "MOST_GROWTH", 0)
         patch.setattr(loop, "choose", choose)
-        patch.setattr(primitive, "choose", choose)
         patch.setattr(replanning, "choose", choose)
         patch.setattr(forms, "choose", choose)
         patch.setattr(extrema, "choose", choose)

@@ -5,8 +5,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from tcjax.planning import online, replanning
-from tcjax.planning.softmax import Blocks, Softmax
+from tcjax.planning import replanning
+from tcjax.planning.data.groups import Blocks, Softmax
+from tcjax.planning.fusion import softmax as online
 
 from .nesting import nesting
 

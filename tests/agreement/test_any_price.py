@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tcjax.planning import choice, prices, temporaries
-from tcjax.planning.bill import Bill
+from tcjax.planning import choice
+from tcjax.planning.cost import prices
+from tcjax.planning.cost.bill import Bill
+from tcjax.planning.fusion import temporaries
 from tcjax.transforms import common
 from tests.agreement import comparing
 from tests.effort import examples, phases

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 import tcjax
 from tests.agreement import comparing
 from tests.effort import examples, phases
-from tests.strategies.expressions import Flavour
 from tests.strategies.programs import Case, programs
+from tests.strategies.random_expressions import Flavour
 
 SOME = examples(20)
 

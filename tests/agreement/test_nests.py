@@ -13,9 +13,9 @@ from tests.agreement import comparing, lines
 from tests.agreement.formulas import FORMULAS
 from tests.agreement.nesting import nesting
 from tests.effort import examples, phases
-from tests.strategies.expressions import Flavour
 from tests.strategies.nests import nests
 from tests.strategies.programs import Case
+from tests.strategies.random_expressions import Flavour
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 

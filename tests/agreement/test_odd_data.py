@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 
 import tcjax
-from tcjax.planning.assembly import Overlay
+from tcjax.planning.data.assembly import Overlay
 from tests.agreement import comparing, unread
 from tests.effort import examples, phases
-from tests.strategies.expressions import Flavour
 from tests.strategies.nests import nests
 from tests.strategies.products import products
 from tests.strategies.programs import Case, programs
+from tests.strategies.random_expressions import Flavour
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tcjax.planning import choice, paths, sums
-from tcjax.planning.nodes import Node
+from tcjax.planning.data.nodes import Node
 from tcjax.planning.scope import Scope
 from tests.agreement import comparing
 from tests.effort import examples, phases
-from tests.strategies.expressions import Flavour
 from tests.strategies.products import products
 from tests.strategies.programs import Case
+from tests.strategies.random_expressions import Flavour
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 

@@ -26,7 +26,7 @@ OTHERS = {
     "runtime/exporting.py:_struct": "an argument's own `__array__`",
     "runtime/foreign.py:_results": "a Python function from `fns`",
     "runtime/gradients.py:_differentiate": "a Python function from `fns`, or of a registered reduction",
-    "runtime/gradients.py:no_gradient": "everything, raised again unless the writer's functions explain it",
+    "runtime/gradients.py:reverse_mode": "everything, raised again unless the writer's functions explain it",
     "runtime/monoids.py:_number": "the identity's own `__array__`",
     "syntax/embedded/names.py:_resolve": "a property of an object in the writer's scope",
 }

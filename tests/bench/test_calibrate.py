@@ -10,7 +10,7 @@ import pytest
 
 from bench import calibrate, prices
 from bench.prices import Priced
-from tcjax.planning.machine import CPU, Machine
+from tcjax.planning.data.machine import CPU, Machine
 
 
 def parsed(text: str) -> Machine:

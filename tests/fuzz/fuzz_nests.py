@@ -9,8 +9,8 @@ from random import Random
 
 from tests.agreement import comparing, lines
 from tests.agreement.nesting import nesting
-from tests.strategies.expressions import Flavour
 from tests.strategies.nests import nests
+from tests.strategies.random_expressions import Flavour
 
 from .searching import Check, Setting, main
 

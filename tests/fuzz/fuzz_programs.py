@@ -8,10 +8,10 @@ from random import Random
 
 from tests.agreement import comparing, lines, unread
 from tests.agreement.compiling import quickly
-from tests.strategies.expressions import Flavour
 from tests.strategies.nests import nests
 from tests.strategies.products import products
 from tests.strategies.programs import programs
+from tests.strategies.random_expressions import Flavour
 
 from .searching import Check, Setting, main
 

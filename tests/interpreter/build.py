@@ -10,8 +10,6 @@ from tcjax.interpreter import interpret
 from tcjax.ranges.bound import Bound
 from tcjax.symbolic import Affine, AffineLike, IndexVar, Size, SizeVar
 
-Box = Mapping[IndexVar, tuple[int, int]]
-
 i, j, k, q = map(IndexVar, "ijkq")
 
 

@@ -10,7 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 import tcjax
-from tcjax.planning import choice, nodes
+from tcjax.planning import choice
+from tcjax.planning.data import nodes
 
 Array = NDArray[Any]
 

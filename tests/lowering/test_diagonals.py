@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import tcjax
-from tcjax.planning.stages import Unstored
+from tcjax.planning.data.stages import Unstored
 
 Array = NDArray[Any]
 Written = Callable[[Array, Array], Array]

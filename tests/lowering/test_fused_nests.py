@@ -7,8 +7,8 @@ import pytest
 
 import tcjax
 from tcjax.planning import Compute
-from tcjax.planning.nodes import LoopNest, Node, operands
-from tcjax.planning.streams import turned
+from tcjax.planning.blocked.streams import turned
+from tcjax.planning.data.nodes import LoopNest, Node, operands
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import tcjax
-from tcjax.planning import Compute, parts
+from tcjax.planning import Compute
+from tcjax.planning.fusion import parts
 
 HEAD = "def f(float(T,D) Q, float(T,D) K, float(T,E) V) -> (O) {\n"
 PROGRAMS = {

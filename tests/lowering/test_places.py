@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tcjax
-from tcjax.planning.nodes import Node, Unroll, operands
-from tcjax.planning.stages import Compute
+from tcjax.planning.data.nodes import Node, Unroll, operands
+from tcjax.planning.data.stages import Compute
 
 WINDOWS = "def f(TYPE(N,H,W) I) -> (P) { P(n,h,w) REDUCE=! I(n,2*h+i,2*w+j) where i in 0:2, j in 0:2 }"
 

@@ -7,8 +7,8 @@ import pytest
 
 import tcjax
 from tcjax.planning import Compute
-from tcjax.planning.nodes import Unroll
-from tcjax.planning.prices import price
+from tcjax.planning.cost.prices import price
+from tcjax.planning.data.nodes import Unroll
 
 RNG = np.random.default_rng(0)
 # So many that the sum is written out.

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tcjax
-from tcjax.planning.nodes import Contract, Fold
-from tcjax.planning.stages import Compute
+from tcjax.planning.data.nodes import Contract, Fold
+from tcjax.planning.data.stages import Compute
 
 HEAD = "def f(float(M,N,K) A, float({}) B) -> (O)"
 # Program, the same for einsum, and shapes for which the derivative is planned.

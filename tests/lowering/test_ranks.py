@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import tcjax
-from tcjax.planning.nodes import Unroll
-from tcjax.planning.stages import Compute
+from tcjax.planning.data.nodes import Unroll
+from tcjax.planning.data.stages import Compute
 
 from .test_places import images, unrolled
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tcjax
-from tcjax.planning.nodes import Fold, Node, operands
-from tcjax.planning.stages import Compute
+from tcjax.planning.data.nodes import Fold, Node, operands
+from tcjax.planning.data.stages import Compute
 
 Reference = Callable[[np.ndarray, np.ndarray], np.ndarray]
 

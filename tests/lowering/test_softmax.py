@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import tcjax
 from tcjax import planning
 from tcjax.lowering import primitive
-from tcjax.planning.nodes import Online, operands
-from tcjax.planning.views import Viewed
+from tcjax.planning.data.nodes import LoopNest, operands
+from tcjax.planning.data.views import Viewed
 from tests.agreement import comparing
 from tests.agreement.passing import passing
 from tests.effort import examples, phases
@@ -45,13 +45,13 @@ def arguments(*shapes: tuple[int, ...], dtype: str = "float32") -> tuple[jax.Sha
     return tuple(jax.ShapeDtypeStruct(shape, jnp.dtype(dtype)) for shape in shapes)
 
 
-def online(kernel: tcjax.Kernel, *given: Any) -> list[Online]:
+def online(kernel: tcjax.Kernel, *given: Any) -> list[LoopNest]:
     """The results of passes in a plan."""
-    found: list[Online] = []
+    found: list[LoopNest] = []
     pending = [stage.value for stage in kernel.plan(*given).stages if isinstance(stage, planning.Compute)]
     while pending:
         node = pending.pop()
-        found += [node] if isinstance(node, Online) else []
+        found += [node] if isinstance(node, LoopNest) and not node.is_alone else []
         pending += operands(node)
     return found
 
@@ -68,16 +68,17 @@ def equations(jaxpr: Any) -> Iterator[Any]:
 def test_a_block_has_its_scores_and_their_exponentials_once() -> None:
     whole = online(attention(), *arguments((N, D), (N, D), (N, D)))[0].whole
     avals = [jax.ShapeDtypeStruct(operand.shape, operand.dtype) for operand in whole.group.operands]
-    ((_, rows),) = whole.blocks.tile
+    ((_, rows),) = whole.schedule.tile
 
     def run(*arrays: jax.Array) -> Any:
-        return primitive.run_blocks(*arrays, group=whole.group, form=whole.blocks, foreign=(), backend=whole.backend)
+        settled = {"group": whole.group, "form": whole.schedule, "foreign": (), "backend": whole.backend}
+        return primitive.run(*arrays, platform="cpu", **settled)
 
     found = list(equations(jax.make_jaxpr(run)(*avals).jaxpr))
     products = [equation for equation in found if equation.primitive.name == "dot_general"]
     exponentials = [e.outvars[0].aval.shape for e in found if e.primitive.name == "exp"]
     assert len(products) == 2, "the scores, and the weighted sum"
-    assert exponentials.count((rows, whole.blocks.width)) == 1
+    assert exponentials.count((rows, whole.schedule.width)) == 1
 
 
 @pytest.mark.parametrize("guard", ["", " where k <= q"])
@@ -175,8 +176,8 @@ def test_apart_the_results_are_the_same() -> None:
         whole = online(tcjax.kernel(three("logsumexp", " where j <= i + 1")), x, y, v)[0].whole
         order = [source.tensor for source in whole.sources if isinstance(source, Viewed)]
         arrays = [{"x": x, "y": y, "v": v}[name] for name in order]
-        settled = {"group": whole.group, "form": whole.blocks, "foreign": (), "backend": whole.backend}
-        found, expected = primitive.run_apart(*arrays, **settled), primitive.run_blocks(*arrays, **settled)
+        settled = {"group": whole.group, "form": whole.schedule, "foreign": (), "backend": whole.backend}
+        found, expected = (primitive.run(*arrays, platform=platform, **settled) for platform in ("cuda", "cpu"))
 
     comparing.agree(tuple(found), tuple(map(np.asarray, expected)))
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tcjax
-from tcjax.planning.nodes import LoopNest, Node, Unroll, operands
+from tcjax.planning.data.nodes import LoopNest, Node, Unroll, operands
 
 Reference = Callable[[np.ndarray, np.ndarray], np.ndarray]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import tcjax
 from tcjax.planning import Plan
-from tcjax.planning.assembly import Interleave, Join, Overlay, Pad
+from tcjax.planning.data.assembly import Interleave, Join, Overlay, Pad
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 

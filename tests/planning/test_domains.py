@@ -7,8 +7,8 @@ import pytest
 
 import tcjax
 from tcjax import planning
-from tcjax.planning.domains import spans
-from tcjax.planning.nodes import LoopNest
+from tcjax.planning.blocked.domains import spans
+from tcjax.planning.data.nodes import LoopNest
 
 N = 4096
 GUARDS = {

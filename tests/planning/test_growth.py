@@ -10,8 +10,8 @@ from hypothesis import given, reject, settings
 import tcjax
 from tcjax import planning
 from tcjax.diagnostics import CompileError
-from tcjax.planning.growth import in_words
-from tcjax.planning.hints import hints_of
+from tcjax.planning.cost.growth import in_words
+from tcjax.planning.cost.hints import hints_of
 from tests.effort import examples
 from tests.strategies.programs import Case, programs
 

@@ -7,7 +7,7 @@ import pytest
 
 import tcjax
 from tcjax.planning import make_plan
-from tcjax.planning.nodes import LoopNest, Node, Online, operands
+from tcjax.planning.data.nodes import LoopNest, Node, operands
 from tests.agreement.passing import passing
 from tests.agreement.softmaxes import SOFTMAXES
 
@@ -27,8 +27,12 @@ def nodes(plan: object) -> Iterator[Node]:
 def passes(text: str, *arrays: object) -> tuple[int, int, int]:
     """How many passes a program has, results of them, and nests beside them."""
     found = list(nodes(tcjax.kernel(text).plan(*(arrays or ROWS))))
-    online = [node for node in found if isinstance(node, Online)]
-    return len({id(node.whole) for node in online}), len(online), sum(isinstance(node, LoopNest) for node in found)
+    online = [node for node in found if isinstance(node, LoopNest) and not node.is_alone]
+    return (
+        len({id(node.whole) for node in online}),
+        len(online),
+        sum(isinstance(node, LoopNest) and node.is_alone for node in found),
+    )
 
 
 @pytest.mark.parametrize("name", SOFTMAXES)
@@ -116,7 +120,7 @@ def test_other_notations_have_the_same_pass() -> None:
         return O
 
     for kernel in (tcjax.kernel(sac), python):
-        assert any(isinstance(node, Online) for node in nodes(kernel.plan(*ROWS)))
+        assert any(isinstance(node, LoopNest) and not node.is_alone for node in nodes(kernel.plan(*ROWS)))
 
 
 def test_scores_that_have_a_name_are_computed_in_the_pass_where_that_costs_less() -> None:
@@ -149,4 +153,4 @@ def test_a_nest_with_a_form_of_its_own_stays_one() -> None:
 
     chosen = make_plan(plan.bound, Preferences(forms={"O": None}))
 
-    assert not any(isinstance(node, Online) for node in nodes(chosen))
+    assert not any(isinstance(node, LoopNest) and not node.is_alone for node in nodes(chosen))

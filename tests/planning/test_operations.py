@@ -4,7 +4,7 @@ import jax
 import pytest
 
 import tcjax
-from tcjax.planning import nodes
+from tcjax.planning.data import nodes
 
 FLOAT = "float32"
 

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 
 import tcjax
 from tcjax import planning
-from tcjax.planning import orders
+from tcjax.planning.fusion import orders
 from tests.agreement import comparing
 from tests.effort import examples, phases
-from tests.strategies.expressions import Flavour
 from tests.strategies.programs import Case, chains
+from tests.strategies.random_expressions import Flavour
 
 HEAD = "def f(float(T,D) Q, float(S,D) K, float(S,E) V) -> (O)"
 STEPS = """

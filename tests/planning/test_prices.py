@@ -16,10 +16,12 @@ from bench.cases import all_cases
 from bench.rewrites import all_computations
 from tcjax import ir, planning
 from tcjax.ir import Reducer
-from tcjax.planning import choice, nodes, plan_price, price, price_of
-from tcjax.planning.machine import CPU, GPU, MACHINES, Machine, machine_of
+from tcjax.planning import choice, plan_price, price, price_of
+from tcjax.planning.cost.costs import plan_cost
+from tcjax.planning.cost.rates import power_time
+from tcjax.planning.data import nodes
+from tcjax.planning.data.machine import CPU, GPU, MACHINES, Machine, machine_of
 from tcjax.planning.operations import unrolled
-from tcjax.planning.rates import power_time
 from tcjax.symbolic import Affine, IndexVar
 from tests.golden.pages import _ARGUMENT, _ARGUMENTS, _TEXT, pages
 
@@ -68,7 +70,7 @@ def of(node: nodes.Node) -> planning.Price:
 
 def check(found: planning.Price) -> None:
     assert math.isfinite(found.seconds) and found.seconds > 0
-    assert found.bytes >= 0 and found.flops >= 0
+    assert found.bytes >= 0
 
 
 @pytest.mark.parametrize("machine", (CPU, GPU), ids=str)
@@ -123,12 +125,13 @@ def test_more_points_cost_more(text: str) -> None:
     shapes = [((n, n), (n, n)) for n in (64, 256, 1024)]
     parameters = text.count("float(")
 
-    prices = [plan_price(plan(text, *shape[:parameters])) for shape in shapes]
+    plans = [plan(text, *shape[:parameters]) for shape in shapes]
+    prices, operations = [*map(plan_price, plans)], [plan_cost(found).flops for found in plans]
 
     assert [found.seconds for found in prices] == sorted(found.seconds for found in prices)
     assert prices[0].seconds < prices[2].seconds
     assert prices[0].bytes < prices[1].bytes < prices[2].bytes
-    assert prices[0].flops <= prices[1].flops <= prices[2].flops
+    assert operations == sorted(operations)
 
 
 def test_a_matrix_product_is_cheaper_than_products_that_are_summed() -> None:
@@ -280,7 +283,7 @@ def test_a_matrix_that_two_equal_terms_read_is_multiplied_once() -> None:
 
     both = of(nodes.Apply("+", (found, exponential), dtype="float32", axes=(I, J)))
 
-    assert both.flops < 1.1 * of(found).flops
+    assert both.seconds < 1.5 * of(found).seconds
 
 
 def test_values_that_one_loop_makes_and_uses_are_not_stored() -> None:
@@ -301,25 +304,25 @@ def test_the_price_of_a_plan_is_that_of_its_statements() -> None:
 
     prices = [price(one) for one in found.stages if isinstance(one, planning.Compute)]
     assert math.isclose(total.seconds, CPU.launch + sum(one.seconds for one in prices))
-    assert total.flops == sum(one.flops for one in prices)
+    assert total.bytes == sum(one.bytes for one in prices)
 
 
 def test_loops_of_a_schedule_cost_all_of_their_iterations() -> None:
     kernel = tcjax.kernel("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }")
     arguments = specs((256, 256), (256, 256))
-    whole = plan_price(kernel.plan(*arguments))
+    whole = kernel.plan(*arguments)
 
-    tiled = plan_price(kernel.with_schedule(kernel.schedule(*arguments).tile("C", "m", "n", 32, 32)).plan(*arguments))
+    tiled = kernel.with_schedule(kernel.schedule(*arguments).tile("C", "m", "n", 32, 32)).plan(*arguments)
 
-    assert tiled.seconds > whole.seconds + 64 * CPU.trip
-    assert tiled.flops == whole.flops
+    assert plan_price(tiled).seconds > plan_price(whole).seconds + 64 * CPU.trip
+    assert plan_cost(tiled).flops == plan_cost(whole).flops
 
 
 def test_prices_compare_by_seconds_and_add_up() -> None:
-    fast, slow = planning.Price(1.0, 9, 3), planning.Price(2.0, 1, 1)
+    fast, slow = planning.Price(1.0, 9), planning.Price(2.0, 1)
 
     assert fast < slow
-    assert fast + slow == planning.Price(3.0, 10, 4)
+    assert fast + slow == planning.Price(3.0, 10)
     assert 2 * fast.seconds == (fast * 2).seconds
 
 
@@ -388,7 +391,7 @@ def test_a_toeplitz_matrix_with_a_name_is_a_convolution() -> None:
 
     matrix, product = plan(f"def f(float(P) t, float(N) x) -> (o) {{ {named} }}", (4095,), (2048,)).stages
 
-    assert isinstance(matrix, planning.stages.Unstored)
+    assert isinstance(matrix, planning.data.stages.Unstored)
     assert isinstance(product, planning.Compute)
     assert isinstance(product.value, nodes.Convolve)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import tcjax
-from tcjax.planning.nodes import Contract, Fold, LoopNest, Node, groups, sums_products
-from tcjax.planning.stages import Compute
+from tcjax.planning.data.nodes import Contract, Fold, LoopNest, Node, groups, sums_products
+from tcjax.planning.data.stages import Compute
 
 SLABS = "def f(float(M,X,K) A, float(M,Y,K) B) -> (O) { O(x,y) +=! A(m,x,k) * B(m,y,k) }"
 SMALL = "def f(float(M,K,L) A, float(X,K) W) -> (O) { O(m,x,l) +=! A(m,k,l) * W(x,k) }"

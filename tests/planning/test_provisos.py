@@ -7,7 +7,7 @@ import pytest
 import tcjax
 from tcjax import planning
 from tcjax.planning import Compute
-from tcjax.planning.nodes import Unroll, below
+from tcjax.planning.data.nodes import Unroll, below
 
 N, D, B = 4096, 8, 64
 HEAD = f"def f(float(N,D) X, float(N) y, int(N) I, int(N,D) K) -> (float({B},D) O)"

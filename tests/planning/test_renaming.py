@@ -9,8 +9,8 @@ import pytest
 
 from tcjax import ir
 from tcjax.lowering.primitive import tcjax_p
-from tcjax.planning.nests import Nest, Operand
-from tcjax.planning.renaming import Renaming
+from tcjax.planning.data.nests import Nest, Operand
+from tcjax.planning.fusion.renaming import Renaming
 from tcjax.symbolic import Affine, IndexVar
 from tests.agreement.formulas import FORMULAS, Formula
 from tests.agreement.nesting import nesting

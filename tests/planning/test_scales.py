@@ -5,7 +5,7 @@ import pytest
 
 import tcjax
 from tcjax.planning import Compute
-from tcjax.planning.nodes import Apply, Fill, LoopNest, Node, Read
+from tcjax.planning.data.nodes import Apply, Fill, LoopNest, Node, Read
 
 POINTS = np.zeros((1024, 32), np.float32)
 

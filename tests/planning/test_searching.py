@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import tcjax
-from tcjax.planning.extrema import Extrema
-from tcjax.planning.nodes import LoopNest, Online
-from tcjax.planning.ties import search_of
+from tcjax.planning.data.groups import Extrema
+from tcjax.planning.data.nodes import LoopNest
+from tcjax.planning.fusion.ties import search_of
 from tests.agreement.nesting import nesting
 from tests.planning.test_online import nodes
 
@@ -20,8 +20,16 @@ OTHERS = "sum[c]((x(a,c) - y(b,c)) * (x(a,c) - y(b,c)))"
 def searches(text: str, *arrays: object) -> tuple[int, int, int]:
     """How many searches a program has, results of them, and nests of extrema beside them."""
     found = list(nodes(tcjax.kernel(text).plan(*(arrays or POINTS))))
-    online = [node for node in found if isinstance(node, Online) and isinstance(node.whole.group, Extrema)]
-    return len({id(node.whole) for node in online}), len(online), sum(isinstance(node, LoopNest) for node in found)
+    online = [
+        node
+        for node in found
+        if isinstance(node, LoopNest) and not node.is_alone and isinstance(node.whole.group, Extrema)
+    ]
+    return (
+        len({id(node.whole) for node in online}),
+        len(online),
+        sum(isinstance(node, LoopNest) and node.is_alone for node in found),
+    )
 
 
 TOGETHER = {

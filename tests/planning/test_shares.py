@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import tcjax
-from tcjax.planning.nodes import Apply
-from tcjax.planning.stages import Compute
+from tcjax.planning.data.nodes import Apply
+from tcjax.planning.data.stages import Compute
 
 SHARES = {
     "named statements": """

@@ -6,7 +6,7 @@ import pytest
 
 import tcjax
 from tcjax import planning
-from tcjax.planning import nodes
+from tcjax.planning.data import nodes
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 

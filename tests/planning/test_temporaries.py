@@ -12,12 +12,12 @@ from hypothesis import given, settings
 import tcjax
 from tcjax import ir, planning
 from tcjax.diagnostics import CompileWarning
-from tcjax.planning import temporaries
+from tcjax.planning.fusion import temporaries
 from tcjax.transforms.inlining import MOST_NODES
 from tests.agreement import comparing
 from tests.effort import examples, phases
-from tests.strategies.expressions import Flavour
 from tests.strategies.programs import Case, chains
+from tests.strategies.random_expressions import Flavour
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 

@@ -48,7 +48,7 @@ def holds(condition: Condition, point: Point) -> bool:
             return any(holds(part, point) for part in parts)
 
 
-def points(box: Mapping[IndexVar, tuple[int, int]], *guards: Condition) -> Iterator[Point]:
+def points(box: Box, *guards: Condition) -> Iterator[Point]:
     for values in itertools.product(*(range(*ends) for ends in box.values())):
         point = dict(zip(box, values, strict=True))
         if all(holds(guard, point) for guard in guards):

@@ -13,8 +13,8 @@ import tcjax
 from tcjax import CompileError, ir
 from tests.agreement.compiling import whole
 from tests.effort import examples, phases
-from tests.strategies.expressions import Flavour
 from tests.strategies.programs import Case, programs
+from tests.strategies.random_expressions import Flavour
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 

@@ -158,7 +158,7 @@ def test_what_the_compiled_kernel_raises_is_a_disagreement() -> None:
         return x if isinstance(x, (np.ndarray, np.generic)) or not hasattr(x, "aval") else int(x) * x
 
     kernel = tcjax.kernel("def f(float(N) A) -> (O) { O(i) = g(A(i)) }", fns={"g": jnp.sin})
-    kernel._front.options.fns["g"] = fails
+    kernel._frontend.options.fns["g"] = fails
 
     with pytest.raises(tcjax.CheckError, match=r"raises where the interpreter has a result: \w*TypeError"):
         kernel.check(examples=1)

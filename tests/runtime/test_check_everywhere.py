@@ -87,4 +87,4 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> list[tcjax.Kernel]:
 
 def distinct(made: list[tcjax.Kernel]) -> Iterator[tcjax.Kernel]:
     """One kernel of each program and options."""
-    return iter({(str(kernel), str(kernel._front.options)): kernel for kernel in made}.values())
+    return iter({(str(kernel), str(kernel._frontend.options)): kernel for kernel in made}.values())

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import tcjax
-from tcjax.planning.forms import candidates, choose
-from tcjax.planning.nests import Form
-from tcjax.planning.nodes import LoopNest
+from tcjax.planning.blocked.loop_schedules import candidates, choose
+from tcjax.planning.data.nests import LoopSchedule
+from tcjax.planning.data.nodes import LoopNest
 from tcjax.runtime.tuning import memory, store
 from tcjax.runtime.tuning.choices import Choice, Tiles, from_json, to_json
 from tcjax.symbolic import IndexVar
@@ -75,7 +75,7 @@ def kept(cache: Path) -> tuple[Path, Any]:
     """A file with tiles for the blur that the program offers, and what it holds."""
     kernel = tcjax.kernel(BLUR)
     call, _ = kernel._call((A,), {})
-    key = store.key_of(kernel._front, call, kernel._compiler.bound(call))
+    key = store.key_of(kernel._frontend, call, kernel._compiler.bound(call))
     assert key is not None
     path = store.remember(key, Choice(tiles=(Tiles("C", "i", 64, ("B",)),)), {"kernel": "blur"})
     assert path is not None and path.parent == cache
@@ -157,7 +157,7 @@ def test_bytes_that_were_lost_or_changed_are_no_choice(cache: Path) -> None:
 @pytest.mark.parametrize("part", ["loop", "rows", "unroll", "tile", "inside", "whole", "sieve"])
 @pytest.mark.parametrize("where", ["forms", "gradient"])
 def test_a_form_with_a_part_of_another_type_is_refused(where: str, part: str) -> None:
-    form = Form(IndexVar("j"), 64, 2, (IndexVar("i"), 8), True, False, 32)
+    form = LoopSchedule(IndexVar("j"), 64, 2, (IndexVar("i"), 8), True, False, 32)
     data = to_json(Choice(**{where: (("d", form),)}))
     assert from_json(data) == Choice(**{where: (("d", form),)})
 
@@ -182,7 +182,7 @@ def test_a_nonsense_tile_of_a_loop_nest_does_not_end_the_call(cache: Path, tile:
     bound = kernel._compiler.bound(call)
     stage = next(stage for stage in kernel.plan(*POINTS).stages if isinstance(stage.value, LoopNest))
     other = next(form for form in candidates(stage.value.nest) if form != choose(stage.value.nest))
-    key = store.key_of(kernel._front, call, bound)
+    key = store.key_of(kernel._frontend, call, bound)
     assert key is not None
     path = store.remember(key, Choice(forms=(("d", other),), gradient=(("n", other),)), {})
     assert path is not None

@@ -293,8 +293,8 @@ def test_nothing_is_traced_before_someone_asks(monkeypatch: pytest.MonkeyPatch) 
     from tcjax.runtime import explain
 
     asked: list[Any] = []
-    usual = explain.no_gradient
-    monkeypatch.setattr(explain, "no_gradient", lambda *given: asked.append(given) or usual(*given))
+    usual = explain.reverse_mode
+    monkeypatch.setattr(explain, "reverse_mode", lambda *given: asked.append(given) or usual(*given))
 
     explained = tcjax.kernel("O(i) = x(i) * x(i)").explain(jnp.ones(4))
 

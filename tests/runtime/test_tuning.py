@@ -12,7 +12,7 @@ import pytest
 import tcjax
 from tcjax import lowering, planning
 from tcjax.lowering.traced import nests_of
-from tcjax.planning.nests import Form, Nest
+from tcjax.planning.data.nests import LoopSchedule, Nest
 from tcjax.runtime.tuning import candidates
 from tcjax.runtime.tuning import tune as tuning
 from tcjax.runtime.tuning.choices import Choice, Tiles
@@ -248,7 +248,7 @@ class TestForms:
     def points(self) -> list[np.ndarray]:
         return [np.random.default_rng(seed).normal(size=1500).astype("float32") for seed in (0, 1)]
 
-    def forms(self, kernel: tcjax.Kernel) -> list[Form]:
+    def forms(self, kernel: tcjax.Kernel) -> list[LoopSchedule]:
         """The forms of the loop nests that a call runs."""
         (stage,) = kernel.plan(*self.points()).stages
         assert isinstance(stage, planning.Compute)
@@ -260,7 +260,7 @@ class TestForms:
         monkeypatch.setenv("TCJAX_CACHE_DIR", str(tmp_path))
         kernel = tcjax.kernel(self.NEAREST)
         planned = self.forms(kernel)
-        seen: list[Form] = []
+        seen: list[LoopSchedule] = []
 
         def timer(contender: Contender) -> float:
             # The last form that is tried is the fastest.
@@ -290,13 +290,13 @@ class TestGradients:
     def points(self) -> list[np.ndarray]:
         return [np.random.default_rng(seed).normal(size=1500).astype("float32") for seed in (0, 1)]
 
-    def nests(self, kernel: tcjax.Kernel) -> dict[Nest, Form]:
+    def nests(self, kernel: tcjax.Kernel) -> dict[Nest, LoopSchedule]:
         """The nests of the derivative and their forms, that of the result left out."""
         slope = jax.grad(lambda *a: kernel(*a).sum(), (0, 1))
         found = nests_of(jax.make_jaxpr(slope)(*self.points()).jaxpr)
         return {nest: form for nest, form in found.items() if nest.operands[0].name != "x"}
 
-    def forms(self, kernel: tcjax.Kernel) -> list[Form]:
+    def forms(self, kernel: tcjax.Kernel) -> list[LoopSchedule]:
         return list(self.nests(kernel).values())
 
     def test_the_nests_of_a_derivative_are_tuned_and_remembered(

@@ -7,8 +7,8 @@ from math import prod
 
 from hypothesis import strategies as st
 
-from .expressions import Expressions, Flavour, Variable
 from .programs import Case, checked
+from .random_expressions import Expressions, Flavour, Variable
 from .subscripts import Subscript, affine, subscripts
 
 # Empty and single extents, primes, and multiples of blocks.

@@ -5,8 +5,8 @@ from math import prod
 
 from hypothesis import strategies as st
 
-from .expressions import Expressions, Flavour
 from .programs import Case, checked
+from .random_expressions import Expressions, Flavour
 from .subscripts import Subscript, affine
 
 FLAVOURS = (*(Flavour(),) * 5, Flavour(floats=("half",)), Flavour(floats=("bfloat16", "float")))

@@ -13,7 +13,7 @@ import tcjax
 from tcjax.diagnostics import CompileError, CompileWarning
 
 from . import arrays
-from .expressions import MOST_POINTS, Expressions, Flavour, Parameter, Variable
+from .random_expressions import MOST_POINTS, Expressions, Flavour, Parameter, Variable
 from .subscripts import affine, ends
 
 # Empty and single extents, and some that no unrolling or tile divides.

@@ -6,7 +6,7 @@ import pytest
 
 from tcjax.symbolic.facts import Prover
 from tcjax.symbolic.facts.emission import Emission, Form, emission, index_width
-from tcjax.symbolic.facts.expressions import Binary, Expr, tdiv, tmod
+from tcjax.symbolic.facts.trees import Binary, Expr, tdiv, tmod
 
 
 def computed(form: Emission, op: str, dividend: int, divisor: int) -> int:

@@ -3,7 +3,7 @@
 import pytest
 
 from tcjax.symbolic.facts import Prover
-from tcjax.symbolic.facts.expressions import Expr
+from tcjax.symbolic.facts.trees import Expr
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from tcjax.symbolic.facts import Prover
 from tcjax.symbolic.facts.costs import cost
-from tcjax.symbolic.facts.expressions import Expr
+from tcjax.symbolic.facts.trees import Expr
 
 WINDOW = (-13, -6, -5, -4, -1, 0, 1, 2, 3, 4, 7, 8, 12, 31)
 

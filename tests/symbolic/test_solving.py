@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from tcjax.symbolic.facts import Prover
-from tcjax.symbolic.facts.expressions import Expr
+from tcjax.symbolic.facts.trees import Expr
 
 REACH = range(-60, 61)
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import tcjax
-from tcjax.planning.nodes import LoopNest, below
-from tcjax.planning.stages import Compute
+from tcjax.planning.data.nodes import LoopNest, below
+from tcjax.planning.data.stages import Compute
 
 HEAD = "def f(float(N) a, float(N) b, float(N) c, float(N) x) -> (y)"
 BANDS = {

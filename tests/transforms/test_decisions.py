@@ -5,7 +5,7 @@ import pytest
 
 import tcjax
 from tcjax import planning
-from tcjax.planning import nodes
+from tcjax.planning.data import nodes
 
 
 def _tests(plan: planning.Plan) -> list[str]:

@@ -5,8 +5,8 @@ import pytest
 
 import tcjax
 from tcjax import ir, transforms
-from tcjax.planning.nodes import Node
-from tcjax.planning.stages import Compute
+from tcjax.planning.data.nodes import Node
+from tcjax.planning.data.stages import Compute
 
 Array = np.ndarray
 

@@ -198,7 +198,7 @@ def test_another_reader_accepts_every_golden_program(path) -> None:
         warnings.simplefilter("ignore", tcjax.CompileWarning)
         library = tcjax.load(text)
 
-    formulas = [library[name].to("latex") for name in library if library[name]._front.likely is not None]
+    formulas = [library[name].to("latex") for name in library if library[name]._frontend.likely is not None]
 
     assert all(convert(formula).startswith("<math") for formula in formulas)
 

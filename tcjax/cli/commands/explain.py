@@ -47,7 +47,7 @@ def explain(
     text = read_text(file, notation)  # type: ignore[arg-type]
     kernel = chosen(kernels_of(text, backend=backend, memory_limit=memory_limit), name, text.name)
     specs = specs_of(kernel, given)
-    positional = [specs.pop(parameter.name) for parameter in kernel._front.parameters]
+    positional = [specs.pop(parameter.name) for parameter in kernel._frontend.parameters]
     others: dict[str, Any] = {**specs, **numbers}
     explanation = kernel.explain(*positional, compiled=compiled, **others)
     if page is None:

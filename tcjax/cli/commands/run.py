@@ -73,7 +73,7 @@ def run(
     text = read_text(file, notation)  # type: ignore[arg-type]
     with jax.enable_x64(x64 or bool(jax.config.read("jax_enable_x64"))):
         kernel = chosen(kernels_of(text, backend=backend, memory_limit=memory_limit), name, text.name)
-        declared: dict[str, str | None] = {p.name: p.declared for p in kernel._front.parameters}
+        declared: dict[str, str | None] = {p.name: p.declared for p in kernel._frontend.parameters}
         missing = [each for each in declared if each not in arrays]
         if missing and arrays.keys() <= declared.keys():
             listed = ", ".join(f"`{each}`" for each in missing)

@@ -43,7 +43,7 @@ def tune(
     text = read_text(file, notation)  # type: ignore[arg-type]
     kernel = chosen(kernels_of(text), name, text.name)
     arrays = random_arrays(specs_of(kernel, given))
-    positional = [arrays.pop(parameter.name) for parameter in kernel._front.parameters]
+    positional = [arrays.pop(parameter.name) for parameter in kernel._frontend.parameters]
     # The search ends at an interruption and keeps what it found.
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)

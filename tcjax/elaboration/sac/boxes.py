@@ -10,7 +10,7 @@ from ...symbolic import Size
 from .arrays import Run
 from .draft import Draft
 
-Box = tuple[Run, ...]
+Patch = tuple[Run, ...]
 
 # More residues of steps, or more boxes, than this are told apart point by point.
 _MOST_CLASSES: Final = 64
@@ -27,12 +27,12 @@ class Grid:
     width: int = 1
 
 
-def boxes_of(grids: tuple[Grid, ...], draft: Draft) -> list[Box] | None:
+def boxes_of(grids: tuple[Grid, ...], draft: Draft) -> list[Patch] | None:
     """A generator as disjoint boxes; None where they are too many."""
     return effective(grids, [], draft)
 
 
-def effective(grids: tuple[Grid, ...], earlier: Sequence[tuple[Grid, ...]], draft: Draft) -> list[Box] | None:
+def effective(grids: tuple[Grid, ...], earlier: Sequence[tuple[Grid, ...]], draft: Draft) -> list[Patch] | None:
     """The index set of `grids` without those of `earlier`, as disjoint boxes; None where they are too many."""
     if is_empty(grids, draft):
         return []
@@ -43,7 +43,7 @@ def effective(grids: tuple[Grid, ...], earlier: Sequence[tuple[Grid, ...]], draf
     moduli = [math.lcm(*(other[axis].step for other in (grids, *earlier))) for axis in range(len(grids))]
     if math.prod(moduli) > _MOST_CLASSES:
         return None
-    found: list[Box] = []
+    found: list[Patch] = []
     for residues in itertools.product(*map(range, moduli)):
         own = _in_class(grids, residues, moduli, draft)
         if own is None:
@@ -56,7 +56,7 @@ def effective(grids: tuple[Grid, ...], earlier: Sequence[tuple[Grid, ...]], draf
     return found if len(found) <= _MOST_BOXES else None
 
 
-def uncovered(box: Box, boxes: Sequence[Box], draft: Draft) -> list[Box] | None:
+def uncovered(box: Patch, boxes: Sequence[Patch], draft: Draft) -> list[Patch] | None:
     """What of a box the others leave, as disjoint boxes; None where they are too many."""
     grids = [tuple(Grid(run.lo, run.hi, run.stride) for run in other) for other in boxes]
     return effective(tuple(Grid(run.lo, run.hi, run.stride) for run in box), grids, draft)
@@ -66,7 +66,7 @@ def is_empty(grids: tuple[Grid, ...], draft: Draft) -> bool:
     return any(draft.number(grid.lo) >= draft.number(grid.hi) for grid in grids)
 
 
-def _in_class(grids: tuple[Grid, ...], residues: tuple[int, ...], moduli: list[int], draft: Draft) -> Box | None:
+def _in_class(grids: tuple[Grid, ...], residues: tuple[int, ...], moduli: list[int], draft: Draft) -> Patch | None:
     """The points ``x = residue + modulus*q`` of a generator as a box of `q`; None where there are none."""
     box: list[Run] = []
     for grid, residue, modulus in zip(grids, residues, moduli, strict=True):
@@ -83,7 +83,7 @@ def _in_class(grids: tuple[Grid, ...], residues: tuple[int, ...], moduli: list[i
     return tuple(box)
 
 
-def _spread(box: Box, residues: tuple[int, ...], moduli: list[int], draft: Draft) -> Box:
+def _spread(box: Patch, residues: tuple[int, ...], moduli: list[int], draft: Draft) -> Patch:
     runs: list[Run] = []
     for run, residue, modulus in zip(box, residues, moduli, strict=True):
         if modulus == 1:
@@ -94,7 +94,7 @@ def _spread(box: Box, residues: tuple[int, ...], moduli: list[int], draft: Draft
     return tuple(runs)
 
 
-def _without(box: Box, others: Sequence[Box], draft: Draft) -> list[Box] | None:
+def _without(box: Patch, others: Sequence[Patch], draft: Draft) -> list[Patch] | None:
     """A box of stride 1 without others, as disjoint boxes."""
     rest = [box]
     for other in others:
@@ -104,7 +104,7 @@ def _without(box: Box, others: Sequence[Box], draft: Draft) -> list[Box] | None:
     return rest
 
 
-def _minus(box: Box, other: Box, draft: Draft) -> list[Box]:
+def _minus(box: Patch, other: Patch, draft: Draft) -> list[Patch]:
     inner: list[Run] = []
     for run, cut in zip(box, other, strict=True):
         lo = run.lo if draft.number(run.lo) >= draft.number(cut.lo) else cut.lo
@@ -112,7 +112,7 @@ def _minus(box: Box, other: Box, draft: Draft) -> list[Box]:
         if draft.number(lo) >= draft.number(hi):
             return [box]
         inner.append(Run(lo, hi))
-    left: list[Box] = []
+    left: list[Patch] = []
     rest = list(box)
     for axis, (run, cut) in enumerate(zip(box, inner, strict=True)):
         if draft.number(run.lo) < draft.number(cut.lo):

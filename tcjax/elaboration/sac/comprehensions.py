@@ -8,7 +8,6 @@ from ...diagnostics import Code, CompileError, Span
 from ...symbolic import Affine, IndexVar, Size
 from ...syntax.sac import tree
 from .. import operators
-from ..expressions import conjunction
 from ..literals import Value
 from .arrays import Array, Kind, Piece, Place, agreed_kind, conformed, show_kind
 from .bounds import Result, grids
@@ -170,7 +169,7 @@ def _contains(where: tuple[Grid, ...], place: Place, draft: Draft) -> "ir.Expr |
         if grid.step != 1:
             phase = ir.integer((index - draft.number(grid.lo)).remainder(grid.step))
             tests.append(ir.Binary("<", phase, ir.Const(grid.width, "int32"), "bool"))
-    return conjunction(tests) or True
+    return ir.conjunction(tests) or True
 
 
 def _check_inside(part: Part, where: tuple[Grid, ...], shape: tuple[Size, ...], draft: Draft) -> None:

@@ -165,7 +165,7 @@ class Draft:
             self.guards = (*guards, guard)
             narrowed = Facts(before).assume(guard).box
             assert narrowed is not None, "the ranges of a statement are numbers"
-            self.ranges = narrowed
+            self.ranges = dict(narrowed)
         self.conditions += 1
         self.uncertain += on_data
         try:

@@ -12,9 +12,9 @@ from ..outputs import local_shape
 from ..reducers import registered
 from ..signature import CellFunction
 from ..spelling import did_you_mean
+from .array_expressions import LIBRARY, expression
 from .arrays import Array, dtype_of_kind
 from .draft import Draft, Known
-from .expressions import LIBRARY, expression
 from .functions import results_in, results_of, with_lets
 from .patterns import of_kind
 from .reading import element, stored

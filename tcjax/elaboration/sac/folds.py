@@ -8,8 +8,8 @@ from ...diagnostics import Code, CompileError, Span
 from ...ir import Monoid, Reducer
 from ...symbolic import Affine, IndexVar
 from .. import operators
-from ..expressions import accumulation_type, reduced_value, reduction
 from ..literals import Value, dtype_of, literal, settled
+from ..typed_expressions import accumulation_type, reduced_value, reduction
 from .arrays import Array, Kind, Piece, Ragged, conformed, kind_of, show_kind
 from .boxes import uncovered
 from .draft import Draft

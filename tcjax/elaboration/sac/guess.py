@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...syntax.sac import tree
+from .array_expressions import STRUCTURE
 from .elaborate import Argument, Entry
-from .expressions import STRUCTURE
 from .folds import FOLDS
 from .walks import children
 

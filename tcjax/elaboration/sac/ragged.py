@@ -5,7 +5,6 @@ from ...diagnostics import Code, CompileError
 from ...symbolic import Affine, Clamp, Size
 from ...syntax.sac import tree
 from .. import operators
-from ..expressions import conjunction
 from ..literals import Value, settled
 from ..subscripts import affine
 from .arrays import Kind, Points, Ragged, agreed_kind, conformed
@@ -110,9 +109,9 @@ def _points(
             )
             for test in _moving_tests(where, lo, hi, step, width, partition is last)
         ]
-        condition = conjunction(tests)
+        condition = ir.conjunction(tests)
         value = found if condition is None else operators.conditional(condition, found, value, partition.span)
-    return Points(tuple(indices), tuple(ranges), conjunction(guards), value)
+    return Points(tuple(indices), tuple(ranges), ir.conjunction(guards), value)
 
 
 def _moving_tests(where: Affine, lo: Affine, hi: Affine, step: int, width: int, is_last: bool) -> list[ir.Expr]:

@@ -4,7 +4,6 @@ from ... import ir
 from ...diagnostics import NOWHERE, Span
 from ...symbolic import Affine, Size, all_of, clamp, compare
 from .. import operators
-from ..expressions import conjunction
 from ..literals import Literal, Open, Value, read_again, settled
 from .arrays import COUNTED, Array, Kind, Piece, Place, Run, conformed
 from .draft import Draft
@@ -201,7 +200,7 @@ def _membership(box: tuple[Run, ...], place: Place, draft: Draft) -> "ir.Expr | 
                 tests.append(ir.Binary("==", ir.integer(phase), ir.Const(0, "int32"), "bool"))
             elif phase.constant:
                 return False
-    return conjunction(tests) or True
+    return ir.conjunction(tests) or True
 
 
 def _integer(size: Size) -> ir.Expr:

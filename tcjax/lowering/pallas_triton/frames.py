@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 
 from ... import ir
-from ...planning.nests import Operand
+from ...planning.data.nests import Operand
 from ...symbolic import Affine, Facts, IndexVar
 from ...symbolic.affine import Atom, Clamp, Quotient, Remainder
 from .blocks import Blocks
@@ -81,6 +81,10 @@ class Frame:
     def at(self, index: IndexVar, value: Integer) -> "Frame":
         """The same tile at one value of an index."""
         return self._with(index, value, None, (value, value), self.dims)
+
+    def copied(self) -> "Frame":
+        """The same tile, which may be computed in without the other."""
+        return replace(self, known=dict(self.known), sides=dict(self.sides))
 
     def along(self, index: IndexVar, dimension: int, start: Integer, extent: int, *, whole: bool = False) -> "Frame":
         """The tile with `extent` values of an index, from `start` on, along a dimension; what was along it is gone.
@@ -206,7 +210,7 @@ def _atom(atom: Atom, frame: Frame) -> Integer:
                 first = (minimum if kind == "min" else maximum)(first, value)
             return first
         case ir.Data(expr):
-            from .expressions import evaluate
+            from .tile_values import evaluate
 
             return _position(evaluate(expr, frame))
         case _:

@@ -1,9 +1,9 @@
 """The loops of a reduction inside a kernel, one after the other, with what does not change in them before them."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from math import prod
-from typing import Final
+from typing import Final, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -12,16 +12,16 @@ from jax import lax
 
 from ... import ir
 from ...ir import Reducer
-from ...planning.widening import widened
 from ...symbolic import AtLeastZero, IndexVar
+from ...transforms.widening import widened
 from ..context import numeric
 from ..elementwise import convert
 from .domains import inequalities, limits
-from .expressions import evaluate
-from .frames import Frame, Integer, Kept, conjunction, maximum, minimum, quotient
-from .products import Product, as_product, common_half, dot, side
+from .frames import Frame, Integer, conjunction, maximum, minimum, quotient
+from .products import Product, as_product, common_half, multiplied, one_by_one, scaled, side
 from .reducers import State, begin, finish, step
 from .refusals import reducer_of
+from .tile_values import evaluate
 
 # Steps of an innermost loop that are written out, where they have no more nodes than so many.
 _TOGETHER: Final = 4
@@ -39,141 +39,103 @@ class Part:
     end: Integer
 
 
+class Running(Protocol):
+    """What has a state while the loops run: one reduction, or several whose states depend on each other."""
+
+    @property
+    def exprs(self) -> tuple[ir.Expr, ...]:
+        """What it computes at each step."""
+        ...
+
+    def begin(self) -> State:
+        """The state before any point."""
+        ...
+
+    def prepare(self, frame: Frame, dims: Dims) -> None:
+        """Computes what the loops to come do not change."""
+        ...
+
+    def in_chunks(self, frame: Frame, base: Frame, index: IndexVar) -> "Running":
+        """The same inside of a loop by chunks of an index, which lie along the columns of the `base`."""
+        ...
+
+    def step(self, frame: Frame, state: State) -> State:
+        """The state after one step more."""
+        ...
+
+    def doubtful(self, state: State) -> State:
+        """What may be a NaN because of points that do not count."""
+        ...
+
+    def carefully(self) -> "Running":
+        """The same, slowly, such that points that do not count never matter."""
+        ...
+
+
 def reduced(reduce: ir.Reduce, frame: Frame) -> jax.Array:
     """An inline reduction in every lane that its free indices reach."""
-    sweep = Sweep.of(reduce, frame)
-    state = sweep.run(frame)
-    value = finish(reducer_of(reduce), reduce.accumulate, state, sweep.points(frame))
+    sweep = inline(reduce, frame)
+    (state,) = sweep.run(frame)
+    value = finish(reducer_of(reduce), reduce.accumulate, state, points(reduce.indices, frame.ranges))
     return convert(value, reduce.dtype)
 
 
-@dataclass(frozen=True, eq=False)
-class Sweep:
-    """A reduction on tiles: its loops, what is computed at each of their steps, and the shape of its state.
+def inline(reduce: ir.Reduce, frame: Frame) -> "Sweep":
+    """An inline reduction, by matrix products where it is one in this tile."""
+    product = product_in(reduce, frame.dims, frame)
+    if product is None:
+        shape = frame.shape(ir.free_indices(reduce))
+        return Sweep.over(reduce, (Points.of(reduce, shape),))
+    shape = frame.shape(filter(None, frame.dims))
+    return Sweep.over(reduce, (Dots(reduce, product, shape),), product.lanes(frame.ranges, frame.machine.blocks.chunk))
 
-    With a `product` the loop over its index steps by chunks, each a matrix product. The index `lanes` lies along the
-    columns of the tile, a chunk at a time too, and its lanes are for the caller to combine.
+
+def points(indices: Iterable[IndexVar], ranges: Mapping[IndexVar, tuple[int, int]]) -> int:
+    """How many points the box of these indices has."""
+    return prod(max(0, ranges[index][1] - ranges[index][0]) for index in indices)
+
+
+def is_counted(reduce: ir.Reduce) -> bool:
+    """Whether it takes a look at every point to know how many count."""
+    return reducer_of(reduce) is Reducer.MEAN and reduce.guard is not None
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """A reduction that takes the points of a tile element by element, with a state of this `shape`.
+
+    A place is `counted` where the points that have its value are.
     """
 
     reduce: ir.Reduce
     body: ir.Expr
     guards: tuple[ir.Expr, ...]
-    conditions: tuple[AtLeastZero, ...]
     shape: tuple[int, ...]
-    product: Product | None = None
-    lanes: tuple[IndexVar, int] | None = None
-    part: Part | None = None
+    counted: bool
 
     @staticmethod
-    def of(reduce: ir.Reduce, frame: Frame) -> "Sweep":
-        """An inline reduction, by matrix products where it is one in this tile."""
-        product = product_in(reduce, frame.dims, frame)
-        reach = ir.free_indices(reduce) if product is None else frozenset(filter(None, frame.dims))
-        shape = frame.shape(reach)
-        return Sweep.over(reduce, shape, product)
-
-    @staticmethod
-    def over(
-        reduce: ir.Reduce,
-        shape: tuple[int, ...],
-        product: Product | None = None,
-        lanes: tuple[IndexVar, int] | None = None,
-        part: Part | None = None,
-    ) -> "Sweep":
+    def of(reduce: ir.Reduce, shape: tuple[int, ...], *, counted: bool = False) -> "Points":
         body = widened(reduce.body, reduce.accumulate)
-        guards, conditions = ir.conjuncts(reduce.guard), inequalities(reduce.guard)
-        return Sweep(reduce, body, guards, conditions, shape, product, lanes, part)
+        return Points(reduce, body, ir.conjuncts(reduce.guard), shape, counted or is_counted(reduce))
 
     @property
-    def counted(self) -> bool:
-        """Whether it takes a look at every point to know how many count."""
-        return reducer_of(self.reduce) is Reducer.MEAN and self.reduce.guard is not None
+    def exprs(self) -> tuple[ir.Expr, ...]:
+        return (self.body, *self.guards)
 
-    def points(self, frame: Frame) -> int:
-        """How many points the box has."""
-        return prod(frame.ranges[index][1] - frame.ranges[index][0] for index in self.reduce.indices)
+    def begin(self) -> State:
+        return begin(reducer_of(self.reduce), self.reduce.accumulate, self.shape, counted=self.counted)
 
-    def run(self, frame: Frame) -> State:
-        """The state after all points."""
-        state = begin(reducer_of(self.reduce), self.reduce.accumulate, self.shape, counted=self.counted)
-        if self.points(frame) <= 0:
-            return state
-        order = self.reduce.indices
-        if self.product is not None:
-            # Its chunks are the innermost loop: sums have no order.
-            order = (*(index for index in order if index != self.product.index), self.product.index)
-        return self._loop(order, frame, state)
-
-    def _loop(self, pending: tuple[IndexVar, ...], frame: Frame, state: State) -> State:
-        if not pending:
-            return self._step(frame, state)
-        index, *rest = pending
-        lo, hi = limits(index, self.conditions, frame)
-        if self.part is not None and self.part.index == index:
-            lo, hi = maximum(lo, self.part.first), minimum(hi, self.part.end)
-        if self.product is not None and index == self.product.index:
-            return self._chunks(self.product, lo, hi, frame, state)
-        if self.lanes is not None and index == self.lanes[0]:
-            extent = self.lanes[1]
-            start, end = frame.ranges[index]
-            whole = (end - start) % extent == 0
-            base = frame.without(1)
-            self._prepare(base, (frame.dims[0], index))
-
-            def chunk(number: Integer, state: State) -> State:
-                inner = base.along(index, 1, start + number * extent, extent, whole=whole)
-                return self._loop(tuple(rest), inner, state)
-
-            first = quotient(lo - start, extent, nonnegative=True)
-            return _repeat(first, quotient(hi - start + (extent - 1), extent, nonnegative=True), chunk, state)
-        self._prepare(frame, frame.dims)
-        if rest or not self._is_short:
-            return _repeat(lo, hi, lambda value, state: self._loop(tuple(rest), frame.at(index, value), state), state)
-        return self._together(index, lo, hi, frame, state)
-
-    def _together(self, index: IndexVar, lo: Integer, hi: Integer, frame: Frame, state: State) -> State:
-        """The innermost loop, a few steps at a time: what they read is on its way before the first of them needs it."""
-
-        def step(value: Integer, state: State) -> State:
-            return self._step(frame.at(index, value), state)
-
-        def steps(number: Integer, state: State) -> State:
-            frames = [frame.at(index, lo + number * _TOGETHER + place) for place in range(_TOGETHER)]
-            for each in frames:
-                self._read(each)
-            for each in frames:
-                state = self._step(each, state)
-            return state
-
-        trips = quotient(maximum(hi - lo, 0), _TOGETHER, nonnegative=True)
-        return _repeat(lo + trips * _TOGETHER, hi, step, _repeat(0, trips, steps, state))
-
-    @property
-    def _is_short(self) -> bool:
-        """Whether a few steps written out are still a small loop: one with a loop in it is not."""
-        nodes = [node for expr in (self.body, *self.guards) for node in ir.walk(expr)]
-        return len(nodes) * _TOGETHER <= _LARGEST and not any(isinstance(node, ir.Reduce) for node in nodes)
-
-    def _read(self, frame: Frame) -> None:
-        """What a step reads."""
-        for expr in (self.body, *self.guards):
-            for access in ir.accesses(expr):
-                evaluate(access, frame)
-
-    def _prepare(self, frame: Frame, dims: Dims) -> None:
-        """Computes what the loops to come do not change."""
-        if self.product is None:
-            exprs = (self.body, *self.guards)
-        else:
-            outer = (self.product.outer,) if self.product.outer is not None else ()
-            exprs = tuple(expr for s in outer for expr in (s.body, *s.guards))
-        for expr in exprs:
+    def prepare(self, frame: Frame, dims: Dims) -> None:
+        for expr in self.exprs:
             hoist(expr, frame, dims)
 
-    def _step(self, frame: Frame, state: State) -> State:
+    def in_chunks(self, frame: Frame, base: Frame, index: IndexVar) -> "Points":
+        self.prepare(base, (frame.dims[0], index))
+        return self
+
+    def step(self, frame: Frame, state: State) -> State:
         value = convert(jnp.asarray(evaluate(self.body, frame)), self.reduce.accumulate)
-        lanes = None if self.lanes is None else frame.mask([self.lanes[0]])
-        mask = conjunction([lanes, *(evaluate(guard, frame) for guard in self.guards)])
+        mask = live(self.reduce.indices, self.guards, frame)
         position: Integer = 0
         if self.reduce.reducer.gives_position:
             for index in self.reduce.indices:
@@ -183,46 +145,212 @@ class Sweep:
         reducer, accumulate = reducer_of(self.reduce), self.reduce.accumulate
         return step(reducer, accumulate, state, value, mask, position, on_device=on_device)
 
-    def _chunks(self, product: Product, lo: Integer, hi: Integer, frame: Frame, state: State) -> State:
-        start, end = frame.ranges[product.index]
-        extent = product.chunk(end - start, frame.machine.blocks.chunk)
-        whole = (end - start) % extent == 0
-        half = common_half(product)
-        left, right = frame.without(1), frame.without(0)
-        for factor, base, dims in (
-            (product.left, left, (frame.dims[0], product.index)),
-            (product.right, right, (product.index, frame.dims[1])),
+    def doubtful(self, state: State) -> State:
+        return ()
+
+    def carefully(self) -> "Points":
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Dots:
+    """A sum that takes a chunk of points at a time, as a product of matrices.
+
+    The columns of its state are those of the `tile` around the loop, or those of an index of its `own`, all of them.
+    A product has zeros where points do not count, which it may multiply with infinities: done `with_care` it has not.
+    """
+
+    reduce: ir.Reduce
+    product: Product
+    shape: tuple[int, ...]
+    own: tuple[IndexVar, int] | None = None
+    with_care: bool = False
+    tile: Frame | None = None
+    right: Frame | None = None
+
+    @property
+    def exprs(self) -> tuple[ir.Expr, ...]:
+        sides = (self.product.left, self.product.right)
+        return tuple(expr for side in sides for expr in (side.body, *side.guards))
+
+    def begin(self) -> State:
+        return begin(Reducer.SUM, self.reduce.accumulate, self.shape, counted=False)
+
+    def prepare(self, frame: Frame, dims: Dims) -> None:
+        if self.product.outer is not None:
+            for expr in (self.product.outer.body, *self.product.outer.guards):
+                hoist(expr, frame, dims)
+
+    def in_chunks(self, frame: Frame, base: Frame, index: IndexVar) -> "Dots":
+        tile = frame
+        if self.own is not None:
+            own, extent = self.own
+            lo, hi = frame.ranges[own]
+            tile = base.along(own, 1, lo, extent, whole=hi - lo == extent)
+            self.prepare(tile, tile.dims)
+        right = tile.without(0)
+        for factor, place, dims in (
+            (self.product.left, base, (tile.dims[0], index)),
+            (self.product.right, right, (index, tile.dims[1])),
         ):
             for expr in (factor.body, *factor.guards):
-                hoist(expr, base, dims)
+                hoist(expr, place, dims)
+        return replace(self, tile=tile, right=right)
 
-        def chunk(number: Integer, state: State) -> State:
-            at = start + number * extent
-            first = kept_side(product, 0, left, at, extent, whole=whole, half=half, sides=frame.sides)
-            second = kept_side(product, 1, right, at, extent, whole=whole, half=half, sides=frame.sides)
-            total = dot(product, first, second, frame, numeric(self.reduce.accumulate).name)
-            return (state[0] + total.astype(state[0].dtype),)
+    def step(self, frame: Frame, state: State) -> State:
+        product, tile = self.product, self.tile
+        assert tile is not None and self.right is not None, "a product runs by chunks"
+        index, half = product.index, common_half(product)
+        first, second = (tile.sides.get((factor, index, n)) for n, factor in enumerate((product.left, product.right)))
+        if first is None:
+            first = side(product.left, index, frame, half=half)
+        if second is None:
+            along = self.right.along(index, 0, *chunk_of(index, frame))
+            second = side(product.right, index, along, half=half)
+        dtype = numeric(self.reduce.accumulate).name
+        if self.with_care:
+            along = self.right.along(index, 0, *chunk_of(index, frame))
+            guarded = zip((product.left.guards, product.right.guards), (frame, along), strict=True)
+            counts = (live((index,), guards, place) for guards, place in guarded)
+            total = one_by_one((first, second), counts, dtype)
+        else:
+            total = multiplied(first, second, tile, dtype)
+        return (state[0] + scaled(product, total, tile).astype(state[0].dtype),)
 
-        first = quotient(lo - start, extent, nonnegative=True)
-        return _repeat(first, quotient(hi - start + (extent - 1), extent, nonnegative=True), chunk, state)
+    def doubtful(self, state: State) -> State:
+        sides = self.product.left, self.product.right
+        # Where a whole chunk does not count, both sides are zero.
+        apart = any(ir.free_indices(guard) - {self.product.index} for side in sides for guard in side.guards)
+        return state if apart else ()
+
+    def carefully(self) -> "Dots":
+        return replace(self, with_care=True)
 
 
-def kept_side(
-    product: Product,
-    number: int,
-    base: Frame,
-    at: Integer,
-    extent: int,
-    *,
-    whole: bool,
-    half: str | None,
-    sides: Mapping[Kept, jax.Array],
-) -> jax.Array:
-    """The left (0) or right (1) side of a chunk, along the rows or the columns, unless it was computed before."""
-    factor = product.left if number == 0 else product.right
-    if (factor, product.index, number) in sides:
-        return sides[factor, product.index, number]
-    return side(factor, product.index, base.along(product.index, 1 - number, at, extent, whole=whole), half=half)
+def chunk_of(index: IndexVar, frame: Frame) -> tuple[Integer, int]:
+    """The first value of an index that lies along the columns, and how many there are."""
+    return frame.spans[index][0], np.shape(frame.values[index])[1]
+
+
+def live(indices: Iterable[IndexVar], guards: Iterable[ir.Expr], frame: Frame) -> jax.Array | None:
+    """Which points of the tile count; None: all."""
+    return conjunction([frame.mask(indices), *(evaluate(guard, frame) for guard in guards)])
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """The loops over the points of a tile, and what is `running` through them together.
+
+    The index `lanes` lies along the columns of the tile, a chunk at a time. What is left there at the end is for the
+    caller to combine.
+    """
+
+    indices: tuple[IndexVar, ...]
+    conditions: tuple[AtLeastZero, ...]
+    running: tuple[Running, ...]
+    lanes: tuple[IndexVar, int] | None = None
+    part: Part | None = None
+
+    @staticmethod
+    def over(
+        reduce: ir.Reduce,
+        running: tuple[Running, ...],
+        lanes: tuple[IndexVar, int] | None = None,
+        part: Part | None = None,
+    ) -> "Sweep":
+        """The loops of one reduction."""
+        order = reduce.indices
+        if lanes is not None and any(isinstance(one, Dots) for one in running):
+            # Chunks of a product are the innermost loop: sums have no order.
+            order = (*(index for index in order if index != lanes[0]), lanes[0])
+        return Sweep(order, inequalities(reduce.guard), running, lanes, part)
+
+    def run(self, frame: Frame) -> tuple[State, ...]:
+        """The states after all points."""
+        states = tuple(one.begin() for one in self.running)
+        if not points(self.indices, frame.ranges):
+            return states
+        inside = frame.copied()
+        found = self._loop(self.indices, frame, self.running, states)
+        pairs = zip(self.running, found, strict=True)
+        doubtful = [part for one, state in pairs for part in one.doubtful(state)]
+        if not doubtful:
+            return found
+        careful = tuple(one.carefully() for one in self.running)
+        # Only rows with infinities are computed again, so that the loop of all others stays short.
+        return lax.cond(
+            _is_any_infinite(doubtful), lambda: self._loop(self.indices, inside, careful, states), lambda: found
+        )
+
+    def _loop(
+        self, pending: tuple[IndexVar, ...], frame: Frame, running: tuple[Running, ...], states: tuple[State, ...]
+    ) -> tuple[State, ...]:
+        if not pending:
+            return _step(frame, running, states)
+        index, *rest = pending
+        lo, hi = limits(index, self.conditions, frame)
+        if self.part is not None and self.part.index == index:
+            lo, hi = maximum(lo, self.part.first), minimum(hi, self.part.end)
+        if self.lanes is not None and index == self.lanes[0]:
+            extent = self.lanes[1]
+            start, end = frame.ranges[index]
+            whole = (end - start) % extent == 0
+            base = frame.without(1)
+            inside = tuple(one.in_chunks(frame, base, index) for one in running)
+
+            def chunk(number: Integer, states: tuple[State, ...]) -> tuple[State, ...]:
+                inner = base.along(index, 1, start + number * extent, extent, whole=whole)
+                return self._loop(tuple(rest), inner, inside, states)
+
+            first = quotient(lo - start, extent, nonnegative=True)
+            return _repeat(first, quotient(hi - start + (extent - 1), extent, nonnegative=True), chunk, states)
+        for one in running:
+            one.prepare(frame, frame.dims)
+        if not rest and _are_short(running):
+            return _together(index, lo, hi, frame, running, states)
+
+        def inside_of(value: Integer, states: tuple[State, ...]) -> tuple[State, ...]:
+            return self._loop(tuple(rest), frame.at(index, value), running, states)
+
+        return _repeat(lo, hi, inside_of, states)
+
+
+def _is_any_infinite(parts: Iterable[jax.Array]) -> jax.Array:
+    """Whether one of the numbers is infinite or no number."""
+    found = (jnp.max(jnp.where(part - part == 0, np.int32(0), np.int32(1)), 1) for part in parts)
+    return sum((jnp.max(rows) for rows in found), start=jnp.int32(0)) > 0
+
+
+def _step(frame: Frame, running: tuple[Running, ...], states: tuple[State, ...]) -> tuple[State, ...]:
+    return tuple(one.step(frame, state) for one, state in zip(running, states, strict=True))
+
+
+def _together(
+    index: IndexVar, lo: Integer, hi: Integer, frame: Frame, running: tuple[Running, ...], states: tuple[State, ...]
+) -> tuple[State, ...]:
+    """The innermost loop, a few steps at a time: what they read is on its way before the first of them needs it."""
+
+    def step(value: Integer, states: tuple[State, ...]) -> tuple[State, ...]:
+        return _step(frame.at(index, value), running, states)
+
+    def steps(number: Integer, states: tuple[State, ...]) -> tuple[State, ...]:
+        frames = [frame.at(index, lo + number * _TOGETHER + place) for place in range(_TOGETHER)]
+        for each in frames:
+            for expr in (expr for one in running for expr in one.exprs):
+                for access in ir.accesses(expr):
+                    evaluate(access, each)
+        for each in frames:
+            states = _step(each, running, states)
+        return states
+
+    trips = quotient(maximum(hi - lo, 0), _TOGETHER, nonnegative=True)
+    return _repeat(lo + trips * _TOGETHER, hi, step, _repeat(0, trips, steps, states))
+
+
+def _are_short(running: tuple[Running, ...]) -> bool:
+    """Whether a few steps written out are still a small loop: one with a loop in it is not."""
+    nodes = [node for one in running for expr in one.exprs for node in ir.walk(expr)]
+    return len(nodes) * _TOGETHER <= _LARGEST and not any(isinstance(node, ir.Reduce) for node in nodes)
 
 
 def product_in(reduce: ir.Reduce, dims: Dims, frame: Frame) -> Product | None:
@@ -262,20 +390,22 @@ def hoist(expr: ir.Expr, frame: Frame, dims: Dims) -> None:
 
 def _keep_sides(product: Product, reduce: ir.Reduce, frame: Frame, dims: Dims) -> None:
     start, end = frame.ranges[product.index]
-    extent = product.chunk(end - start, frame.machine.blocks.chunk)
+    _, extent = product.lanes(frame.ranges, frame.machine.blocks.chunk)
     if extent < end - start or len(reduce.indices) > 1:
         return
     for number, factor in enumerate((product.left, product.right)):
         free = factor.indices - {product.index}
         if dims[number] in frame.values and dims[number] in free and free <= frame.values.keys():
-            base = frame.without(1 - number)
-            tile = kept_side(
-                product, number, base, start, extent, whole=extent == end - start, half=common_half(product), sides={}
+            base = frame.without(1 - number).along(
+                product.index, 1 - number, start, extent, whole=extent == end - start
             )
+            tile = side(factor, product.index, base, half=common_half(product))
             frame.sides[factor, product.index, number] = tile
 
 
-def _repeat(lo: Integer, hi: Integer, body: Callable[[Integer, State], State], state: State) -> State:
+def _repeat(
+    lo: Integer, hi: Integer, body: Callable[[Integer, tuple[State, ...]], tuple[State, ...]], state: tuple[State, ...]
+) -> tuple[State, ...]:
     """The loop; a single step is none."""
     if isinstance(lo, int) and isinstance(hi, int):
         if hi <= lo:

@@ -1,20 +1,22 @@
 """Sums of products as matrix products of tiles: a chunk of the reduction at a time."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import reduce as fold
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax import lax
 
 from ... import ir
 from ...ir import Reducer
-from ...planning.widening import HALVES, widened
 from ...symbolic import IndexVar
+from ...transforms.factors import summands
+from ...transforms.widening import HALVES, widened
 from .blocks import SMALLEST_DOT, block
-from .expressions import evaluate
 from .frames import Frame, Side, conjunction
 from .reducers import scalar
+from .tile_values import evaluate
 
 # A reduction shorter than this would fill a matrix product with zeros.
 _SHORTEST = 8
@@ -35,6 +37,11 @@ class Product:
         """How many values of the index one matrix product takes."""
         return block(extent, _ONE_CHUNK if extent <= _ONE_CHUNK else limit, SMALLEST_DOT)
 
+    def lanes(self, ranges: Mapping[IndexVar, tuple[int, int]], limit: int) -> tuple[IndexVar, int]:
+        """The index, and how many of its values one matrix product takes."""
+        lo, hi = ranges[self.index]
+        return self.index, self.chunk(hi - lo, limit)
+
 
 def as_product(
     reduce: ir.Reduce, index: IndexVar, rows: IndexVar | None, columns: IndexVar | None, extent: int
@@ -47,34 +54,32 @@ def as_product(
     body = widened(reduce.body, reduce.accumulate)
     if body.dtype != reduce.accumulate or not ir.types.is_float(body.dtype):
         return None
+    product, *others = summands(body)
+    if others:
+        return None
+    sign = [ir.Const(-1.0, body.dtype)] if product.negative else []
     sides: dict[str, list[ir.Expr]] = {"left": [], "right": [], "outer": []}
     guards: dict[str, list[ir.Expr]] = {"left": [], "right": [], "outer": []}
-    for parts, found in ((_factors(body), sides), (ir.conjuncts(reduce.guard), guards)):
+    masks = (*ir.conjuncts(reduce.guard), *ir.conjuncts(product.mask))
+    for parts, found in (((*sign, *product.factors), sides), (masks, guards)):
         for part in parts:
             side = _side(part, index, rows, columns)
             if side is None:
                 return None
             found[side].append(part)
+            if found is guards and not ir.free_indices(part) - {index}:
+                # What does not count in either is zero in both.
+                found["right" if side == "left" else "left"].append(part)
     for side, dimension in (("left", rows), ("right", columns)):
         if not any({index, dimension} <= ir.free_indices(factor) for factor in sides[side]):
             return None
-    outer = Side(_multiplied(sides["outer"], body.dtype), tuple(guards["outer"]))
+    outer = Side(ir.multiply(sides["outer"] or [ir.Const(1.0, body.dtype)]), tuple(guards["outer"]))
     return Product(
         index,
-        Side(_multiplied(sides["left"], body.dtype), tuple(guards["left"])),
-        Side(_multiplied(sides["right"], body.dtype), tuple(guards["right"])),
+        Side(ir.multiply(sides["left"]), tuple(guards["left"])),
+        Side(ir.multiply(sides["right"]), tuple(guards["right"])),
         outer if sides["outer"] or guards["outer"] else None,
     )
-
-
-def _factors(expr: ir.Expr) -> tuple[ir.Expr, ...]:
-    match expr:
-        case ir.Binary("*", left, right):
-            return (*_factors(left), *_factors(right))
-        case ir.Unary("-", operand, dtype):
-            return (ir.Const(-1.0, dtype), *_factors(operand))
-        case _:
-            return (expr,)
 
 
 def _side(part: ir.Expr, index: IndexVar, rows: IndexVar, columns: IndexVar) -> str | None:
@@ -90,20 +95,41 @@ def _side(part: ir.Expr, index: IndexVar, rows: IndexVar, columns: IndexVar) -> 
             return "left"
 
 
-def _multiplied(factors: list[ir.Expr], dtype: str) -> ir.Expr:
-    if not factors:
-        return ir.Const(1.0, dtype)
-    return fold(lambda left, right: ir.Binary("*", left, right, dtype), factors)
+def multiplied(left: jax.Array, right: jax.Array, frame: Frame, dtype: str) -> jax.Array:
+    """One chunk of a product; `left` and `right` come from `side`."""
+    return jnp.dot(left, right, precision=frame.machine.precision, preferred_element_type=jnp.dtype(dtype))
 
 
-def dot(product: Product, left: jax.Array, right: jax.Array, frame: Frame, dtype: str) -> jax.Array:
-    """One chunk of the product in the tile of the frame; `left` and `right` come from `side`."""
-    total = jnp.dot(left, right, precision=frame.machine.precision, preferred_element_type=jnp.dtype(dtype))
-    if product.outer is not None:
-        mask = conjunction(evaluate(guard, frame) for guard in product.outer.guards)
-        scaled = total * evaluate(product.outer.body, frame)
-        total = scaled if mask is None else jnp.where(mask, scaled, scalar(0, scaled.dtype))
-    return total
+def one_by_one(sides: tuple[jax.Array, jax.Array], counts: Iterable[jax.Array | None], dtype: str) -> jax.Array:
+    """The same, one point after the other, with nothing of those that do not count on either side."""
+    left, right = (side.astype(jnp.dtype(dtype)) for side in sides)
+    lives = [
+        jnp.ones(side.shape, jnp.int32) if live is None else jnp.broadcast_to(live, side.shape).astype(jnp.int32)
+        for side, live in zip(sides, counts, strict=True)
+    ]
+    extent = left.shape[1]
+
+    def of(tile: jax.Array, point: jax.Array, axis: int) -> jax.Array:
+        """The values of a tile at one point, found by a sum: a tile is in registers."""
+        place = lax.broadcasted_iota(jnp.int32, tile.shape, axis)
+        return jnp.sum(jnp.where(place == point, tile, scalar(0, tile.dtype)), axis, dtype=tile.dtype, keepdims=True)
+
+    def add(point: jax.Array, total: jax.Array) -> jax.Array:
+        point = point.astype(jnp.int32)
+        counts = (of(lives[0], point, 1) > 0) & (of(lives[1], point, 0) > 0)
+        product = of(left, point, 1) * of(right, point, 0)
+        return total + jnp.where(counts, product, scalar(0, product.dtype))
+
+    return lax.fori_loop(np.int32(0), np.int32(extent), add, jnp.zeros((left.shape[0], right.shape[1]), left.dtype))
+
+
+def scaled(product: Product, total: jax.Array, frame: Frame) -> jax.Array:
+    """A chunk of the product times what does not change in it, in the tile of the frame."""
+    if product.outer is None:
+        return total
+    mask = conjunction(evaluate(guard, frame) for guard in product.outer.guards)
+    value = total * evaluate(product.outer.body, frame)
+    return value if mask is None else jnp.where(mask, value, scalar(0, value.dtype))
 
 
 def side(side: Side, index: IndexVar, frame: Frame, *, half: str | None) -> jax.Array:

@@ -46,7 +46,7 @@ def has_lanes(reducer: Reducer) -> bool:
 
 
 def begin(reducer: Reducer, accumulate: str, shape: Shape, *, counted: bool) -> State:
-    """The state before any point. A mean counts its points where `counted`."""
+    """The state before any point. Where `counted`, a mean counts its points, and a place those that have its value."""
     kind = running_type(reducer, accumulate)
 
     def full(value: bool | int | float, dtype: Any = kind) -> jax.Array:
@@ -58,7 +58,8 @@ def begin(reducer: Reducer, accumulate: str, shape: Shape, *, counted: bool) -> 
         case Reducer.LOGSUMEXP:
             return full(float("-inf")), full(0)
         case _ if reducer.gives_position:
-            return full(reducer.variant(gives_position=False).empty(accumulate)), full(int(_NOWHERE), np.int32)
+            ties = (full(0, np.int32),) if counted else ()
+            return full(reducer.variant(gives_position=False).empty(accumulate)), full(int(_NOWHERE), np.int32), *ties
         case _:
             return (full(reducer.empty(accumulate)),)
 
@@ -100,17 +101,20 @@ def step(
         case Reducer(is_extremum=True), (best,) if on_device and kind == jnp.float32:
             return (_instruction(reducer.value, value, best),)
         case Reducer(is_extremum=True), (best,):
-            return (jnp.where(_precedes(reducer, value, best), value, best),)
+            return (jnp.where(precedes(reducer, value, best), value, best),)
         case Reducer.LOGSUMEXP, (largest, total):
             return _online(largest, total, value)
-        case Reducer(gives_position=True), (best, place):
-            better = _precedes(reducer, value, best) | (place == _NOWHERE)
+        case Reducer(gives_position=True), (best, place, *ties):
+            better = precedes(reducer, value, best) | (place == _NOWHERE)
             if jnp.issubdtype(kind, jnp.floating):
                 # The first NaN stays.
                 better &= (best == best) | (place == _NOWHERE)
+            same = value == best
             if mask is not None:
-                better &= mask
-            return jnp.where(better, value, best), jnp.where(better, position, place)
+                better, same = better & mask, same & mask
+            one = scalar(1, np.int32)
+            ties = [jnp.where(better, one, jnp.where(same, count + one, count)) for count in ties]
+            return jnp.where(better, value, best), jnp.where(better, position, place), *ties
         case _:
             raise AssertionError(reducer)
 
@@ -127,8 +131,8 @@ def _instruction(name: str, one: jax.Array, other: jax.Array) -> jax.Array:
     return result
 
 
-def _precedes(reducer: Reducer, value: jax.Array, best: jax.Array) -> jax.Array:
-    """Whether the value takes the place of the best so far; NaN does, and stays."""
+def precedes(reducer: Reducer, value: jax.Array, best: jax.Array) -> jax.Array:
+    """Where the value takes the place of the best so far; NaN does, and stays."""
     better = value > best if reducer.order == "max" else value < best
     if jnp.issubdtype(best.dtype, jnp.floating):
         better |= value != value
@@ -157,23 +161,28 @@ def across(reducer: Reducer, state: State, axis: int) -> State:
         case Reducer.ALL, (found,):
             return (jnp.min(found, axis, keepdims=True),)
         case Reducer(is_extremum=True), (best,):
-            return (_extremum(reducer, best, axis),)
+            return (extremum(reducer, best, axis),)
         case Reducer.LOGSUMEXP, (largest, total):
             top = jnp.max(largest, axis, keepdims=True)
             same = largest == top
             scaled = total * jnp.where(same, scalar(1, total.dtype), jnp.exp(largest - top))
             return top, jnp.sum(scaled, axis, keepdims=True)
-        case Reducer(gives_position=True), (best, place):
-            value = _extremum(reducer, best, axis)
-            first = best == value
+        case Reducer(gives_position=True), (best, place, *ties):
+            value = extremum(reducer, best, axis)
+            same = best == value
+            first = same
             if jnp.issubdtype(best.dtype, jnp.floating):
                 first |= (best != best) & (value != value)
-            return value, jnp.min(jnp.where(first, place, _NOWHERE), axis, keepdims=True)
+            found = jnp.min(jnp.where(first, place, _NOWHERE), axis, keepdims=True)
+            # A NaN is equal to none but itself.
+            counts = (jnp.where(same | (place == found), count, scalar(0, np.int32)) for count in ties)
+            return value, found, *(jnp.sum(count, axis, dtype=np.int32, keepdims=True) for count in counts)
         case _:
             raise AssertionError(reducer)
 
 
-def _extremum(reducer: Reducer, values: jax.Array, axis: int) -> jax.Array:
+def extremum(reducer: Reducer, values: jax.Array, axis: int) -> jax.Array:
+    """The minimum or maximum along an axis, which stays; NaN where one of the values is."""
     find = jnp.max if reducer.order == "max" else jnp.min
     best = find(values, axis, keepdims=True)
     if not jnp.issubdtype(values.dtype, jnp.floating):
@@ -201,7 +210,7 @@ def finish(reducer: Reducer, accumulate: str, state: State, points: int) -> jax.
             return total / count
         case Reducer.LOGSUMEXP, (largest, total):
             return largest + jnp.log(total)
-        case Reducer(gives_position=True), (_, place):
+        case Reducer(gives_position=True), (_, place, *_):
             return jnp.where(place == _NOWHERE, np.int32(0), place)
         case _, (value,):
             return value

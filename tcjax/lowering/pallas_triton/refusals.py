@@ -6,7 +6,7 @@ from typing import Final
 
 from ... import ir
 from ...ir import Reducer
-from ...planning.nests import Nest
+from ...planning.data.nests import Nest
 
 
 class Unsupported(Exception):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from ... import ir, ranges, transforms
 from ...ir import Reducer
-from ...planning.nests import Nest, Operand
+from ...planning.data.nests import Nest, Operand
 from ...symbolic import Affine, IndexVar, Size
 from .blocks import USUAL, Blocks, block
 from .emitter import Precision, Run, emit

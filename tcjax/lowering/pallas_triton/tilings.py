@@ -1,13 +1,13 @@
 """Which two indices a tile spans, and how many programs share a reduction."""
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf, prod
 from typing import Final
 
 from ... import ir
-from ...planning.nests import Nest
+from ...planning.data.nests import Nest, Operand
 from ...symbolic import Affine, IndexVar
 from .blocks import SMALLEST_DOT, Blocks, block
 from .loops import product_among
@@ -15,6 +15,7 @@ from .products import Product
 from .reducers import begin, has_lanes
 from .refusals import reducer_of
 
+Axes = tuple[IndexVar, ...]
 Ranges = dict[IndexVar, tuple[int, int]]
 Dims = tuple[IndexVar | None, IndexVar | None]
 
@@ -66,10 +67,10 @@ class Tiling:
     split: int
     share: int
 
-    def warps(self, reduce: ir.Reduce, ranges: Ranges, blocks: Blocks) -> int:
+    def warps(self, exprs: Iterable[ir.Expr], ranges: Ranges, blocks: Blocks) -> int:
         """How many warps run a program. Exact products of floats are unrolled: half as long for twice the threads."""
         dims = (self.rows, self.columns)
-        inside = (node for node in ir.walk(reduce.body) if isinstance(node, ir.Reduce))
+        inside = (node for expr in exprs for node in ir.walk(expr) if isinstance(node, ir.Reduce))
         products = self.product is not None or any(product_among(node, dims, ranges) for node in inside)
         return blocks.warps or (8 if products else 4)
 
@@ -79,6 +80,10 @@ class Tiling:
         if self.product is not None and self.product.index == self.shared:
             return self.product.chunk(hi - lo, blocks.chunk)
         return self.tile[1] if self.lanes and self.shared == self.columns else 1
+
+    def in_chunks(self, ranges: Ranges, blocks: Blocks) -> tuple[IndexVar, int] | None:
+        """The index of which a chunk of values at a time lies along the columns, and how many."""
+        return (self.shared, self.chunk(ranges, blocks)) if self.lanes or self.product is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +103,7 @@ def choose(nest: Nest, reduce: ir.Reduce, blocks: Blocks) -> Tiling:
     shared = product.index if product is not None else columns if lanes else None
     shared = shared or max(reduce.indices, key=lambda index: ranges[index][1] - ranges[index][0])
     tiling = Tiling(rows, columns, tile, lanes, product, shared, 1, ranges[shared][1] - ranges[shared][0])
-    programs = prod(grid_of(tiling, nest))
+    programs = prod(grid_of(tiling, nest.axes, ranges))
     chunk = tiling.chunk(ranges, blocks)
     steps = -(-tiling.share // chunk)
     split = blocks.split or 1
@@ -109,24 +114,48 @@ def choose(nest: Nest, reduce: ir.Reduce, blocks: Blocks) -> Tiling:
     return Tiling(rows, columns, tile, lanes, product, shared, split, -(-steps // split) * chunk)
 
 
-def orders(nest: Nest, reduce: ir.Reduce, tiling: Tiling) -> dict[str, tuple[int, ...]]:
+def of_group(
+    rows: IndexVar | None,
+    loop: IndexVar,
+    products: Sequence[int | None],
+    ranges: Ranges,
+    blocks: Blocks,
+) -> Tiling:
+    """The tiling of several sums over a loop: so many columns of a matrix product for each, or None, one by one.
+
+    What a program keeps of a row are the columns of its products, and one value in each lane for every other sum; the
+    lanes hold what is summed as well.
+    """
+    lo, hi = ranges[loop]
+    first, end = (0, 1) if rows is None else ranges[rows]
+    dots = [width for width in products if width is not None]
+    least = SMALLEST_DOT if dots else 1
+    chunk = block(hi - lo, blocks.columns or _SIDE, least)
+    kept = sum(dots) + chunk * (2 + len(products) - len(dots))
+    most = _REGISTERS * _THREADS * (2 if dots else 1) // 2
+    height = block(end - first, blocks.rows or _SIDE, least)
+    while height > least and height * kept > most and not blocks.rows:
+        height //= 2
+    return Tiling(rows, loop, (height, chunk), True, None, loop, 1, hi - lo)
+
+
+def orders(
+    operands: Iterable[Operand], exprs: Iterable[ir.Expr], columns: IndexVar | None
+) -> dict[str, tuple[int, ...]]:
     """How the axes of each operand lie in memory, so that neighbouring columns of a tile are neighbours there too.
 
     Lanes that each read a line of their own wait for all of them; an operand is copied once, and read for every tile.
-    Matrix products have their own ways.
+    Matrix products have their own ways, without `columns`.
     """
     found: dict[str, tuple[int, ...]] = {}
     apart: set[str] = set()
-    for access in ir.accesses(reduce):
+    for access in (access for expr in exprs for access in ir.accesses(expr)):
         name, last = access.tensor.name, len(access.indices) - 1
-        axes = [axis for axis, affine in enumerate(access.indices) if _walks(affine, tiling.columns)]
-        minor = axes[-1] if axes and tiling.product is None else last
-        order = (*(axis for axis in range(last + 1) if axis != minor), minor)
+        axes = [axis for axis, affine in enumerate(access.indices) if _walks(affine, columns)]
+        order = (*(axis for axis in range(last + 1) if not axes or axis != axes[-1]), *axes[-1:])
         if axes and found.setdefault(name, order) != order:
             apart.add(name)
-    return {
-        o.name: found[o.name] if o.name in found.keys() - apart else tuple(range(len(o.shape))) for o in nest.operands
-    }
+    return {o.name: found[o.name] if o.name in found.keys() - apart else tuple(range(len(o.shape))) for o in operands}
 
 
 def _walks(affine: Affine, index: IndexVar | None) -> bool:
@@ -134,22 +163,21 @@ def _walks(affine: Affine, index: IndexVar | None) -> bool:
     return index is not None and not affine.is_data and affine.weight(index).constant in (1, -1)
 
 
-def grid_of(tiling: Tiling, nest: Nest) -> tuple[int, ...]:
+def grid_of(tiling: Tiling, axes: Axes, ranges: Ranges) -> tuple[int, ...]:
     """The extents of the grid: tiles along the rows and the columns, then the other axes, then the shares."""
-    ranges = nest.ranges
 
     def tiles(index: IndexVar | None, extent: int) -> int:
         return 1 if index is None else -(-(ranges[index][1] - ranges[index][0]) // extent)
 
     rows = tiles(tiling.rows, tiling.tile[0])
     columns = 1 if tiling.lanes else tiles(tiling.columns, tiling.tile[1])
-    rest = (ranges[axis][1] - ranges[axis][0] for axis in others(tiling, nest))
+    rest = (ranges[axis][1] - ranges[axis][0] for axis in others(tiling, axes))
     return (rows, columns, *rest, tiling.split)
 
 
-def others(tiling: Tiling, nest: Nest) -> tuple[IndexVar, ...]:
+def others(tiling: Tiling, axes: Axes) -> Axes:
     """The axes that no tile spans."""
-    return tuple(axis for axis in nest.axes if axis not in (tiling.rows, tiling.columns))
+    return tuple(axis for axis in axes if axis not in (tiling.rows, tiling.columns))
 
 
 def _tiles(dims: Dims, product: Product | None, ranges: Ranges, blocks: Blocks) -> Iterator[tuple[int, int]]:

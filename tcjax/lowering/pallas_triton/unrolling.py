@@ -1,5 +1,6 @@
 """Short reductions inside of a body, written out: what their terms read is then loaded once, before the loops."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce as fold
 from itertools import product
@@ -7,10 +8,9 @@ from math import prod
 from typing import Final
 
 from ... import ir, transforms
-from ...planning.nests import Nest
-from ...planning.widening import widened
 from ...symbolic import Affine, IndexVar
 from ...transforms.factors import masked
+from ...transforms.widening import widened
 
 # Sixteen coordinates are a chunk of a matrix product; fewer are registers.
 _LONGEST: Final = 15
@@ -18,15 +18,14 @@ _LONGEST: Final = 15
 _LARGEST: Final = 1500
 
 
-def written_out(nest: Nest) -> ir.Reduce:
-    """The reduction of a nest, its body in the accumulating type, without short reductions inside."""
-    reduce = nest.reduce
-    body = _visit(widened(reduce.body, reduce.accumulate), nest.ranges)
-    guard = None if reduce.guard is None else _visit(reduce.guard, nest.ranges)
+def written_out(reduce: ir.Reduce, ranges: Mapping[IndexVar, tuple[int, int]]) -> ir.Reduce:
+    """The reduction, its body in the accumulating type, without short reductions inside."""
+    body = _visit(widened(reduce.body, reduce.accumulate), ranges)
+    guard = None if reduce.guard is None else _visit(reduce.guard, ranges)
     return replace(reduce, body=body, guard=guard)
 
 
-def _visit(expr: ir.Expr, ranges: dict[IndexVar, tuple[int, int]]) -> ir.Expr:
+def _visit(expr: ir.Expr, ranges: Mapping[IndexVar, tuple[int, int]]) -> ir.Expr:
     expr = ir.rebuild(expr, lambda child: _visit(child, ranges))
     if not isinstance(expr, ir.Reduce) or expr.reducer.operator is None:
         return expr

@@ -7,10 +7,10 @@ from math import ceil
 from ... import ir
 from ...ir import Reducer
 from ...symbolic import Affine, IndexVar
-from ...transforms.factors import masked, multiply
-from ..nodes import Band, Window
+from ...transforms.factors import masked
+from ..data.nodes import Band, Window
+from ..rules import plan_value
 from ..scope import Scope
-from ..values import plan_value
 from .reduction import Reduction, operand_of
 
 # A block has about as many rows as there are shifts, then it does at most twice the work; but not fewer or more. The
@@ -114,8 +114,8 @@ def _band(way: _Way, still: Sequence[ir.Expr], sliding: Sequence[ir.Expr], reduc
     reach = max(1, abs(dilation) * scope.extent(shift) // abs(stride))
     rows = min(scope.extent(row), max(FEW_ROWS, min(MOST_ROWS, 1 << (ceil(ROWS_EACH * reach) - 1).bit_length())))
     return Band(
-        operand_of(masked(reduction.mask, multiply(still), 0), accumulate, scope),
-        operand_of(multiply(sliding), accumulate, inside),
+        operand_of(masked(reduction.mask, ir.multiply(still), 0), accumulate, scope),
+        operand_of(ir.multiply(sliding), accumulate, inside),
         Window(way.position, row, shift, abs(stride), abs(dilation), dilation < 0, stride < 0),
         rows,
         None if reduction.mask is None else plan_value(reduction.mask, scope),

@@ -9,13 +9,13 @@ from typing import Final
 from ... import ir
 from ...symbolic import Affine, IndexVar
 from ...transforms.factors import masked
+from ..access.reads import as_stored
 from ..branches import projected
-from ..machine import CPU
-from ..nodes import Axes, Contract, Fold, Node, Read, Strip, groups, smallest_divisor, sums_products
+from ..data.machine import CPU
+from ..data.nodes import Axes, Contract, Fold, Node, Read, Strip, groups, smallest_divisor, sums_products
 from ..paths import Pairing, pairings
-from ..reads import as_stored
+from ..rules import plan_value
 from ..scope import Scope, fill
-from ..values import plan_value
 from .reduction import Reduction, is_read, operand_of
 
 # A matrix of so many elements may be repeated.

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from ... import ir
 from ...symbolic import Affine, IndexVar
-from ...transforms.factors import both, masked, multiply
+from ...transforms.factors import masked
+from ..access.padding import is_padding, within_zeros
+from ..access.reads import as_stored
+from ..access.windows import as_sliding, slide
+from ..data.nodes import Convolve, Unroll
 from ..folds import unroll
-from ..nodes import Convolve, Unroll
-from ..padding import is_padding, within_zeros
-from ..reads import as_stored
+from ..rules import plan_value
 from ..scope import Scope
-from ..values import plan_value
-from ..windows import as_sliding, slide
 from .reduction import Reduction
 
 # Up to this many groups may become a convolution each.
@@ -66,7 +66,7 @@ def _convolutions(reduction: Reduction, scope: Scope) -> Iterator[Convolve]:
             if mask is not None and not is_padding(mask, (image,), scope, slides=True):
                 continue
             found = _convolution(reduction.indices, image, kernel, reduction.accumulate, scope)
-            guard = both(mask, around)
+            guard = ir.both(mask, around)
             if found is not None and guard is not None:
                 found = replace(found, exact=_term_by_term(reduction, guard, scope), everywhere=around is None)
             if found is not None:
@@ -76,7 +76,7 @@ def _convolutions(reduction: Reduction, scope: Scope) -> Iterator[Convolve]:
 def _term_by_term(reduction: Reduction, guard: ir.Expr, scope: Scope) -> Unroll:
     """The sum of the products that the guard lets count."""
     inside = scope.unrolling(reduction.indices)
-    body = inside.cast(plan_value(masked(guard, multiply(reduction.factors), 0), inside), reduction.accumulate)
+    body = inside.cast(plan_value(masked(guard, ir.multiply(reduction.factors), 0), inside), reduction.accumulate)
     return unroll(ir.Reducer.SUM, reduction.indices, body, scope, "one term after the other")
 
 

@@ -1,13 +1,14 @@
 """Sums of squares of deviations from a mean: what a variance is made of."""
 
 from collections.abc import Iterator
+from math import prod
 from typing import Final
 
 from ...ir import Reducer
 from ...transforms.deviations import about_mean
+from ..access.reads import as_stored, plan_read
+from ..data.nodes import Deviations, Node, Read, Strip
 from ..folds import remaining
-from ..nodes import Deviations, Node, Read, Strip
-from ..reads import as_stored, plan_read
 from ..scope import Scope
 from .reduction import Reduction
 
@@ -36,7 +37,4 @@ def _is_whole(node: Node, scope: Scope) -> bool:
     if not isinstance(node, Read) or node.views or node.tensor not in scope.shapes:
         return False
     strips = [d for d in node.dimensions if isinstance(d, Strip) and not d.low and not d.high and len(d.factors) < 2]
-    whole = 1
-    for extent in scope.shapes[node.tensor]:
-        whole *= extent
-    return len(strips) == len(node.dimensions) and scope.points(node.axes) == whole
+    return len(strips) == len(node.dimensions) and scope.points(node.axes) == prod(scope.shapes[node.tensor])

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from ... import ir
 from ...ir import Reducer
+from ..data.nodes import Node
 from ..folds import fold
-from ..nodes import Node
+from ..rules import plan_value
 from ..scope import Scope
-from ..values import plan_value
 from .reduction import Reduction
 
 

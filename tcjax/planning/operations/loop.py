@@ -1,20 +1,24 @@
 """A loop over blocks of a space that is never stored."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
 from ... import ir
 from ...ir import Reducer
 from ...symbolic import Affine, IndexVar, Size
+from ..blocked.domains import pieces, points, visited
+from ..blocked.loop_schedules import candidates, choose, in_tiles, within
+from ..blocked.streams import plan_stream
 from ..branches import counted
-from ..domains import pieces, points, visited
-from ..forms import candidates, choose, in_tiles, within
-from ..nests import Form, Nest, Operand
-from ..nodes import LoopNest, Node, Unroll
-from ..preferences import Backend
+from ..cost.meter import Meter
+from ..data.blocked_loop import ROW
+from ..data.nests import LoopSchedule, Nest, Operand
+from ..data.nodes import FusedReduction, LoopNest, Node, Unroll
+from ..data.preferences import Backend
+from ..data.views import Viewed
+from ..rules import plan_value
 from ..scope import Scope
-from ..views import Viewed
 
 # A nest that visits so many points for each operation of another plan is never taken, whatever that one stores.
 MOST_OPERATIONS: Final = 100
@@ -50,22 +54,18 @@ def propose(reduce: ir.Reduce, plain: Node, most: int, scope: Scope) -> LoopNest
         if wishes.backend.rare:
             form = replace(form, unroll=1)
     why = _why(nest, form)
-    return LoopNest(nest, form, _views(read, scope), computed, wishes.backend, dtype=plain.dtype, axes=axes, why=why)
+    whole = FusedReduction(nest, _sources(read, scope, computed), form, wishes.backend)
+    return LoopNest(whole, dtype=plain.dtype, axes=axes, why=why)
 
 
-def is_absurd(nest: Nest, form: Form, other: Node, scope: Scope) -> bool:
+def is_absurd(nest: Nest, form: LoopSchedule, other: Node, scope: Scope) -> bool:
     """Whether the other plan does the same with a small part of the operations."""
-    from ..meter import Meter
-
     most = MOST_OPERATIONS * max(1, Meter({index: scope.extent(index) for index in scope.box}).flops(other))
     return points(nest) > most and (not form.inside or _operations(nest, form) > most)
 
 
-def _operations(nest: Nest, form: Form) -> int:
+def _operations(nest: Nest, form: LoopSchedule) -> int:
     """The operations of a loop whose blocks are sums of products of their own: these visit fewer points."""
-    from ..meter import Meter
-    from ..streams import ROW, plan_stream
-
     stream = plan_stream(nest, form)
     total = 0
     for part, rows, count in ((stream.body, stream.rows, stream.blocks), (stream.tail, stream.last, 1)):
@@ -90,7 +90,8 @@ def of_slices(plain: Node, reduce: ir.Reduce, scope: Scope) -> LoopNest | None:
     backend = replace(scope.nests.backend, name="xla")
     form = replace(choose(nest), whole=True)
     why = _why(nest, form)
-    return LoopNest(nest, form, _views(read, scope), (), backend, dtype=plain.dtype, axes=axes, why=why)
+    whole = FusedReduction(nest, _sources(read, scope, {}), form, backend)
+    return LoopNest(whole, dtype=plain.dtype, axes=axes, why=why)
 
 
 def _nest(reduce: ir.Reduce, axes: tuple[IndexVar, ...], read: tuple[Operand, ...], scope: Scope) -> Nest:
@@ -99,14 +100,13 @@ def _nest(reduce: ir.Reduce, axes: tuple[IndexVar, ...], read: tuple[Operand, ..
     return Nest(_canonical(reduce, read), axes, box, read)
 
 
-def _views(read: Iterable[Operand], scope: Scope) -> tuple[tuple[str, Viewed], ...]:
-    return tuple((o.name, scope.views[o.name]) for o in read if o.name in scope.views)
+def _sources(read: Iterable[Operand], scope: Scope, computed: Mapping[str, Node]) -> tuple[Viewed | Node, ...]:
+    names = (operand.name for operand in read)
+    return tuple(computed.get(name) or scope.views.get(name, Viewed(name, (), "")) for name in names)
 
 
-def _hoisted(reduce: ir.Reduce, scope: Scope) -> tuple[ir.Reduce, Scope, tuple[tuple[str, Node], ...]]:
+def _hoisted(reduce: ir.Reduce, scope: Scope) -> tuple[ir.Reduce, Scope, dict[str, Node]]:
     """The reduction with the inline reductions in it that do not change with its indices as tensors, and those."""
-    from ..values import plan_value
-
     found: dict[str, tuple[ir.Expr, ir.Access]] = {}
     own = frozenset(reduce.indices)
 
@@ -135,25 +135,23 @@ def _hoisted(reduce: ir.Reduce, scope: Scope) -> tuple[ir.Reduce, Scope, tuple[t
     body = visit(reduce.body, nothing, frozenset(ir.conjuncts(reduce.guard)))
     guard = None if reduce.guard is None else visit(reduce.guard, nothing, frozenset())
     if not found:
-        return reduce, scope, ()
+        return reduce, scope, {}
     lows = {name: tuple(scope.box[i.bare][0] for i in access.indices if i.bare) for name, (_, access) in found.items()}
     shapes = {name: tuple(size.constant or 0 for size in access.tensor.shape) for name, (_, access) in found.items()}
-    computed = tuple((name, plan_value(expr, scope)) for name, (expr, _) in found.items())
+    computed = {name: plan_value(expr, scope) for name, (expr, _) in found.items()}
     wide = replace(scope, shapes={**scope.shapes, **shapes}, origins={**scope.origins, **lows})
     return replace(reduce, body=body, guard=guard), wide, computed
 
 
-def _wished(nest: Nest, usual: Form, backend: Backend) -> Form | None:
+def _wished(nest: Nest, usual: LoopSchedule, backend: Backend) -> LoopSchedule | None:
     """The form that someone measured for this very nest, if it has one; None: it is better none."""
     form = dict(backend.forms).get(nest.name, usual)
     return form if form is None or form in candidates(nest) else usual
 
 
-def _sparing(form: Form, plain: Node, nest: Nest, backend: Backend, most: int) -> Form:
+def _sparing(form: LoopSchedule, plain: Node, nest: Nest, backend: Backend, most: int) -> LoopSchedule:
     """The form, changed where it would need too much memory; one operation stores less than `most` bytes."""
     if isinstance(plain, Unroll):
-        from ..meter import Meter
-
         # One fused loop over the result; but the derivatives that JAX would take of it store what each step has.
         once = _calls_once(nest.reduce.body)
         meter = Meter({index: hi - lo for index, (lo, hi) in nest.ranges.items()})
@@ -168,7 +166,7 @@ def _calls_once(body: ir.Expr) -> bool:
     return len(set(calls)) == len(calls)
 
 
-def _why(nest: Nest, form: Form) -> str:
+def _why(nest: Nest, form: LoopSchedule) -> str:
     if form.whole:
         return "one fused loop over the result: no point of it is stored, and its derivative is one as well"
     whole = points(nest)
@@ -219,14 +217,3 @@ def _canonical(reduce: ir.Reduce, read: Iterable[Operand]) -> ir.Reduce:
     found = visit(reduce)
     assert isinstance(found, ir.Reduce)
     return replace(found, ranges=())
-
-
-def plain_scope(nest: Nest) -> Scope:
-    """The scope of a nest on its own: it plans no further nests."""
-    indices = dict.fromkeys((*nest.axes, *nest.reduce.indices, *nest.ranges))
-    return Scope(
-        nest.ranges,
-        {o.name: o.shape for o in nest.operands},
-        {o.name: o.origin for o in nest.operands},
-        {index: number for number, index in enumerate(indices)},
-    )

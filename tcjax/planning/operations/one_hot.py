@@ -8,7 +8,7 @@ from typing import Final
 from ... import ir
 from ...ir import Reducer
 from ...symbolic import Affine, IndexVar
-from ..stages import Compute
+from ..data.stages import Compute
 from .placement import Placement
 
 # More places than this are never cheaper as a condition for each of them.

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import prod
 
-from ... import ir, ranges
+from ... import ir
 from ...ir import Monoid
-from ...symbolic import IndexVar
-from ..nodes import Axes, Lookup
+from ...symbolic import Box, IndexVar
+from ..data.nodes import Axes, Lookup
+from ..data.stages import Compute, Scatter
 from ..scope import Scope
-from ..stages import Compute, Scatter
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,10 @@ class Placement:
 
     stage: Compute
     statement: ir.Define | ir.Accumulate
-    box: ranges.Box
+    box: Box
     origin: tuple[int, ...]
     scope: Scope
-    plan: Callable[[ir.Accumulate, ranges.Box], Compute] | None
+    plan: Callable[[ir.Accumulate, Box], Compute] | None
 
     @property
     def is_by_operator(self) -> bool:

@@ -6,11 +6,11 @@ from ... import ir
 from ...ir import Reducer
 from ...symbolic import IndexVar
 from ...transforms.factors import depends
-from ..machine import CPU
-from ..nodes import Node, Pool
+from ..access.windows import as_sliding, slide
+from ..data.machine import CPU
+from ..data.nodes import Node, Pool
+from ..rules import plan_value
 from ..scope import Scope, fill
-from ..values import plan_value
-from ..windows import as_sliding, slide
 from .reduction import Reduction
 
 

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from ... import ir
 from ...ir import Reducer
 from ...symbolic import IndexVar
-from ...transforms.factors import both, multiply
+from ..access.reads import as_stored
+from ..data.nodes import Node
 from ..folds import as_number
-from ..nodes import Node
-from ..reads import as_stored
+from ..rules import by_rule, plan_value
 from ..scope import Scope, masked_by
-from ..values import plan_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +17,8 @@ class Reduction:
     """``reducer[indices]`` of the product of the factors where the mask holds, computed in the type `accumulate`.
 
     All factors and the mask depend on its indices; only sums have several factors, or none. Where `around` is false the
-    result does not count: its cotangent is zero, which must not meet what is infinite.
+    result does not count: its cotangent is zero, which must not meet what is infinite. What `is_term` is repeated for
+    the steps of another reduction, and not written out itself.
     """
 
     reducer: Reducer
@@ -27,22 +27,27 @@ class Reduction:
     mask: ir.Expr | None
     accumulate: str
     around: ir.Expr | None = None
+    is_term: bool = False
 
     @property
     def body(self) -> ir.Expr:
         """The product of the factors."""
-        return multiply(self.factors) if self.factors else ir.Const(as_number(1, self.accumulate), self.accumulate)
+        return ir.multiply(self.factors) if self.factors else ir.Const(as_number(1, self.accumulate), self.accumulate)
 
     @property
     def guard(self) -> ir.Expr | None:
         """Where a point is computed: a read has a derivative that nothing infinite meets."""
-        return self.mask if len(self.factors) == 1 and is_read(self.factors[0]) else both(self.mask, self.around)
+        return self.mask if len(self.factors) == 1 and is_read(self.factors[0]) else ir.both(self.mask, self.around)
 
     @property
     def expr(self) -> ir.Reduce:
         """The reduction as index notation. The condition around it goes inside of a loop, whose derivative skips it."""
-        guard = both(self.mask, self.around)
+        guard = ir.both(self.mask, self.around)
         return ir.Reduce(self.reducer, self.indices, (), guard, self.body, None, self.accumulate, self.accumulate)
+
+    def cheapest(self, scope: Scope) -> Node:
+        """The reduction at every point of its free indices, by the operation with the least price."""
+        return by_rule(self, scope)
 
     def values(self, scope: Scope) -> Node:
         """What is reduced, at every point."""

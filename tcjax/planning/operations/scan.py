@@ -8,8 +8,8 @@ from ... import ir
 from ...ir import Reducer
 from ...symbolic import IndexVar
 from ...transforms.factors import non_negative
-from ..nodes import Node, Scan
-from ..reads import as_stored
+from ..access.reads import as_stored
+from ..data.nodes import Node, Scan
 from ..scope import Scope
 from .reduction import Reduction, is_read
 
@@ -88,7 +88,7 @@ def _row(condition: ir.Expr, reduction: Reduction, scope: Scope) -> _Row | None:
 
 def _operand(reduction: Reduction, index: IndexVar, scope: Scope) -> Node:
     """What is reduced along an index: the rest of the reduction at each of its values."""
-    from ..choice import chosen
-
     rest = tuple(other for other in reduction.indices if other != index)
-    return chosen(replace(reduction, indices=rest), scope) if rest else as_stored(reduction.values(scope))
+    if not rest:
+        return as_stored(reduction.values(scope))
+    return replace(reduction, indices=rest, is_term=False).cheapest(scope)

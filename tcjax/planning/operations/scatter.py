@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from ... import ir
 from ...ir import Reducer
 from ...symbolic import IndexVar
-from ..nodes import Lookup, Strip
-from ..stages import Compute, Scatter
+from ..data.nodes import Lookup, Strip
+from ..data.stages import Compute, Scatter
 from .placement import Placement
 
 

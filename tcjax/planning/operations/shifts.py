@@ -7,8 +7,8 @@ from math import prod
 from ... import ir
 from ...ir import Reducer
 from ...symbolic import IndexVar
-from ..nodes import Axes, Contract, Fold, Lookup, Node, Read, operands
-from ..reads import is_window
+from ..access.reads import is_window
+from ..data.nodes import Axes, Contract, Fold, Node, looks_up
 from ..scope import Scope
 from .reduction import Reduction
 
@@ -47,7 +47,7 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Fold]:
     if scope.points(free - inside.unrolled) > largest:
         return
     operand = reduction.values(inside)
-    if _looks_up(operand) or not reduced <= set(operand.axes):
+    if looks_up(operand) or not reduced <= set(operand.axes):
         return
     why = f"{scope.points(shifts)} sums in one pass over their operands"
     yield _shifted(operand, reduced, shifts, why, scope)
@@ -64,10 +64,8 @@ def _products(
     rest = frozenset(reduction.indices) - sliding
     if not rest or len(reduction.factors) != 2 or reduction.guard is not None:
         return
-    from ..choice import chosen
-
-    product = chosen(replace(reduction, indices=along), inside)
-    if isinstance(product, Contract) and rest <= set(product.axes) and not _looks_up(product):
+    product = replace(reduction, indices=along, is_term=False).cheapest(inside)
+    if isinstance(product, Contract) and rest <= set(product.axes) and not looks_up(product):
         why = f"{scope.points(shifts)} shifts: a product of matrices for each"
         yield _shifted(replace(product, why=why), rest, shifts, why, scope)
 
@@ -77,9 +75,3 @@ def _shifted(operand: Node, reduced: frozenset[IndexVar], shifts: Axes, why: str
     box = tuple((index, *scope.box[index]) for index in shifts)
     axes = scope.sorted((*shifts, *(axis for axis in operand.axes if axis not in reduced)))
     return Fold(Reducer.SUM, operand, scope.sorted(reduced), shifts=box, dtype=operand.dtype, axes=axes, why=why)
-
-
-def _looks_up(node: Node) -> bool:
-    if isinstance(node, Read) and any(isinstance(dimension, Lookup) for dimension in node.dimensions):
-        return True
-    return any(map(_looks_up, operands(node)))

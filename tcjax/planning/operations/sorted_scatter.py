@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ... import ir
 from ...ir import Reducer
-from ..stages import Compute, Scatter
+from ..data.stages import Compute, Scatter
 from .placement import Placement
 
 

@@ -7,13 +7,13 @@ from typing import Final
 from ... import ir
 from ...ir import Reducer
 from ...symbolic import IndexVar
-from ...transforms.factors import depends, multiply
+from ...transforms.factors import depends
+from ..access.reads import as_strip, is_window
+from ..data.machine import CPU
+from ..data.nodes import Contract, Node, Unroll
 from ..folds import unroll
-from ..machine import CPU
-from ..nodes import Contract, Node, Unroll
-from ..reads import as_strip, is_window
+from ..rules import plan_value
 from ..scope import Scope
-from ..values import plan_value
 from .reduction import Reduction
 
 Steps = tuple[IndexVar, ...]
@@ -64,9 +64,9 @@ def propose_order(reduce: ir.Reduce, body: ir.Expr, scope: Scope) -> Iterator[Un
 
 
 def _written_out(reduction: Reduction, steps: Steps, scope: Scope) -> Iterator[Node]:
-    from ..choice import chosen
-
     expr, indices = reduction.expr, reduction.indices
+    if reduction.is_term:
+        return
     if scope.unrolled and ir.looks_up(expr):
         # Gathers that are unrolled inside of other steps become so many that XLA compiles for minutes.
         return
@@ -75,7 +75,7 @@ def _written_out(reduction: Reduction, steps: Steps, scope: Scope) -> Iterator[N
         return
     rest = tuple(index for index in indices if index not in steps)
     inside = scope.unrolling(steps)
-    body = chosen(replace(reduction, indices=rest), inside, without=(propose, propose_terms))
+    body = replace(reduction, indices=rest, is_term=True).cheapest(inside)
     why = _why(steps, windows, rows, scope)
     yield unroll(reduction.reducer, steps, scope.cast(body, reduction.accumulate), scope, why)
 
@@ -103,9 +103,9 @@ def _window_first(reduction: Reduction, steps: Steps, scope: Scope) -> Iterator[
         return
     whole = frozenset[IndexVar]().union(*map(ir.free_indices, factors)) - scope.unrolled - frozenset(steps)
     inside = scope.unrolling(steps)
-    body = inside.cast(plan_value(multiply(moving), inside), accumulate)
+    body = inside.cast(plan_value(ir.multiply(moving), inside), accumulate)
     window = unroll(Reducer.SUM, steps, body, scope, f"{scope.points(steps)} shifted reads in one fused loop")
-    vector = scope.cast(plan_value(multiply(fixed), scope), accumulate)
+    vector = scope.cast(plan_value(ir.multiply(fixed), scope), accumulate)
     if {*window.axes, *vector.axes} == whole and rest <= set(window.axes) and rest <= set(vector.axes):
         why = f"a window of {scope.points(steps)} terms in one fused loop, and its product with another tensor"
         yield Contract((vector, window), dtype=accumulate, axes=scope.sorted(whole - rest), why=why)

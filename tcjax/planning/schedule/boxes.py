@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from ...symbolic.facts.expressions import Const, Expr
+from ...symbolic.facts.trees import Const, Expr
 from .counting import Counts, Table, enumerate_needs, tabulate
 from .formulas import constant, fitted
 from .grids import Span
@@ -14,7 +14,7 @@ from .unfusing import Unfused, unfused
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class NeededBox:
     """Per axis the first index and the extent as expressions over the path, and the greatest extent.
 
     `tables` hold the same in numbers; there are none where there are too many points.
@@ -27,7 +27,9 @@ class Box:
     tables: tuple[Table, ...] = ()
 
 
-def infer_box(needs: Sequence[Need], prefix: tuple[str, ...], spans: Mapping[str, Span], domain: Sequence[Span]) -> Box:
+def infer_box(
+    needs: Sequence[Need], prefix: tuple[str, ...], spans: Mapping[str, Span], domain: Sequence[Span]
+) -> NeededBox:
     """The box of what all needs take together inside a `domain`, per point of the `prefix`."""
     needs = [need for need in needs if all(spans[name][1] > spans[name][0] for name in need.inner)]
     if not needs or any(hi <= lo for lo, hi in domain):
@@ -50,22 +52,22 @@ def infer_box(needs: Sequence[Need], prefix: tuple[str, ...], spans: Mapping[str
     ]
     lows = tuple(over.restored(low) for low, _ in found)
     sizes = tuple(over.restored(size) for _, size in found)
-    return Box(lows, sizes, _widest(tables), counts, tables)
+    return NeededBox(lows, sizes, _widest(tables), counts, tables)
 
 
-def whole(domain: Sequence[Span]) -> Box:
+def whole(domain: Sequence[Span]) -> NeededBox:
     """All of a domain, once."""
     extents = tuple(hi - lo for lo, hi in domain)
     points = prod(extents)
     counts = Counts(1 if points else 0, points, points, points, (1,) * len(domain))
-    return Box(tuple(Const(lo) for lo, _ in domain), tuple(map(Const, extents)), extents, counts)
+    return NeededBox(tuple(Const(lo) for lo, _ in domain), tuple(map(Const, extents)), extents, counts)
 
 
-def nothing(domain: Sequence[Span]) -> Box:
+def nothing(domain: Sequence[Span]) -> NeededBox:
     """No box at all."""
     zeros = (0,) * len(domain)
     counts = Counts(0, 0, 0, 0, (1,) * len(domain))
-    return Box(tuple(Const(lo) for lo, _ in domain), tuple(map(Const, zeros)), zeros, counts)
+    return NeededBox(tuple(Const(lo) for lo, _ in domain), tuple(map(Const, zeros)), zeros, counts)
 
 
 def _widest(tables: Sequence[Table]) -> tuple[int, ...]:
@@ -91,16 +93,16 @@ def _formulas(
 
 def _by_formulas(
     needs: Sequence[Need], prefix: tuple[str, ...], spans: Mapping[str, Span], domain: Sequence[Span]
-) -> Box:
+) -> NeededBox:
     """Where there are too many points to enumerate; what is not linear may make the box larger than it must be."""
     found = [bounding(axis, needs, prefix, spans, ends) for axis, ends in enumerate(domain)]
     lows, sizes = tuple(low for low, _, _ in found), tuple(size for _, size, _ in found)
     tabulated = tabulate(lows, sizes, prefix, spans)
     if tabulated is not None:
         tables, counts = tabulated
-        return Box(lows, sizes, _widest(tables), counts, tables)
+        return NeededBox(lows, sizes, _widest(tables), counts, tables)
     extents = tuple(extent for _, _, extent in found)
     instances = prod(hi - lo for lo, hi in (spans[name] for name in prefix))
     total = instances * prod(extents)
     distinct = min(total, prod(hi - lo for lo, hi in domain))
-    return Box(lows, sizes, extents, Counts(instances, total, None, distinct, (1,) * len(domain)))
+    return NeededBox(lows, sizes, extents, Counts(instances, total, None, distinct, (1,) * len(domain)))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...symbolic.facts.expressions import Expr
+from ...symbolic.facts.trees import Expr
 from .grids import Array, Grid, Mask, Span, evaluate
 from .needs import Need
 

@@ -7,7 +7,7 @@ from math import gcd, prod
 
 import numpy as np
 
-from ...symbolic.facts.expressions import Expr
+from ...symbolic.facts.trees import Expr
 from .cells import FAR, MOST_POINTS, Cell, Extremes, extremes, points_of, separate
 from .grids import Array, Grid, Mask, Span
 from .needs import Need

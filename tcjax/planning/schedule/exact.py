@@ -9,15 +9,15 @@ import numpy as np
 
 from ... import ranges
 from ...diagnostics import Code, CompileError
-from ...symbolic.facts.expressions import And, Binary, Compare, Const, Expr, Not, Or, Select, Var
-from .boxes import Box, infer_box, nothing, whole
+from ...symbolic.facts.trees import And, Binary, Compare, Const, Expr, Not, Or, Select, Var
+from .boxes import NeededBox, infer_box, nothing, whole
 from .cells import MOST_POINTS
 from .counting import Counts, Table, tabulate
 from .formulas import constant, fitted
 from .grids import Grid, Span
 from .linear import Linear
 from .needs import Need
-from .regions import Placed, domain_of, finished, needs_among
+from .regions import Placed, Region, domain_of, finished, needs_among, region_of
 from .roots import qualified
 from .stages import Stages, consumers_of, prefix_of
 
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 # isl counts points one by one.
 _MOST_COUNTED: Final = 200_000
 _ADD: Final = "pip install 'tcjax[exact]'"
+
+
+def infer_exactly(stages: Stages, bound: ranges.Bound) -> dict[str, Region]:
+    """The region of every stage, in order, where a stage is computed only at the points that are needed."""
+    return {name: region_of(placed) for name, placed in place_exactly(stages, bound).items()}
 
 
 def place_exactly(stages: Stages, bound: ranges.Bound) -> dict[str, Placed]:
@@ -157,7 +162,9 @@ class _Writer:
                 raise AssertionError(expr)
 
 
-def _box(isl: Any, needed: Any, prefix: tuple[str, ...], spans: Mapping[str, Span], domain: Sequence[Span]) -> Box:
+def _box(
+    isl: Any, needed: Any, prefix: tuple[str, ...], spans: Mapping[str, Span], domain: Sequence[Span]
+) -> NeededBox:
     """The hull of a map from a prefix to points, per point of the prefix, and the counts."""
     if bool(needed.is_empty()):
         return nothing(domain)
@@ -198,7 +205,7 @@ def _box(isl: Any, needed: Any, prefix: tuple[str, ...], spans: Mapping[str, Spa
         total = instances * prod(extents)
         most = min(total, prod(hi - lo for lo, hi in domain))
         counts = found[1] if found is not None else Counts(instances, total, None, most, (1,) * rank)
-    return Box(tuple(lows), tuple(sizes), tuple(extents), counts, tuple(tables) if tabulated else ())
+    return NeededBox(tuple(lows), tuple(sizes), tuple(extents), counts, tuple(tables) if tabulated else ())
 
 
 def _boxes(isl: Any, needed: Any, inputs: int, rank: int) -> Any:

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from ...symbolic.facts.expressions import Binary, Compare, Const, Expr, Select, Var
+from ...symbolic.facts.trees import Binary, Compare, Const, Expr, Select, Var
 from .grids import Array, Grid
 from .linear import Linear
 

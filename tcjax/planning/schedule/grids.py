@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...symbolic.facts.expressions import And, Binary, Compare, Const, Expr, Not, Or, Select, Var, spine
+from ...symbolic.facts.trees import And, Binary, Compare, Const, Expr, Not, Or, Select, Var, spine
 
 Array = np.ndarray[Any, Any]
 Span = tuple[int, int]

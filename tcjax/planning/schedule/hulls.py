@@ -7,7 +7,7 @@ from itertools import combinations, islice, product
 from typing import Final
 
 from ...symbolic import Facts
-from ...symbolic.facts.expressions import Binary, Const, Expr, Select, Var, walk
+from ...symbolic.facts.trees import Binary, Const, Expr, Select, Var, walk
 from .grids import Span
 from .linear import Linear, at_least_zero, interval
 from .needs import Need

@@ -8,15 +8,15 @@ from typing import Final, Literal
 import numpy as np
 
 from ... import ir, ranges
+from ...markup import Cell, Element, block, element, table, title
 from ...symbolic import Facts
-from ...symbolic.facts.expressions import Binary, Compare, Const, Expr, Var
-from .boxes import Box, infer_box
+from ...symbolic.facts.trees import Binary, Compare, Const, Expr, Var
+from .boxes import NeededBox, infer_box
 from .formulas import constant, fitted
 from .grids import Span
 from .needs import Need
 from .regions import Placed, needs_among, place_stages, plain_names
 from .roots import plain, qualified
-from .schedule import Schedule
 from .stages import Stages, path_of
 
 # What a register file and the memory of one multiprocessor hold, in bytes: beyond, scratch is in global memory.
@@ -116,14 +116,18 @@ class KernelPlan:
         return sum(stage.bytes for stage in self.stages if stage.storage != "output")
 
     def _repr_html_(self) -> str:
-        from .pages import kernel_plan_page
-
         return kernel_plan_page([self])
 
 
-def kernel_plans(schedule: Schedule, bound: ranges.Bound) -> dict[str, KernelPlan]:
-    """A kernel for each root stage that is a formula, in order. Raises `CompileError` for an illegal schedule."""
-    stages = schedule.on(bound.function).checked()
+class KernelPlans(dict[str, KernelPlan]):
+    """A `KernelPlan` for each stage at the root; a notebook shows their tables."""
+
+    def _repr_html_(self) -> str:
+        return kernel_plan_page(self.values())
+
+
+def kernel_plans(stages: Stages, bound: ranges.Bound) -> dict[str, KernelPlan]:
+    """A kernel for each root stage that is a formula, in order. The stages have been checked."""
     placed = place_stages(stages, bound)
     return {
         stage.name: _Kernel(stage.name, stages, placed, bound).plan()
@@ -225,7 +229,7 @@ class _Kernel:
         tail: Literal["none", "guard"] = "none" if block.mask is None else "guard"
         return OutputPlan(stage.target.name, stage.target.dtype, block, disjoint, tail)
 
-    def _block(self, box: Box, domain: Sequence[Span]) -> Block:
+    def _block(self, box: NeededBox, domain: Sequence[Span]) -> Block:
         shown = {name: Var(own) for name, own in self.names.items()}
         starts = tuple(low.substitute(shown) for low in box.lows)
         extents = tuple(size.substitute(shown) for size in box.sizes)
@@ -249,7 +253,7 @@ class _Kernel:
         index_map = None if places is None else tuple(place.substitute(shown) for place in places)
         return Block(box.extents, starts, extents, index_map, tuple(pads), masks or None)
 
-    def _index_map(self, box: Box, origins: Sequence[int]) -> tuple[Expr, ...] | None:
+    def _index_map(self, box: NeededBox, origins: Sequence[int]) -> tuple[Expr, ...] | None:
         """The number of the block per axis; None unless every start is a multiple of the extent."""
         places: list[Expr] = []
         for axis, (origin, extent) in enumerate(zip(origins, box.extents, strict=True)):
@@ -344,3 +348,42 @@ def _operations(statement: ir.Define | ir.Accumulate) -> int:
     counted = (ir.Binary, ir.Unary, ir.Call, ir.Foreign)
     count = sum(isinstance(node, counted) for node in ir.walk(statement.value))
     return count + isinstance(statement, ir.Accumulate)
+
+
+def kernel_plan_page(plans: Iterable[KernelPlan]) -> str:
+    """The grid, the operands and the stages of each kernel."""
+    return str(block(*(part for plan in plans for part in _tables(plan))))
+
+
+def _tables(plan: KernelPlan) -> Iterable[Element]:
+    grid = ", ".join(f"{loop} in 0:{extent} ({plan.axes[loop]})" for loop, extent in plan.grid)
+    yield title(f"kernel {plan.name}", f"grid {grid or 'of one program'}; {plan.scratch_bytes} bytes of scratch")
+    operands: list[tuple[Cell, ...]] = []
+    for given in plan.inputs:
+        operands.append((f"reads {given.tensor}", given.dtype, given.mode, *_block_cells(given.block), given.bytes))
+    for made in plan.outputs:
+        mode = "programs apart" if made.disjoint else "programs meet"
+        operands.append((f"writes {made.tensor}", made.dtype, mode, *_block_cells(made.block), ""))
+    yield table(("operand", "type", "mode", "block", "starts at", "mask", "bytes"), operands)
+    stages: list[tuple[Cell, ...]] = []
+    for stage in plan.stages:
+        loops = ", ".join(f"{loop} in 0:{extent}" for loop, extent in stage.loops)
+        guards = " and ".join(map(str, stage.guards))
+        stages.append(
+            (
+                element("b", stage.name),
+                stage.storage,
+                " x ".join(map(str, stage.alloc_shape)),
+                element("code", loops or "-"),
+                element("code", guards or "-"),
+                stage.flops,
+                float(stage.recompute),
+            )
+        )
+    yield table(("stage", "storage", "shape", "loops", "guards", "operations", "recompute"), stages)
+
+
+def _block_cells(given: Block) -> tuple[Cell, Cell, Cell]:
+    starts = ", ".join(map(str, given.start))
+    mask = " and ".join(map(str, given.mask or ()))
+    return " x ".join(map(str, given.shape)), element("code", starts), element("code", mask or "-")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
-from ...symbolic.facts.expressions import Binary, Compare, Const, Expr, Var, spine
+from ...symbolic.facts.trees import Binary, Compare, Const, Expr, Var, spine
 from .grids import Span
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from ... import ir, ranges
 from ...ranges.conditions import test_condition
 from ...ranges.survey import Read, survey
-from ...symbolic import Affine, AllOf, AnyOf, AtLeastZero, Condition, IndexVar
+from ...symbolic import Affine, AllOf, AnyOf, AtLeastZero, Box, Condition, IndexVar
 from ...symbolic.affine import Atom, Clamp, Quotient, Remainder
-from ...symbolic.facts.expressions import FALSE, TRUE, And, Binary, Compare, Const, Expr, Or, Select, Var
+from ...symbolic.facts.trees import FALSE, TRUE, And, Binary, Compare, Const, Expr, Or, Select, Var
 from .grids import Mask, Span
 from .stages import Stage
 
@@ -48,7 +48,7 @@ def _need(
     values: Mapping[IndexVar, Expr],
     guards: tuple[Expr, ...],
     bound: ranges.Bound,
-    box: ranges.Box,
+    box: Box,
 ) -> Need:
     scope = _Scope(stage.name, values, bound, box)
     name = read.access.tensor.name
@@ -76,7 +76,7 @@ def _parts(condition: Expr) -> list[Expr]:
 class _Scope:
     """Index notation as expressions over loops; notes the variables of inline reductions that occur."""
 
-    def __init__(self, stage: str, values: Mapping[IndexVar, Expr], bound: ranges.Bound, box: ranges.Box) -> None:
+    def __init__(self, stage: str, values: Mapping[IndexVar, Expr], bound: ranges.Bound, box: Box) -> None:
         self.stage = stage
         self.values = values
         self.bound = bound

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ... import ranges
 from ...symbolic import IndexVar
-from ...symbolic.facts.expressions import Expr, Var
+from ...symbolic.facts.trees import Expr, Var
 from .regions import Placed, Region, place_stages, region_of
 from .roots import qualified
 from .schedule import Schedule

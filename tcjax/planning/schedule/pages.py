@@ -1,13 +1,7 @@
-"""What notebooks show of regions and of plans for kernels: tables."""
+"""What notebooks show of regions: a table."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-from ...markup import Cell, Element, block, element, table, title
+from ...markup import Cell, block, element, table
 from .regions import Region
-
-if TYPE_CHECKING:
-    from .kernel_plan import Block, KernelPlan
 
 
 class Regions(dict[str, Region]):
@@ -16,13 +10,6 @@ class Regions(dict[str, Region]):
     def _repr_html_(self) -> str:
         headings = ("stage", "box", "at each", "times", "points", "recompute", "waste", "overlap")
         return str(block(table(headings, [_region(name, region) for name, region in self.items()])))
-
-
-class KernelPlans(dict[str, "KernelPlan"]):
-    """A `KernelPlan` for each stage at the root; a notebook shows their tables."""
-
-    def _repr_html_(self) -> str:
-        return kernel_plan_page(self.values())
 
 
 def _region(name: str, region: Region) -> tuple[Cell, ...]:
@@ -38,42 +25,3 @@ def _region(name: str, region: Region) -> tuple[Cell, ...]:
         float(region.waste),
         ", ".join(shared) or "-",
     )
-
-
-def kernel_plan_page(plans: "Iterable[KernelPlan]") -> str:
-    """The grid, the operands and the stages of each kernel."""
-    return str(block(*(part for plan in plans for part in _kernel(plan))))
-
-
-def _kernel(plan: "KernelPlan") -> Iterable[Element]:
-    grid = ", ".join(f"{loop} in 0:{extent} ({plan.axes[loop]})" for loop, extent in plan.grid)
-    yield title(f"kernel {plan.name}", f"grid {grid or 'of one program'}; {plan.scratch_bytes} bytes of scratch")
-    operands: list[tuple[Cell, ...]] = []
-    for given in plan.inputs:
-        operands.append((f"reads {given.tensor}", given.dtype, given.mode, *_block(given.block), given.bytes))
-    for made in plan.outputs:
-        mode = "programs apart" if made.disjoint else "programs meet"
-        operands.append((f"writes {made.tensor}", made.dtype, mode, *_block(made.block), ""))
-    yield table(("operand", "type", "mode", "block", "starts at", "mask", "bytes"), operands)
-    stages: list[tuple[Cell, ...]] = []
-    for stage in plan.stages:
-        loops = ", ".join(f"{loop} in 0:{extent}" for loop, extent in stage.loops)
-        guards = " and ".join(map(str, stage.guards))
-        stages.append(
-            (
-                element("b", stage.name),
-                stage.storage,
-                " x ".join(map(str, stage.alloc_shape)),
-                element("code", loops or "-"),
-                element("code", guards or "-"),
-                stage.flops,
-                float(stage.recompute),
-            )
-        )
-    yield table(("stage", "storage", "shape", "loops", "guards", "operations", "recompute"), stages)
-
-
-def _block(given: "Block") -> tuple[Cell, Cell, Cell]:
-    starts = ", ".join(map(str, given.start))
-    mask = " and ".join(map(str, given.mask or ()))
-    return " x ".join(map(str, given.shape)), element("code", starts), element("code", mask or "-")

@@ -7,8 +7,7 @@ from typing import Final
 
 from ... import ir, markup, ranges
 from .grids import Span
-from .regions import Region, domain_of
-from .schedule import Schedule
+from .regions import Region, domain_of, infer_regions
 from .stages import Stage, Stages
 
 # So many characters wide and high is a drawing in text, so many tiles are outlined in one in SVG.
@@ -106,14 +105,14 @@ class Picture:
 _RULE: Final = "\n\n"
 
 
-def draw(schedule: Schedule, bound: ranges.Bound | None) -> Picture:
-    """The loop nest, and with sizes known what one tile of each stage inside needs."""
-    if bound is None:
-        if schedule.function is None:
-            return Picture(str(schedule), ())
-        return Picture("\n".join(_nest(schedule.checked(), {})), ())
-    stages = schedule.on(bound.function).checked()
-    regions = schedule.regions(bound)
+def loops(stages: Stages) -> Picture:
+    """The loop nest of stages that have been checked."""
+    return Picture("\n".join(_nest(stages, {})), ())
+
+
+def draw(stages: Stages, bound: ranges.Bound) -> Picture:
+    """The loop nest, and what one tile of each stage inside needs. The stages have been checked."""
+    regions = infer_regions(stages, bound)
     drawings = [
         drawing
         for stage in stages.values()

@@ -7,11 +7,11 @@ import numpy as np
 
 from ... import ranges
 from ...symbolic import IndexVar
-from ...symbolic.facts.expressions import Const, Expr, Var
-from .boxes import Box, infer_box, whole
+from ...symbolic.facts.trees import Const, Expr, Var
+from .boxes import NeededBox, infer_box, whole
 from .grids import Span
 from .needs import Need, needs_of
-from .roots import Roots, plain, qualified, shown, unfold
+from .roots import Roots, plain, plus, qualified, shown, unfold
 from .stages import CALLS, Stage, Stages, consumers_of, prefix_of
 
 
@@ -78,7 +78,7 @@ class Placed:
 
     stage: Stage
     prefix: tuple[str, ...]
-    box: Box
+    box: NeededBox
     domain: tuple[Span, ...]
     roots: Roots
     spans: Mapping[str, Span]
@@ -89,13 +89,6 @@ class Placed:
 def infer_regions(stages: Stages, bound: ranges.Bound) -> dict[str, Region]:
     """The region of every stage, in order. The stages have been checked."""
     return {name: region_of(placed) for name, placed in place_stages(stages, bound).items()}
-
-
-def infer_exactly(stages: Stages, bound: ranges.Bound) -> dict[str, Region]:
-    """The same where a stage is computed only at the points that are needed, which islpy tells."""
-    from .exact import place_exactly
-
-    return {name: region_of(placed) for name, placed in place_exactly(stages, bound).items()}
 
 
 def place_stages(stages: Stages, bound: ranges.Bound) -> dict[str, Placed]:
@@ -163,7 +156,7 @@ def _whole_axes(tensor: str, need: Need, domain: Sequence[Span], spans: dict[str
 def finished(
     stage: Stage,
     prefix: tuple[str, ...],
-    box: Box,
+    box: NeededBox,
     domain: tuple[Span, ...],
     around: Mapping[str, Span],
     bound: ranges.Bound,
@@ -186,14 +179,8 @@ def finished(
     roots = unfold(stage, reach, limits)
     spans = {name: around[name] for name in prefix}
     spans |= {qualified(stage.name, loop): (0, roots.extents[loop]) for loop in stage.leaves}
-    values = {index: _sum(starts[loop], roots.values[loop]) for loop, index in stage.roots.items()}
+    values = {index: plus(starts[loop], roots.values[loop]) for loop, index in stage.roots.items()}
     return Placed(stage, prefix, box, domain, roots, spans, values, roots.guards)
-
-
-def _sum(start: Expr, value: Expr) -> Expr:
-    if start == Const(0):
-        return value
-    return start if value == Const(0) else start + value
 
 
 def region_of(placed: Placed) -> Region:

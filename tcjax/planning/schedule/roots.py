@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, assert_never
 
-from ...symbolic.facts.expressions import Compare, Const, Expr, Var
+from ...symbolic.facts.trees import Compare, Const, Expr, Var
 from .stages import Fuse, Split, Stage
 
 # Facts and the reader of expressions take such a name.
@@ -61,7 +61,7 @@ def unfold(stage: Stage, extents: Mapping[str, int], limits: Mapping[str, Expr])
     for relation in reversed(stage.relations):
         match relation:
             case Split(parent, outer, inner):
-                values[parent] = _plus(_times(values[outer], known[inner]), values[inner])
+                values[parent] = plus(_times(values[outer], known[inner]), values[inner])
                 if known[outer] * known[inner] != known[parent] and parent not in limits:
                     guards.append(Compare("<", values[parent], Const(known[parent])))
             case Fuse(outer, inner, fused):
@@ -95,7 +95,8 @@ def _times(value: Expr, factor: int) -> Expr:
     return value * factor
 
 
-def _plus(left: Expr, right: Expr) -> Expr:
+def plus(left: Expr, right: Expr) -> Expr:
+    """The sum, without a zero."""
     if left == Const(0):
         return right
     return left if right == Const(0) else left + right

@@ -3,18 +3,18 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import ir, ranges
 from ...diagnostics import Span
 from . import legality, mistakes
 from .commands import Command, ComputeAt, ComputeRoot, FuseLoops, Reorder, SplitLoop, carry_out
-from .pages import KernelPlans, Regions
-from .regions import Region, infer_exactly, infer_regions
+from .exact import infer_exactly
+from .kernel_plan import KernelPlans, kernel_plans
+from .pages import Regions
+from .pictures import Picture, draw, loops
+from .regions import Region, infer_regions
 from .stages import Attach, Fuse, Split, Stages, stages_of
-
-if TYPE_CHECKING:
-    from .pictures import Picture
 
 # What an expression of a region could not say again.
 _WORDS = frozenset(("and", "or", "not", "true", "false", "True", "False", "min", "max", "select", "tdiv", "tmod"))
@@ -130,22 +130,20 @@ class Schedule:
         bound = self.bound(*args, **kwargs)
         return Regions(infer_exactly(self.on(bound.function).checked(), bound) if exact else self.regions(bound))
 
-    def kernel_plan(self, *args: Any, **kwargs: Any) -> "KernelPlans":
+    def kernel_plan(self, *args: Any, **kwargs: Any) -> KernelPlans:
         """For each stage at the root the kernel of all that is inside of it: its grid, blocks, scratch and masks."""
-        from .kernel_plan import kernel_plans
+        bound = self.bound(*args, **kwargs)
+        return KernelPlans(kernel_plans(self.on(bound.function).checked(), bound))
 
-        return KernelPlans(kernel_plans(self, self.bound(*args, **kwargs)))
-
-    def show(self, *args: Any, **kwargs: Any) -> "Picture":
+    def show(self, *args: Any, **kwargs: Any) -> Picture:
         """The loops and where each stage is computed, as text and in notebooks; with arguments what one tile needs."""
-        from .pictures import draw
-
-        return draw(self, self.bound(*args, **kwargs) if args or kwargs else None)
+        if args or kwargs:
+            bound = self.bound(*args, **kwargs)
+            return draw(self.on(bound.function).checked(), bound)
+        return Picture(str(self), ()) if self.function is None else loops(self.checked())
 
     def _repr_html_(self) -> str:
-        from .pictures import draw
-
-        return draw(self, None)._repr_html_()
+        return self.show()._repr_html_()
 
     # ------------------------------------------------------------ state
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...symbolic import Facts
-from ...symbolic.facts.expressions import Binary, Compare, Const, Expr, Var, walk
+from ...symbolic.facts.trees import Binary, Compare, Const, Expr, Var, walk
 from .grids import Span
 from .needs import Need
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ... import ir
-from ..stages import Compute
+from ..data.stages import Compute
 
 # The names of mesh axes that one dimension or index runs along.
 Axes = tuple[str, ...]

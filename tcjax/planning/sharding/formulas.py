@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ... import ir, ranges, transforms
-from ...symbolic import IndexVar
+from ...symbolic import Box, IndexVar
 from .blocks import Axes
 from .mistakes import refused
 
@@ -15,7 +15,7 @@ class CutFormula:
 
     number: int
     statement: ir.Define | ir.Accumulate
-    box: ranges.Box
+    box: Box
     cut: Mapping[IndexVar, Axes]
 
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from ... import ir, ranges
 from ...ir import Reducer
+from ..data.preferences import DEFAULT, Preferences
 from ..formulas import plan_formula
-from ..preferences import DEFAULT, Preferences
 from .blocks import Axes, ShardedPlan, Step
 from .formulas import CutFormula, cut_formula
 from .layouts import Layouts

@@ -66,7 +66,7 @@ def check(kernel: "Questions", examples: int, seed: int) -> Check:
                 compared[comparison] += 1
                 if outcome.worst > worst:
                     worst, worst_in = outcome.worst, comparison
-    return Check(kernel._front.name, drawn, compared, skipped, worst, worst_in)
+    return Check(kernel._frontend.name, drawn, compared, skipped, worst, worst_in)
 
 
 def _generic(rng: np.random.Generator, sample: Sample) -> Sample:

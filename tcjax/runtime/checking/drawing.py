@@ -14,7 +14,7 @@ from ...ranges import Bound
 from ...symbolic import Size, SizeVar
 from ...syntax.sac import tree
 from ..definitions import Definition
-from ..fronts import Call, Front, Parameter
+from ..frontends import Call, Frontend, Parameter
 from .report import NotFound
 from .samples import Array, Sample, TooMuch, admitted, divides_integers, filled, subscripts
 
@@ -42,16 +42,16 @@ class Drawer:
 
     def __init__(self, kernel: "Questions") -> None:
         self._kernel = kernel
-        front = kernel._front
-        self._parameters: tuple[Parameter, ...] = front.parameters
-        likely = front.likely
+        frontend = kernel._frontend
+        self._parameters: tuple[Parameter, ...] = frontend.parameters
+        likely = frontend.likely
         self._likely = {} if likely is None else {p.name: p for p in likely.parameters}
-        self._patterns = _patterns(front)
-        self._is_definition = isinstance(front, Definition)
-        texts = " ".join(map(str, front.options.assume)) + " " + str(kernel)
+        self._patterns = _patterns(frontend)
+        self._is_definition = isinstance(frontend, Definition)
+        texts = " ".join(map(str, frontend.options.assume)) + " " + str(kernel)
         numbers = {int(text) for text in re.findall(r"(?<![\w.])\d{1,4}(?![\w.])", texts)}
         self._numbers = sorted({n * m for n in numbers for m in (1, 2, 3)} | {n + 1 for n in numbers})
-        self._initial, self._sizes = front.keywords
+        self._initial, self._sizes = frontend.keywords
         # What was refused already, so that nothing is tried twice.
         self._refusals: dict[Hashable, Exception] = {}
         self._spent = 0.0
@@ -81,7 +81,7 @@ class Drawer:
         said = str(refusal) if isinstance(refusal, CompileError) else "they are too large for the interpreter"
         attempts = "1 attempt" if tried == 1 else f"{tried} attempts"
         raise NotFound(
-            f"found no arguments that `{self._kernel._front.name}` takes in {attempts}; "
+            f"found no arguments that `{self._kernel._frontend.name}` takes in {attempts}; "
             f"for arguments of your own: tcjax.testing.assert_matches(k, k.interpret, *arguments); "
             f"of the last ones that were tried:\n{said}"
         )
@@ -206,11 +206,11 @@ def _deciding(array: Array) -> bytes:
     return b"" if array.dtype.kind in "fcV" else array.tobytes()
 
 
-def _patterns(front: Front) -> dict[str, tuple[tree.Axis | tree.Axes, ...]]:
+def _patterns(frontend: Frontend) -> dict[str, tuple[tree.Axis | tree.Axes, ...]]:
     """The axes of the type patterns of a SaC program."""
-    if isinstance(front, Definition):
+    if isinstance(frontend, Definition):
         return {}
-    return {p.name: p.type.axes for p in front.entry.parameters if not isinstance(p, str)}
+    return {p.name: p.type.axes for p in frontend.entry.parameters if not isinstance(p, str)}
 
 
 def _of_pattern(

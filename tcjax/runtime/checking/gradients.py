@@ -11,7 +11,7 @@ import numpy as np
 
 from ... import interpreter
 from ...ranges import Bound
-from ...transforms.hazards import NOWHERE, inspect
+from ...transforms.runtime_checks import NOWHERE, inspect
 from .samples import Array
 from .tolerances import Difference
 from .trials import Outcome, Skipped, Trial, compiled, interpreted

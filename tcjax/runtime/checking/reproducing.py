@@ -14,7 +14,7 @@ from .trials import Trial
 
 def explained(trial: Trial, comparison: str, found: Difference | str, example: int, seed: int, tried: int) -> str:
     """What differs, in which statement, and Python code that shows it."""
-    name = trial.kernel._front.name
+    name = trial.kernel._frontend.name
     lines: list[str] = []
     match found:
         case str(raised):

@@ -12,7 +12,7 @@ import numpy as np
 from ... import ir
 from ...ranges import Bound
 from ...symbolic import Affine
-from ..fronts import Call
+from ..frontends import Call
 
 if TYPE_CHECKING:
     from ..questions import Questions
@@ -61,7 +61,7 @@ def admitted(kernel: "Questions", sample: Sample, most: int) -> tuple[Call, Boun
     bound = compiler.bound(call)
     if points(bound) > most:
         raise TooMuch
-    if kernel._front.options.sharding is None:
+    if kernel._frontend.options.sharding is None:
         compiler.plan(call)
     else:
         compiler.sharded(call)

@@ -56,7 +56,7 @@ def _smaller(kernel: "Questions", sample: Sample) -> Iterator[Sample]:
 
 def _dimensions(kernel: "Questions", sample: Sample) -> dict[str, tuple[Size, ...]]:
     """The size of each dimension, one of its own where the program does not name it."""
-    likely = kernel._front.likely
+    likely = kernel._frontend.likely
     known = {} if likely is None else {p.name: p.shape for p in likely.parameters}
     return {
         name: known[name]

@@ -130,4 +130,4 @@ def _apart(a: Array, b: Array) -> Array:
 
 def _interpreted(kernel: "Questions", bound: Bound, sample: Sample) -> tuple[Array, ...]:
     with jax.enable_x64(True):
-        return interpreter.interpret(bound, sample.arrays, sample.initial, kernel._front.options.fns)
+        return interpreter.interpret(bound, sample.arrays, sample.initial, kernel._frontend.options.fns)

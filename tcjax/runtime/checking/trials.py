@@ -12,7 +12,7 @@ from jax.experimental import checkify
 from ... import interpreter
 from ...diagnostics import CompileError, DataError
 from ...ranges import Bound
-from ..fronts import Call
+from ..frontends import Call
 from .samples import Array, Sample, admitted
 from .tolerances import Difference, coarsest, differences, spread
 
@@ -64,7 +64,7 @@ class Trial:
 
     def transformed(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """A function that calls the kernel, compiled as a whole; what a checked kernel finds is raised."""
-        if not self.kernel._front.options.checked:
+        if not self.kernel._frontend.options.checked:
             return jax.jit(function)
         compiled = jax.jit(checkify.checkify(function))
 
@@ -123,8 +123,8 @@ def interpreted(
 
         return called
 
-    fns = {name: taking_numbers(function) for name, function in kernel._front.options.fns.items()}
-    with kernel._front.within_depth():
+    fns = {name: taking_numbers(function) for name, function in kernel._frontend.options.fns.items()}
+    with kernel._frontend.within_depth():
         return interpreter.interpret(bound, arrays, initial, fns)
 
 

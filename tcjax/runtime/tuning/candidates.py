@@ -5,9 +5,9 @@ from functools import partial
 from typing import Any
 
 from ... import planning, ranges
-from ...planning import nodes
-from ...planning.forms import candidates
-from ...planning.nests import Form
+from ...planning.blocked.loop_schedules import candidates
+from ...planning.data import nodes
+from ...planning.data.nests import LoopSchedule
 from ...planning.schedule.stages import Stage, consumers_of, stages_of
 from ..gradients import traced_cotangents
 from .choices import Choice, Tiles, show_form
@@ -44,8 +44,8 @@ def offers(plan: planning.Plan, choice: Choice) -> bool:
 
 def _forms(target: str, stages: list[planning.Compute]) -> list[Candidate]:
     """Other forms for the loop nests of all statements on a target, and none at all."""
-    found: dict[Form | None, None] = {}
-    decided: set[Form] = set()
+    found: dict[LoopSchedule | None, None] = {}
+    decided: set[LoopSchedule] = set()
     for node in (node for stage in stages for node in _nests(stage.value)):
         found.update(dict.fromkeys(candidates(node.nest)))
         decided.add(node.form)
@@ -64,7 +64,7 @@ def gradient_candidates_of(plan: planning.Plan, fns: Mapping[str, Callable[..., 
     for number, (nest, decided) in enumerate(nests_of(traced_cotangents(plan, fns).jaxpr).items()):
         if nest in own or decided.whole:
             continue
-        forms: list[Form | None] = [form for form in candidates(nest) if form != decided]
+        forms: list[LoopSchedule | None] = [form for form in candidates(nest) if form != decided]
         label = f"gradient {number}, {nest.reduce.reducer.value} over {nest.shape}"
         found.append(
             [
@@ -76,7 +76,7 @@ def gradient_candidates_of(plan: planning.Plan, fns: Mapping[str, Callable[..., 
 
 
 def _nests(node: nodes.Node) -> Iterator[nodes.LoopNest]:
-    if isinstance(node, nodes.LoopNest):
+    if isinstance(node, nodes.LoopNest) and node.is_alone:
         yield node
     for operand in nodes.operands(node):
         yield from _nests(operand)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import ir, planning
 from ...diagnostics import phrases
-from ...planning.nests import Form
+from ...planning.data.nests import LoopSchedule
 from ...symbolic import IndexVar
 
 if TYPE_CHECKING:
@@ -34,16 +34,16 @@ class Choice:
     planner decides.
     """
 
-    forms: tuple[tuple[str, Form | None], ...] = ()
+    forms: tuple[tuple[str, LoopSchedule | None], ...] = ()
     tiles: tuple[Tiles, ...] = ()
-    gradient: tuple[tuple[str, Form | None], ...] = ()
+    gradient: tuple[tuple[str, LoopSchedule | None], ...] = ()
 
-    def with_form(self, target: str, form: Form | None) -> "Choice":
+    def with_form(self, target: str, form: LoopSchedule | None) -> "Choice":
         """The same with another form for a target."""
         others = tuple(pair for pair in self.forms if pair[0] != target)
         return replace(self, forms=(*others, (target, form)))
 
-    def with_gradient(self, nest: str, form: Form | None) -> "Choice":
+    def with_gradient(self, nest: str, form: LoopSchedule | None) -> "Choice":
         """The same with another form for a nest of the derivatives."""
         others = tuple(pair for pair in self.gradient if pair[0] != nest)
         return replace(self, gradient=(*others, (nest, form)))
@@ -59,7 +59,7 @@ class Choice:
         return "; ".join(parts) or "as planned"
 
 
-def show_form(form: Form | None) -> str:
+def show_form(form: LoopSchedule | None) -> str:
     """The form in a few words."""
     if form is None:
         return "one plain XLA reduction"
@@ -99,7 +99,7 @@ def to_json(choice: Choice) -> dict[str, Any]:
     return {"forms": _forms_to_json(choice.forms), "tiles": tiles, "gradient": _forms_to_json(choice.gradient)}
 
 
-def _forms_to_json(forms: Iterable[tuple[str, Form | None]]) -> list[Any]:
+def _forms_to_json(forms: Iterable[tuple[str, LoopSchedule | None]]) -> list[Any]:
     return [[name, None if form is None else _form_to_json(form)] for name, form in forms]
 
 
@@ -119,12 +119,12 @@ def _tiles_from_json(data: Any) -> Tiles:
     return Tiles(_text(consumer), _text(loop), _count(rows), tuple(map(_text, _list(producers))))
 
 
-def _forms_from_json(data: Any) -> tuple[tuple[str, Form | None], ...]:
+def _forms_from_json(data: Any) -> tuple[tuple[str, LoopSchedule | None], ...]:
     pairs = [_list(pair, 2) for pair in _list(data)]
     return tuple((_text(name), None if form is None else _form_from_json(form)) for name, form in pairs)
 
 
-def _form_to_json(form: Form) -> dict[str, Any]:
+def _form_to_json(form: LoopSchedule) -> dict[str, Any]:
     return {field.name: _plain(getattr(form, field.name)) for field in fields(form)}
 
 
@@ -138,10 +138,10 @@ def _plain(value: Any) -> Any:
             return value
 
 
-def _form_from_json(data: Any) -> Form:
-    _check_keys(data, [field.name for field in fields(Form)])
+def _form_from_json(data: Any) -> LoopSchedule:
+    _check_keys(data, [field.name for field in fields(LoopSchedule)])
     tile = None if data["tile"] is None else _list(data["tile"], 2)
-    return Form(
+    return LoopSchedule(
         _index(data["loop"]),
         _count(data["rows"]),
         _count(data["unroll"]),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ... import planning, ranges
-from ..fronts import Call, Front
+from ..frontends import Call, Frontend
 
 if TYPE_CHECKING:
     from .choices import Choice
@@ -21,7 +21,7 @@ DIRECTORY = "TCJAX_CACHE_DIR"
 Planner = Callable[[Call, "Choice | None"], planning.Plan]
 
 
-def remembered(front: Front, call: Call, bound: ranges.Bound, planned: Planner) -> "Choice | None":
+def remembered(frontend: Frontend, call: Call, bound: ranges.Bound, planned: Planner) -> "Choice | None":
     """What an earlier search chose for this program, these shapes and this device; None where none was made.
 
     A file that is broken, or not ours, is left alone with a `CompileWarning`.
@@ -42,7 +42,7 @@ def remembered(front: Front, call: Call, bound: ranges.Bound, planned: Planner) 
         return None
     from .store import recall
 
-    return recall(place, front, call, bound, planned)
+    return recall(place, frontend, call, bound, planned)
 
 
 def directory() -> Path | None:

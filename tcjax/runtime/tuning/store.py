@@ -19,7 +19,7 @@ import jaxlib.version
 
 from ... import files, ir, planning, ranges
 from ...diagnostics import Code, CompileError, CompileWarning, warn
-from ..fronts import Call, Front
+from ..frontends import Call, Frontend
 from .choices import Choice, from_json, to_json
 from .memory import DIRECTORY, Planner, directory
 
@@ -32,12 +32,12 @@ _TUNE_AGAIN: Final = "remove the file, or call `tune` again, which replaces it"
 _OWN_DIRECTORY: Final = f"set {DIRECTORY} to a directory of your own"
 
 
-def recall(place: Path, front: Front, call: Call, bound: ranges.Bound, planned: Planner) -> Choice | None:
+def recall(place: Path, frontend: Frontend, call: Call, bound: ranges.Bound, planned: Planner) -> Choice | None:
     """The choice that a directory has for a call; None where it has none that can be used.
 
     A file decides how fast a call is, never whether it works: what is not understood is left alone, with a warning.
     """
-    key = key_of(front, call, bound)
+    key = key_of(frontend, call, bound)
     if key is None:
         return None
     path = place / name_of(key)
@@ -92,7 +92,7 @@ def remember(key: Mapping[str, Any], choice: Choice, about: Mapping[str, Any]) -
     return path
 
 
-def key_of(front: Front, call: Call, bound: ranges.Bound) -> dict[str, Any] | None:
+def key_of(frontend: Frontend, call: Call, bound: ranges.Bound) -> dict[str, Any] | None:
     """All that the fastest choice depends on; None where there is no device to ask."""
     device = device_kind()
     if device is None:
@@ -108,10 +108,10 @@ def key_of(front: Front, call: Call, bound: ranges.Bound) -> dict[str, Any] | No
         "initial": [[name, list(shape)] for name, shape in call.initial],
         "sizes": [[name, size] for name, size in call.sizes],
         "values": values,
-        "accumulate": front.options.accumulate,
-        "backend": front.options.backend,
-        "memory": front.options.memory,
-        "assume": [str(assumption) for assumption in front.options.assume],
+        "accumulate": frontend.options.accumulate,
+        "backend": frontend.options.backend,
+        "memory": frontend.options.memory,
+        "assume": [str(assumption) for assumption in frontend.options.assume],
         "x64": jax.dtypes.canonicalize_dtype("float64") == "float64",
         "device": device,
         "versions": {"jax": jax.__version__, "jaxlib": jaxlib.version.__version__, "tcjax": __version__},

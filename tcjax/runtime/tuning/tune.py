@@ -15,7 +15,7 @@ from ...diagnostics import Code, CompileError, CompileWarning, phrases
 from .. import pipeline
 from ..arguments import Arguments
 from ..compiler import Compiler
-from ..fronts import Call, Front
+from ..frontends import Call, Frontend
 from ..gradients import cotangents, weights, without_derivative
 from .candidates import candidates_of, gradient_candidates_of
 from .choices import Choice
@@ -49,14 +49,14 @@ def tune(
     choice, start = replace(best.choice, gradient=earlier), replace(best.choice, gradient=())
     slopes: tuple[float | None, ...] = ()
     if gradient and stopped != "interrupted":
-        build, title = _Gradients(compiler, call, arguments), f"gradient of {compiler.front.name}"
+        build, title = _Gradients(compiler, call, arguments), f"gradient of {compiler.frontend.name}"
         found = _searched(build, title, "gradient as planned", start, share, progress)
         if found is None:
             stopped = stopped or "interrupted"
         else:
             choice, slopes = found.best.choice, (_finite(found.planned.best), _finite(found.best.best))
             trials, stopped = [*trials, *found.trials], stopped or found.stopped
-    key = key_of(compiler.front, call, bound)
+    key = key_of(compiler.frontend, call, bound)
     about = {
         "kernel": name,
         "choice": str(choice),
@@ -75,7 +75,7 @@ def _earlier(compiler: Compiler, call: Call, bound: ranges.Bound) -> Choice:
     with warnings.catch_warnings():
         # This search replaces a file that is broken.
         warnings.simplefilter("ignore", CompileWarning)
-        return compiler.choices.get(call) or remembered(compiler.front, call, bound, compiler.planned) or Choice()
+        return compiler.choices.get(call) or remembered(compiler.frontend, call, bound, compiler.planned) or Choice()
 
 
 def _searched(
@@ -95,9 +95,9 @@ def _searched(
         bar.close()
 
 
-def check_tunable(front: Front, arguments: Arguments, seconds: object) -> None:
+def check_tunable(frontend: Frontend, arguments: Arguments, seconds: object) -> None:
     """Raises `CompileError` for a kernel with a schedule, a time that is none, and arguments that cannot be run."""
-    options = front.options
+    options = frontend.options
     for given, what, help in (
         (options.schedule, "has a schedule, and tuning would choose another", "tune `k.with_schedule(None)`"),
         (
@@ -112,7 +112,7 @@ def check_tunable(front: Front, arguments: Arguments, seconds: object) -> None:
         ),
     ):
         if given is not None:
-            raise CompileError(Code.BAD_OPTION, f"`{front.name}` {what}", front.span, help=help)
+            raise CompileError(Code.BAD_OPTION, f"`{frontend.name}` {what}", frontend.span, help=help)
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds <= _LONGEST:
         raise CompileError(
             Code.BAD_OPTION,
@@ -124,8 +124,8 @@ def check_tunable(front: Front, arguments: Arguments, seconds: object) -> None:
             what = "a tracer" if isinstance(value, Tracer) else "a shape without values"
             raise CompileError(
                 Code.NOT_STATIC,
-                f"`{front.name}` cannot be tuned for `{name}`, which is {what}: candidates are run and timed",
-                front.span,
+                f"`{frontend.name}` cannot be tuned for `{name}`, which is {what}: candidates are run and timed",
+                frontend.span,
                 help="tune outside of jax.jit, with arrays like those that will be passed; later calls of the same "
                 "shapes use what was found, under jax.jit too",
             )
@@ -137,8 +137,8 @@ def check_differentiable(compiler: Compiler, call: Call) -> None:
     if reason:
         raise CompileError(
             Code.BAD_OPTION,
-            f"`{compiler.front.name}` has no gradient to tune: {reason}",
-            compiler.front.span,
+            f"`{compiler.frontend.name}` has no gradient to tune: {reason}",
+            compiler.frontend.span,
             help="leave `gradient` out",
         )
 
@@ -189,23 +189,23 @@ class _Builder:
 
     def _compiled(self, choice: Choice) -> tuple[Callable[[], Any], Any]:
         run, given = self._function(self._compiler.planned(self._call, choice))
-        with self._compiler.front.within_depth():
+        with self._compiler.frontend.within_depth():
             compiled = jax.jit(run).lower(*given).compile()
         return lambda: compiled(*given), compiled.memory_analysis()
 
     def _function(self, plan: planning.Plan) -> tuple[Callable[..., tuple[jax.Array, ...]], tuple[Any, ...]]:
         """What is measured, and its arguments."""
-        return partial(pipeline.lower, self._compiler.front, plan), (self._arrays, self._initial)
+        return partial(pipeline.lower, self._compiler.frontend, plan), (self._arrays, self._initial)
 
 
 class _Gradients(_Builder):
     """Compiles the derivative of choices: from cotangents of the float results to those of the float parameters."""
 
     def candidates(self, choice: Choice) -> list[list[Candidate]]:
-        return gradient_candidates_of(self._compiler.planned(self._call, choice), self._compiler.front.options.fns)
+        return gradient_candidates_of(self._compiler.planned(self._call, choice), self._compiler.frontend.options.fns)
 
     def _function(self, plan: planning.Plan) -> tuple[Callable[..., tuple[jax.Array, ...]], tuple[Any, ...]]:
-        pulled = cotangents(plan, self._compiler.front.options.fns)
+        pulled = cotangents(plan, self._compiler.frontend.options.fns)
         random = np.random.default_rng(0)
         given = [jax.numpy.asarray(random.standard_normal(w.shape), w.dtype) for w in weights(plan)]
 

@@ -17,7 +17,7 @@ Who asks whom, from the outside in:
 * `affines` turns subscripts, sizes and conditions of programs into expressions over names, and back.
 """
 
-from .expressions import Expr, Var
 from .facts import Prover
+from .trees import Expr, Var
 
 __all__ = ["Expr", "Prover", "Var"]

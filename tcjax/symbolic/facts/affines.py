@@ -8,7 +8,7 @@ from typing import Final
 from ..affine import Affine, Atom, Clamp, IndexVar, Quotient, Remainder, combined
 from ..conditions import AllOf, AnyOf, AtLeastZero, Condition
 from ..size import Extremum, Floor, Size, SizeVar
-from .expressions import And, Binary, Compare, Const, Expr, Or, Var, binary, spine
+from .trees import And, Binary, Compare, Const, Expr, Or, Var, binary, spine
 
 # What nests deeper than this is a name of its own: nothing is known of its inside.
 _DEEPEST: Final = 24

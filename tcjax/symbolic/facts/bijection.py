@@ -6,8 +6,8 @@ from math import prod
 from typing import TYPE_CHECKING, Final
 
 from . import grids, iterating
-from .expressions import Compare, Expr, Var
 from .polynomials import Poly, Symbol
+from .trees import Compare, Expr, Var
 
 if TYPE_CHECKING:
     from .facts import Prover

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from . import combining, points, splitting
 from .congruence import congruence_of
-from .expressions import Expr
 from .formulas import at_least_zero
 from .polynomials import YES, Poly, Sign
 from .spans import Span
+from .trees import Expr
 
 if TYPE_CHECKING:
     from .knowledge import Knowledge

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from math import gcd
 from typing import Any as Anything
 
-from .expressions import tdiv, tmod
 from .polynomials import All, Any, Atom, Choice, Floor, Formula, Least, Poly, Sealed, Sign, Symbol, Trunc
+from .trees import tdiv, tmod
 
 
 class Code:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from . import rewriting
 from .costs import cost
-from .expressions import Binary, Const, Expr, Select, Var
 from .factoring import write_sum
 from .polynomials import Atom, Choice, Floor, Formula, Least, Poly, Quotient, Sealed, Symbol, Trunc
+from .trees import Binary, Const, Expr, Select, Var
 
 if TYPE_CHECKING:
     from .facts import Prover

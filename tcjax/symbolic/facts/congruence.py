@@ -7,8 +7,8 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 from . import points, splitting
-from .expressions import Expr
 from .polynomials import Atom, Choice, Floor, Least, Poly, Symbol
+from .trees import Expr
 
 if TYPE_CHECKING:
     from .knowledge import Knowledge

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Final
 
-from .expressions import And, Binary, Compare, Expr, Not, Or, Select, spine
+from .trees import And, Binary, Compare, Expr, Not, Or, Select, spine
 
 _WEIGHTS: Final = {"+": 1, "-": 1, "*": 2, "min": 3, "max": 3, "//": 6, "%": 6, "tdiv": 6, "tmod": 6}
 

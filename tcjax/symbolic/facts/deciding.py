@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Final
 
 from .composing import Composer
 from .costs import cost
-from .expressions import FALSE, OPPOSITE, TRUE, And, Binary, Compare, Const, Expr, Not, Or, Var, walk
 from .factoring import Show, write_sum
 from .polynomials import (
     All,
@@ -24,6 +23,7 @@ from .polynomials import (
 )
 from .rewriting import split
 from .thresholds import threshold
+from .trees import FALSE, OPPOSITE, TRUE, And, Binary, Compare, Const, Expr, Not, Or, Var, walk
 
 if TYPE_CHECKING:
     from .facts import Prover

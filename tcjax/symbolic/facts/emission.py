@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from .expressions import And, Binary, Compare, Const, Expr, ExprLike, Not, Or, Select, is_condition, spine
+from .trees import And, Binary, Compare, Const, Expr, ExprLike, Not, Or, Select, is_condition, spine
 
 if TYPE_CHECKING:
     from .facts import Prover

@@ -7,8 +7,8 @@ from math import gcd
 from typing import Final
 
 from .costs import cost
-from .expressions import Const, Expr, binary
 from .polynomials import Atom, Monomial, Poly
+from .trees import Const, Expr, binary
 
 # Beyond this many terms a sum is written term by term: the ways to factor it grow too fast.
 TERM_LIMIT: Final = 10

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from ...diagnostics import Code, CompileError
-from .expressions import Compare, Const, Expr, ExprLike, Var, is_condition
 from .knowledge import NOTHING, Knowledge
 from .ledger import QUESTION, REWRITING
 from .polynomials import Formula, Poly
+from .trees import Compare, Const, Expr, ExprLike, Var, is_condition
 
 T = TypeVar("T")
 Why = Literal["defn", "guard", "user", "legality"]

@@ -7,7 +7,7 @@ from itertools import compress
 from math import prod
 from typing import TYPE_CHECKING, Final
 
-from .expressions import And, Binary, Compare, Const, Expr, Not, Or, Select, Var, spine, tdiv, tmod
+from .trees import And, Binary, Compare, Const, Expr, Not, Or, Select, Var, spine, tdiv, tmod
 
 if TYPE_CHECKING:
     from .facts import Prover

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from .expressions import Binary, Const, Expr, Select, Var, binary
 from .polynomials import Floor, Poly, Symbol, express, express_atom
+from .trees import Binary, Const, Expr, Select, Var, binary
 
 if TYPE_CHECKING:
     from .facts import Prover

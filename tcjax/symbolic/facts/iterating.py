@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from math import gcd
 from typing import TYPE_CHECKING
 
-from .expressions import Binary, Compare, Const, Expr, Var, spine
 from .factoring import divide
 from .polynomials import ONE, ZERO, All, Formula, Poly, Sign, Symbol, express
+from .trees import Binary, Compare, Const, Expr, Var, spine
 
 if TYPE_CHECKING:
     from .facts import Prover

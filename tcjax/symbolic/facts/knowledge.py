@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from . import extrema, learning, normalizing, points, quotients, restoring, spanning
-from .expressions import And, Compare, Const, Expr
 from .ledger import LEARNING, Ledger
 from .polynomials import LARGEST, Any, Atom, Formula, Poly, Sign, Symbol
 from .spans import ALL, Span
+from .trees import And, Compare, Const, Expr
 
 K = TypeVar("K")
 V = TypeVar("V")

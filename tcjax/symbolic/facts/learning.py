@@ -6,9 +6,9 @@ from math import gcd, isqrt, prod
 from typing import TYPE_CHECKING
 
 from . import normalizing
-from .expressions import Compare, Expr, Var
 from .polynomials import NO, YES, All, Any, Floor, Formula, Monomial, Poly, Sign, Symbol
 from .spans import ALL, Span, is_empty, join, meet
+from .trees import Compare, Expr, Var
 
 if TYPE_CHECKING:
     from .knowledge import Knowledge

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .deciding import composer
-from .expressions import Const, Expr
 from .polynomials import Monomial, Poly, Quotient, Symbol
+from .trees import Const, Expr
 
 if TYPE_CHECKING:
     from .facts import End, Prover

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import extrema, formulas, quotients
-from .expressions import And, Binary, Compare, Const, Expr, Not, Or, Select, Var, spine
 from .polynomials import (
     LARGEST,
     NO,
@@ -25,6 +24,7 @@ from .polynomials import (
     Trunc,
     negated,
 )
+from .trees import And, Binary, Compare, Const, Expr, Not, Or, Select, Var, spine
 
 if TYPE_CHECKING:
     from .knowledge import Knowledge

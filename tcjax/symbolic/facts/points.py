@@ -6,9 +6,24 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from .coding import Code, compiled
-from .expressions import Expr, tdiv, tmod
-from .polynomials import LARGEST, All, Any, Atom, Choice, Floor, Formula, Least, Poly, Sealed, Sign, Symbol, Trunc
+from .polynomials import (
+    LARGEST,
+    All,
+    Any,
+    Atom,
+    Choice,
+    Floor,
+    Formula,
+    Least,
+    Poly,
+    Sealed,
+    Sign,
+    Symbol,
+    Trunc,
+    polynomials,
+)
 from .spans import Span
+from .trees import Expr, tdiv, tmod
 
 if TYPE_CHECKING:
     from .knowledge import Knowledge
@@ -63,7 +78,7 @@ def _every_value(known: Knowledge, p: Poly) -> Values | None:
 
 def holds_everywhere(known: Knowledge, formula: Formula) -> bool | None:
     """Whether `formula` holds on the whole domain, or None when that is too large."""
-    polys = _polys(formula)
+    polys = polynomials(formula)
     if not all(map(_is_shallow, polys)):
         return None
     loops = _loops(known, frozenset().union(*(p.names for p in polys)))
@@ -74,12 +89,6 @@ def holds_everywhere(known: Knowledge, formula: Formula) -> bool | None:
     if values.total == 0 or values.least == 1:
         return True
     return False if values.exact else None
-
-
-def _polys(formula: Formula) -> list[Poly]:
-    if isinstance(formula, Sign):
-        return [formula.poly]
-    return [poly for part in formula.parts for poly in _polys(part)]
 
 
 def _connected(known: Knowledge, names: frozenset[str]) -> tuple[frozenset[str], list[Formula]]:
@@ -103,7 +112,7 @@ def _filters(known: Knowledge) -> list[tuple[frozenset[str], Formula]]:
     if found is None:
         found = []
         for formula in (*known.facts, *known.clauses):
-            polys = _polys(formula)
+            polys = polynomials(formula)
             if all(map(_is_shallow, polys)):
                 found.append((frozenset().union(*(poly.names for poly in polys)), formula))
         known.memo["filters"] = found
@@ -127,7 +136,7 @@ def _loops(known: Knowledge, names: frozenset[str]) -> _Loops | None:
         if lo is None or hi is None or count * (hi - lo + 1) > MOST_POINTS:
             # A larger domain is sound: facts about names that cannot be gone through are left out.
             exact = False
-            filters = [f for f in filters if all(name not in poly.names for poly in _polys(f))]
+            filters = [f for f in filters if all(name not in poly.names for poly in polynomials(f))]
         else:
             names = names | {name}
             count *= hi - lo + 1
@@ -188,7 +197,7 @@ def _run(loops: _Loops, code: Code, body: str) -> Values:
         indent += 1
         bound.add(name)
         for formula in list(left):
-            polys = _polys(formula)
+            polys = polynomials(formula)
             if all(poly.names <= bound for poly in polys) and not any(_divides(poly) for poly in polys):
                 left.remove(formula)
                 lines.append(f"{' ' * indent}if not {code.formula(formula)}: continue")

@@ -12,7 +12,7 @@ from functools import reduce
 from math import gcd
 
 from .atoms import Atom, Choice, Floor, Least, Quotient, Sealed, Symbol, Trunc
-from .expressions import FALSE, MIRRORED, TRUE, And, Binary, Compare, Const, Expr, Or, Select, Var, digits
+from .trees import FALSE, MIRRORED, TRUE, And, Binary, Compare, Const, Expr, Or, Select, Var, digits
 
 Monomial = tuple["Atom", ...]
 

@@ -1,6 +1,6 @@
 """Prints an expression as text that the reader turns into an equal expression."""
 
-from .expressions import FALSE, TRUE, And, Binary, Compare, Const, Expr, Not, Or, Select, Var, digits, spine
+from .trees import FALSE, TRUE, And, Binary, Compare, Const, Expr, Not, Or, Select, Var, digits, spine
 
 # How tightly a form binds; an operand that binds less tightly than its place asks for is put in parentheses.
 _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _UNARY, _ATOM = range(8)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from . import combining, points, splitting
 from .bounding import Search
 from .congruence import congruence_of
-from .expressions import Expr
 from .formulas import both
 from .polynomials import YES, All, Any, Formula, Poly, Sign, negated, polynomials
+from .trees import Expr
 
 if TYPE_CHECKING:
     from .knowledge import Knowledge

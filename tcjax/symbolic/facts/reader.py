@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from ...diagnostics import Code, CompileError, Source, Span
-from .expressions import FALSE, MAX_DEPTH, TRUE, And, Binary, Compare, Const, Expr, Not, Or, Select, Var, is_condition
+from .trees import FALSE, MAX_DEPTH, TRUE, And, Binary, Compare, Const, Expr, Not, Or, Select, Var, is_condition
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[0-9][0-9_]*)|(?P<name>[^\W\d]\w*(?:\.\w+)*'*)|(?P<sign>//|<=|>=|==|!=|[-+*%<>(),]))", re.UNICODE

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from . import deciding
 from .costs import cost
-from .expressions import And, Binary, Compare, Const, Expr, Not, Select, binary, is_condition, spine
 from .polynomials import Least, Symbol, express
+from .trees import And, Binary, Compare, Const, Expr, Not, Select, binary, is_condition, spine
 
 if TYPE_CHECKING:
     from .facts import Prover

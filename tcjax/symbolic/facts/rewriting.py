@@ -5,9 +5,9 @@ from functools import reduce
 from math import gcd
 from typing import TYPE_CHECKING, Final
 
-from .expressions import Binary, Compare, Const, Expr, Select
 from .factoring import divide, without
 from .polynomials import ONE, ZERO, Atom, Choice, Floor, Least, Monomial, Poly, Quotient, Sealed, Symbol, Trunc, express
+from .trees import Binary, Compare, Const, Expr, Select
 
 if TYPE_CHECKING:
     from .composing import Composer

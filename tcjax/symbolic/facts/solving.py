@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from . import grids, iterating
 from .deciding import composer, negation, total
-from .expressions import Compare, Const, Expr, Var, walk
 from .linearity import weights
 from .polynomials import All, Any, Choice, Floor, Formula, Least, Poly, Quotient, Sign, Symbol, express, negated
+from .trees import Compare, Const, Expr, Var, walk
 
 if TYPE_CHECKING:
     from .facts import End, Prover

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from . import grids
-from .expressions import OPPOSITE, Compare, Const, Var
+from .trees import OPPOSITE, Compare, Const, Var
 
 if TYPE_CHECKING:
     from .facts import Prover

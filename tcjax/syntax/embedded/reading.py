@@ -11,8 +11,8 @@ from ...diagnostics import Code, CompileError, CompileWarning, Source
 from .. import ast
 from .accumulators import accumulators, renamed
 from .annotations import read_annotation, read_results
-from .expressions import Expressions
 from .names import Constant, Names
+from .python_expressions import Expressions
 from .refusals import not_in_notation, refuse
 from .script import Script, no_source, parse, parse_function, too_deep
 from .statements import Around, Statements

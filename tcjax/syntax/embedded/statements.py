@@ -9,7 +9,7 @@ from typing import Final
 from ...diagnostics import phrases
 from .. import ast
 from .annotations import read_annotation
-from .expressions import BINARY, Expressions
+from .python_expressions import BINARY, Expressions
 from .refusals import not_in_notation, refuse
 
 # An annotation that holds one of TC's operators: ``C[i]: "max=!" = e``.

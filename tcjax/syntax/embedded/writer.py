@@ -9,7 +9,7 @@ from typing import Final, assert_never
 from ...diagnostics import NOWHERE, Code, CompileError, Span
 from .. import ast
 from .division import Floating, is_floating, kinds, with_lets
-from .expressions import REDUCERS, literal
+from .python_expressions import REDUCERS, literal
 from .script import too_deep
 from .types import SCALARS
 

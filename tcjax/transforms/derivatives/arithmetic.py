@@ -1,12 +1,8 @@
 """Expressions put together with what is trivial folded: ``0*x``, ``1*x``, ``0+x``, ``--x``, ``x+x``."""
 
-from typing import Final
-
 from ... import ir
 from ...ir.builtins import BUILTINS, result_type
 from ..definitions import constant
-
-_NEGATED: Final = {"<": ">=", ">=": "<", "==": "!=", "!=": "=="}
 
 
 def number(expr: ir.Expr) -> complex | None:
@@ -130,31 +126,6 @@ def compare(operator: str, left: ir.Expr, right: ir.Expr) -> ir.Expr:
 
 def choose(condition: ir.Expr, then: ir.Expr, otherwise: ir.Expr) -> ir.Expr:
     return ir.Select(condition, then, otherwise, then.dtype)
-
-
-def both(left: ir.Expr | None, right: ir.Expr | None) -> ir.Expr | None:
-    """The conjunction of conditions, either of which may be missing: without repetitions."""
-    if left is None or right is None:
-        return right if left is None else left
-    parts = ir.conjuncts(left)
-    result = left
-    for part in ir.conjuncts(right):
-        if part not in parts:
-            result = ir.Binary("&&", result, part, "bool")
-    return result
-
-
-def opposite(condition: ir.Expr) -> ir.Expr:
-    """That the condition does not hold."""
-    match condition:
-        case ir.Unary("!", operand):
-            return operand
-        case ir.Const(value, "bool"):
-            return ir.Const(not value, "bool")
-        case ir.Binary(operator, left, right) if operator in _NEGATED and ir.types.is_integral(left.dtype):
-            return ir.Binary(_NEGATED[operator], left, right, "bool")
-        case _:
-            return ir.Unary("!", condition, "bool")
 
 
 def cast(expr: ir.Expr, dtype: str) -> ir.Expr:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from ... import ir
 from ...symbolic import IndexVar
-from .arithmetic import both, opposite, plus, times
+from .arithmetic import plus, times
 from .forward import Known, depends
 from .links import links
 from .points import points
@@ -45,9 +45,9 @@ class Backward:
                 case ir.Reduce():
                     yield from self.reduce(node, value, bound, guard)
                 case ir.Select(condition, then, otherwise):
-                    for branch, test in ((then, condition), (otherwise, opposite(condition))):
+                    for branch, test in ((then, condition), (otherwise, ir.negated(condition))):
                         if self.depends(branch):
-                            yield from self.pull(branch, value, bound, both(guard, test))
+                            yield from self.pull(branch, value, bound, ir.both(guard, test))
                 case _:
                     for link in links(node):
                         if self.depends(link.operand):
@@ -84,4 +84,4 @@ class Backward:
         value = self.scope.apart(value, frozenset(inner))
         value = value if found.weight is None else times(value, found.weight)
         outer = None if guard is None else self.scope.apart(guard, frozenset(inner))
-        yield from self.pull(expr.body, value, inner, both(outer, found.condition))
+        yield from self.pull(expr.body, value, inner, ir.both(outer, found.condition))

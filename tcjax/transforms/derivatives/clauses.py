@@ -1,13 +1,12 @@
 """Steps as statements: what is needed of them, with the ranges that inference would not find."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ... import ir, ranges
 from ...diagnostics import CompileError
 from ...ir import Reducer
 from ...symbolic import Affine, IndexVar, Interval, Size, SizeVar
-from ..factors import factors_of, multiply
 from .calls import targets
 from .steps import Place, Step, zeroed
 
@@ -50,7 +49,7 @@ def _in_brackets(statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumul
     if not isinstance(statement, ir.Accumulate) or statement.reducer is not Reducer.SUM or not statement.reduction:
         return statement
     reduction = frozenset(statement.reduction)
-    if len({ir.free_indices(term) & reduction for term in _summands(statement.value)}) == 1:
+    if len({ir.free_indices(term) & reduction for _, term in ir.terms(statement.value)}) == 1:
         return statement
     value, guard = statement.value, statement.domain.guard
     reduce = ir.Reduce(
@@ -69,7 +68,7 @@ def _in_sums(statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumulate:
         return statement
     reduction = frozenset(statement.reduction)
     groups: list[tuple[list[ir.Expr], frozenset[IndexVar]]] = []
-    for factor in factors_of(statement.value):
+    for factor in ir.factors(statement.value):
         own, indices = [factor], ir.free_indices(factor) & reduction
         for group in [group for group in groups if indices & group[1]]:
             groups.remove(group)
@@ -87,17 +86,9 @@ def _in_sums(statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumulate:
             left |= indices
             continue
         order = tuple(index for index in statement.reduction if index in indices)
-        body = multiply(own)
+        body = ir.multiply(own)
         found.append(ir.Reduce(Reducer.SUM, order, (), None, body, None, kind, body.dtype, span=statement.span))
-    return replace(statement, value=multiply(found), reduction=tuple(i for i in statement.reduction if i in left))
-
-
-def _summands(expr: ir.Expr) -> list[ir.Expr]:
-    match expr:
-        case ir.Binary("+" | "-", left, right):
-            return [*_summands(left), *_summands(right)]
-        case _:
-            return [expr]
+    return replace(statement, value=ir.multiply(found), reduction=tuple(i for i in statement.reduction if i in left))
 
 
 class _Clauses:
@@ -193,12 +184,8 @@ def _with(statement: ir.Define | ir.Accumulate, given: Mapping[IndexVar, Interva
         outer += statement.reduction
     guard = statement.domain.guard
     domain = ir.Domain(_ranges(tuple(dict.fromkeys(outer)), given), None if guard is None else expr(guard))
-    indices = tuple([_affine(index, expr) for index in statement.indices])
+    indices = tuple([ir.rebuild_subscript(index, expr) for index in statement.indices])
     return replace(statement, indices=indices, value=expr(statement.value), domain=domain)
-
-
-def _affine(affine: Affine, visit: Callable[[ir.Expr], ir.Expr]) -> Affine:
-    return affine.rewrite(lambda atom: ir.Data(visit(atom.expr)) if isinstance(atom, ir.Data) else atom)
 
 
 def _ranges(indices: tuple[IndexVar, ...], given: Mapping[IndexVar, Interval]) -> tuple[ir.Range, ...]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from ... import ir
 from ...symbolic import Affine, IndexVar
+from ..definitions import is_one_to_one
 from .calls import Namer
 from .forward import Known, depends
 from .steps import Place, Step
@@ -82,7 +83,7 @@ def reduction(target: ir.Tensor, subscripts: tuple[Affine, ...], reduce: ir.Redu
     """``target(subscripts) = reduce``."""
     used = ir.free_indices(reduce.body) | (frozenset() if reduce.guard is None else ir.free_indices(reduce.guard))
     unused = tuple(index for index in reduce.indices if index not in used)
-    if reduce.rank is not None or (unused and not is_scattered(subscripts)):
+    if reduce.rank is not None or (unused and is_one_to_one(subscripts)):
         return ir.Define(target, subscripts, reduce)
     if unused:
         # Points meet in one element; what runs over an index that the text does not show stands inside of their sum.
@@ -92,25 +93,3 @@ def reduction(target: ir.Tensor, subscripts: tuple[Affine, ...], reduce: ir.Redu
     return ir.Accumulate(
         target, subscripts, reduce.reducer, True, reduce.indices, reduce.body, reduce.accumulate, domain
     )
-
-
-def is_scattered(indices: tuple[Affine, ...]) -> bool:
-    """Whether points of the left side may meet in one element.
-
-    They do not where each of their indices follows from a subscript: alone, shifted, scaled, or beside indices that
-    others tell, as `i` and `j` from ``(2 * i, i + j)``.
-    """
-    unknown = frozenset[IndexVar]().union(*(index.variables for index in indices))
-    while found := unknown & {_told(index, unknown) for index in indices}:
-        unknown -= found
-    return bool(unknown)
-
-
-def _told(subscript: Affine, unknown: frozenset[IndexVar]) -> IndexVar | None:
-    """The index that a subscript's value tells once all but the `unknown` ones are known."""
-    open_terms = [(atom, weight) for atom, weight in subscript.terms if atom.index_variables() & unknown]
-    match open_terms:
-        case [(IndexVar() as index, weight)] if weight.constant and not subscript.is_data:
-            return index
-        case _:
-            return None

@@ -11,7 +11,7 @@ from ...ir import Reducer
 from ...symbolic import Affine, AffineLike, AtLeastZero, IndexVar, Interval, Size, clamp
 from ...symbolic.affine import Atom
 from ..substitution import substitute_affine, substitute_expr
-from .arithmetic import both, choose, compare, constant, plus, times
+from .arithmetic import choose, compare, constant, plus, times
 from .backward import Occurrence
 from .scope import Scope
 
@@ -67,12 +67,12 @@ class Inversion:
                 solution = Solution(index, 1, whole, position)
                 guard = moved(guard, [solution]) if guard is not None else None
                 for test in self.within(solution):
-                    guard = both(guard, test)
+                    guard = ir.both(guard, test)
                 solutions.append(solution)
                 left = [solution.apply(other) for other in left]
                 left[dimension] = Affine.of(position).scale(step) + rest
                 for test in self.beyond(left[dimension], place[dimension]):
-                    guard = both(guard, test)
+                    guard = ir.both(guard, test)
                 taken |= {position, *rest.variables}
                 continue
             solved = None if subscript.is_data else self.solved(subscript, taken)
@@ -85,7 +85,7 @@ class Inversion:
             solution = Solution(index, weight, subscript, position)
             guard = moved(guard, [solution]) if guard is not None else None
             for test in self.within(solution):
-                guard = both(guard, test)
+                guard = ir.both(guard, test)
             solutions.append(solution)
             left = [solution.apply(other) for other in left]
             taken.add(position)
@@ -101,7 +101,7 @@ class Inversion:
     ) -> Receipt:
         value = moved(occurrence.value, solutions)
         given = None if occurrence.guard is None else moved(occurrence.guard, solutions)
-        guard = _all([test for test in ir.conjuncts(both(guard, given)) if not self.always(test)])
+        guard = ir.conjunction([test for test in ir.conjuncts(ir.both(guard, given)) if not self.always(test)])
         on_the_left = frozenset[IndexVar]().union(*(subscript.variables for subscript in left))
         gone = {solution.index for solution in solutions}
         rest = [index for index in occurrence.bound if index not in gone and index not in on_the_left]
@@ -133,7 +133,7 @@ class Inversion:
         values = {kernel: number + interval.lo}
         guard = None if occurrence.guard is None else substitute_expr(occurrence.guard, values)
         if extent % step:
-            guard = both(guard, _below(number, Size.of(extent)))
+            guard = ir.both(guard, _below(number, Size.of(extent)))
         indices = tuple([substitute_affine(index, values) for index in occurrence.access.indices])
         bound = tuple(new for old in occurrence.bound for new in ((whole, rest) if old == kernel else (old,)))
         access = replace(occurrence.access, indices=indices)
@@ -350,19 +350,12 @@ def _joined(left: Receipt, right: Receipt) -> Receipt:
     mine, others = ir.conjuncts(left.guard), ir.conjuncts(right.guard)
     common = [part for part in mine if part in others]
     value = plus(_chosen(left.value, mine, common), _chosen(right.value, others, common))
-    return replace(left, value=value, guard=_all(common))
+    return replace(left, value=value, guard=ir.conjunction(common))
 
 
 def _chosen(value: ir.Expr, parts: Sequence[ir.Expr], common: Sequence[ir.Expr]) -> ir.Expr:
-    own = _all([part for part in parts if part not in common])
+    own = ir.conjunction([part for part in parts if part not in common])
     return value if own is None else choose(own, value, constant(0, value.dtype))
-
-
-def _all(parts: Iterable[ir.Expr]) -> ir.Expr | None:
-    result: ir.Expr | None = None
-    for part in parts:
-        result = both(result, part)
-    return result
 
 
 def _at_least(value: Affine, end: Size) -> ir.Expr:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from ... import ir
 from ...diagnostics import Code, CompileError
 from ...ir import Reducer
-from .arithmetic import both, call, cast, choose, compare, constant, minus, over, times
+from .arithmetic import call, cast, choose, compare, constant, minus, over, times
 from .links import is_smooth
 from .scope import Bound, Scope
 
@@ -140,8 +140,8 @@ class _Points:
             case ir.Const(int() as r), ir.Const(int() as n) if 0 <= r < n:
                 pass
             case _:
-                condition = both(condition, compare(">=", rank, constant(0, "int32")))
-                condition = both(condition, compare("<", rank, count))
+                condition = ir.both(condition, compare(">=", rank, constant(0, "int32")))
+                condition = ir.both(condition, compare("<", rank, count))
         return Points(condition=condition)
 
 
@@ -169,7 +169,7 @@ def chosen_point(reduce: ir.Reduce, scope: Scope, keep: Keep) -> tuple[ir.Expr, 
     else:
         one = constant(1, "int32")
         count = keep("count", ir.Reduce(Reducer.SUM, reduce.indices, (), reduce.guard, one, None, "int32", "int32"))
-    return chosen, both(compare(">=", rank, constant(0, "int32")), compare("<", rank, count))
+    return chosen, ir.both(compare(">=", rank, constant(0, "int32")), compare("<", rank, count))
 
 
 def _place(reduce: ir.Reduce) -> ir.Reduce:
@@ -179,6 +179,6 @@ def _place(reduce: ir.Reduce) -> ir.Reduce:
 
 
 def _guarded(reduce: ir.Reduce, condition: ir.Expr) -> ir.Expr:
-    found = both(reduce.guard, condition)
+    found = ir.both(reduce.guard, condition)
     assert found is not None
     return found

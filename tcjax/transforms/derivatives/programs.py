@@ -6,12 +6,13 @@ from dataclasses import replace
 from ... import ir
 from ...diagnostics import Code, CompileError
 from ...symbolic import Affine, IndexVar, Interval, Size, SizeVar
-from .arithmetic import both, cast, compare, constant, times
+from ..definitions import is_one_to_one
+from .arithmetic import cast, compare, constant, times
 from .backward import Backward, Occurrence
 from .calls import Namer, apart, names_in, targets
 from .clauses import clauses, needed
 from .forward import Known, depends
-from .hoisting import hoisted, is_scattered, reduction
+from .hoisting import hoisted, reduction
 from .inversion import Inversion, Receipt, formula, gathered
 from .links import is_smooth
 from .points import points
@@ -291,7 +292,7 @@ class _Adjoint:
             self.backward.append(copied(cotangent, rest, self.places[target.name]))
             self.cotangents[target.name] = cotangent = rest
         left = frozenset().union(*(subscript.variables for subscript in statement.indices))
-        guard = both(_inside(statement, self.places[target.name]), statement.domain.guard)
+        guard = ir.both(_inside(statement, self.places[target.name]), statement.domain.guard)
         if isinstance(statement, ir.Accumulate):
             # A restart empties every element that the left side names, whatever the guard.
             guard = _inside(statement, self.places[target.name])
@@ -310,7 +311,7 @@ class _Adjoint:
         if not depends(value, self.moving, known):
             return []
         backward = Backward(scope, self.moving, known)
-        guard = both(_inside(statement, self.places[target.name]), statement.domain.guard)
+        guard = ir.both(_inside(statement, self.places[target.name]), statement.domain.guard)
         if isinstance(statement, ir.Define):
             given = cast(ir.Access(cotangent, indices), value.dtype)
             return list(backward.pull(value, given, left, guard))
@@ -326,7 +327,7 @@ class _Adjoint:
             span=statement.span,
         )
         given = cast(ir.Access(cotangent, indices), value.dtype)
-        scattered = is_scattered(indices)
+        scattered = not is_one_to_one(indices)
         if not statement.reduction and not scattered:
             return list(backward.pull(value, given, left, guard))
 
@@ -346,7 +347,7 @@ class _Adjoint:
             return []
         for factor in (found.scale, found.weight):
             given = given if factor is None else times(given, factor)
-        condition = both(_inside(statement, self.places[target.name]), found.condition)
+        condition = ir.both(_inside(statement, self.places[target.name]), found.condition)
         return list(backward.pull(value, given, (*left, *statement.reduction), condition))
 
 
@@ -356,8 +357,8 @@ def _inside(statement: ir.Define | ir.Accumulate, place: tuple[Interval, ...]) -
     for subscript, interval in zip(statement.indices, place, strict=True):
         if subscript.is_data:
             value = ir.integer(subscript)
-            guard = both(guard, compare("<=", ir.integer(Affine.of(interval.lo)), value))
-            guard = both(guard, compare("<", value, ir.integer(Affine.of(interval.hi))))
+            guard = ir.both(guard, compare("<=", ir.integer(Affine.of(interval.lo)), value))
+            guard = ir.both(guard, compare("<", value, ir.integer(Affine.of(interval.hi))))
     return guard
 
 

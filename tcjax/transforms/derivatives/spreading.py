@@ -62,7 +62,7 @@ class Spreading:
         return replace(
             found,
             access=_moved(found.access, names),
-            value=_put(found.value, self.read, read),
+            value=ir.replaced(found.value, self.read, read),
             bound=tuple([places.get(index, index) for index in found.bound]),
         )
 
@@ -78,7 +78,7 @@ class Spreading:
             if weight is None or weight % step or index in rest.variables:
                 return False
         nothing = ir.Const(0, "int32")
-        return index not in ir.free_indices(_put(found.value, self.read, nothing))
+        return index not in ir.free_indices(ir.replaced(found.value, self.read, nothing))
 
     def spread(self, strides: Mapping[IndexVar, int]) -> tuple[ir.Access, Mapping[IndexVar, IndexVar]]:
         """The spread cotangent as it is read, and the indices that run over its places."""
@@ -100,11 +100,6 @@ class Spreading:
         self.steps.append(Step(ir.Define(target, tuple(left), self.read), intervals))
         self.axes |= frozenset(places.values())
         return ir.Access(target, tuple([Affine.of(places.get(i, i)) for i in self.left if i is not None])), places
-
-
-def _put(expr: ir.Expr, read: ir.Access, other: ir.Expr) -> ir.Expr:
-    """The expression with something else in the place of a read."""
-    return other if expr == read else ir.rebuild(expr, lambda child: _put(child, read, other))
 
 
 def _moved(access: ir.Access, names: Mapping[IndexVar, tuple[IndexVar, int]]) -> ir.Access:

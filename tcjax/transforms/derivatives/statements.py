@@ -4,15 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ... import ir
-from ...symbolic import Affine, IndexVar, Interval, Size
+from ...symbolic import Affine, Box, IndexVar, Interval, Size
 from .backward import Backward
 from .forward import Forward
 from .hoisting import reduction
 from .inversion import Inversion, formula, gathered
 from .points import first_point
 from .scope import Scope
-
-Box = Mapping[IndexVar, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """A function as a list of steps: no calls, no given ranges, and a tensor of its own for every state of a tensor."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ... import ir, ranges
@@ -202,7 +202,7 @@ def _reading(statement: ir.Statement, tensors: Mapping[str, ir.Tensor]) -> ir.De
     guard = statement.domain.guard
     return replace(
         statement,
-        indices=tuple([_affine(index, lambda e: renamed(e, tensors)) for index in statement.indices]),
+        indices=tuple([ir.rebuild_subscript(index, lambda e: renamed(e, tensors)) for index in statement.indices]),
         value=renamed(statement.value, tensors),
         domain=replace(statement.domain, guard=None if guard is None else renamed(guard, tensors)),
     )
@@ -218,7 +218,3 @@ def renamed(expr: ir.Expr, tensors: Mapping[str, ir.Tensor]) -> ir.Expr:
         return node
 
     return visit(expr)
-
-
-def _affine(affine: Affine, visit: Callable[[ir.Expr], ir.Expr]) -> Affine:
-    return affine.rewrite(lambda atom: ir.Data(visit(atom.expr)) if isinstance(atom, ir.Data) else atom)

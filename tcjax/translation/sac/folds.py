@@ -13,8 +13,8 @@ from ...symbolic import Affine, IndexVar
 from ...syntax.sac import tree
 from ..refusal import refuse
 from . import literals
-from .expressions import Scope
 from .generators import Limits, as_limit, comprehension, interval_of
+from .sac_expressions import Scope
 
 _FOLDS: Final[Mapping[Reducer, str]] = {reducer: name for name, reducer in FOLDS.items()}
 _OF_BOOL: Final = {Reducer.PRODUCT: Reducer.ALL, Reducer.MIN: Reducer.ALL, Reducer.MAX: Reducer.ANY}
@@ -123,7 +123,7 @@ def _limits(reduce: ir.Reduce, scope: Scope) -> tuple[dict[IndexVar, Limits], ir
         limits[index] = Limits(limits[index].lows + ends.lows, limits[index].highs + ends.highs)
     guard: ir.Expr | None = None
     for test in left:
-        guard = test if guard is None else ir.Binary("&&", guard, test, "bool")
+        guard = ir.both(guard, test)
     return limits, guard
 
 

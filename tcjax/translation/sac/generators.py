@@ -10,7 +10,7 @@ from ...ir import types
 from ...symbolic import Affine, Extremum, Floor, IndexVar, Interval, Size, clamp
 from ...syntax.sac import tree
 from ..refusal import refuse
-from .expressions import Scope
+from .sac_expressions import Scope
 from .shapes import finds_bounds
 
 

@@ -6,15 +6,15 @@ from typing import assert_never
 
 from ... import ir
 from ...ranges import StatementRanges, SymbolicRanges
-from ...ranges.guards import conjunction, explicit_guard, moving_ends
+from ...ranges.guards import explicit_guard, moving_ends
 from ...symbolic import Affine, IndexVar, Interval, Size
 from ...syntax.sac import tree
 from ..names import index_names, statement_indices, unique
 from ..refusal import refuse
 from . import literals
-from .expressions import Scope
 from .folds import fold, registered
 from .generators import comprehension, interval_of
+from .sac_expressions import Scope
 
 _ONE = Size.of(1)
 
@@ -146,7 +146,7 @@ class Body:
         match statement:
             case ir.Define(_, _, value, domain):
                 moving = [test for given in domain.ranges for test in moving_ends(given)]
-                guard = conjunction([*moving, *([] if domain.guard is None else [domain.guard])])
+                guard = ir.conjunction([*moving, *([] if domain.guard is None else [domain.guard])])
                 if guard is None:
                     return scope.write(value)
                 otherwise = before or literals.zero(dtype)
@@ -225,7 +225,7 @@ def _reduced(statement: ir.Accumulate, scope: Scope) -> tree.Expr:
     )
     moving = [test for given in left for test in moving_ends(given)]
     guard = explicit_guard(statement)
-    guard = conjunction([*moving, *([] if guard is None else [guard])])
+    guard = ir.conjunction([*moving, *([] if guard is None else [guard])])
     if reducer.is_rounded and value.dtype != target.dtype:
         value = ir.Cast(value, target.dtype)
     dtype = reducer.result(value.dtype, statement.accumulate)

@@ -13,7 +13,7 @@ from ...syntax import ast
 from ...syntax.tc.spelling import KEYWORDS
 from ..names import called, expressions, index_names, statement_indices, unique
 from ..refusal import refuse, too_deep
-from .expressions import Expressions, Names, is_sayable, write_extent
+from .tc_expressions import Expressions, Names, is_sayable, write_extent
 
 # What elaboration names the result of a call whose type is not its target's.
 _UNCONVERTED: Final = re.compile(r"(.+)\.call\d+")

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from jax.experimental.pallas import triton
 
-from tcjax.lowering.pallas_triton import emitter, expressions
+from tcjax.lowering.pallas_triton import emitter
+from tcjax.lowering.pallas_triton import tile_values as expressions
 
 
 def _poison(dtype: Any) -> Any:

@@ -7,7 +7,8 @@ import numpy as np
 
 import tcjax
 from tcjax import ir, ranges, transforms
-from tcjax.planning.nests import Nest, Operand
+from tcjax.planning.data.nests import Nest, Operand
+from tcjax.symbolic import Box
 
 POSITIONS = (ir.Reducer.ARGMIN, ir.Reducer.ARGMAX)
 
@@ -31,7 +32,7 @@ def nest_of(kernel: tcjax.Kernel, *arrays: Any) -> Nest:
     return nest_from(reduce, tuple(axis for axis in axes if axis is not None), box, bound)
 
 
-def nest_from(reduce: ir.Reduce, axes: Any, box: ranges.Box, bound: ranges.Bound) -> Nest:
+def nest_from(reduce: ir.Reduce, axes: Any, box: Box, bound: ranges.Bound) -> Nest:
     names = dict.fromkeys(access.tensor.name for access in ir.accesses(reduce))
     dtypes = {access.tensor.name: access.dtype for access in ir.accesses(reduce)}
     operands = (Operand(name, dtypes[name], bound.shapes[name], bound.origins[name]) for name in names)

@@ -207,10 +207,10 @@ def test_attention_runs_on_matrix_products(guard: str, size: tuple[int, int, int
     expected = np.where(counts, np.exp(scores - logarithm[:, None]), 0) @ v
     blocks = Blocks(32, 16, 16)
 
-    run = pallas_triton.emit(nest_of(tcjax.kernel(ATTENTION % guard), q, k, v, logarithm), blocks, True)
+    run: Any = pallas_triton.emit_group(nest_of(tcjax.kernel(ATTENTION % guard), q, k, v, logarithm), blocks, True)
     found = computed(ATTENTION % guard, q, k, v, logarithm, blocks=blocks)
 
-    assert run.tiling.product is not None
+    assert run.kernels[0].tiling.product is not None
     np.testing.assert_allclose(found, expected, 1e-4, 1e-5)
 
 

@@ -57,7 +57,7 @@ def test_what_is_computed_in_a_tile_is_what_the_statements_say(name: str) -> Non
     text, arrays, arrange = CASES[name]
     kernel = tcjax.kernel(text)
     bound = kernel.schedule().bind(*arrays)
-    (plan,) = kernel_plans(arrange(kernel.schedule()), bound).values()
+    (plan,) = kernel_plans(arrange(kernel.schedule()).checked(), bound).values()
     names = [parameter.name for parameter in bound.function.parameters]
 
     run = emit_kernel(plan, bound, interpret=True)
@@ -71,7 +71,7 @@ def test_what_is_computed_in_a_tile_lowers_with_it(name: str) -> None:
     text, arrays, arrange = CASES[name]
     kernel = tcjax.kernel(text)
     bound = kernel.schedule().bind(*arrays)
-    (plan,) = kernel_plans(arrange(kernel.schedule()), bound).values()
+    (plan,) = kernel_plans(arrange(kernel.schedule()).checked(), bound).values()
 
     run = emit_kernel(plan, bound)
 
@@ -85,9 +85,9 @@ def test_the_hidden_row_goes_from_one_matrix_product_to_the_next() -> None:
     text, arrays, _ = CASES["the hidden row of a perceptron"]
     nest = fused_nest("y", ("h", "r"), tcjax.kernel(text).schedule().bind(*arrays))
 
-    run: Any = pallas_triton.emit(nest, interpret=True)
+    run: Any = pallas_triton.emit_group(nest, interpret=True)
 
-    assert run.tiling.product is not None
+    assert run.kernels[0].tiling.product is not None
     assert {operand.name for operand in nest.operands} == {"x", "w", "v"}
 
 

@@ -10,7 +10,7 @@ from tcjax.lowering.pallas_triton import Blocks
 from tcjax.lowering.pallas_triton.calls import lowered
 from tcjax.lowering.pallas_triton.tilings import choose, orders
 from tcjax.lowering.pallas_triton.unrolling import written_out
-from tcjax.planning.nests import Nest
+from tcjax.planning.data.nests import Nest
 
 from .nests import arrays_of, nest_of
 
@@ -25,13 +25,13 @@ def nest(text: str, *shapes: tuple[int, ...]) -> Nest:
 def test_a_thread_has_several_rows_and_several_columns() -> None:
     found = nest(MIN_PLUS, (2048, 2048), (2048, 2048))
 
-    assert choose(found, written_out(found), Blocks()).tile == (16, 512)
+    assert choose(found, written_out(found.reduce, found.ranges), Blocks()).tile == (16, 512)
 
 
 def test_what_is_asked_for_is_what_a_tile_has() -> None:
     found = nest(MIN_PLUS, (2048, 2048), (2048, 2048))
 
-    assert choose(found, written_out(found), Blocks(rows=32, columns=128)).tile == (32, 128)
+    assert choose(found, written_out(found.reduce, found.ranges), Blocks(rows=32, columns=128)).tile == (32, 128)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_what_is_asked_for_is_what_a_tile_has() -> None:
 def test_what_a_thread_keeps_stays_in_its_registers(text: str, shapes: list[tuple[int, ...]], most: int) -> None:
     found = nest(text.replace(" where d in 0:8", ""), *shapes)
 
-    rows, columns = choose(found, written_out(found), Blocks()).tile
+    rows, columns = choose(found, written_out(found.reduce, found.ranges), Blocks()).tile
 
     assert rows * columns <= most
 
@@ -63,15 +63,15 @@ def test_neighbours_in_a_tile_are_neighbours_in_memory() -> None:
     distances, minima = nest(DISTANCES, (512, 64), (512, 64)), nest(MIN_PLUS, (512, 512), (512, 512))
 
     for found, expected in ((distances, {"x": (0, 1), "y": (1, 0)}), (minima, {"A": (0, 1), "B": (0, 1)})):
-        reduce = written_out(found)
-        assert orders(found, reduce, choose(found, reduce, Blocks())) == expected
+        reduce = written_out(found.reduce, found.ranges)
+        assert orders(found.operands, (reduce,), choose(found, reduce, Blocks()).columns) == expected
 
 
 def test_an_operand_that_is_read_both_ways_stays_as_it_is() -> None:
     found = nest("def f(float(N,N) a) -> (O) { O(i,j) min=! a(i,k) + a(k,j) + a(j,k) }", (300, 300))
-    reduce = written_out(found)
+    reduce = written_out(found.reduce, found.ranges)
 
-    assert orders(found, reduce, choose(found, reduce, Blocks())) == {"a": (0, 1)}
+    assert orders(found.operands, (reduce,), choose(found, reduce, Blocks()).columns) == {"a": (0, 1)}
 
 
 @pytest.mark.parametrize("terms", [1, 3, 4, 6, 65])

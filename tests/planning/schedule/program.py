@@ -12,7 +12,7 @@ import numpy as np
 
 import tcjax
 from tcjax import ir
-from tcjax.symbolic import Affine, IndexVar, Size, SizeVar
+from tcjax.symbolic import Affine, Box, IndexVar, Size, SizeVar
 from tcjax.symbolic.affine import Atom, Clamp, Quotient, Remainder
 
 # Columns by loop, ``("D", "djo")``, and by index variable.
@@ -35,7 +35,7 @@ class Stage:
     statement: Statement
     axes: tuple[IndexVar, ...] | None
     reductions: tuple[IndexVar, ...]
-    ranges: Mapping[IndexVar, tuple[int, int]]
+    ranges: Box
     is_output: bool
     is_update: bool
 
@@ -304,7 +304,7 @@ def program_of(kernel: tcjax.Kernel, arguments: Sequence[Any]) -> Program:
 def _extents(
     target: ir.Tensor,
     axes: tuple[IndexVar, ...] | None,
-    ranges: Mapping[IndexVar, tuple[int, int]],
+    ranges: Box,
     sizes: Mapping[SizeVar, int],
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """What was declared, from 0, or else the ranges of the first statement."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tcjax
-from tcjax.symbolic.facts.expressions import Expr
+from tcjax.symbolic.facts.trees import Expr
 
 from .cases import SETS
 from .commands import schedule_of

@@ -4,7 +4,7 @@ import pytest
 
 from tcjax import CompileError
 from tcjax.symbolic import Facts
-from tcjax.symbolic.facts.expressions import Expr, digits
+from tcjax.symbolic.facts.trees import Expr, digits
 
 LONG = "9" * 999
 

@@ -10,7 +10,7 @@ import tcjax
 from tcjax import ir, transforms
 from tcjax.interpreter import differences, in_float64, interpret
 from tcjax.ranges import Bound
-from tcjax.symbolic import Affine, IndexVar, Size
+from tcjax.symbolic import Affine, Box, IndexVar, Size
 from tcjax.transforms.derivatives import Formula, adjoint, tangent
 
 Array = np.ndarray[Any, Any]
@@ -23,7 +23,7 @@ class Unit:
     bound: Bound
     value: ir.Expr
     axes: tuple[IndexVar, ...]
-    box: Mapping[IndexVar, tuple[int, int]]
+    box: Box
     output: ir.Tensor
     arrays: Mapping[str, Array]
 

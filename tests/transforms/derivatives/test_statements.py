@@ -99,7 +99,7 @@ SUMS = {
 @pytest.fixture(params=SUMS, ids=SUMS)
 def case(request: pytest.FixtureRequest) -> tuple[Unit, str, dict[str, np.ndarray]]:
     text, values = SUMS[request.param]
-    names = [p.name for p in tcjax.kernel(text)._front.parameters]
+    names = [p.name for p in tcjax.kernel(text)._frontend.parameters]
     arrays = dict(zip(names, values, strict=True))
     return Unit.of(text, arrays), text, arrays
 

@@ -1,0 +1,75 @@
+"""Order statistics by the first values of blocks, and what the first blocks have."""
+
+from collections.abc import Callable, Mapping
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ..planning.data.blocked_loop import Tile
+from ..planning.data.kernels import InTwoStages, Piece
+from ..planning.data.nodes import Axes
+from ..planning.data.two_stage import BLOCKS, FIRSTS, PLACE, RANK, VALUES, TwoStage
+from ..symbolic import IndexVar
+from .blocked_loop import over_tiles
+from .context import Context, Lower, align
+from .stores import lower_fill_value
+
+Arrays = Mapping[str, jax.Array]
+
+
+def lower_two_stage(
+    plan: InTwoStages,
+    axes: Axes,
+    arrays: Arrays,
+    foreign: Mapping[str, Callable[..., object]],
+    run: Callable[[Piece, Arrays], jax.Array],
+    lower: Lower,
+) -> jax.Array:
+    """The nest that was taken apart, with one dimension for each of `axes`; `run` computes one of its nests."""
+    sieve = plan.sieve
+
+    def sieved(known: Arrays) -> jax.Array:
+        firsts = run(plan.firsts, known)
+        # Of equal values the first one counts: blocks are in their order, and places outside of the loop come last.
+        blocks = lax.sort(run(plan.blocks, {FIRSTS: firsts}), dimension=0)
+        along = (RANK, PLACE, *sieve.free)
+        values = align(lower(sieve.values, Context({**known, BLOCKS: blocks}, foreign)), sieve.values.axes, along)
+        found = run(plan.rest, {VALUES: _left(values, blocks, sieve)})
+        return _places(found, blocks, sieve, axes) if sieve.rest.reduce.reducer.gives_position else found
+
+    if sieve.axis is None:
+        return sieved(arrays)
+    part = sieve.parts[0]
+    extent = arrays[part.tensor].shape[part.dimensions[0]]
+
+    tile = Tile(sieve.axis, IndexVar("o."), 0, sieve.tile, extent)
+
+    def part_of(starts: Mapping[IndexVar, jax.Array]) -> list[jax.Array]:
+        cut = dict(arrays)
+        for part in sieve.parts:
+            array = arrays[part.tensor]
+            for place in part.dimensions:
+                array = lax.dynamic_slice_in_dim(array, starts[tile.start], sieve.tile, axis=place)
+            # With the cut inside of its loops, XLA:CPU would not use vectors.
+            cut[part.name] = lax.optimization_barrier(array)
+        return [sieved(cut)]
+
+    return over_tiles([tile], [axes], part_of, arrays)[0]
+
+
+def _left(values: jax.Array, blocks: jax.Array, sieve: TwoStage) -> jax.Array:
+    """The values of the blocks that are left, one behind the other; outside of the loop what never comes first."""
+    values = jnp.broadcast_to(values, (blocks.shape[0], sieve.size, *blocks.shape[1:]))
+    if sieve.guarded:
+        steps = lax.broadcasted_iota(jnp.int32, values.shape, 1)
+        nothing = lower_fill_value(sieve.firsts.reduce.reducer.empty(sieve.values.dtype), sieve.values.dtype)
+        values = jnp.where(blocks[:, None] * sieve.size + steps < sieve.extent, values, nothing)
+    return lax.reshape(values, (blocks.shape[0] * sieve.size, *blocks.shape[1:]))
+
+
+def _places(found: jax.Array, blocks: jax.Array, sieve: TwoStage, axes: Axes) -> jax.Array:
+    """Positions in what is left as positions in the loop."""
+    free = [lax.broadcasted_iota(jnp.int32, found.shape, axes.index(axis)) for axis in sieve.free]
+    first = blocks.at[(found // sieve.size, *free)].get(mode="clip")
+    return first * sieve.size + found % sieve.size

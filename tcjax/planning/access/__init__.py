@@ -1,0 +1,1 @@
+"""How a subscript reads an array: views, slices, overlaps, or positions."""

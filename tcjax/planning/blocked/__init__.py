@@ -1,0 +1,1 @@
+"""Loops over blocks: which loop a reduction has, what one block computes, and how operands lie meanwhile."""

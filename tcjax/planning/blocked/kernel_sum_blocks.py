@@ -1,0 +1,252 @@
+"""A bundle as blocks of its matrices: what one block computes, and which columns it is multiplied with."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Final
+
+from ... import ir, transforms
+from ...ir import Reducer
+from ...symbolic import Affine, Box, IndexVar
+from ..data.blocked_loop import FIRST, ROW, End, between
+from ..data.groups import Blocks, KernelSums
+from ..data.kernel_sums import COLUMN, Columns, Cut, KernelSumBlocks, Matrix, Piece
+from ..data.layouts import Layout
+from ..data.nests import Nest
+from ..data.nodes import Node
+from ..rules import plan_value
+from ..scope import Scope
+from .domains import ends
+from .kernel_sums import Apart, Axes, apart
+from .layouts import laid_out
+from .loop_schedules import SAVED, dividing, is_contraction
+from .terms import written_out
+
+# Elements of the matrices of a block, as measured on two cores: 64 rows of 8192 took 1.2 times as long as 128.
+ELEMENTS: Final = 1 << 20
+# With fewer rows or columns, a matrix product reads more than it computes; then columns are tiled, for so many rows.
+FEWEST: Final = 16
+ROWS: Final = 256
+# Rows and columns of a block where a guard leaves some empty: small ones follow its edge, and each of them begins in
+# the time of so many points.
+GUARDED: Final = (64, 128, 256, 512, 1024)
+BEGIN: Final = 1 << 14
+# Arrays of a block that exist at a time: a matrix, and one more on the way.
+ARRAYS: Final = 2
+ALL: Final = "matrices."
+
+
+def choose_blocks(bundle: KernelSums, memory: int | None) -> Blocks | None:
+    """The blocks that a bundle runs in; None where they would be too thin, or the sums are no bundle."""
+    found = apart(bundle)
+    if found is None:
+        return None
+    extents = {index: hi - lo for index, (lo, hi) in bundle.ranges.items()}
+    rows, columns = _sides(found, extents)
+    loop, tiled = rows[-1], columns[-1]
+    others = prod(extents[axis] for axis in (*found.batch, *rows[:-1], *columns[:-1])) * len(found.matrices)
+    elements = ELEMENTS
+    if memory is not None:
+        elements = min(elements, memory // (ARRAYS * ir.types.width(found.matrices[0].dtype)))
+    room, width = elements // max(1, others), extents[tiled]
+    if found.conditions and (guarded := _guarded(bundle, found, others, room)) is not None:
+        return guarded
+    if room // max(1, width) < min(FEWEST, extents[loop]):
+        width = room // ROWS
+    width = dividing(min(width, extents[tiled]), extents[tiled])
+    height = min(room // max(1, width), extents[loop])
+    if width < min(FEWEST, extents[tiled]) or height < min(FEWEST, extents[loop]):
+        return None
+    tile = () if width == extents[tiled] else ((tiled, width),)
+    return Blocks(loop, dividing(height, extents[loop]), tile)
+
+
+def _guarded(bundle: KernelSums, found: Apart, others: int, room: int) -> Blocks | None:
+    """The blocks of which a guard leaves the fewest points; None where it leaves out little."""
+    extents = {index: hi - lo for index, (lo, hi) in bundle.ranges.items()}
+    rows, columns = _sides(found, extents)
+    loop, tiled = rows[-1], columns[-1]
+    best: Blocks | None = None
+    least = SAVED * extents[loop] * extents[tiled] * others
+    for size in GUARDED:
+        height, width = dividing(size, extents[loop]), dividing(size, extents[tiled])
+        if height * width > room or width == extents[tiled]:
+            break
+        blocks = Blocks(loop, height, ((tiled, width),))
+        cost = _Planner(bundle, blocks, found).visited() * (height * width * others + BEGIN)
+        if cost < least:
+            best, least = blocks, cost
+    return best
+
+
+def describe_kernel_sums(bundle: KernelSums, blocks: Blocks, *, first: bool) -> str:
+    """Why it is one pass, in words."""
+    if not first:
+        return "a result of the pass that computes the matrix"
+    found = apart(bundle)
+    assert found is not None, "the sums are a bundle"
+    ranges = bundle.ranges
+    axes = (*found.batch, *found.sides[0], *found.sides[1])
+    count = prod(ranges[axis][1] - ranges[axis][0] for axis in axes)
+    width = "".join(f" and {size} of `{axis}`" for axis, size in blocks.tile)
+    skipped = ", none that the guard leaves empty" if found.conditions else ""
+    return (
+        f"{count} points, never stored, computed once for {len(bundle.sums)} sums and multiplied with their columns: "
+        f"blocks of {blocks.width} values of `{blocks.loop}`{width}{skipped}"
+    )
+
+
+def _sides(found: Apart, extents: Mapping[IndexVar, int]) -> tuple[Axes, Axes]:
+    """The side that has the rows - the larger one - and the other."""
+    first, second = found.sides
+    larger = prod(extents[axis] for axis in first) > prod(extents[axis] for axis in second)
+    return (first, second) if larger else (second, first)
+
+
+def plan_kernel_sums(bundle: KernelSums, blocks: Blocks) -> KernelSumBlocks:
+    """The blocks of a bundle."""
+    found = apart(bundle)
+    assert found is not None, "the sums are a bundle"
+    return _Planner(bundle, blocks, found).plan()
+
+
+def _cuts(extent: int, size: int) -> tuple[Cut, ...]:
+    """An axis in parts of one size, and what is left."""
+    size = max(1, min(size, extent))
+    count, last = divmod(extent, size)
+    return (Cut(0, size, count), *([Cut(count * size, last, 1)] if last else []))
+
+
+@dataclass(frozen=True, slots=True)
+class _Planner:
+    bundle: KernelSums
+    blocks: Blocks
+    apart: Apart
+
+    @property
+    def extents(self) -> dict[IndexVar, int]:
+        return {index: hi - lo for index, (lo, hi) in self.bundle.ranges.items()}
+
+    @property
+    def sides(self) -> tuple[Axes, Axes]:
+        return _sides(self.apart, self.extents)
+
+    def plan(self) -> KernelSumBlocks:
+        ranges, extents = self.bundle.ranges, self.extents
+        rows, columns = self.sides
+        tile = dict(self.blocks.tile).get(columns[-1], extents[columns[-1]])
+        heights, widths = _cuts(extents[rows[-1]], self.blocks.width), _cuts(extents[columns[-1]], tile)
+        summed = tuple(frozenset(rows) <= frozenset(nest.reduce.indices) for nest in self.bundle.sums)
+        across, along = self.columns(summed, over_rows=False), self.columns(summed, over_rows=True)
+        scope = self.scope(ranges)
+
+        def planned(expr: ir.Expr | None) -> Node | None:
+            return None if expr is None else plan_value(written_out(expr, ranges), scope)
+
+        def pieces(number: int) -> Iterator[Piece]:
+            for term in self.apart.terms[number]:
+                part = (along if summed[number] else across)[term.matrix].index(term.column)
+                yield Piece(term.matrix, part, planned(term.factor), term.negative, planned(term.mask))
+
+        def side_by_side(found: list[ir.Expr | None], side: Axes) -> Columns:
+            fixed = frozenset((*self.apart.batch, *side))
+            free = [frozenset[IndexVar]() if column is None else ir.free_indices(column) for column in found]
+            extra = tuple(scope.sorted(space - fixed) for space in free)
+            return Columns(tuple(map(planned, found)), extra, tuple(prod(extents[a] for a in axes) for axes in extra))
+
+        return KernelSumBlocks(
+            self.apart.batch,
+            rows,
+            columns,
+            extents,
+            (ranges[rows[-1]][0], ranges[columns[-1]][0]),
+            self.apart.matrices[0].dtype,
+            tuple((row, tuple((column, self.matrices(row, column)) for column in widths)) for row in heights),
+            tuple(side_by_side(one, columns) for one in across),
+            tuple(side_by_side(one, rows) for one in along),
+            summed,
+            tuple(tuple(pieces(number)) for number in range(len(summed))),
+            self.laid_out()[1],
+            self.ends(),
+        )
+
+    def columns(self, summed: tuple[bool, ...], *, over_rows: bool) -> list[list[ir.Expr | None]]:
+        """The columns that each matrix is multiplied with, each of them once."""
+        found: list[list[ir.Expr | None]] = [[] for _ in self.apart.matrices]
+        for terms, own in zip(self.apart.terms, summed, strict=True):
+            for term in terms if own == over_rows else ():
+                if term.column not in found[term.matrix]:
+                    found[term.matrix].append(term.column)
+        return found
+
+    def matrices(self, height: Cut, width: Cut) -> tuple[Matrix, ...]:
+        """The matrices of a block that begins with the values `FIRST` and `COLUMN` of the loop and the last column."""
+        ranges = self.bundle.ranges
+        loop, tiled = (side[-1] for side in self.sides)
+        box = {**ranges, ROW: (0, height.size)}
+        box[FIRST] = ranges[loop][0] + height.first, ranges[loop][1] - height.size + 1
+        moved = {loop: Affine.of(FIRST) + ROW}
+        if width.size < self.extents[tiled]:
+            box[COLUMN] = ranges[tiled][0] + width.first, ranges[tiled][1] - width.size + 1
+            box[tiled] = 0, width.size
+            moved[tiled] = Affine.of(COLUMN) + tiled
+        laid, _ = self.laid_out()
+        shapes = {operand.name: operand.shape for operand in laid.operands}
+        origins = {operand.name: operand.origin for operand in laid.operands}
+        scope = self.scope(box)
+        scope = replace(scope, shapes={**scope.shapes, **shapes}, origins={**scope.origins, **origins})
+        body = laid.reduce.body
+        assert isinstance(body, ir.Call)
+
+        def planned(expr: ir.Expr) -> Matrix:
+            expr = written_out(transforms.substitute_expr(expr, moved), box)
+            match expr:
+                case ir.Select(condition, _, ir.Const(0)) if self.apart.careful:
+                    return Matrix(plan_value(expr, scope), plan_value(condition, scope))
+                case _:
+                    return Matrix(plan_value(expr, scope), None)
+
+        return tuple(map(planned, body.arguments))
+
+    def laid_out(self) -> tuple[Nest, tuple[Layout, ...]]:
+        """The matrices as if they were summed, over tensors that lie along the vectors."""
+        rows, columns = self.sides
+        matrices = self.apart.matrices
+        body = ir.Call(ALL, matrices, matrices[0].dtype)
+        ranges = self.bundle.ranges
+        read = {access.tensor.name for access in ir.accesses(body)}
+        box = tuple((index, *ranges[index]) for index in sorted(ranges, key=str))
+        reduce = ir.Reduce(Reducer.SUM, rows, (), None, body, None, body.dtype, body.dtype)
+        nest = Nest(reduce, columns, box, tuple(o for o in self.bundle.operands if o.name in read))
+        product = any(isinstance(node, ir.Reduce) and is_contraction(node, ranges) for node in ir.walk(body))
+        return laid_out(nest, self.blocks.loop, None if product else columns[-1])
+
+    def scope(self, box: Box) -> Scope:
+        rows, columns = self.sides
+        operands = self.bundle.operands
+        order = dict.fromkeys((*self.apart.batch, *rows[:-1], ROW, *rows[-1:], *columns, *box))
+        return Scope(
+            box,
+            {o.name: o.shape for o in operands},
+            {o.name: o.origin for o in operands},
+            {index: number for number, index in enumerate(order)},
+            frozenset((FIRST, COLUMN)) & box.keys(),
+        )
+
+    def visited(self) -> int:
+        """How many blocks the conditions leave."""
+        loop, tiled = (side[-1] for side in self.sides)
+        (low, high), (left, right) = self.bundle.ranges[loop], self.bundle.ranges[tiled]
+        width = dict(self.blocks.tile)[tiled]
+        total = 0
+        for begin in range(low, high, self.blocks.width):
+            blocks = 0, -(-(right - left) // width)
+            first, behind = between(self.ends(), (begin,), blocks, left, width)
+            total += max(0, behind - first)
+        return total
+
+    def ends(self) -> tuple[End, ...]:
+        """What the conditions say of the columns of a block whose rows begin with `FIRST`."""
+        rows, columns = self.sides
+        box = self.bundle.ranges | {rows[-1]: (0, self.blocks.width)}
+        return ends(self.apart.conditions if self.blocks.tile else (), columns[-1], rows[-1:], box)

@@ -1,0 +1,1 @@
+"""What a plan costs: seconds, bytes, and what lies in memory at a time."""

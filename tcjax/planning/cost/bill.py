@@ -1,0 +1,586 @@
+"""The kernels that XLA makes of a computation, one after the other, and what each of them costs."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from math import ceil, frexp, log, prod
+
+from ... import ir
+from ...ir import Reducer
+from ...symbolic import IndexVar
+from ..data.bands import band_of
+from ..data.machine import MOST_PRODUCTS, Machine
+from ..data.nodes import (
+    Apply,
+    Axes,
+    Band,
+    CallBuiltin,
+    Contract,
+    Convolve,
+    Deviations,
+    Fill,
+    Fold,
+    Iota,
+    Lookup,
+    LoopNest,
+    MonoidFold,
+    Node,
+    OrderStatistic,
+    Pool,
+    Position,
+    Read,
+    Scan,
+    Step,
+    Strip,
+    Unroll,
+    Window,
+    groups,
+    holds_data,
+    operands,
+    sums_products,
+)
+from ..data.views import extends, is_reshape
+from .loop_prices import Work, loop_work
+from .meter import Meter, fuses, lies
+from .rates import call_time, operator_time, power_time, slower
+
+# Kernels for each level of the tree of a running reduction: blocks, what is before them, and both together.
+KERNELS = 3
+# Elements of a row that such a tree combines as they lie; shorter rows are read as if across.
+FULL_ROW = 64
+# Rows of fewer elements are gathered one by one.
+LEAST_ROW = 4
+# Bytes that come from memory together.
+LINE = 64
+# Operations of a read that may lie beyond its tensor: two comparisons and a select.
+PADDED = 3
+# Operations of an extremum of floats by selects, which look for NaN as well.
+EXTREMUM = 3
+# Operations of an extremum's place: two comparisons, whether either is NaN, and two selects.
+PLACE = 5
+# An element that every second element of a row is read for takes this part of one across rows.
+SKIPPING = 12
+# An element of a column of a matrix, of which other columns are read as well, takes this part; where a row has only
+# `FEW_LINES`, these are still in the cache when the next column comes.
+COLUMN = 2
+NARROW_COLUMN = 10
+FEW_LINES = 2
+# An element of a matrix whose rows are put on diagonals takes so many times one across rows.
+SKEWED = 2
+# Where a loop walks across so few rows of an array, it walks along them next: they stay in the cache.
+FEW_ROWS = 16
+# XLA computes a value at up to so many places of the loop that reads it; one that is read at more is stored.
+COPIES = 15
+# A loop is short whose minor axis has more values than XLA writes out, and fewer than it makes vectors of.
+SHORT = range(9, 48)
+# Of a window of more elements in a row than the first, each takes less time, in the end this part of it.
+SHORT_WINDOW = 5
+LONG_WINDOW = 0.06
+# Multiplications and additions of a matrix that is a small one of a batch.
+SMALL_MATRIX = 1 << 17
+# Operations of a step of a registered reduction, for each component of its state.
+MONOID = 4
+
+
+@dataclass(slots=True)
+class Kernel:
+    """One fused loop in the making: its `axes`, its arithmetic so far, and the bytes of each array that it reads.
+
+    `steps` are the terms at one point that are written out.
+    `across` are the points of whole arrays that it would walk across, and what each of them takes; `along` says that
+    it reads a whole array along its minor axis: then XLA transposes the others by blocks. `uneven`: that of some array
+    it reads a part, or reads it again and again.
+    """
+
+    axes: Axes
+    seconds: float = 0.0
+    steps: int = 1
+    across: list[tuple[int, float]] = field(default_factory=list)
+    along: bool = False
+    uneven: bool = False
+    read: dict[object, int] = field(default_factory=dict)
+    called: list[CallBuiltin] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Bill:
+    """What is spent so far, and which nodes are computed: one that several others use is so once.
+
+    `shapes` are those of tensors that are looked up; tensors that are `fused` are computed where they are read, and
+    `turned` says that what reads the result walks through it in another order.
+    """
+
+    machine: Machine
+    meter: Meter
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    fused: frozenset[str] = frozenset()
+    turned: bool = False
+    seconds: float = 0.0
+    bytes: int = 0
+    done: list[Node] = field(default_factory=list)
+
+    def stored(self, node: Node, times: int = 1) -> None:
+        """Everything up to the array of a node; slices and constants are none."""
+        if isinstance(node, (Fill, Iota, Step)) or is_view(node) or node in self.done:
+            return
+        self.done.append(node)
+        before = self.seconds, self.bytes
+        match node:
+            case Contract():
+                self.contract(node)
+            case Convolve():
+                self.convolve(node)
+            case Band():
+                self.band(node)
+            case Fold():
+                self.fold(node)
+            case Pool():
+                self.pool(node)
+            case Scan():
+                self.scan(node)
+            case Deviations():
+                self.deviations(node)
+            case Position():
+                self.position(node)
+            case OrderStatistic():
+                self.order_statistic(node)
+            case MonoidFold():
+                self.monoid_fold(node)
+            case LoopNest(whole=whole, first=first):
+                if first:
+                    self.looping(node, loop_work(whole.group, whole.schedule, self.machine))
+            case _:
+                kernel = Kernel(node.axes)
+                self.fuse(node, kernel)
+                self.close(kernel, self.meter.size(node), self.meter.points(node))
+        if times > 1:
+            self.seconds += (times - 1) * (self.seconds - before[0])
+            self.bytes += (times - 1) * (self.bytes - before[1])
+
+    def fuse(self, node: Node, kernel: Kernel, times: int = 1) -> None:
+        """The node as a part of a fused loop, `times` times."""
+        points = self.meter.points(node) * times
+        match node:
+            case Fill() | Iota() | Step():
+                return
+            case Read():
+                self.read(node, kernel, times)
+            case Apply(operator=operator, arguments=arguments):
+                each = operator_time(operator, node.dtype, self.machine)
+                if operator == "**":
+                    each = power_time(constant(arguments[1]), self.machine)
+                elif operator == "power":
+                    each = power_time(constant(arguments[1]) or MOST_PRODUCTS, self.machine)
+                elif operator == "/" and is_power_of_two(constant(arguments[1])):
+                    each = operator_time("*", node.dtype, self.machine)
+                kernel.seconds += points * each
+                # ``x * x`` has one `x`.
+                for argument in arguments[1:] if arguments[:1] == arguments[1:] else arguments:
+                    self.fuse(argument, kernel, times)
+            case CallBuiltin(function=function, arguments=arguments):
+                if node in kernel.called:
+                    return
+                kernel.called.append(node)
+                each = call_time(function, self.machine)
+                if function == "pow" and len(arguments) == 2:
+                    each = power_time(constant(arguments[1]), self.machine)
+                kernel.seconds += points * each * slower(node.dtype, self.machine)
+                for argument in operands(node):
+                    self.fuse(argument, kernel, times)
+            case Unroll(box=box, body=body, reducer=reducer):
+                steps = prod(hi - lo for _, lo, hi in box)
+                self.fuse(body, kernel, times * steps)
+                kernel.steps += times * steps
+                kernel.seconds += points * max(0, steps - 1) * self.combined(reducer, node.dtype) * (1 + node.rank)
+            case _:
+                self.stored(node, times)
+                self.array(node, node.axes, kernel, times)
+
+    def read(self, node: Read, kernel: Kernel, times: int) -> None:
+        """A tensor, by slices or by lookups."""
+        machine, meter = self.machine, self.meter
+        points = meter.points(node) * times
+        looked_up = [d for d in node.dimensions if isinstance(d, Lookup)]
+        if looked_up:
+            for dimension in looked_up:
+                self.fuse(dimension.positions, kernel, times)
+            row = prod(d.count for d in behind_lookups(node))
+            table = prod(self.shapes.get(node.tensor, ())) * ir.types.width(node.dtype)
+            # Places that are computed lie near each other; those that data gives, anywhere.
+            is_far = table > machine.near and any(holds_data(dimension.positions) for dimension in looked_up)
+            each = machine.gather_far if is_far else machine.gather
+            if row >= LEAST_ROW:
+                rows, lines = max(1, points // row), -(-row * ir.types.width(node.dtype) // LINE)
+                kernel.seconds += rows * (machine.gather_row + lines * (each - machine.gather))
+                kernel.seconds += points * machine.element
+            else:
+                kernel.seconds += points * each
+            kernel.read[(node.tensor, node.axes)] = meter.size(node)
+            return
+        if times > 1 and any(map(extends, node.views)):
+            # What is pieced together and read several times is stored.
+            self.moved(2 * meter.size(node), 0.0, meter.points(node))
+        elif any(d.low or d.high for d in strips(node)) or any(map(extends, node.views)):
+            kernel.seconds += points * PADDED * machine.element
+        kernel.uneven = kernel.uneven or any(d.start.constant != 0 for d in strips(node))
+        order = lies(node)
+        minor = next((d for d in strips(node) if d.factors and d.factors[-1][0] == order[-1]), None) if order else None
+        if minor is not None and abs(minor.stride) > 1:
+            kernel.across.append((points, machine.strided / SKIPPING))
+        walked = self.meter.long(kernel.axes)[-1:]
+        if walked and walked[0] in node.axes and self.is_column(node):
+            # Every point of the loop loads its element on its own, in the cache or not.
+            row = self.shapes.get(node.tensor, (1,))[-1] * ir.types.width(node.dtype)
+            part = NARROW_COLUMN if row <= FEW_LINES * LINE else COLUMN
+            kernel.seconds += self.count(kernel.axes) * times * machine.strided / part
+        self.array(node, order, kernel, times)
+
+    def is_column(self, node: Read) -> bool:
+        """Whether a slice has one element of each row."""
+        if node.views or not node.axes:
+            return False
+        last = node.dimensions[-1]
+        return isinstance(last, Strip) and not last.factors and self.shapes.get(node.tensor, (1,))[-1] > 1
+
+    def array(self, node: Node, order: Axes, kernel: Kernel, times: int) -> None:
+        """An array whose axes lie in this order, read in a fused loop."""
+        machine, meter = self.machine, self.meter
+        points = meter.points(node) * times
+        whole = len(self.meter.long(node.axes)) >= len(self.meter.long(kernel.axes))
+        kernel.uneven = kernel.uneven or (not whole and bool(node.axes))
+        each = self.across(order, kernel.axes, ir.types.width(node.dtype))
+        if self.turned and whole and len(node.axes) > 1:
+            each = 0.0 if each else machine.strided
+        if isinstance(node, Read) and node.tensor in self.fused:
+            each = 0.0
+        if each:
+            kernel.across.append((points, each))
+        else:
+            kernel.along = kernel.along or whole
+            kernel.seconds += points * machine.element
+        if not isinstance(node, Read):
+            kernel.read[id(node)] = meter.size(node)
+        elif node.tensor not in self.fused:
+            kernel.read[(node.tensor, node.axes)] = meter.size(node)
+
+    def across(self, order: Axes, axes: Axes, width: int) -> float:
+        """What an element takes of an array that lies in this order, where a loop over `axes` walks across it.
+
+        0 where it walks along the minor axis.
+        """
+        order = self.meter.long(order)
+        walked = [axis for axis in axes if axis in order]
+        if not walked or walked[-1] == order[-1] or order[-1] not in walked:
+            return 0.0
+        if self.count(tuple(walked[walked.index(order[-1]) + 1 :])) <= FEW_ROWS:
+            return self.machine.strided / SKIPPING
+        step = self.count(order[order.index(walked[-1]) + 1 :]) * width
+        return self.machine.strided * (self.machine.aligned if step % self.machine.alignment == 0 else 1.0)
+
+    def close(self, kernel: Kernel, written: int, points: int) -> None:
+        """The kernel with the array that it writes."""
+        axes = self.meter.long(kernel.axes)
+        seconds = kernel.seconds
+        if kernel.uneven and axes and self.meter.extents.get(axes[-1], 1) in SHORT:
+            seconds = max(seconds, self.count(axes) * kernel.steps * self.machine.short)
+        for count, each in kernel.across:
+            seconds += count * (min(each, self.machine.transposed) if kernel.along else each)
+        self.moved(sum(kernel.read.values()) + written, seconds, points)
+
+    def moved(self, count: int, seconds: float, points: int) -> None:
+        """A kernel that moves so many bytes and computes for so long, whichever takes longer."""
+        self.bytes += count
+        self.seconds += max(self.machine.traffic(count), seconds) + self.begun(points)
+
+    def begun(self, points: int) -> float:
+        return self.machine.dispatch + (self.machine.fork if points >= self.machine.divided else 0.0)
+
+    def combined(self, reducer: Reducer | ir.Monoid, dtype: str) -> float:
+        """The time of one more value in a reduction that is written out."""
+        machine = self.machine
+        if reducer.inject is not None:
+            return machine.slow_call * slower(dtype, machine)
+        if reducer.gives_position or reducer.is_ranked:
+            return PLACE * machine.element
+        several = EXTREMUM if reducer.is_extremum and ir.types.is_float(dtype) else 1
+        return several * machine.element * slower(dtype, machine)
+
+    def looping(self, node: Node, work: Work) -> None:
+        for source in operands(node):
+            self.stored(source)
+        self.seconds += work.seconds
+        self.bytes += work.bytes
+
+    def contract(self, node: Contract, written: int | None = None) -> None:
+        """A matrix product for each value of the batch, and the transposes that it needs; it may write less."""
+        machine, meter = self.machine, self.meter
+        a, b = node.operands
+        for operand in (a, b, *(part for part in (*node.live, *node.counts) if part is not None)):
+            self.stored(operand)
+        first = (*node.spread, *a.axes)
+        batch, summed, left, right = groups(node)
+        # The sum runs along the minor axis of the operand whose axes come first in the result.
+        both = bool(self.meter.long(left) and self.meter.long(right))
+        leading = meter.leading(node)
+        for operand, own, free in ((a, first, left), (b, b.axes, right)):
+            order = lies(operand) if own == operand.axes else own
+            if any(axis not in (*batch, *summed, *free) for axis in own):
+                # What only one operand has is summed before.
+                self.moved(meter.size(operand), meter.points(operand) * machine.fold_major, meter.points(operand))
+                order = tuple(axis for axis in order if axis in (*batch, *summed, *free))
+            if node.copied and operand is a:
+                self.turned_over(operand)
+            elif order and not meter.is_matrix(order, batch, free, summed):
+                inner = (*free, *summed) if order[-1] in summed else (*summed, *free)
+                self.transposed(operand, order, (*batch, *inner))
+            elif both and meter.is_turned_round(order, free, summed, leads=free == leading):
+                self.transposed(operand, order, (*batch, *((*free, *summed) if free == leading else (*summed, *free))))
+            elif free == leading and both and self.meter.long(order)[-1] not in summed:
+                each = self.across(order, (*batch, *free, *summed), ir.types.width(operand.dtype))
+                self.moved(2 * meter.size(operand), meter.points(operand) * each, meter.points(operand))
+            elif isinstance(operand, Read) and any(d.start.constant != 0 for d in strips(operand)):
+                # A part of a tensor is copied first.
+                self.moved(2 * meter.size(operand), 0.0, meter.points(operand))
+            if any(part is not None for part in node.live):
+                self.moved(meter.size(operand), 0.0, meter.points(operand))
+        count, m, n, k = (self.count(axes) for axes in (batch, left, right, summed))
+        size = meter.size(node) if written is None else written
+        self.multiplied((count, m, n, k), meter.size(a) + meter.size(b) + size, node.dtype)
+        orders = (*batch, *left, *right), (*batch, *right, *left)
+        if meter.long(node.axes) not in map(meter.long, orders):
+            self.transposed(node, orders[0], node.axes, machine.aligned)
+
+    def multiplied(self, extents: tuple[int, int, int, int], moved: int, dtype: str) -> None:
+        """So many products of matrices with m rows, n columns and k terms of each element, which move so many bytes."""
+        machine, (count, m, n, k) = self.machine, extents
+        work = count * m * n * k
+        rate = machine.multiply_add * slower(dtype, machine)
+        if ir.types.is_integral(dtype):
+            rate = machine.multiply_add * machine.integer_product
+        elif ir.types.BITS[dtype] == 16:
+            rate = machine.multiply_add * machine.half_product
+        if 1 < min(n, k) < machine.narrow:
+            rate = max(rate, machine.thin)
+        elif count > 1 and min(m, n) == 1:
+            rate = max(rate, machine.vector)
+        elif count > 1 and m * n * k < SMALL_MATRIX:
+            rate *= machine.small_product / machine.multiply_add
+        seconds = work * rate + (count * machine.matrix if count > 1 else 0.0)
+        self.moved(moved, seconds, work)
+
+    def count(self, axes: Axes) -> int:
+        return self.meter.count(axes)
+
+    def transposed(self, node: Node, order: Axes, axes: Axes, slow: float = 1.0) -> None:
+        """A copy of an array that lies in this order with its axes in another one, by so `slow` a loop at least."""
+        points = self.meter.points(node)
+        each = self.across(order, axes, ir.types.width(node.dtype))
+        each = max(each, slow * self.machine.strided) if each else self.machine.transposed
+        self.moved(2 * self.meter.size(node), points * each, points)
+
+    def turned_over(self, node: Node) -> None:
+        """A copy alone of an array, block by block, as far as the cache holds it."""
+        points, size = self.meter.points(node), 2 * self.meter.size(node)
+        each = self.machine.transposed if size <= self.machine.cache else self.machine.strided
+        self.moved(size, points * each, points)
+
+    def sliding(self, windows: Iterable[Window]) -> None:
+        """Makes the extents of the positions of windows known."""
+        extents = dict(self.meter.extents)
+        for window in windows:
+            reach = window.stride * (extents[window.output] - 1) + window.dilation * (extents[window.kernel] - 1)
+            extents[window.position] = reach + 1
+        self.meter = Meter(extents)
+
+    def convolve(self, node: Convolve) -> None:
+        self.sliding(node.windows)
+        machine, meter = self.machine, self.meter
+        self.stored(node.image)
+        self.stored(node.kernel)
+        groups, channels, features = (self.count(axes) for axes in (node.groups, node.channels, node.features))
+        taps = channels * self.count(tuple(window.kernel for window in node.windows))
+        work = meter.points(node) * taps
+        # In one convolution of many groups each does not work as fast as it would alone.
+        whole = channels * features if groups == 1 or node.split else max(channels, features)
+        patches = machine.channel * (self.copied(node.windows[-1]) if groups == 1 or node.split else 1)
+        rate = (machine.convolve + patches / max(1, whole)) * slower(node.dtype, machine)
+        size = meter.size(node.image) + meter.size(node.kernel) + meter.size(node)
+        self.moved(size, work * rate, work)
+        self.seconds += (groups if node.split else 1) * machine.dispatch
+
+    def copied(self, window: Window) -> float:
+        """What a point takes of the time of one of a short window: of a long one whole rows are copied to patches."""
+        run = self.count((window.kernel,)) if window.dilation == 1 else 1
+        return max(LONG_WINDOW, min(1.0, SHORT_WINDOW / max(1, run)))
+
+    def band(self, node: Band) -> None:
+        """Copies of both operands by blocks, their products, and the band of each."""
+        self.sliding((node.window,))
+        band, width = band_of(node, self.meter.extents), ir.types.width(node.dtype)
+        for operand in (node.still, node.sliding, *(part for part in (node.live, node.counts) if part is not None)):
+            self.stored(operand)
+        matrices, windows, products = (points * width for points in band.arrays)
+        slides = node.window.output, node.window.position
+        for operand, copied in ((node.still, matrices), (node.sliding, windows)):
+            first = next(axis for axis in operand.axes if axis in slides or axis not in node.axes)
+            each = self.machine.transposed if first in slides else self.machine.strided
+            if node.is_summed and operand is node.still:
+                each = SKEWED * self.machine.strided
+            self.moved(self.meter.size(operand) + copied, copied // width * each, copied // width)
+        if node.is_summed:
+            # Zeros of the matrix must not meet what is infinite.
+            self.moved(windows, 0.0, windows // width)
+        self.multiplied(band.matrices, matrices + windows + self.meter.size(node) + products, node.dtype)
+        points = self.meter.points(node)
+        self.moved(self.meter.size(node) + products, points * self.machine.transposed, points)
+
+    def fold(self, node: Fold) -> None:
+        machine, meter, operand = self.machine, self.meter, node.operand
+        if sums_products(node) and isinstance(operand, Contract):
+            self.contract(operand, meter.size(node))
+            return
+        times = prod(hi - lo for _, lo, hi in node.shifts)
+        points, results = times * meter.points(operand), meter.points(node)
+        axes = self.meter.long(operand.axes)
+        minor = bool(axes) and axes[-1] in node.indices
+        kernel = Kernel(operand.axes)
+        if node.shifts or fuses(node):
+            self.fuse(operand, kernel, times)
+            rate = machine.fold_minor if minor else machine.fold_major
+        else:
+            self.stored(operand)
+            self.array(operand, lies(operand), kernel, 1)
+            plain = node.reducer is Reducer.SUM or node.dtype in ("float32", "float64", "bool")
+            rate = (machine.fold_minor if minor else machine.fold_major) if plain else machine.fold_slow
+        if axes and is_product_of_columns(node, axes[-1]):
+            rate = machine.fold_batch
+        kernel.seconds += points * rate * slower(node.dtype, machine) + (results * machine.fold_row if minor else 0.0)
+        self.close(kernel, meter.size(node), points)
+
+    def pool(self, node: Pool) -> None:
+        machine, width = self.machine, ir.types.width(node.dtype)
+        self.sliding(window for window, _, _ in node.windows)
+        extents = self.meter.extents
+        self.stored(node.operand)
+        axes, sizes = list(node.operand.axes), [self.meter.points(node.operand)]
+        for window, _, _ in node.windows:
+            axes[axes.index(window.position)] = window.output
+            sizes.append(prod(extents.get(axis, 1) for axis in axes))
+        # Backwards: a dimension computes the values of the one before it again at each place where it reads them.
+        written, computed, places, seconds = sizes[-1], sizes[-1], 1, 0.0
+        for number, (_, extent, native) in reversed(list(enumerate(node.windows))):
+            each = machine.window if native else machine.element + self.combined(node.reducer, node.dtype)
+            seconds += computed * extent * each * slower(node.dtype, machine)
+            computed, places = computed * extent, places * extent
+            if number == 0 or native or node.windows[number - 1][2] or places > COPIES:
+                self.moved((sizes[number] + written) * width, seconds, written)
+                written, computed, places, seconds = sizes[number], sizes[number], 1, 0.0
+
+    def scan(self, node: Scan) -> None:
+        self.stored(node.operand)
+        points, width = self.meter.points(node.operand), ir.types.width(node.dtype)
+        machine, extent = self.machine, self.meter.extents.get(node.index, 1)
+        if node.looped:
+            # The axis is made the outermost.
+            across = self.meter.long(node.operand.axes)[:1] != (node.index,)
+            each = machine.running_looped + (machine.strided if across else 0.0)
+            more = -(-extent // node.block) * machine.running_trip
+        else:
+            inner = node.operand.axes[node.operand.axes.index(node.index) + 1 :]
+            across = self.count(inner) < FULL_ROW
+            each = machine.running + (machine.strided if across else 0.0)
+            levels = ceil(log(max(2, extent), node.block))
+            more = KERNELS * levels * (machine.dispatch + (machine.fork if points >= machine.divided else 0.0))
+        seconds = points * each * slower(node.dtype, machine) + more
+        self.moved(self.meter.size(node.operand) + self.meter.points(node) * width, seconds, points)
+
+    def deviations(self, node: Deviations) -> None:
+        """Two sums in one loop, and a look at the data: which of two ways computes the result."""
+        machine, points, results = self.machine, self.meter.points(node.operand), self.meter.points(node)
+        kernel = Kernel(node.operand.axes)
+        self.fuse(node.operand, kernel)
+        axes = self.meter.long(node.operand.axes)
+        minor = bool(axes) and axes[-1] in node.indices
+        rate = (machine.fold_minor if minor else machine.fold_major) + machine.element
+        kernel.seconds += points * rate * slower(node.dtype, machine) + (results * machine.fold_row if minor else 0.0)
+        self.close(kernel, self.meter.size(node), points)
+        self.seconds += machine.branch
+
+    def position(self, node: Position) -> None:
+        self.stored(node.operand)
+        points = self.meter.points(node.operand)
+        size = self.meter.size(node.operand)
+        if node.mask is not None:
+            self.stored(node.mask)
+            self.moved(3 * size, points * 4 * self.machine.element, points)
+        self.moved(size + self.meter.size(node), points * self.machine.position, points)
+
+    def order_statistic(self, node: OrderStatistic) -> None:
+        self.stored(node.operand)
+        if node.mask is not None:
+            self.stored(node.mask)
+        points, levels = self.meter.points(node.operand), max(1, prod(node.extents).bit_length() - 1)
+        self.moved(6 * self.meter.size(node.operand), points * levels * self.machine.sort, points)
+
+    def monoid_fold(self, node: MonoidFold) -> None:
+        machine = self.machine
+        steps = prod(block.steps for block in node.blocks)
+        inner = Bill(machine, self.meter)
+        for operand in operands(node):
+            inner.stored(operand)
+        count = self.meter.points(node) * prod(node.extents) * steps
+        components = len(node.monoid.identity)
+        seconds = count * components * MONOID * machine.element * slower(node.element, machine)
+        # A tree of combinations: every level writes half of the one before.
+        size = 3 * count * components * ir.types.width(node.element)
+        self.bytes += inner.bytes * steps
+        self.seconds += inner.seconds * steps + (steps * machine.trip if steps > 1 else 0.0)
+        self.moved(size, seconds, count)
+
+
+def strips(node: Read) -> list[Strip]:
+    return [dimension for dimension in node.dimensions if isinstance(dimension, Strip)]
+
+
+def behind_lookups(node: Read) -> list[Strip]:
+    """The dimensions that lie behind the last one that is looked up."""
+    found: list[Strip] = []
+    for dimension in reversed(node.dimensions):
+        if isinstance(dimension, Lookup):
+            break
+        found.append(dimension)
+    return found
+
+
+def is_view(node: Node) -> bool:
+    """Whether a node is a tensor as it lies in memory, but for the order of axes and what slices leave out."""
+    return (
+        isinstance(node, Read)
+        and all(isinstance(d, Strip) and not d.low and not d.high for d in node.dimensions)
+        and all(map(is_reshape, node.views))
+    )
+
+
+def is_product_of_columns(node: Fold, minor: IndexVar) -> bool:
+    """Whether a sum is of products of two arrays, one of which has an axis that the other has not, for each `minor`.
+
+    XLA makes a batch of products of it, whose matrices are columns of what is stored.
+    """
+    match node:
+        case Fold(reducer=Reducer.SUM, operand=Apply(operator="*", arguments=(a, b))):
+            own = [set(part.axes) for part in (a, b)]
+            kept = own[0] & own[1] & set(node.axes)
+            return own[0] != own[1] and minor in kept and bool(own[0] & own[1] & set(node.indices))
+        case _:
+            return False
+
+
+def constant(node: Node) -> float | None:
+    """The value of a number."""
+    while isinstance(node, Apply) and node.operator == "cast":
+        [node] = node.arguments
+    return float(node.value) if isinstance(node, Fill) and not isinstance(node.value, complex) else None
+
+
+def is_power_of_two(value: float | None) -> bool:
+    """Whether XLA multiplies by the reciprocal of a divisor, which is exact."""
+    return value is not None and abs(frexp(value)[0]) == 0.5

@@ -1,0 +1,610 @@
+"""How many operations a computation has, what it reads, and the bytes that it needs while it runs."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from math import prod
+
+from ... import ir
+from ...symbolic import IndexVar
+from ..blocked.kernel_sum_blocks import ARRAYS, plan_kernel_sums
+from ..blocked.loop_schedules import choose, is_costly, parts
+from ..blocked.online_softmax import plan_online_softmax
+from ..blocked.streams import plan_alone, plan_stream
+from ..blocked.two_stage import plan_two_stage
+from ..data.bands import Blocks as Rows
+from ..data.bands import band_of
+from ..data.blocked_loop import ROW
+from ..data.groups import Blocks, Extrema, KernelSums, Softmax
+from ..data.kernel_sums import KernelSumBlocks
+from ..data.nests import LoopSchedule, Nest, Operand
+from ..data.nodes import (
+    Apply,
+    Axes,
+    Band,
+    CallBuiltin,
+    Contract,
+    Convolve,
+    Deviations,
+    Fill,
+    Fold,
+    FusedReduction,
+    Iota,
+    Lookup,
+    LoopNest,
+    MonoidFold,
+    Node,
+    OrderStatistic,
+    Pool,
+    Position,
+    Read,
+    Scan,
+    Step,
+    Strip,
+    Unroll,
+    Window,
+    below,
+    groups,
+    is_fused,
+    operands,
+    sums_products,
+)
+from ..data.online_softmax import Block, OnlineSoftmax
+from ..data.repeats import Repeats
+from ..data.streams import Points, Stream
+from ..data.views import are_blocks, extends, growth, is_reshape
+
+# A transcendental function costs about this many multiply-adds.
+BUILTIN_FLOPS = 10
+# So many rows of accumulators are combined in one loop.
+FUSED = 16
+
+
+@dataclass(slots=True)
+class Counted:
+    """The computations that were counted: equal ones are one. Those that are `shared` are stored."""
+
+    repeats: Repeats = field(default_factory=Repeats)
+    numbers: set[int] = field(default_factory=set)
+    shared: frozenset[int] = frozenset()
+
+    @staticmethod
+    def of(node: Node) -> "Counted":
+        """With nothing counted, and what is shared below a node: values that several reductions compute of arrays.
+
+        XLA does not compute them in each. What is only a part of such a value is not shared.
+        """
+        counted = Counted()
+        folds = {counted.number(part): part for part in below(node) if isinstance(part, Fold)}
+        for _ in range(2 if len(folds) > 1 else 0):
+            parts = [{*counted.computed(fold.operand)} for fold in folds.values()]
+            readers = Counter(number for own in parts for number in own)
+            counted.shared = frozenset(number for number, count in readers.items() if count > 1)
+        return counted
+
+    def computed(self, node: Node) -> Iterator[int]:
+        """What XLA computes of arrays in the loop of a reduction at each of its points, down to what is shared."""
+        every = {*node.axes}
+        pending = [node]
+        while pending:
+            part = pending.pop()
+            if not isinstance(part, (Apply, CallBuiltin)):
+                continue
+            if {*part.axes} == every and not (isinstance(part, Apply) and part.operator in ("cast", "stop")):
+                yield self.number(part)
+            if not self.is_shared(part):
+                pending.extend(operands(part))
+
+    def number(self, node: Node) -> int:
+        """A number that equal computations share."""
+        return self.repeats.look(node)[0]
+
+    def is_shared(self, node: Node) -> bool:
+        """Whether several reductions read a value that is not an array for another reason."""
+        return bool(self.shared) and self.number(node) in self.shared
+
+    def is_new(self, node: Node) -> bool:
+        """Whether no equal computation was counted."""
+        return self.number(node) not in self.numbers
+
+    def first(self, node: Node) -> bool:
+        """Whether no equal computation was counted; it is from now on."""
+        new = self.is_new(node)
+        self.numbers.add(self.number(node))
+        return new
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    extents: Mapping[IndexVar, int]
+
+    def points(self, node: Node) -> int:
+        return self.count(node.axes)
+
+    def count(self, axes: Axes) -> int:
+        """The points of a space with these axes."""
+        return prod(self.extents.get(axis, 1) for axis in axes)
+
+    def size(self, node: Node) -> int:
+        return self.points(node) * ir.types.width(node.dtype)
+
+    def flops(self, node: Node, counted: "Counted | None" = None) -> int:
+        """The operations below a node that are not `counted` yet: of equal parts XLA computes one."""
+        counted = counted or Counted()
+        if not counted.first(node):
+            return 0
+        inner = sum(self.flops(operand, counted) for operand in operands(node))
+        match node:
+            case Fill() | Iota() | Step() | Read():
+                return inner
+            case Apply(operator=operator):
+                return inner + (self.points(node) if operator not in ("cast", "stop") else 0)
+            case CallBuiltin():
+                return inner + BUILTIN_FLOPS * self.points(node)
+            case Contract(operands=(a, b)):
+                points = self.points(a) * self.points(b)
+                shared = self.count(tuple(set(a.axes) & set(b.axes)))
+                return inner + 2 * (points // shared if shared else 0)
+            case Convolve(channels=channels, windows=windows):
+                taps = prod(self.extents[axis] for axis in (*channels, *(w.kernel for w in windows)))
+                return inner + 2 * self.points(node) * taps
+            case Band(still=still, sliding=sliding):
+                inner = self.flops(still) + self._slid(node).flops(sliding)
+                return inner + 2 * band_of(node, self.extents).products
+            case Fold(operand=operand, shifts=shifts):
+                return prod(hi - lo for _, lo, hi in shifts) * (inner + self.points(operand))
+            case Position(operand=operand) | Scan(operand=operand):
+                return inner + self.points(operand)
+            case Deviations(operand=operand):
+                return inner + 3 * self.points(operand)
+            case OrderStatistic(operand=operand):
+                points = self.points(operand)
+                return inner + points * max(1, points.bit_length())
+            case Pool(windows=windows):
+                return inner + self.points(node) * sum(extent for _, extent, _ in windows)
+            case LoopNest(whole=whole, first=first):
+                return inner + (self._looped(whole) if first else 0)
+            case MonoidFold(monoid=monoid, extents=extents, blocks=blocks):
+                # The meter does not know the indices of a block: it counted one of each.
+                repeats = prod(block.steps * block.rows for block in blocks)
+                steps = prod(block.steps for block in blocks)
+                return inner * repeats + len(monoid.identity) * self.points(node) * prod(extents) * steps
+            case Unroll(box=box):
+                steps = prod(hi - lo for _, lo, hi in box)
+                return steps * inner + (steps - 1) * self.points(node)
+
+    def reads(self, node: Node) -> dict[tuple[str, object], int]:
+        """The bytes of each distinct read, counted once: what an unrolled window reads again stays in cache."""
+        found: dict[tuple[str, object], int] = {}
+        if isinstance(node, Read):
+            found[(node.tensor, node.axes)] = self.size(node)
+        if isinstance(node, LoopNest) and node.first:
+            found |= {(o.name, o.shape): _size(o) for o in node.whole.group.operands}
+        for operand in operands(node):
+            found |= self.reads(operand)
+        return found
+
+    def temporaries(self, node: Node, *, root: bool, counted: "Counted | None" = None) -> int:
+        """Bytes that the node and what it uses need beside its result (the result too unless it is the root).
+
+        Arrays are made one after the other; what one of them needs only while it is made is free for the next. What is
+        `counted` already is there once.
+        """
+        counted = counted or Counted.of(node)
+        if not counted.first(node) or isinstance(node, (Fill, Iota, Step)):
+            return 0
+        if isinstance(node, Read):
+            return self._extended(node, root)
+        own = 0 if root or is_fused(node) else self.size(node)
+        over = self._overwritten(node, counted) if root and is_fused(node) else 0
+        # Until the result is written, what is needed in passing lies in its place.
+        place = self.size(node) - over if root else 0
+        held = peak = 0
+        meter = self._slid(node) if isinstance(node, Band) else self
+        for array in self.arrays(node, counted):
+            if counted.is_new(array):
+                size, needed = meter.stored(array, counted)
+                if isinstance(array, Band) and not isinstance(node, (Contract, Convolve)):
+                    # What reads a band takes it out of the products.
+                    size = 0
+                # A loop reads a product as it comes out.
+                needed -= size if self.is_turned(array) and not isinstance(node, (Contract, Convolve)) else 0
+                peak = max(peak, held + size + max(0, needed - (0 if isinstance(array, Band) else place)))
+                held += size
+        return own + max(peak, held + self._beside(node, place)) - over
+
+    def arrays(self, node: Node, counted: Counted) -> Iterator[Node]:
+        """What XLA stores of the operands of a node: of a fused loop only what it does not compute in it."""
+        match node:
+            case Contract() | Convolve() | Band() | Pool() | Position() | Scan() | OrderStatistic() | Deviations():
+                yield from operands(node)
+            case Fold(operand=operand) if sums_products(node):
+                yield from operands(operand)
+            case Fold(operand=operand) if not fuses(node):
+                yield operand
+            case _:
+                for operand in operands(node):
+                    if is_fused(operand) and not counted.is_shared(operand):
+                        yield from self.arrays(operand, counted)
+                    else:
+                        yield operand
+
+    def stored(self, node: Node, counted: "Counted | None" = None) -> tuple[int, int]:
+        """The bytes of an array, none where it is a tensor, and of what it needs while it is made."""
+        is_array = isinstance(node, Read) and not any(isinstance(d, Lookup) for d in node.dimensions)
+        if isinstance(node, (Fill, Iota, Step)):
+            return 0, 0
+        own = self._extended(node, root=False) if isinstance(node, Read) and is_array else self.size(node)
+        return own, 0 if is_array else self.temporaries(node, root=True, counted=counted)
+
+    def transposed(self, node: Contract) -> Iterator[Node]:
+        """The operands of a product that XLA copies to have matrices; the product if its axes come out otherwise."""
+        a, b = node.operands
+        batch, summed, left, right = groups(node)
+        leading, both = self.leading(node), bool(self.long(left) and self.long(right))
+        for operand, own, free in ((a, (*node.spread, *a.axes), left), (b, b.axes, right)):
+            order = lies(operand) if own == operand.axes else own
+            order = tuple(axis for axis in order if axis in (*batch, *summed, *free))
+            turned = both and self.is_turned_round(order, free, summed, leads=free == leading)
+            copied = node.copied and operand is a
+            if order and (copied or turned or not self.is_matrix(order, batch, free, summed)):
+                yield operand
+        orders = (*batch, *left, *right), (*batch, *right, *left)
+        if self.long(node.axes) not in map(self.long, orders):
+            yield node
+
+    def long(self, axes: Axes) -> Axes:
+        """The axes with more than one value."""
+        return tuple(axis for axis in axes if self.extents.get(axis, 1) > 1)
+
+    def is_matrix(self, order: Axes, batch: Axes, free: Axes, summed: Axes) -> bool:
+        """Whether an array that lies so is a matrix for each value of the batch: rows and columns, or the reverse."""
+        order, batch, free, summed = map(self.long, (order, batch, free, summed))
+        kinds = [*("b" if axis in batch else "f" if axis in free else "s" for axis in order)]
+        changes = "".join(kind for n, kind in enumerate(kinds) if n == 0 or kinds[n - 1] != kind)
+        inner = tuple(axis for axis in order if axis in summed)
+        return changes.lstrip("b") in ("fs", "sf", "f", "s", "") and inner == summed
+
+    def leading(self, node: Contract) -> Axes:
+        """The axes of the operand that XLA multiplies from the left: those that come first in the product."""
+        batch, _, left, right = groups(node)
+        turned = self.long(node.axes) == self.long((*batch, *right, *left)) and self.long(left) and self.long(right)
+        return right if turned else left
+
+    def is_turned_round(self, order: Axes, free: Axes, summed: Axes, *, leads: bool) -> bool:
+        """Whether XLA copies a matrix whose rows or columns are several axes, as the sum is not along its inner side.
+
+        That is the minor one from the left, the major one from the right. Either will do where both are one axis.
+        """
+        order = self.long(order)
+        return len(self.long(free)) > 1 and bool(order) and (order[-1] in summed) != leads
+
+    def _overwritten(self, node: Node, counted: Counted) -> int:
+        """The bytes of an array that a fused loop reads and that its result takes the place of."""
+        size = self.size(node)
+        arrays = self.arrays(node, counted)
+        same = (array for array in arrays if array.axes == node.axes and not self.is_turned(array))
+        return size if any(not isinstance(array, (Read, Band)) and self.size(array) == size for array in same) else 0
+
+    def is_turned(self, node: Node) -> bool:
+        """Whether a product comes out with its axes in another order."""
+        return isinstance(node, Contract) and any(part is node for part in self.transposed(node))
+
+    def _beside(self, node: Node, place: int) -> int:
+        """What an operation needs beside operands and result, in whose `place` something may lie before."""
+        match node:
+            case Contract(operands=(first, _), spread=spread):
+                repeated = self.size(first) * self.count(spread) if spread else 0
+                return repeated + sum(self.size(array) for array in self.transposed(node))
+            case Convolve(image=image, kernel=kernel, windows=windows, split=split):
+                # XLA transposes image and result into the layout of its convolution; where groups are split, operands.
+                other = self.size(kernel) if split else self.size(node)
+                copied = self._image(image, windows)
+                return (0 if copied <= place else copied) + other
+            case Band():
+                return self._banded(node, place)
+            case Pool(operand=operand, windows=windows):
+                # All but the last reduce_window leave an array behind.
+                first, *rest = (window for window, _, _ in windows)
+                native = any(native for _, _, native in windows[1:])
+                return self._image(operand, rest, [first]) if native else 0
+            case Scan(operand=operand):
+                # XLA sums in steps of two; the last one makes the result.
+                return self.size(operand)
+            case OrderStatistic(operand=operand):
+                # Values, what orders them, and their places.
+                return 3 * self.size(operand)
+            case MonoidFold(monoid=monoid, extents=extents):
+                # Half of the states of a block, and those of all blocks before it.
+                state = self.points(node) * len(monoid.identity) * ir.types.width(node.dtype)
+                return state * (2 + prod(extents) // 2)
+            case LoopNest(whole=whole, first=first):
+                return loop_bytes(whole) if first else 0
+            case _:
+                return 0
+
+    def _banded(self, node: Band, place: int) -> int:
+        """What the copies of a band and its products need; one of them may lie in the `place` of the result."""
+        matrices, windows, products = (
+            count * ir.types.width(node.dtype) for count in band_of(node, self.extents).arrays
+        )
+        if node.is_summed:
+            return matrices + windows + products
+        still = 0 if matrices <= place else matrices
+        # Windows are put together of slices as long as the step from one block to the next.
+        window = node.window
+        blocks = Rows.of(node.rows, self.extents[window.output], self.extents[window.kernel], window)
+        pieces = windows // blocks.width * blocks.overlapping * blocks.step
+        return still + max(windows + products, 2 * pieces)
+
+    def _extended(self, node: Read, root: bool) -> int:
+        """The arrays of a tensor with more elements than it has: one for each step, but for the last where it is read.
+
+        Two of them exist at a time.
+        """
+        arrays: list[int] = []
+        strips = [d for d in node.dimensions if isinstance(d, Strip)]
+        size = self.size(node)
+        if len(strips) == len(node.dimensions):
+            # The axes of windows have no extents here.
+            size = prod(strip.count for strip in strips) * ir.types.width(node.dtype)
+        views = list(node.views)
+        if any(not isinstance(d, Lookup) and (d.low or d.high) for d in node.dimensions) and not any(
+            map(extends, views)
+        ):
+            arrays.append(size)
+        while views:
+            view = views.pop()
+            if extends(view):
+                arrays.append(size)
+            if views and are_blocks(views[-1], view):
+                views.pop()
+            size //= growth(view)
+        arrays = arrays[1:] if root else arrays
+        return max((sum(arrays[number : number + 2]) for number in range(len(arrays))), default=0)
+
+    def _looped(self, whole: FusedReduction) -> int:
+        """The operations of all blocks, as if none were skipped."""
+        match whole.group, whole.schedule:
+            case KernelSums() as group, Blocks() as blocks:
+                return _multiplied(plan_kernel_sums(group, blocks))
+            case Softmax() as group, Blocks() as blocks:
+                plan = plan_online_softmax(group, blocks)
+                tiles = prod(tile.count for tile in plan.tiles)
+                return tiles * sum(times * _in_block(plan, rows).block(points) for points, rows, times in plan.parts)
+            case group, _:
+                return _alone(group.results[0]).flops(plan_alone(group.results[0]))
+
+    def block(self, points: Block) -> int:
+        """The operations of a block of scores."""
+        scores = self.flops(points.scores) + (BUILTIN_FLOPS + 2) * self.points(points.scores)
+        live = 0 if points.live is None else self.flops(points.live)
+        return scores + live + sum(map(self.flops, points.sums))
+
+    def _slid(self, node: Band) -> "Meter":
+        """With the extent of the positions."""
+        return Meter({**self.extents, node.window.position: band_of(node, self.extents).positions})
+
+    def _image(self, node: Node, windows: Iterable[Window], reduced: Iterable[Window] = ()) -> int:
+        """The bytes of a sliding read some of whose windows have been `reduced` already."""
+        positions = {
+            w.position: w.stride * (self.extents[w.output] - 1) + w.dilation * (self.extents[w.kernel] - 1) + 1
+            for w in windows
+        } | {w.position: self.extents[w.output] for w in reduced}
+        points = prod(positions.get(axis, self.extents.get(axis, 1)) for axis in node.axes)
+        return points * ir.types.width(node.dtype)
+
+
+def _multiplied(plan: KernelSumBlocks) -> int:
+    """The operations of all blocks of a bundle: the matrices, and their products with the columns."""
+    widths = sum(columns.width for columns in (*plan.across, *plan.along))
+    matrices = 0
+    for rows, columns, nodes in plan.matrices:
+        matrices += rows.count * columns.count * sum(map(Meter(plan.within(rows, columns)).flops, nodes))
+    return matrices + 2 * widths * plan.size((*plan.batch, *plan.rows, *plan.columns))
+
+
+def loop_bytes(whole: FusedReduction) -> int:
+    """What the loops need beside operands and results."""
+    match whole.group, whole.schedule:
+        case Softmax() as group, Blocks() as blocks:
+            return _softmax_bytes(group, blocks)
+        case KernelSums() as group, Blocks() as blocks:
+            return _bundle_bytes(group, plan_kernel_sums(group, blocks))
+        case Extrema() as group, _:
+            # Results before and after the parts of a loop are put together.
+            results = sum(prod(nest.shape) * ir.types.width(nest.reduce.dtype) for nest in group.results)
+            return nest_bytes(group.place, group.form) + results
+        case Nest() as nest, LoopSchedule() as form:
+            return nest_bytes(nest, form, whole.backend.memory)
+        case other:
+            raise AssertionError(other)
+
+
+def _bundle_bytes(bundle: KernelSums, plan: KernelSumBlocks) -> int:
+    """A block of each matrix and one on the way, the columns, and what they are multiplied to, before and after."""
+    width = ir.types.width(plan.dtype)
+    points = max(prod(plan.shape(plan.axes, plan.within(rows, columns))) for rows, columns, _ in plan.matrices)
+    block = points * width * max(ARRAYS, len(plan.across))
+    above, below = (sum(columns.width for columns in side) for side in (plan.across, plan.along))
+    sides = (*plan.batch, *plan.rows), (*plan.batch, *plan.columns)
+    products = above * plan.size(sides[0]) + below * plan.size(sides[1])
+    columns = above * plan.size(sides[1]) + below * plan.size(sides[0])
+    results = sum(prod(nest.shape) * ir.types.width(nest.reduce.dtype) for nest in bundle.sums)
+    return block + (2 * products + columns) * width + results
+
+
+def _softmax_bytes(softmax: Softmax, blocks: Blocks) -> int:
+    """A block of scores, its exponentials or what else the sums are computed of, and the sums before and after it."""
+    plan = plan_online_softmax(softmax, blocks)
+    most = 0
+    for points, rows, _ in plan.parts:
+        block = prod(plan.shape(plan.axes, rows)) * ir.types.width(softmax.scores.dtype)
+        meter = _in_block(plan, rows)
+        inner = max(
+            meter.temporaries(one, root=True) + (meter.size(one) if ROW in one.axes else 0) for one in points.sums
+        )
+        # What the data of a product decide, the condition of its points is asked for there.
+        asked = any(isinstance(part, Contract) and any(part.live) for one in points.sums for part in below(one))
+        most = max(most, block + max(block, inner) + asked * prod(plan.shape(plan.axes, rows)))
+    if len(plan.parts) == 1 and plan.parts[0][2] == 1:
+        # What the only block gives is a part of the results.
+        return most
+    pairs = zip(softmax.sums, plan.columns, strict=True)
+    return most + 2 * sum(prod(plan.shape(columns)) * ir.types.width(nest.reduce.accumulate) for nest, columns in pairs)
+
+
+def nest_bytes(nest: Nest, form: LoopSchedule, memory: int | None = None) -> int:
+    """The bytes that a nest needs beside operands and result."""
+    return sum(nest_room(nest, form, memory))
+
+
+def nest_room(nest: Nest, form: LoopSchedule, memory: int | None = None) -> tuple[int, int]:
+    """The bytes of a nest's accumulators, which are there with those of other loops, and of what a block stores.
+
+    XLA begins the loops of all parts at once.
+    """
+    if form.whole:
+        return 0, 0
+    if form.sieve:
+        return _sieve_bytes(nest, form, memory), 0
+    _, found = parts(nest, form, memory)
+    rooms = [_loop_room(part, own) for part, own in found if part.ranges[own.loop][0] < part.ranges[own.loop][1]]
+    return sum(kept for kept, _ in rooms), max((passing for _, passing in rooms), default=0)
+
+
+def _sieve_bytes(nest: Nest, form: LoopSchedule, memory: int | None) -> int:
+    """The nests of a sieve, one after the other, what they leave, and the values of the blocks that are left."""
+    sieve = plan_two_stage(nest, form.sieve)
+    nests = (sieve.firsts, sieve.blocks, sieve.rest)
+    loops = max(nest_bytes(one, replace(choose(one), sieve=0), memory) for one in nests)
+    left = sum(prod(one.shape) * ir.types.width(one.reduce.dtype) for one in nests)
+    ranges = {index: hi - lo for one in nests for index, (lo, hi) in one.ranges.items()}
+    return loops + left + 2 * Meter(ranges).size(sieve.values)
+
+
+def _loop_room(nest: Nest, form: LoopSchedule) -> tuple[int, int]:
+    """The accumulators and as much again where they meet; what a block stores."""
+    stream = plan_stream(nest, form)
+    width = ir.types.width(stream.dtype)
+    result = prod(stream.shape) * width * stream.states
+    rows = 1 if stream.inside else stream.rows
+    extents = dict(zip(stream.axes, stream.shape, strict=True))
+    blocks = [(points, rows) for points, rows in ((stream.body, stream.rows), (stream.tail, stream.last)) if points]
+    inside = max((_block_bytes(nest, points, {**extents, ROW: rows}) for points, rows in blocks), default=0)
+    moved = prod(stream.extents) * width if stream.tiles or stream.axes != nest.axes else 0
+    if stream.ranks is not None:
+        moved += prod(stream.extents) * 2 * width * stream.ranks
+    # A single accumulator of the result's type and order is the result.
+    is_result = rows == stream.states == 1 and not moved and stream.dtype == nest.reduce.dtype
+    turned, passing = _turned(nest, stream)
+    if is_result:
+        return moved + turned + passing, inside
+    if stream.reducer.inject is not None and stream.unroll > 1 and _is_stored(nest):
+        # The scores of a trip, which its maximum and its sum use.
+        inside += result // stream.states * rows * stream.unroll
+    meeting = _meeting(stream, result, rows)
+    # What lies otherwise for the loop is gone when the rows meet.
+    return result * rows + moved + max(meeting, turned), inside
+
+
+def _is_stored(nest: Nest) -> bool:
+    """Whether XLA rather stores the values of a nest than to compute them twice."""
+    divides = any(isinstance(node, ir.Binary) and node.operator == "/" for node in ir.walk(nest.reduce.body))
+    return divides or is_costly(nest)
+
+
+def _turned(nest: Nest, stream: Stream) -> tuple[int, int]:
+    """The bytes of operands that lie otherwise while a loop runs, with the parts that a trip reads at once; and of the
+    copies that XLA makes on the way."""
+    operands = {o.name: o for o in nest.operands}
+    turned = {one.tensor for one in stream.layouts if one.is_copied}
+    if stream.is_written_out:
+        # XLA turns what does not change along the vectors where it is read, and of the rest each trip's part; the first
+        # part is that of two trips. What the loop does not walk along has no parts.
+        last = stream.axes[-1:]
+        reads = {a.tensor.name for a in ir.accesses(nest.reduce) if any({*last} & i.variables for i in a.indices)}
+        cut = {cut.tensor for cut in stream.cuts}
+        in_parts = {one.tensor for one in stream.layouts if one.name in cut}
+        whole, parts = (sum(_size(operands[name]) for name in turned & each) for each in (reads, reads & in_parts))
+        return whole + parts * stream.unroll // stream.blocks, 0
+    outside = {*nest.axes, *nest.reduce.indices}
+    walked: set[str] = set()
+    for access in ir.accesses(nest.reduce):
+        # XLA puts what inner reductions walk along first, in two steps, where the rest is a vector.
+        last = access.indices[-1] if access.indices else None
+        if last is not None and not last.is_data and not last.variables <= outside:
+            is_vector = any(index.variables & {*nest.axes} for index in access.indices)
+            walked |= {access.tensor.name} if is_vector else set()
+    cuts = 0
+    for cut in stream.cuts:
+        operand = next((operands[one.tensor] for one in stream.layouts if one.name == cut.tensor), None)
+        if operand is not None and operand.name not in turned | walked:
+            rows = stream.rows * stream.unroll
+            cuts += _size(operand) * rows // max(1, stream.blocks * stream.rows)
+    twice = sum(_size(operands[name]) for name in walked)
+    once = sum(_size(operands[name]) for name in turned - walked)
+    return once + 2 * twice + cuts, max(0, once - cuts)
+
+
+def _size(operand: Operand) -> int:
+    return prod(operand.shape) * ir.types.width(operand.dtype)
+
+
+def _meeting(stream: Stream, result: int, rows: int) -> int:
+    """What the accumulators of all rows need while they are combined, half by half."""
+    if stream.states == 1:
+        return result * _stored_halves(rows)
+    if stream.reducer.inject is not None:
+        return result * rows // 2
+    # A value and its place are one array in the loop and two behind it, with what says which half counts.
+    return result * rows + prod(stream.shape) * (rows // 2) if rows > FUSED // 4 else 0
+
+
+def _stored_halves(rows: int) -> int:
+    """The rows that are stored while rows are halved: XLA fuses halvings, but for those of odd rows, and at `FUSED`."""
+    stored = 0
+    while rows > FUSED // 2:
+        half = -(-rows // 2)
+        if rows % 2 or (half <= FUSED < rows and (half % 2 == 0 or half <= FUSED // 2)):
+            stored += half
+        rows = half
+    return stored
+
+
+def _block_bytes(nest: Nest, points: Points, extents: Mapping[IndexVar, int]) -> int:
+    ranges = {index: hi - lo for index, (lo, hi) in nest.ranges.items()}
+    meter = Meter({**ranges, **extents})
+    return sum(meter.temporaries(node, root=False) for node in (points.value, points.live) if node is not None)
+
+
+def _in_block(plan: OnlineSoftmax, rows: int) -> Meter:
+    return Meter({**plan.extents, ROW: rows})
+
+
+def _alone(nest: Nest) -> Meter:
+    return Meter({index: hi - lo for index, (lo, hi) in nest.ranges.items()})
+
+
+def lies(node: Node) -> Axes:
+    """The axes of an array as they lie in memory; of one that is pieced together, as they are wanted."""
+    if not isinstance(node, Read) or any(isinstance(d, Lookup) for d in node.dimensions):
+        return node.axes
+    if not all(map(is_reshape, node.views)):
+        return node.axes
+    strips = (d for d in node.dimensions if isinstance(d, Strip))
+    return tuple(dict.fromkeys(index for d in strips for index, _, _ in d.factors))
+
+
+def fuses(node: Fold) -> bool:
+    """Whether XLA reduces without storing the operand: sums, minima, maxima of floats, no selects or gathers."""
+    if isinstance(node.operand, Read):
+        return True
+    if not (node.reducer is ir.Reducer.SUM or node.reducer.is_extremum) or node.dtype not in ("float32", "float64"):
+        return False
+    for current in below(node.operand):
+        if isinstance(current, Apply) and current.operator == "where" and len(current.axes) == len(node.operand.axes):
+            return False
+        if isinstance(current, Read) and any(isinstance(d, Lookup) for d in current.dimensions):
+            return False
+    return True

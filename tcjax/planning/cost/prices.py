@@ -1,0 +1,337 @@
+"""What a plan is expected to cost: the seconds that choices stand on.
+
+A price is a sum over the kernels that XLA makes of a computation, each with the time of its arithmetic or of its
+memory, whichever is longer, by the constants of a `Machine`. Prices are meant for comparing plans of one computation;
+``python -m bench.prices`` says how far they are from times.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import prod
+from types import MappingProxyType
+
+from ... import ir
+from ...ir import Monoid, Reducer
+from ...symbolic import IndexVar
+from ..data.assembly import Overlay
+from ..data.machine import CPU, Machine
+from ..data.nodes import Fold, Lookup, Node, Read, is_elementwise, operands, tensors_read
+from ..data.stages import (
+    Begin,
+    Call,
+    CallForeign,
+    Cast,
+    Compute,
+    Loop,
+    Parts,
+    Plan,
+    Scatter,
+    ScheduledStage,
+    Tiled,
+    TiledStep,
+    Unstored,
+)
+from .bill import LEAST_ROW, Bill, Kernel, is_view
+from .meter import Meter, fuses, lies
+
+# A running reduction of sections, by halves, takes so many times as long as one of a whole row.
+RUNNING = 3
+
+
+Shapes = Mapping[str, tuple[int, ...]]
+NO_SHAPES: Shapes = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Price:
+    """Predicted `seconds`, and `bytes` that are moved (transposes included).
+
+    Prices compare by their seconds. What operations a plan has and what memory it needs, `costs` says.
+    """
+
+    seconds: float
+    bytes: int
+
+    def __add__(self, other: "Price") -> "Price":
+        """Both, one after the other."""
+        return Price(self.seconds + other.seconds, self.bytes + other.bytes)
+
+    def limit(self, machine: Machine = CPU) -> str:
+        """What takes most of the time: ``memory`` or ``compute``."""
+        return "memory" if 2 * machine.traffic(self.bytes) >= self.seconds else "compute"
+
+    def __mul__(self, times: int) -> "Price":
+        """The same so many times."""
+        return Price(self.seconds * times, self.bytes * times)
+
+
+NOTHING = Price(0.0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What other statements make of one: its values are a part of an array (`joined`), are not stored (`inside`).
+
+    Those that are inside of another loop may be `turned`: it walks through them in another order. Of the tensors that
+    are `fused`, none is stored.
+    """
+
+    joined: bool = False
+    inside: bool = False
+    fused: frozenset[str] = frozenset()
+    turned: bool = False
+
+
+ALONE = Around()
+
+
+def price_of(node: Node, extents: Mapping[IndexVar, int], machine: Machine = CPU, shapes: Shapes = NO_SHAPES) -> Price:
+    """The price of a computation whose result is stored; `extents` are those of its indices.
+
+    `shapes` are those of tensors that are looked up: without them they are small.
+    """
+    bill = Bill(machine, Meter(extents), shapes)
+    if is_view(node):
+        kernel = Kernel(node.axes)
+        bill.fuse(node, kernel)
+        bill.close(kernel, bill.meter.size(node), bill.meter.points(node))
+    else:
+        bill.stored(node)
+    return _price(bill)
+
+
+def price_of_copy(node: Node, extents: Mapping[IndexVar, int], machine: Machine = CPU) -> Price:
+    """The price of a copy of an array with its axes in another order."""
+    bill = Bill(machine, Meter(extents), NO_SHAPES)
+    bill.transposed(node, node.axes, node.axes)
+    return _price(bill)
+
+
+def price(stage: Compute, machine: Machine = CPU, shapes: Shapes = NO_SHAPES, around: "Around | None" = None) -> Price:
+    """The price of one statement, with what it takes to store its values; `around` is what others make of them."""
+    total = _alone(stage, machine, shapes, around)
+    for part in (*stage.before, *(() if stage.proviso is None else stage.proviso.asked)):
+        total += price(part, machine, shapes)
+    return total
+
+
+def _alone(stage: Compute, machine: Machine, shapes: Shapes, around: "Around | None") -> Price:
+    """The price without what is computed before."""
+    if stage.rounds is not None:
+        step = price(stage.rounds.step, machine, shapes)
+        total = step * stage.rounds.count + Price(stage.rounds.count * machine.trip, 0)
+        return total if stage.rounds.rest is None else total + price(stage.rounds.rest, machine, shapes)
+    extents = {index: max(0, hi - lo) for index, (lo, hi) in stage.box.items() if index not in stage.loops}
+    around = around or ALONE
+    bill = Bill(machine, Meter(extents), shapes, around.fused, around.turned)
+    if stage.store.is_scatter:
+        _scatter(stage, bill)
+    else:
+        _dense(stage, bill, around)
+    return _price(bill)
+
+
+def plan_price(plan: Plan, machine: Machine = CPU) -> Price:
+    """The price of a call: all of its statements, one after the other."""
+    return Price(machine.launch, 0) + _statements(plan, machine)
+
+
+def _statements(plan: Plan, machine: Machine) -> Price:
+    total = NOTHING
+    shapes = plan.bound.shapes
+    around = surroundings(plan) if plan.scheduled is None else {}
+    for number, stage in plan.units():
+        match stage:
+            case Compute():
+                total += price(stage, machine, shapes, around.get(number))
+            case Parts():
+                total += _parts(stage, machine, shapes)
+            case Tiled(steps=steps):
+                total += _steps(steps, machine, shapes)
+            case Call(plan=inner):
+                total += _statements(inner, machine)
+            case CallForeign() | Unstored():
+                continue
+    return total
+
+
+def _parts(parts: Parts, machine: Machine, shapes: Shapes) -> Price:
+    """The price of all parts, and of joining their results."""
+    total = NOTHING
+    for plan in parts.plans:
+        total += _statements(plan, machine)
+    tensors = parts.plans[0].bound.function.returns
+    joined = sum(2 * prod(shapes[tensor.name]) * ir.types.width(tensor.dtype) for tensor in tensors)
+    seconds = len(tensors) * (machine.dispatch + machine.fork) + machine.traffic(joined)
+    return total + Price(seconds, joined)
+
+
+def run_price(plan: Plan, numbers: Iterable[int], machine: Machine = CPU) -> Price:
+    """The price of some of the statements of a plan, by number, each as a whole."""
+    around = surroundings(plan)
+    total = NOTHING
+    for number in numbers:
+        stage = plan.stages[number]
+        if isinstance(stage, Compute):
+            total += price(stage, machine, plan.bound.shapes, around.get(number))
+    return total
+
+
+def surroundings(plan: Plan) -> dict[int, Around]:
+    """What XLA makes of neighbours: parts that are joined, and values that are computed where they are read."""
+    joined = {first + n: False for first, assembly in plan.assemblies.items() for n in range(assembly.stages)}
+    # The base of an overlay is no array of its own.
+    joined |= {first: isinstance(assembly.whole, Overlay) for first, assembly in plan.assemblies.items()}
+    stages = plan.stages
+    made = Counter(stage.target for stage in stages if isinstance(stage, Compute))
+    readers: dict[str, list[int]] = {}
+    for number, stage in enumerate(stages):
+        for name in names_read(stage):
+            readers.setdefault(name, []).append(number)
+    fused: dict[int, str] = {}
+    turned: set[int] = set()
+    for number, stage in enumerate(stages):
+        if not isinstance(stage, Compute) or stage.apart or stage.target in plan.returns or made[stage.target] > 1:
+            continue
+        users = [stages[user] for user in readers.get(stage.target, [])]
+        if len(users) == 1 and is_one_loop(stage) and isinstance(users[0], Compute) and _fuses_with(users[0]):
+            fused[number] = stage.target
+            if _is_turned(users[0], stage.target):
+                turned.add(number)
+    gone = frozenset(fused.values())
+    return {n: Around(n in joined, n in fused or joined.get(n, False), gone, n in turned) for n in range(len(stages))}
+
+
+def _is_turned(stage: Compute, tensor: str) -> bool:
+    """Whether a statement walks along another axis of a tensor than the minor one."""
+    pending = [stage.value]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, Read) and current.tensor == tensor:
+            order = lies(current)
+            own = [axis for axis in _axes(stage) if axis in order]
+            return bool(own) and own[-1] != order[-1]
+        pending.extend(operands(current))
+    return False
+
+
+def _axes(stage: Compute) -> tuple[IndexVar, ...]:
+    """The axes of the loop that computes a statement."""
+    if isinstance(stage.value, Fold):
+        return stage.value.operand.axes
+    return stage.store.sliced
+
+
+def names_read(stage: ScheduledStage | Parts) -> set[str]:
+    """The tensors that a stage reads."""
+    match stage:
+        case Parts(plans=plans):
+            return {name for plan in plans for name in plan.parameters}
+        case Compute():
+            return _reads(stage)
+        case Tiled():
+            return set[str]().union(*(_reads(compute) for compute, _ in stage.computes()))
+        case Call(arguments=arguments) | CallForeign(arguments=arguments):
+            return set(arguments)
+        case Unstored():
+            return set()
+
+
+def _reads(stage: Compute) -> set[str]:
+    own = {name for node in (stage.value, stage.store.mask) if node is not None for name in tensors_read(node)}
+    others = () if stage.proviso is None else (*stage.proviso.tests, stage.proviso.otherwise)
+    return own.union(*map(_reads, (*stage.before, *others)))
+
+
+def is_one_loop(stage: Compute) -> bool:
+    """Whether a statement is one fused loop over its target."""
+    return is_plain(stage) and is_elementwise(stage.value)
+
+
+def is_plain(stage: Compute) -> bool:
+    """Whether a statement is one computation, whose values go to a box of the target."""
+    return not stage.store.is_scatter and stage.rounds is None and stage.proviso is None
+
+
+def _fuses_with(stage: Compute) -> bool:
+    """Whether what a statement reads can be computed in the loop that reads it."""
+    value = stage.value
+    if isinstance(value, Fold) and fuses(value):
+        value = value.operand
+    return is_plain(stage) and is_elementwise(value)
+
+
+def _steps(steps: Iterable[TiledStep], machine: Machine, shapes: Shapes) -> Price:
+    total = NOTHING
+    for step in steps:
+        match step:
+            case Loop(extent=extent, body=body):
+                total += (_steps(body, machine, shapes) + Price(machine.trip, 0)) * extent
+            case Begin(compute=compute) | (Compute() as compute):
+                total += price(compute, machine, shapes)
+            case Cast():
+                continue
+    return total
+
+
+def _price(bill: Bill) -> Price:
+    return Price(bill.seconds, bill.bytes)
+
+
+def _dense(stage: Compute, bill: Bill, around: Around) -> None:
+    """Values in a box of the target: written by the kernel that computes them, unless that is an operation alone."""
+    store, value, meter = stage.store, stage.value, bill.meter
+    width = ir.types.width(stage.dtype)
+    target = prod(stage.shape)
+    axes = store.sliced
+    written = meter.count(tuple(dict.fromkeys(axes)))
+    going_on = store.keeps and store.goes_on and not store.restart
+    plainly = stage.dtype == value.dtype and written == target and store.mask is None and not going_on
+    kernel = Kernel(axes)
+    before = bill.seconds
+    bill.fuse(value, kernel)
+    alone = bill.seconds > before and not kernel.called and len(kernel.read) == 1 and set(kernel.read) == {id(value)}
+    if alone and plainly and bill.meter.long(value.axes) == bill.meter.long(axes):
+        return
+    if store.mask is not None:
+        bill.fuse(store.mask, kernel)
+    if going_on:
+        kernel.read[stage.target] = written * width
+    # A new array has zeros around it; of one that is there, XLA writes the part in its place.
+    count = written if store.keeps or around.joined else max(written, target)
+    bill.close(kernel, 0 if around.inside else count * width, count)
+
+
+def _scatters(reducer: Reducer) -> int:
+    """The scatters of XLA that one is: of each number that is kept; of a place, two more that find the first.
+
+    What is added through a function is taken relative to the largest, which is another one.
+    """
+    return reducer.states + 2 * reducer.gives_position + (reducer.inject is not None)
+
+
+def _scatter(stage: Compute, bill: Bill) -> None:
+    """Values at places that data decides: what is computed is stored first, and each point or row goes on its own."""
+    store, value, machine, meter = stage.store, stage.value, bill.machine, bill.meter
+    width = ir.types.width(stage.accumulate)
+    parts = [value, *(part for part in (store.mask, store.weight) if part is not None)]
+    places = [d.positions for d in store.dimensions if isinstance(d, Lookup)]
+    for part in (*parts, *places):
+        bill.stored(part)
+    axes = dict.fromkeys((*store.sliced, *(axis for part in (*parts, *places) for axis in part.axes)))
+    points = meter.count(tuple(axes))
+    scatter = store.scatter or Scatter()
+    row = prod(stage.shape[number] for number in scatter.rows)
+    times = 1 if isinstance(store.combine, Monoid) or store.combine is None else _scatters(store.combine)
+    target = prod(stage.shape) * width
+    if row >= LEAST_ROW:
+        each = points // row * machine.scatter_row + points * width * machine.scatter_byte
+    else:
+        far = target > machine.near
+        each = points * (machine.scatter_far if far else machine.scatter)
+    if scatter.is_sorted:
+        each += points * (max(1, points.bit_length()) * machine.sort + machine.gather + RUNNING * machine.running)
+    if scatter.along is not None:
+        each += meter.extents.get(scatter.along, 1) * machine.trip
+    bill.moved(2 * target + points * width, times * each, points)

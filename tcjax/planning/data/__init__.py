@@ -1,0 +1,1 @@
+"""What plans are made of: data only, which `lowering` turns into JAX."""

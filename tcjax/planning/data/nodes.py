@@ -1,0 +1,536 @@
+"""Computations over named axes: what a plan is made of. Data only; `lowering` turns each node into JAX.
+
+Every node yields an array whose dimensions are its `axes`, in that order; a node without axes yields a scalar.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from math import isqrt
+from typing import Any
+
+from ...ir import Monoid, Reducer
+from ...symbolic import Affine, IndexVar
+from .groups import Blocks, Group
+from .nests import LoopSchedule, Nest
+from .preferences import Backend
+from .views import View, Viewed
+
+Axes = tuple[IndexVar, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Computation:
+    """`dtype` of the array and its `axes`; `why` is the planner's reason, for `explain`."""
+
+    dtype: str
+    axes: Axes = ()
+    why: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Fill(Computation):
+    """A constant."""
+
+    value: bool | int | float | complex
+
+
+@dataclass(frozen=True, slots=True)
+class Iota(Computation):
+    """The values ``start, start + 1, ...`` of an index, along its own axis."""
+
+    index: IndexVar
+    start: int
+    extent: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Computation):
+    """The current value of an index that an enclosing `Unroll` steps through."""
+
+    index: IndexVar
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """One dimension of a read, as a slice: elements ``start, start + stride, ...``, `count` of them.
+
+    `low` and `high` zeros are first laid around the dimension; `start` counts from the first of them, and may use
+    unrolled indices. `factors` split the strip row-major into ``(index, extent, block)``: a block of `block` elements
+    for each value of the index, of which the next factor uses the front. No factor: one element, no axis.
+    """
+
+    start: Affine
+    stride: int
+    count: int
+    low: int
+    high: int
+    factors: tuple[tuple[IndexVar, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """One dimension of a read by an array of positions; `clamp` brings them into the dimension first."""
+
+    positions: "Node"
+    clamp: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Computation):
+    """A tensor, after its `views`, by slices, with an axis that several slices share taken along its diagonal, and by
+    lookups.
+    """
+
+    tensor: str
+    dimensions: tuple[Strip | Lookup, ...]
+    views: tuple[View, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Apply(Computation):
+    """An operator, ``cast``, ``where`` or ``stop`` (no derivative passes), element by element.
+
+    A ``share`` divides an exponential by the sum of all of them along the axes that the sum has not.
+    """
+
+    operator: str
+    arguments: "tuple[Node, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class CallBuiltin(Computation):
+    """A builtin or (`foreign`) a Python function, element by element.
+
+    Where `live` is false the result does not count, and harmless arguments take the place of the given ones.
+    """
+
+    function: str
+    arguments: "tuple[Node, ...]"
+    foreign: bool = False
+    live: "Node | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Contract(Computation):
+    """The sum over all axes that are not in `axes` of the product of two operands.
+
+    The first operand is repeated along the `spread` axes of the second before. Where a node of `live` is false, its
+    operand is zero, and the other one does not count, even if it is infinite or not a number there. Where a node of
+    `counts` is false nothing uses the result: no derivative may meet what is infinite there. The first has axes of the
+    first operand only, the second those of the second, the third any of the result. With `copied` a copy of the first
+    operand is multiplied, whose columns are what is summed. What a `turned` operand receives is a product with rows and
+    columns exchanged. `derivative` is that of an `Unroll`.
+    """
+
+    operands: "tuple[Node, Node]"
+    spread: Axes = ()
+    copied: bool = False
+    turned: tuple[bool, bool] = (False, False)
+    live: "tuple[Node | None, Node | None]" = (None, None)
+    counts: "tuple[Node | None, Node | None, Node | None]" = (None, None, None)
+    derivative: "Node | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """How one spatial dimension of a convolution runs: ``position = stride*output + dilation*kernel`` (+ a flip)."""
+
+    position: IndexVar
+    output: IndexVar
+    kernel: IndexVar
+    stride: int
+    dilation: int
+    flip_kernel: bool
+    flip_output: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Convolve(Computation):
+    """A convolution.
+
+    `image` has `batch`, `groups`, `channels` and the windows' position axes; `kernel` has `groups`, `channels`,
+    `features` and the windows' kernel axes. `split`: one convolution for each group, not one grouped convolution.
+    `exact` is the sum where the kernel is not finite: what meets the zeros around the image must not count. Unless the
+    result counts `everywhere` the image has to be finite too: no derivative may meet an infinity where it does not.
+    `derivative` is that of an `Unroll`.
+    """
+
+    image: "Node"
+    kernel: "Node"
+    batch: Axes
+    groups: Axes
+    channels: Axes
+    features: Axes
+    windows: tuple[Window, ...]
+    split: bool = False
+    exact: "Unroll | None" = None
+    everywhere: bool = True
+    derivative: "Node | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Band(Computation):
+    """A sum of products in which one operand slides along another: a product of matrices for each block of `rows`.
+
+    `still` has the axis ``window.output``, `sliding` has ``window.position``. The shift, ``window.kernel``, is an axis
+    of the result: then only a band of each product is kept. Or it is an axis of `still`, and summed: then `still` is
+    the band of a matrix that is zero elsewhere. Where `live` is false `still` is zero, and what it meets does not
+    count, even if it is infinite; where `counts` is false nothing uses the result.
+    """
+
+    still: "Node"
+    sliding: "Node"
+    window: Window
+    rows: int
+    live: "Node | None" = None
+    counts: "Node | None" = None
+
+    @property
+    def is_summed(self) -> bool:
+        """Whether the shift is summed."""
+        return self.window.kernel not in self.axes
+
+
+@dataclass(frozen=True, slots=True)
+class Fold(Computation):
+    """A reduction of the operand over `indices`. A derivative computes what it needs of the operand `anew`.
+
+    With `shifts`, a small box of indices of the result, the operand is reduced at each of its points, all in one pass.
+    `derivative` is that of an `Unroll`.
+    """
+
+    reducer: Reducer
+    operand: "Node"
+    indices: Axes
+    anew: bool = False
+    shifts: tuple[tuple[IndexVar, int, int], ...] = ()
+    derivative: "Node | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Deviations(Computation):
+    """The sum over `indices` of the squares of the operand's deviations from its mean over them.
+
+    Where the squares of the values sum up to more than `most` times a result, the mean is taken off first.
+    """
+
+    operand: "Node"
+    indices: Axes
+    most: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pool(Computation):
+    """A reduction over windows, one dimension after the other: `operand` has the position axes.
+
+    Each window comes with its extent, and whether it is a `lax.reduce_window` rather than shifted slices. `derivative`
+    is that of an `Unroll`.
+    """
+
+    reducer: Reducer
+    operand: "Node"
+    windows: tuple[tuple[Window, int, bool], ...]
+    derivative: "Node | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scan(Computation):
+    """A running reduction: the operand along `index` up to `output`, or from there on where it is not `rising`.
+
+    The first of the `extent` results ends, or begins, at position `first` of the operand, the next one a position
+    later. Positions beside the operand hold nothing. On a CPU, `block` elements are combined one after the other, and
+    blocks in a loop where it is `looped`; otherwise what is in all blocks before each is a running reduction again.
+    """
+
+    reducer: Reducer
+    operand: "Node"
+    index: IndexVar
+    output: IndexVar
+    extent: int
+    first: int
+    rising: bool
+    block: int
+    looped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Unroll(Computation):
+    """The elementwise combination of `body` at every point of a small box of indices; of argmin and argmax the place.
+
+    Of an order statistic it is what has a `rank` in order, counted from 0, or the place of that.
+    `derivative` is the same value as one reduction, whose derivative is cheaper: of many gathers or slices, JAX would
+    put each into an array of its own. What is `rolled` is a loop at run time, which compiles as soon as one term; it
+    leaves out where `mask` is false, may be a registered reduction, and its box may be of sizes that are symbols.
+    """
+
+    reducer: Reducer | Monoid
+    box: tuple[tuple[IndexVar, int, int], ...]
+    body: "Node"
+    derivative: "Node | None" = None
+    rolled: bool = False
+    rank: int = 0
+    mask: "Node | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Position(Computation):
+    """argmin or argmax over `indices`, row-major in their order, among the points where `mask` holds; int32."""
+
+    reducer: Reducer
+    operand: "Node"
+    indices: Axes
+    extents: tuple[int, ...]
+    mask: "Node | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class OrderStatistic(Computation):
+    """The `rank`-th smallest or largest over `indices` (mink maxk), or its position (argmink argmaxk).
+
+    Only the points where `mask` holds take part.
+    """
+
+    reducer: Reducer
+    operand: "Node"
+    rank: "Node"
+    indices: Axes
+    extents: tuple[int, ...]
+    mask: "Node | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class FusedReduction:
+    """Reductions over spaces that are never stored, in common loops; `schedule` says how these run.
+
+    `sources` has the view or the computation for each operand of the group. `backend` is who computes it on a GPU.
+    """
+
+    group: Group
+    sources: "tuple[Viewed | Node, ...]"
+    schedule: LoopSchedule | Blocks
+    backend: Backend = field(default_factory=Backend)
+
+    @property
+    def named(self) -> "dict[str, Viewed | Node]":
+        """The source of each operand by its name."""
+        return {operand.name: source for operand, source in zip(self.group.operands, self.sources, strict=True)}
+
+    @property
+    def tensors(self) -> tuple[str, ...]:
+        """The tensors that operands are, or are views of."""
+        return tuple(source.tensor for source in self.sources if isinstance(source, Viewed))
+
+
+@dataclass(frozen=True, slots=True)
+class LoopNest(Computation):
+    """A result of a fused reduction, its only one or one of several: the one that is `first` counts the cost of all.
+
+    `shown` is the reduction as it was written, where those that share their loops have other names for its indices.
+    """
+
+    whole: FusedReduction
+    result: int = 0
+    shown: str = field(default="", compare=False)
+    first: bool = True
+
+    @property
+    def nest(self) -> Nest:
+        """The reduction of this result."""
+        return self.whole.group.results[self.result]
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no other reduction has a part in its loops."""
+        return isinstance(self.whole.group, Nest)
+
+    @property
+    def form(self) -> LoopSchedule:
+        """How the loops of a nest run that is alone."""
+        assert isinstance(self.whole.schedule, LoopSchedule)
+        return self.whole.schedule
+
+    @property
+    def is_one_loop(self) -> bool:
+        """Whether it runs as one operation, of which XLA stores nothing."""
+        return self.is_alone and self.form.whole
+
+    def changed(self, **parts: Any) -> "LoopNest":
+        """The result where these parts of the reduction are others."""
+        return replace(self, whole=replace(self.whole, **parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A loop over blocks of an index: `start` is the first value of a block, `row` counts within it.
+
+    Blocks have `rows` values; the last one ends with the range ``lo:hi``, and what came before it counts no more.
+    Without a row a block has one value.
+    """
+
+    index: IndexVar
+    start: IndexVar
+    row: IndexVar | None
+    lo: int
+    hi: int
+    rows: int
+
+    @property
+    def steps(self) -> int:
+        """How many blocks there are."""
+        return -(-(self.hi - self.lo) // self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class MonoidFold(Computation):
+    """A registered reduction over `indices`, row-major in their order, block after block of `blocks` (outermost first).
+
+    With `lanes` the indices are reduced last, when all blocks are through. Only the points where `mask` holds take
+    part; `before` is one more element, in front of the others, where what it reads has a value. Where `live` is false
+    the result does not count. Elements are of type `element`.
+    """
+
+    monoid: Monoid
+    operand: "Node"
+    indices: Axes
+    extents: tuple[int, ...]
+    mask: "Node | None"
+    blocks: tuple[Block, ...]
+    before: "Node | None"
+    live: "Node | None"
+    element: str
+    lanes: bool = False
+
+
+Node = (
+    Fill
+    | Iota
+    | Step
+    | Read
+    | Apply
+    | CallBuiltin
+    | Contract
+    | Convolve
+    | Band
+    | Fold
+    | Pool
+    | Scan
+    | Deviations
+    | Unroll
+    | Position
+    | OrderStatistic
+    | LoopNest
+    | MonoidFold
+)
+
+
+def operands(node: Node) -> tuple[Node, ...]:
+    """The computations that a node uses directly."""
+    match node:
+        case Fill() | Iota() | Step():
+            return ()
+        case LoopNest(whole=whole, first=first):
+            return tuple(source for source in whole.sources if not isinstance(source, Viewed)) if first else ()
+        case Read(dimensions=dimensions):
+            return tuple(d.positions for d in dimensions if isinstance(d, Lookup))
+        case Apply(arguments=arguments):
+            return arguments
+        case CallBuiltin(arguments=arguments, live=live):
+            return arguments if live is None else (*arguments, live)
+        case Contract(operands=inner):
+            return inner
+        case Convolve(image=image, kernel=kernel):
+            return (image, kernel)
+        case Band(still=still, sliding=sliding):
+            return (still, sliding)
+        case Fold(operand=operand) | Pool(operand=operand) | Scan(operand=operand) | Deviations(operand=operand):
+            return (operand,)
+        case Position(operand=operand, mask=mask):
+            return (operand,) if mask is None else (operand, mask)
+        case OrderStatistic(operand=operand, rank=rank, mask=mask):
+            return (operand, rank) if mask is None else (operand, rank, mask)
+        case MonoidFold(operand=operand, mask=mask, before=before, live=live):
+            return tuple(part for part in (operand, mask, before, live) if part is not None)
+        case Unroll(body=body, mask=mask):
+            return (body,) if mask is None else (body, mask)
+
+
+def has(node: Node, *kinds: type[Computation]) -> bool:
+    """Whether the node or one below it is of one of these kinds."""
+    return any(isinstance(inner, kinds) for inner in below(node))
+
+
+def below(node: Node) -> Iterator[Node]:
+    """The node and all that is below it, each once: what several computations use is one object."""
+    pending, seen = [node], {id(node)}
+    while pending:
+        current = pending.pop()
+        yield current
+        for inner in operands(current):
+            if id(inner) not in seen:
+                seen.add(id(inner))
+                pending.append(inner)
+
+
+def is_fused(node: Node) -> bool:
+    """Whether XLA computes the node itself, element by element, in the loop that reads it: it is no array."""
+    if isinstance(node, Read):
+        return any(isinstance(dimension, Lookup) for dimension in node.dimensions)
+    return isinstance(node, (Apply, CallBuiltin, Unroll, Fill, Iota, Step))
+
+
+def is_elementwise(node: Node, inner: "Callable[[Node], bool] | None" = None) -> bool:
+    """Whether the node and all that is below it are one fused loop over slices of tensors.
+
+    `inner` says it of the node's operands, where somebody knows.
+    """
+    own = node.is_one_loop if isinstance(node, LoopNest) else isinstance(node, Read) or is_fused(node)
+    return own and all(map(inner or is_elementwise, operands(node)))
+
+
+def holds_data(node: Node) -> bool:
+    """Whether a tensor is read below the node."""
+    return has(node, Read, LoopNest)
+
+
+def looks_up(node: Node) -> bool:
+    """Whether something below the node says at run time which elements are read."""
+    return any(isinstance(part, Read) and any(isinstance(d, Lookup) for d in part.dimensions) for part in below(node))
+
+
+def tensors_read(node: Node) -> set[str]:
+    """The tensors and operands that are read below the node, by name."""
+    found: set[str] = set()
+    for inner in below(node):
+        match inner:
+            case Read(tensor=tensor):
+                found.add(tensor)
+            case LoopNest(whole=whole):
+                found.update((*whole.named, *whole.tensors))
+            case _:
+                pass
+    return found
+
+
+def groups(node: Contract) -> tuple[Axes, Axes, Axes, Axes]:
+    """The axes of a product's batch, those that are summed, and those of the first and of the second operand alone."""
+    a, b = node.operands
+    first = (*node.spread, *a.axes)
+    batch = tuple(axis for axis in first if axis in b.axes and axis in node.axes)
+    summed = tuple(axis for axis in first if axis in b.axes and axis not in node.axes)
+    left = tuple(axis for axis in first if axis not in b.axes and axis in node.axes)
+    right = tuple(axis for axis in b.axes if axis not in first and axis in node.axes)
+    return batch, summed, left, right
+
+
+def sums_products(node: Fold) -> bool:
+    """Whether it adds up products of matrices, one for each value of what it sums: XLA stores none of them."""
+    match node:
+        case Fold(reducer=Reducer.SUM, operand=Contract() as product, shifts=()):
+            return set(node.indices) <= set(groups(product)[0])
+        case _:
+            return False
+
+
+def smallest_divisor(number: int) -> int:
+    """The smallest prime that divides a number, 1 of less than 2."""
+    return next((n for n in range(2, isqrt(number) + 1) if number % n == 0), max(1, number))

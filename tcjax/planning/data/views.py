@@ -1,0 +1,147 @@
+"""Tensors read by a formula, as arrays of other shapes: extended, repeated, with dimensions merged or divided."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, assert_never
+
+from ...symbolic.runs import Run
+
+# So many blocks are put into place one by one. Of more, thin ones mostly, concatenations are faster (bench: torus).
+MOST_BLOCKS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Zeros:
+    """Elements that nothing counts."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """Runs of one dimension's elements behind each other; a run of stride 0 repeats one element."""
+
+    dimension: int
+    runs: tuple[Run | Zeros, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """Every element of a dimension, so many times in a row."""
+
+    dimension: int
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A whole dimension, so many times in a row."""
+
+    dimension: int
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Dimension `second` laid behind `first`, and both as one, row-major, in the place of the first."""
+
+    first: int
+    second: int
+
+
+@dataclass(frozen=True, slots=True)
+class Divide:
+    """A dimension as rows of `inner` elements, which become the next dimension."""
+
+    dimension: int
+    inner: int
+
+
+@dataclass(frozen=True, slots=True)
+class Slide:
+    """A dimension as overlapping rows, a dimension in front: element ``row_step*r + c`` is column c of row r."""
+
+    dimension: int
+    rows: int
+    row_step: int
+    columns: int
+
+
+View = Pieces | Repeat | Tile | Merge | Divide | Slide
+
+
+@dataclass(frozen=True, slots=True)
+class Viewed:
+    """A tensor of its own: a view of another, and why it says the same."""
+
+    tensor: str
+    views: tuple[View, ...]
+    why: str
+
+
+def shaped(shape: Sequence[int], view: View) -> tuple[int, ...]:
+    """The shape of the view of an array."""
+    match view:
+        case Pieces(d, runs):
+            return (*shape[:d], sum(run.count for run in runs), *shape[d + 1 :])
+        case Repeat(d, times) | Tile(d, times):
+            return (*shape[:d], shape[d] * times, *shape[d + 1 :])
+        case Merge(first, second):
+            merged = list(shape)
+            merged[first] *= shape[second]
+            del merged[second]
+            return tuple(merged)
+        case Divide(d, inner):
+            return (*shape[:d], shape[d] // inner, inner, *shape[d + 1 :])
+        case Slide(d, rows, _, columns):
+            return (*shape[:d], rows, columns, *shape[d + 1 :])
+        case _:
+            assert_never(view)
+
+
+def is_reshape(view: View) -> bool:
+    """Whether all elements stay where they lie in memory."""
+    return isinstance(view, Divide) or (isinstance(view, Merge) and view.second == view.first + 1)
+
+
+def extends(view: View) -> bool:
+    """Whether the view has elements several times, or others between them: it may have to be stored."""
+    return isinstance(view, (Repeat, Tile, Slide)) or (isinstance(view, Pieces) and len(view.runs) > 1)
+
+
+def growth(view: View) -> int:
+    """How many times as many elements a view that repeats has."""
+    match view:
+        case Repeat(_, times) | Tile(_, times):
+            return times
+        case Slide(_, rows, _, columns):
+            return min(rows, columns)
+        case _:
+            return 1
+
+
+def are_blocks(first: View, second: View) -> bool:
+    """Whether two views are put into place block by block: concatenations would copy everything twice."""
+    if not isinstance(first, Pieces) or not isinstance(second, Pieces):
+        return False
+    counts = len(first.runs), len(second.runs)
+    return first.dimension != second.dimension and min(counts) > 1 and counts[0] * counts[1] <= MOST_BLOCKS
+
+
+def describe_view(view: View) -> str:
+    """The view in a few words, for a printed plan."""
+    match view:
+        case Pieces(d, runs):
+            return f"dimension {d} in {len(runs)} pieces" if len(runs) > 1 else f"dimension {d} cut"
+        case Repeat(d, times):
+            return f"each of dimension {d} {times} times"
+        case Tile(d, times):
+            return f"dimension {d} {times} times"
+        case Merge(first, second):
+            return f"dimensions {first} and {second} as one"
+        case Divide(d, inner):
+            return f"dimension {d} in rows of {inner}"
+        case Slide(d, rows, _, columns):
+            return f"dimension {d} as {rows} overlapping rows of {columns}"
+        case _:
+            assert_never(view)

@@ -1,0 +1,105 @@
+"""Which loop nests are a bundle: sums over the same points that call the same functions for the same.
+
+Extrema over the same points are one `searching`.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from ... import ir
+from ...symbolic import IndexVar
+from ..blocked.kernel_sum_blocks import choose_blocks
+from ..blocked.kernel_sums import calls
+from ..data.groups import KernelSums
+from ..data.nests import Nest
+from ..data.nodes import FusedReduction, LoopNest
+from ..data.preferences import Preferences
+from ..data.stages import Stage
+from .changes import Changes, with_changes
+from .members import Place, Survey, nest_over
+from .renaming import Renaming
+from .searching import searches
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """A nest over common names."""
+
+    place: Place
+    nest: Nest
+
+
+def share(stages: Sequence[Stage], initial: Iterable[str], preferences: Preferences) -> tuple[Stage, ...]:
+    """The stages with nests that share what costs much as results of one pass."""
+    survey = Survey(stages, Counter(iter(initial)), preferences)
+    sums = [place for place in survey.places if place.node.nest.reduce.reducer is ir.Reducer.SUM]
+    outer = frozenset(index for place in sums for index in _outer(place.node.nest))
+    found = [member for place in sums if (member := _member(survey, place, outer)) is not None]
+    taken: set[int] = set()
+    changes = searches(survey)
+    counts = Counter(call for member in found for call in calls(member.nest))
+    # Equal counts go by name: plans are the same in every run.
+    for call in sorted(counts, key=lambda call: (-counts[call], ir.show_expr(call))):
+        alike = [m for m in found if id(m.place.node) not in taken and call in calls(m.nest)]
+        members = _together(survey, alike)
+        if len(members) > 1:
+            taken |= {id(member.place.node) for member in members}
+            changes |= _changes(survey, members)
+    return with_changes(stages, changes)
+
+
+def _outer(nest: Nest) -> tuple[IndexVar, ...]:
+    return *nest.axes, *nest.reduce.indices
+
+
+def _member(survey: Survey, place: Place, outer: frozenset[IndexVar]) -> _Member | None:
+    """The nest where no inline reduction takes the name of an `outer` index, of whichever nest."""
+    nest = place.node.nest
+    tensors = survey.tensors(place, nest.operands)
+    if tensors is None:
+        return None
+    naming = Renaming({index: index for index in _outer(nest)}, tensors, nest.ranges, taken=outer)
+    indices = tuple(naming.index(index) for index in nest.reduce.indices)
+    guard = None if nest.reduce.guard is None else naming.expr(nest.reduce.guard)
+    reduce = replace(nest.reduce, indices=indices, guard=guard, body=naming.expr(nest.reduce.body))
+    axes = tuple(naming.index(axis) for axis in nest.axes)
+    return _Member(place, nest_over(reduce, axes, naming.box, tensors.values()))
+
+
+def _together(survey: Survey, members: Sequence[_Member]) -> list[_Member]:
+    """The members that one pass can compute: those that fit to the first ones, and are ready as early."""
+    found: list[_Member] = []
+    for member in members:
+        if not found:
+            found.append(member)
+            continue
+        ready = all(survey.is_ready(operand.name, found[0].place.stage) for operand in member.nest.operands)
+        backend = member.place.node.whole.backend
+        # An index means the same where its range is the same.
+        known = _bundle(found).ranges
+        same = all(known.get(index, ends) == ends for index, ends in member.nest.ranges.items())
+        if ready and same and backend == found[0].place.node.whole.backend:
+            bundle = _bundle([*found, member])
+            found += [member] if choose_blocks(bundle, backend.memory) is not None else []
+    return found
+
+
+def _bundle(members: Sequence[_Member]) -> KernelSums:
+    sums = tuple(dict.fromkeys(member.nest for member in members))
+    return KernelSums(tuple({o.name: o for nest in sums for o in nest.operands}.values()), sums)
+
+
+def _changes(survey: Survey, members: Sequence[_Member]) -> Changes:
+    bundle, backend = _bundle(members), members[0].place.node.whole.backend
+    blocks = choose_blocks(bundle, backend.memory)
+    assert blocks is not None
+    sources = tuple(survey.sources[operand.name] for operand in bundle.operands)
+    whole = FusedReduction(bundle, sources, blocks, backend)
+    found: Changes = {}
+    for member in members:
+        node = member.place.node
+        shown = ir.show_expr(node.nest.reduce)
+        result = bundle.sums.index(member.nest)
+        found[id(node)] = LoopNest(whole, result, shown, dtype=node.dtype, axes=node.axes)
+    return found

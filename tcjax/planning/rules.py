@@ -1,0 +1,36 @@
+"""How an expression becomes a computation: a rule for each kind, which the module that plans this kind adds.
+
+Expressions hold reductions, and operations compute reductions of expressions: with the rules in a table, neither
+module needs the other.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+from .. import ir
+from .data.nodes import Node
+from .scope import Scope
+
+_Rule = TypeVar("_Rule", bound=Callable[[Any, Scope], Node])
+
+_RULES: Final[dict[type, Callable[[Any, Scope], Node]]] = {}
+
+
+def rule(*kinds: type) -> Callable[[_Rule], _Rule]:
+    """The function that it decorates plans what is of these kinds."""
+
+    def add(function: _Rule) -> _Rule:
+        _RULES.update(dict.fromkeys(kinds, function))
+        return function
+
+    return add
+
+
+def plan_value(expr: ir.Expr, scope: Scope) -> Node:
+    """The expression at every point of its free indices (unrolled ones excepted)."""
+    return by_rule(expr, scope)
+
+
+def by_rule(what: object, scope: Scope) -> Node:
+    """What is planned by the rule for its kind: an expression, or the `Reduction` that operations see."""
+    return _RULES[type(what)](what, scope)

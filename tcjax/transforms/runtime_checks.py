@@ -1,0 +1,170 @@
+"""What data can do wrong - leave a tensor, divide by zero, become NaN - as statements that look for its first point.
+
+The statements are index notation like any other: they are planned and computed with the program's own tensors.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Final, assert_never
+
+from .. import ir
+from ..diagnostics import Span
+from ..ranges import Bound
+from ..symbolic import Affine, Box, IndexVar
+from .findings import Finding, Kind, Path, Words, findings, listed
+from .guards import guard_ranges
+from .specialize import specialize
+
+# The number of a point where nothing is wrong.
+NOWHERE: Final = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeCheck:
+    """What may be wrong at the points of `axes` (index, first value, extent), which are numbered row-major."""
+
+    kind: Kind
+    words: Words
+    axes: tuple[tuple[IndexVar, int, int], ...]
+    span: Span
+
+    def said(self) -> str:
+        """The sentence, as a format of the values of the indices in order, and then of the offending one."""
+        places: dict[IndexVar | None, str] = {index: f"{{{n}}}" for n, (index, _, _) in enumerate(self.axes)}
+        at = ", ".join(f"{index} = {place}" for index, place in places.items())
+        places[None] = f"{{{len(self.axes)}}}"
+        said = "".join(
+            part.replace("{", "{{").replace("}", "}}") if isinstance(part, str) else places.get(part, str(part))
+            for part in self.words
+        )
+        return f"at {at} {said}" if at else said
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """A program whose results are, for each hazard in turn, the first point where it happens, and the value there."""
+
+    bound: Bound
+    hazards: tuple[RuntimeCheck, ...]
+
+
+def inspect(bound: Bound, *, nan: bool = False, slopes: bool = False) -> Inspection:
+    """The program that looks for what the data of a call do wrong.
+
+    With `nan`, it looks for NaN in what statements write too; with `slopes`, for points where the slope of a function
+    is infinite.
+    """
+    inspector = _Inspector(bound, nan, slopes)
+    for number, statement in enumerate(bound.function.statements):
+        inspector.step(number, statement)
+    return inspector.finish()
+
+
+class _Inspector:
+    def __init__(self, bound: Bound, nan: bool, slopes: bool) -> None:
+        self.bound = bound
+        self.nan = nan
+        self.slopes = slopes
+        self.statements: list[ir.Statement] = []
+        self.boxes: list[Box] = []
+        self.calls: dict[int, Bound] = {}
+        self.results: list[ir.Tensor] = []
+        self.hazards: list[RuntimeCheck] = []
+
+    def step(self, number: int, statement: ir.Statement) -> None:
+        """A statement behind those that look at it; NaN is looked for behind it."""
+        box = self.bound.boxes[number]
+        match statement:
+            case ir.Define() | ir.Accumulate():
+                plain = guard_ranges(specialize(statement, self.bound.sizes))
+                for finding in findings(plain, self.bound, slopes=self.slopes):
+                    self.look(finding, box)
+                self.put(statement, box)
+                if self.nan:
+                    self.look_for_nan(statement.target, statement.span)
+            case ir.Invoke(targets, function, _):
+                inner = inspect(self.bound.calls[number], nan=self.nan, slopes=self.slopes)
+                results = inner.bound.function.returns
+                added = tuple(replace(t, name=self.fresh(n)) for n, t in enumerate(results))
+                whole = replace(inner.bound.function, returns=(*function.returns, *results))
+                self.calls[len(self.statements)] = replace(inner.bound, function=whole)
+                self.put(replace(statement, targets=(*targets, *added), function=whole), box)
+                self.results += added
+                self.hazards += inner.hazards
+            case ir.ApplyForeign(targets):
+                self.put(statement, box)
+                for target in targets if self.nan else ():
+                    self.look_for_nan(target, statement.span)
+            case _:
+                assert_never(statement)
+
+    def put(self, statement: ir.Statement, box: Box) -> None:
+        self.statements.append(statement)
+        self.boxes.append(box)
+
+    def fresh(self, more: int = 0) -> str:
+        return f"hazard {len(self.results) + more}"
+
+    def look_for_nan(self, target: ir.Tensor, span: Span) -> None:
+        if not (ir.types.is_float(target.dtype) or ir.types.is_complex(target.dtype)):
+            return
+        origin, shape = self.bound.origins[target.name], self.bound.shapes[target.name]
+        indices = tuple(IndexVar(f"i{d}") for d in range(len(shape)))
+        box = {i: (lo, lo + extent) for i, lo, extent in zip(indices, origin, shape, strict=True)}
+        element = ir.Access(target, tuple(map(Affine.of, indices)))
+        wrong = ir.Binary("!=", element, element, "bool")
+        words = (f"{target.name}[", *listed(indices), "] is NaN")
+        self.look(Finding("nan", words, Path(indices), wrong, ir.Const(0, "int32"), span), box)
+
+    def look(self, finding: Finding, box: Box) -> None:
+        """Two statements: the first point where something is wrong, and the value there."""
+        expressions = (finding.wrong, finding.value, *finding.path.guards)
+        used = frozenset[IndexVar]().union(*map(ir.free_indices, expressions))
+        indices = tuple(index for index in finding.path.indices if index in used)
+        axes = tuple((index, box[index][0], box[index][1] - box[index][0]) for index in indices)
+        if any(box[index][0] >= box[index][1] for index in finding.path.indices):
+            return
+        if prod(extent for *_, extent in axes) >= NOWHERE:
+            # Points beyond int32 have no number: nothing is said of them.
+            return
+        inside = {index: box[index] for index in box if index in used or index not in finding.path.indices}
+        number = _number(axes)
+        first = ir.Tensor(self.fresh(), "int32", ())
+        domain = ir.Domain((), ir.conjunction(finding.path.guards))
+        nothing = ir.Const(NOWHERE, "int32")
+        where = ir.Select(finding.wrong, number, nothing, "int32")
+        self.put(ir.Accumulate(first, (), ir.Reducer.MIN, True, indices, where, "int32", domain), inside)
+        self.results.append(first)
+        value = ir.Tensor(self.fresh(), "int32", ())
+        here = ir.Binary("==", number, ir.Access(first, ()), "bool")
+        shown = ir.Select(here, finding.value, ir.Const(0, "int32"), "int32")
+        self.put(ir.Accumulate(value, (), ir.Reducer.SUM, True, indices, shown, "int32", domain), inside)
+        self.results.append(value)
+        self.hazards.append(RuntimeCheck(finding.kind, finding.words, axes, finding.span))
+
+    def finish(self) -> Inspection:
+        scalars = {tensor.name: () for tensor in self.results}
+        function = replace(self.bound.function, statements=tuple(self.statements), returns=tuple(self.results))
+        bound = replace(
+            self.bound,
+            function=function,
+            boxes=tuple(self.boxes),
+            origins={**self.bound.origins, **scalars},
+            shapes={**self.bound.shapes, **scalars},
+            calls=self.calls,
+            reasons=tuple({} for _ in self.statements),
+        )
+        return Inspection(bound, tuple(self.hazards))
+
+
+def _number(axes: Sequence[tuple[IndexVar, int, int]]) -> ir.Expr:
+    """The row-major number of a point."""
+    number: ir.Expr = ir.Const(0, "int32")
+    for index, lo, extent in axes:
+        place = ir.Binary("-", ir.Index(index), ir.Const(lo, "int32"), "int32")
+        number = ir.Binary("+", ir.Binary("*", number, ir.Const(extent, "int32"), "int32"), place, "int32")
+    return number
+
+
+__all__ = ["NOWHERE", "Inspection", "RuntimeCheck", "inspect"]

@@ -1,0 +1,62 @@
+"""What loops over blocks share: tiles that overlap, and the blocks in which a point may count, against all points."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tcjax.lowering.blocked_loop import over_tiles, span
+from tcjax.planning.blocked.domains import ends
+from tcjax.planning.data.blocked_loop import Tile, between
+from tcjax.symbolic import Affine, IndexVar
+
+I, J, K = (IndexVar(name) for name in "ijk")
+
+
+def test_results_of_overlapping_tiles_are_those_of_the_whole() -> None:
+    x, y = np.arange(7.0, dtype=np.float32), np.arange(10.0, 21.0, dtype=np.float32)
+    tiles = Tile(I, IndexVar("a."), 2, 3, 7), Tile(J, IndexVar("b."), -1, 4, 11)
+
+    def run(starts):
+        rows = jax.lax.dynamic_slice_in_dim(jnp.asarray(x), starts[tiles[0].start] - 2, 3)
+        columns = jax.lax.dynamic_slice_in_dim(jnp.asarray(y), starts[tiles[1].start] + 1, 4)
+        return columns[:, None] * rows, rows + 1
+
+    product, other = jax.jit(lambda: over_tiles(tiles, [(J, I), (I,)], run, {}))()
+
+    np.testing.assert_array_equal(product, y[:, None] * x)
+    np.testing.assert_array_equal(other, x + 1)
+
+
+factors = st.integers(-3, 3)
+
+
+@given(
+    conditions=st.lists(st.tuples(factors, factors, factors, st.integers(-20, 20)), max_size=3),
+    width=st.integers(1, 5),
+    size=st.integers(1, 4),
+    start=st.integers(0, 6),
+)
+def test_blocks_beyond_the_ends_have_no_point(
+    conditions: list[tuple[int, int, int, int]], width: int, size: int, start: int
+) -> None:
+    lo, count, others = -3, 4, range(2, 5)
+    affines = [Affine.of(I).scale(a) + Affine.of(J).scale(b) + Affine.of(K).scale(c) + d for a, b, c, d in conditions]
+    box = {I: (0, size), J: (2, 5), K: (lo, lo + count * width)}
+
+    found = ends(affines, K, [I], box)
+    first, behind = between(found, [start], (0, count), lo, width)
+
+    for block in range(count):
+        values = range(lo + block * width, lo + (block + 1) * width)
+        counts = any(
+            all(a * (start + i) + b * j + c * k + d >= 0 for a, b, c, d in conditions)
+            for i in range(size)
+            for j in others
+            for k in values
+        )
+        assert not counts or first <= block < behind
+    if found:
+        assert tuple(map(int, span(found, [jnp.int32(start)], count, lo, width))) == (first, behind)
+    assert len(found) == sum(c != 0 for _, _, c, _ in conditions)

@@ -1,0 +1,43 @@
+"""Which nests run as kernels of their own on a GPU when nobody chose."""
+
+import numpy as np
+import pytest
+
+import tcjax
+from tcjax.planning.blocked.gpu_kernels import prefers_pallas
+
+from ..lowering.pallas.nests import nest_of
+
+POINTS, FEW = np.zeros((4096, 3), "float32"), np.zeros((64, 3), "float32")
+KEYS, SQUARE = np.zeros((4096, 64), "float32"), np.zeros((4096, 4096), "float32")
+DISTANCE = "sum[d]((x(i,d) - y(j,d)) * (x(i,d) - y(j,d)))"
+
+
+@pytest.mark.parametrize(
+    ("text", "arrays", "chosen", "why"),
+    [
+        (f"def f(float(N,D) x, float(M,D) y) -> (O) {{ O(i) min=! {DISTANCE} }}", (POINTS, POINTS), True, "loads"),
+        (f"def f(float(N,D) x, float(M,D) y) -> (O) {{ O(i) min=! {DISTANCE} }}", (FEW, FEW), False, "too few"),
+        (
+            "def f(float(M,K) A, float(K,N) B) -> (C) { C(i,j) min=! A(i,k) + B(k,j) }",
+            (KEYS, np.zeros((64, 4096), "float32")),
+            True,
+            "64 times fewer loads",
+        ),
+        (
+            "def f(float(N,D) q, float(M,D) k) -> (O) { O(i) = logsumexp[j](sum[d](q(i,d) * k(j,d))) }",
+            (KEYS, KEYS),
+            True,
+            "store 64 MiB",
+        ),
+        ("def f(float(N,M) a) -> (O) { O(i) max=! a(i,j) * 2.0 }", (SQUARE,), False, "elements of their own"),
+        ("def f(float(N,M) a) -> (O) { O(i) = mink[j](a(i,j), 3) }", (SQUARE,), False, "mink runs in XLA"),
+    ],
+)
+def test_a_kernel_is_chosen_where_points_share_what_they_read(
+    text: str, arrays: tuple[np.ndarray, ...], chosen: bool, why: str
+) -> None:
+    found, reason = prefers_pallas(nest_of(tcjax.kernel(text), *arrays))
+
+    assert found is chosen
+    assert why in reason
