@@ -24,8 +24,9 @@ import numpy as np
 
 import tcjax
 from tcjax import ir
-from tcjax.lowering.pallas_triton import Blocks, emit, fused_nest, nest_of
+from tcjax.lowering.pallas_triton import Blocks, emit
 from tcjax.planning.blocked.gpu_kernels import prefers_pallas
+from tcjax.planning.fused_statements import fused_nest, nest_of
 
 Function = Callable[..., Any]
 ROUNDS = 30

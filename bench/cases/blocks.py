@@ -9,12 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .case import LoopSchedule
+from .case import Form
 
 Merge = Callable[..., jax.Array]
 
 
-def by_rows(form: LoopSchedule, *split: int, rows: int = 64) -> LoopSchedule:
+def by_rows(form: Form, *split: int, rows: int = 64) -> Form:
     """`form` for `rows` rows at a time of the arrays at the positions `split`, computed anew for the gradient."""
 
     def mapped(*arrays):
@@ -32,7 +32,7 @@ def by_rows(form: LoopSchedule, *split: int, rows: int = 64) -> LoopSchedule:
     return mapped
 
 
-def by_columns(form: LoopSchedule, merge: Merge, *split: int, columns: int = 64) -> LoopSchedule:
+def by_columns(form: Form, merge: Merge, *split: int, columns: int = 64) -> Form:
     """`form` for some columns at a time, the partial results merged as they come."""
 
     def scanned(*arrays):
@@ -63,7 +63,7 @@ def lanes(
     finish: Callable[..., jax.Array],
     *,
     shapes: Sequence[tuple[int, int]] = ((32, 8), (50, 4)),
-) -> LoopSchedule:
+) -> Form:
     """The fastest loop on a CPU that is known: some accumulators for each x, which are combined at the end.
 
     How many, and how often the loop's body is written out, is the first of `shapes` that divides the columns.
@@ -100,7 +100,7 @@ def lanes(
     return looped
 
 
-def by_turns(combine: LoopSchedule, merge: Merge, start: float, *, unroll: int = 16) -> LoopSchedule:
+def by_turns(combine: Form, merge: Merge, start: float, *, unroll: int = 16) -> Form:
     """``merge_k combine(A[:, k], B[k, :])``, some `k` unrolled in each trip of a loop that runs on all cores."""
 
     def looped(a, b):
@@ -123,7 +123,7 @@ def by_turns(combine: LoopSchedule, merge: Merge, start: float, *, unroll: int =
     return looped
 
 
-def in_blocks(reference: LoopSchedule, *split: int, rows: int = 256) -> LoopSchedule:
+def in_blocks(reference: Form, *split: int, rows: int = 256) -> Form:
     """A NumPy `reference` for some rows at a time."""
 
     def computed(*arrays):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 Arrays = tuple[np.ndarray, ...]
-LoopSchedule = Callable[..., Any]
+Form = Callable[..., Any]
 
 
 class Skipped(Exception):
@@ -32,10 +32,10 @@ class Case:
     name: str
     text: str
     make_arrays: Callable[[np.random.Generator], Arrays]
-    reference: LoopSchedule
-    forms: Mapping[str, LoopSchedule]
+    reference: Form
+    forms: Mapping[str, Form]
     tolerance: float = 1e-4
-    compose: Callable[[Any], LoopSchedule] | None = None
+    compose: Callable[[Any], Form] | None = None
     peers: Mapping[str, Callable[..., Callable[[], Any]]] = field(default_factory=dict)
     groups: tuple[str, ...] = ()
     slack: int = 1 << 16  # XLA's own rounding and constants.

@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax
 from numpy.lib.stride_tricks import sliding_window_view
 
-from .case import Arrays, Case, LoopSchedule, label, normals
+from .case import Arrays, Case, Form, label, normals
 
 INNER_SIZES = {
     "tiny": [(7,), (4, 5), (4, 5, 3), (3, 4, 5, 3)],
@@ -343,7 +343,7 @@ def vcycle(n: int) -> Case:
     def arrays(rng: np.random.Generator) -> Arrays:
         return tuple(np.pad(array, 1) for array in normals(rng, (n - 1,) * 3, (n - 1,) * 3))
 
-    forms: dict[str, LoopSchedule] = {
+    forms: dict[str, Form] = {
         "at_set": partial(_vcycle, jnp, lambda u, middle: u.at[INSIDE].set(middle), _stepped),
         "padded": partial(_vcycle, jnp, lambda u, middle: jnp.pad(middle, 1), _stepped),
         "padded_in_passes": partial(

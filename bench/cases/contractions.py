@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .case import Arrays, Case, LoopSchedule, label, normals
+from .case import Arrays, Case, Form, label, normals
 
 TMM_SIZES = {
     "tiny": [(3, 5, 4)],
@@ -113,7 +113,7 @@ def tbmm(b: int, n: int, m: int, k: int) -> Case:
     def in_turn(X, Y):
         return jnp.stack([x @ y for x, y in zip(X, Y, strict=True)])
 
-    forms: dict[str, LoopSchedule] = {"in_turn": in_turn} if b <= 64 else {}  # More take long to compile.
+    forms: dict[str, Form] = {"in_turn": in_turn} if b <= 64 else {}  # More take long to compile.
     return Case(
         name=f"tbmm/{label(b, n, m, k)}",
         text="def tbmm(float(B,N,M) X, float(B,M,K) Y) -> (Z) { Z(b,n,k) +=! X(b,n,m) * Y(b,m,k) }",
@@ -187,7 +187,7 @@ def _kronecker_reference(W0, W1, W2, X):
     return XW2, XW2W1, np.einsum("mayz,xa->mxyz", XW2W1, W0, optimize=True)
 
 
-def _kronecker_products() -> dict[str, LoopSchedule]:
+def _kronecker_products() -> dict[str, Form]:
     """The last result of every form, and forms that compute nothing but it."""
 
     def einsum(W0, W1, W2, X):
@@ -208,7 +208,7 @@ def _kronecker_products() -> dict[str, LoopSchedule]:
     return {"einsum": einsum, **last, "two_factors_first": two_factors_first, "first_axis_first": first_axis_first}
 
 
-def _kronecker_forms() -> dict[str, LoopSchedule]:
+def _kronecker_forms() -> dict[str, Form]:
     def stepwise(W0, W1, W2, X):
         XW2 = jnp.einsum("mabc,zc->mabz", X, W2)
         XW2W1 = jnp.einsum("mabz,yb->mayz", XW2, W1)

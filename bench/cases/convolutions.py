@@ -11,7 +11,7 @@ import numpy as np
 from jax import lax
 from numpy.lib.stride_tricks import sliding_window_view
 
-from .case import Arrays, Case, LoopSchedule, label, normals
+from .case import Arrays, Case, Form, label, normals
 
 # (N, G, C per group, F per group, H, K)
 GROUPED_SIZES = {
@@ -49,7 +49,7 @@ def grouped(n: int, g: int, c: int, f: int, h: int, k: int) -> Case:
         groups = [np.einsum("nchwyx,fcyx->nfhw", windows[:, q], W[q], optimize=True) for q in range(g)]
         return np.stack(groups, axis=1) + B[None, :, :, None, None]
 
-    forms: dict[str, LoopSchedule] = {
+    forms: dict[str, Form] = {
         "lax_conv_nchw": _grouped_lax_conv("NCHW"),
         "lax_conv_nhwc": _grouped_lax_conv("NHWC"),
         "lax_conv_per_group": _grouped_split,
@@ -72,7 +72,7 @@ def grouped(n: int, g: int, c: int, f: int, h: int, k: int) -> Case:
     )
 
 
-def _grouped_lax_conv(layout: str) -> LoopSchedule:
+def _grouped_lax_conv(layout: str) -> Form:
     def convolve(I, W, B):
         n, g, c, h, w = I.shape
         f, kh, kw = W.shape[1], W.shape[3], W.shape[4]
@@ -141,7 +141,7 @@ def dense(n: int, c: int, f: int, h: int, k: int) -> Case:
         windows = sliding_window_view(I, (k, k), axis=(2, 3))
         return np.einsum("nchwyx,fcyx->nfhw", windows, W, optimize=True) + B[None, :, None, None]
 
-    def as_grouped(form: LoopSchedule) -> LoopSchedule:
+    def as_grouped(form: Form) -> Form:
         return lambda I, W, B: form(I[:, None], W[None], B[None])[:, 0]
 
     def shifted_matmul(I, W, B):
@@ -152,7 +152,7 @@ def dense(n: int, c: int, f: int, h: int, k: int) -> Case:
                 total = total + jnp.einsum("nchw,fc->nfhw", _shifted(I, y, x, height, width), W[:, :, y, x])
         return total
 
-    forms: dict[str, LoopSchedule] = {
+    forms: dict[str, Form] = {
         "lax_conv_nchw": as_grouped(_grouped_lax_conv("NCHW")),
         "lax_conv_nhwc": as_grouped(_grouped_lax_conv("NHWC")),
         "shifted_einsum": shifted_matmul,

@@ -10,16 +10,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .case import Arrays, Case, LoopSchedule
+from .case import Arrays, Case, Form
 
 
 def gradient(
     case: Case,
     oracle: str,
     leave_out: tuple[str, ...] = (),
-    peers: Mapping[str, LoopSchedule] | None = None,
+    peers: Mapping[str, Form] | None = None,
     *,
-    by_hand: Mapping[str, LoopSchedule] | None = None,
+    by_hand: Mapping[str, Form] | None = None,
     weights: int = 1,
 ) -> Case:
     """Result and gradients of a weighted sum of the results of `case`; the last arrays have the weights.
@@ -40,7 +40,7 @@ def gradient(
         with jax.enable_x64(True):
             return jax.tree.map(np.asarray, jax.jit(with_gradient(case.forms[oracle], weights))(*arrays))
 
-    def compose(library) -> LoopSchedule:
+    def compose(library) -> Form:
         kernel = library[list(library)[-1]] if case.compose is None else case.compose(library)
         return with_gradient(kernel, weights)
 
@@ -56,7 +56,7 @@ def gradient(
     )
 
 
-def with_gradient(form: LoopSchedule, weights: int = 1) -> LoopSchedule:
+def with_gradient(form: Form, weights: int = 1) -> Form:
     """The results of `form`, and behind them what its derivative makes of the weights, for each float array."""
 
     def both(*arrays_and_weights) -> tuple[Any, ...]:

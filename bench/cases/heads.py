@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .case import Case, LoopSchedule, label, normals
+from .case import Case, Form, label, normals
 
 
 def causal_heads(h: int, t: int, d: int) -> Case:
@@ -26,7 +26,7 @@ def causal_heads(h: int, t: int, d: int) -> Case:
         weights = jnp.exp(scores - scores.max(2, keepdims=True))
         return jnp.einsum("hqk,hkd->hqd", weights, V) / weights.sum(2, keepdims=True)
 
-    def blocks(count: int, part: LoopSchedule) -> LoopSchedule:
+    def blocks(count: int, part: Form) -> Form:
         def by_blocks(Q, K, V):
             size = -(-t // count)
             ends = [(first, min(first + size, t)) for first in range(0, t, size)]

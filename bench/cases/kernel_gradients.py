@@ -13,11 +13,11 @@ import jax.numpy as jnp
 from jax import lax
 
 from .blocks import lanes
-from .case import LoopSchedule
+from .case import Form
 from .pairwise import nearest_by_lanes
 
 
-def max_pool(k: int) -> dict[str, LoopSchedule]:
+def max_pool(k: int) -> dict[str, Form]:
     """Of windows side by side: each element is compared with the maximum of its window."""
 
     def compared(I, w):
@@ -51,7 +51,7 @@ def _largest(I, k: int):
     return largest
 
 
-def max_pool_place(k: int) -> dict[str, LoopSchedule]:
+def max_pool_place(k: int) -> dict[str, Form]:
     """The same with the places of the maxima, which tell where the weights go."""
 
     def selected(I):
@@ -78,7 +78,7 @@ def max_pool_place(k: int) -> dict[str, LoopSchedule]:
     return {"by_place": by_place, "compared": compared}
 
 
-def average_pool(h: int, k: int, s: int) -> dict[str, LoopSchedule]:
+def average_pool(h: int, k: int, s: int) -> dict[str, Form]:
     """Every element gets the weights of the windows that it is in, by the remainder of its place."""
 
     def forward(I):
@@ -127,7 +127,7 @@ def average_pool(h: int, k: int, s: int) -> dict[str, LoopSchedule]:
     }
 
 
-def jacobi() -> dict[str, LoopSchedule]:
+def jacobi() -> dict[str, Form]:
     """The stencil of the weights with zeros around them."""
 
     def stencil(A, w):
@@ -140,7 +140,7 @@ def jacobi() -> dict[str, LoopSchedule]:
     return {"stencil": stencil}
 
 
-def blur(k: int) -> dict[str, LoopSchedule]:
+def blur(k: int) -> dict[str, Form]:
     """The blur of the weights by the turned kernel, and a sum for each element of the kernel."""
 
     def forward(A, K):
@@ -182,7 +182,7 @@ def blur(k: int) -> dict[str, LoopSchedule]:
     return {"sums": sums, "row_sums": row_sums, "column_products": column_products}
 
 
-def grouped_convolution(c: int, f: int, k: int) -> dict[str, LoopSchedule]:
+def grouped_convolution(c: int, f: int, k: int) -> dict[str, Form]:
     """Sums of shifts for the image, and a product for each tap of the kernel."""
 
     def taps(I):
@@ -207,7 +207,7 @@ def grouped_convolution(c: int, f: int, k: int) -> dict[str, LoopSchedule]:
                     total = total + part[:, :, o, None] * W[None, :, o, :, y, x, None, None]
         return total
 
-    def with_kernel(kernel: LoopSchedule) -> LoopSchedule:
+    def with_kernel(kernel: Form) -> Form:
         return lambda I, W, B, w: (forward(I, W, B), image(W, w), kernel(I, w), w.sum((0, 3, 4)))
 
     def products(I, w):
@@ -234,7 +234,7 @@ def grouped_convolution(c: int, f: int, k: int) -> dict[str, LoopSchedule]:
     return {f"by_hand_{name}": with_kernel(kernel) for name, kernel in kernels.items()}
 
 
-def bag() -> dict[str, LoopSchedule]:
+def bag() -> dict[str, Form]:
     """The weights added to rows of a table, one place of all bags at a time or all at once."""
 
     def forward(T, I):
@@ -257,7 +257,7 @@ def bag() -> dict[str, LoopSchedule]:
     return {"in_turn": in_turn, "scanned": scanned, "at_once": at_once}
 
 
-def shifted_rows(n: int, j: int, k: int, rows: int) -> dict[str, LoopSchedule]:
+def shifted_rows(n: int, j: int, k: int, rows: int) -> dict[str, Form]:
     """Every row gets the weights of the parts that it is in: slices of the weights with zeros around them."""
 
     def forward(X, shift):
@@ -290,7 +290,7 @@ def shifted_rows(n: int, j: int, k: int, rows: int) -> dict[str, LoopSchedule]:
     return {"slices": slices, "updates": updates, "scanned": scanned, "scattered": scattered}
 
 
-def shifted_row_sum(n: int, j: int, k: int, rows: int) -> dict[str, LoopSchedule]:
+def shifted_row_sum(n: int, j: int, k: int, rows: int) -> dict[str, Form]:
     """The same sum of shifts for the matrix, and a dot product for each shift."""
 
     def forward(X, shift, w):
@@ -320,7 +320,7 @@ def shifted_row_sum(n: int, j: int, k: int, rows: int) -> dict[str, LoopSchedule
     return {"dots": dots, "scanned_dots": scanned_dots, "row_dots": row_dots, "vector_dots": vector_dots}
 
 
-def nearest() -> dict[str, LoopSchedule]:
+def nearest() -> dict[str, Form]:
     """The place of the nearest point is all that the derivative needs of the pairs."""
 
     def by_place(x, y, w):
@@ -337,7 +337,7 @@ def nearest() -> dict[str, LoopSchedule]:
     return {"by_place": by_place, "by_column": by_column}
 
 
-def kernel_sum(d: int) -> dict[str, LoopSchedule]:
+def kernel_sum(d: int) -> dict[str, Form]:
     """One pass over the pairs for x, and one for y and b."""
 
     def step(accumulators, first, xs, ys):
@@ -347,7 +347,7 @@ def kernel_sum(d: int) -> dict[str, LoopSchedule]:
         total, *moved = accumulators
         return (total + value, *(more + value * a for more, a in zip(moved, apart, strict=True)))
 
-    def two_passes(shapes: Sequence[tuple[int, int]]) -> LoopSchedule:
+    def two_passes(shapes: Sequence[tuple[int, int]]) -> Form:
         sums = lanes(
             step,
             (0.0,) * (d + 1),
@@ -369,7 +369,7 @@ def kernel_sum(d: int) -> dict[str, LoopSchedule]:
     }
 
 
-def min_plus() -> dict[str, LoopSchedule]:
+def min_plus() -> dict[str, Form]:
     """The place of each minimum, and the weights added there."""
 
     def by_place(a, b, w):
@@ -397,7 +397,7 @@ def min_plus() -> dict[str, LoopSchedule]:
     return {"by_place": by_place}
 
 
-def log_sum_exp() -> dict[str, LoopSchedule]:
+def log_sum_exp() -> dict[str, Form]:
     """The softmax times the weights."""
 
     def softmax(I, w):
@@ -413,7 +413,7 @@ def log_sum_exp() -> dict[str, LoopSchedule]:
     return {"softmax": softmax, "kept": kept}
 
 
-def softmax() -> dict[str, LoopSchedule]:
+def softmax() -> dict[str, Form]:
     """The weights less their mean by the softmax, times it."""
 
     def centred(I, w):
@@ -423,10 +423,10 @@ def softmax() -> dict[str, LoopSchedule]:
     return {"centred": centred}
 
 
-def layer_norm(epsilon: float) -> dict[str, LoopSchedule]:
+def layer_norm(epsilon: float) -> dict[str, Form]:
     """Two means of each row, and two sums over all of them."""
 
-    def textbook(one_pass: bool) -> LoopSchedule:
+    def textbook(one_pass: bool) -> Form:
         def both(I, g, b, w):
             mean = I.mean(1, keepdims=True)
             var = (I * I).mean(1, keepdims=True) - mean * mean if one_pass else I.var(1, keepdims=True)
@@ -453,7 +453,7 @@ def layer_norm(epsilon: float) -> dict[str, LoopSchedule]:
     return {"textbook": textbook(False), "textbook_mean_of_squares": textbook(True), "products": products}
 
 
-def moments(axis: int) -> dict[str, LoopSchedule]:
+def moments(axis: int) -> dict[str, Form]:
     """The distance from the mean is all that the derivative needs."""
 
     def centred(I, d_mean, d_var):
@@ -465,7 +465,7 @@ def moments(axis: int) -> dict[str, LoopSchedule]:
     return {"centred": centred}
 
 
-def mttkrp() -> dict[str, LoopSchedule]:
+def mttkrp() -> dict[str, Form]:
     """Matrix products with the rows of both factors, which are stored."""
 
     def products(T, B, C, w):

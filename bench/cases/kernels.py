@@ -24,7 +24,7 @@ from . import (
     statistics,
     windows,
 )
-from .case import Case, LoopSchedule
+from .case import Case, Form
 from .gradients import gradient
 
 GROUP = "kernels"
@@ -45,7 +45,7 @@ class Row:
     full: tuple[Any, ...]
     oracle: str = ""
     leave_out: tuple[str, ...] = ()
-    by_hand: Callable[..., Mapping[str, LoopSchedule]] = field(default=lambda *sizes: {})
+    by_hand: Callable[..., Mapping[str, Form]] = field(default=lambda *sizes: {})
     weights: int = 1
 
 

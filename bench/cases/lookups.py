@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .case import Arrays, Case, LoopSchedule, label, normals
+from .case import Arrays, Case, Form, label, normals
 
 # (B, D, L, E)
 LOOKUP_SIZES = {
@@ -37,7 +37,7 @@ def one_table(b: int, d: int, length: int, e: int) -> Case:
 
 
 def two_tables(b: int, d: int, length: int, e: int) -> Case:
-    def twice(form: LoopSchedule) -> LoopSchedule:
+    def twice(form: Form) -> Form:
         return lambda T1, I1, T2, I2: (form(T1, I1), form(T2, I2))
 
     return Case(
@@ -61,7 +61,7 @@ def _arrays(b: int, d: int, length: int, e: int, tables: int, rng: np.random.Gen
     return tuple(pairs)
 
 
-def _lookup_forms() -> dict[str, LoopSchedule]:
+def _lookup_forms() -> dict[str, Form]:
     def unrolled(mode: str | None, T, I):
         return sum(T.at[I[:, l]].get(mode=mode) for l in range(I.shape[1]))
 
@@ -147,7 +147,7 @@ def shifted_row_sum(n: int, j: int, k: int, rows: int) -> Case:
         places = jnp.arange(n)[:, None] + shift
         return jnp.zeros((n, rows), X.dtype).at[jnp.arange(n)[:, None], places].add(w) @ X
 
-    forms: dict[str, LoopSchedule] = {"banded": banded} if n * rows <= 1 << 20 else {}
+    forms: dict[str, Form] = {"banded": banded} if n * rows <= 1 << 20 else {}
     return Case(
         name=f"shifted_row_sum/{label(n, j, k)}",
         text=f"""

@@ -16,7 +16,7 @@ from jax import lax
 
 from . import pairwise, semirings
 from .blocks import by_rows
-from .case import Case, LoopSchedule, label, normals
+from .case import Case, Form, label, normals
 from .gradients import gradient
 from .pairwise import GROUP, SLACK
 
@@ -85,7 +85,7 @@ def _library(Q, K, V, *, causal: bool):
     return jax.nn.dot_product_attention(*batch, is_causal=causal)[0, :, 0]
 
 
-def _attention(name: str, guard: str, sizes: tuple[int, int, int], forms: dict[str, LoopSchedule]) -> Iterator[Case]:
+def _attention(name: str, guard: str, sizes: tuple[int, int, int], forms: dict[str, Form]) -> Iterator[Case]:
     """Attention that names its scores, so that they may be stored, and attention that does not."""
     t, s, d = sizes
     keys = "T" if guard else "S"
@@ -123,7 +123,7 @@ def _attention(name: str, guard: str, sizes: tuple[int, int, int], forms: dict[s
         yield gradient(case, "jnp")
 
 
-def _online(*, causal: bool, rows: int = 128) -> LoopSchedule:
+def _online(*, causal: bool, rows: int = 128) -> Form:
     """Rows of Q one block after the other, as flash attention has it; the gradient computes each block again."""
 
     def mapped(Q, K, V):

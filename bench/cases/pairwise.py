@@ -14,7 +14,7 @@ from scipy.special import logsumexp
 
 from . import keops
 from .blocks import by_columns, by_rows, in_blocks, lanes
-from .case import Case, LoopSchedule, label, normals
+from .case import Case, Form, label, normals
 from .gradients import gradient
 
 GROUP = "nests"
@@ -48,12 +48,12 @@ def pairwise(
     name: str,
     sizes: tuple[int, int, int],
     program: str,
-    finish: LoopSchedule,
-    reference: LoopSchedule,
+    finish: Form,
+    reference: Form,
     merge: Callable[..., jax.Array] | None,
     *,
     weighted: bool = False,
-    lanes_form: LoopSchedule | None = None,
+    lanes_form: Form | None = None,
     peers: Mapping[str, Any] | None = None,
 ) -> Case:
     """A case whose forms are `finish` of all squared distances, of the rows' or of the columns' in blocks."""
@@ -73,7 +73,7 @@ def pairwise(
         return reference((apart * apart).sum(-1), *b)
 
     columns = (1, 2) if weighted else (1,)
-    forms: dict[str, LoopSchedule] = {"jnp": plain, "jnp_matmul": by_matmul, "map_rows": by_rows(plain, 0)}
+    forms: dict[str, Form] = {"jnp": plain, "jnp_matmul": by_matmul, "map_rows": by_rows(plain, 0)}
     if merge is not None:
         forms["scan_columns"] = by_columns(plain, merge, *columns)
     if lanes_form is not None:
@@ -215,7 +215,7 @@ def chamfer(n: int, m: int, d: int) -> Iterator[Case]:
         squared = distances(x, y)
         return squared.min(1).mean() + squared.min(0).mean()
 
-    def twice(nearest: LoopSchedule) -> LoopSchedule:
+    def twice(nearest: Form) -> Form:
         return lambda x, y: nearest(x, y).mean() + nearest(y, x).mean()
 
     def rows(x, y):

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .blocks import by_columns, by_rows, by_turns, in_blocks
-from .case import Arrays, Case, LoopSchedule, label, normals
+from .case import Arrays, Case, Form, label, normals
 from .gradients import gradient
 from .pairwise import GROUP, SLACK
 
@@ -26,7 +26,7 @@ class Semiring:
     statement: str
     combine: Callable[[Any, Any, Any], Any]  # NumPy or jax.numpy, and two elements.
     reduce: str  # The method of an array.
-    merge: LoopSchedule
+    merge: Form
     start: float
     make_arrays: Callable[..., Arrays] = normals
     dtype: str = "float"

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .case import Arrays, Case, LoopSchedule, label, normals
+from .case import Arrays, Case, Form, label, normals
 
 MOMENTS_SIZES = {"tiny": [(3, 10)], "small": [(128, 2304)], "full": [(128, 2304), (1024, 36864)]}
 # (N, G, D, H, W): C = G*D
@@ -136,7 +136,7 @@ def moments(n: int, k: int) -> Case:
 
 
 def column_moments(n: int, k: int) -> Case:
-    def split(rows: int) -> LoopSchedule:
+    def split(rows: int) -> Form:
         """The sums of some rows at a time, and their sum."""
 
         def sums(x):
@@ -144,7 +144,7 @@ def column_moments(n: int, k: int) -> Case:
 
         return lambda I: _moments_of(sums(I) / n, sums(I * I) / n)
 
-    def split_outside(parts: int) -> LoopSchedule:
+    def split_outside(parts: int) -> Form:
         def sums(x):
             return x.reshape(parts, -1, k).sum(1).sum(0) if n % parts == 0 else x.sum(0)
 
@@ -220,7 +220,7 @@ def row_log_sum_exp(n: int, k: int) -> Case:
     )
 
 
-def _moments(mean: LoopSchedule, x):
+def _moments(mean: Form, x):
     return _moments_of(mean(x), mean(x * x))
 
 
@@ -256,7 +256,7 @@ GROUP_NORM = """
 
 
 def group_norm_two_kernels(n: int, g: int, d: int, h: int) -> Case:
-    def compose(library) -> LoopSchedule:
+    def compose(library) -> Form:
         def group_norm(I, gamma, beta):
             mean, var = library.group_moments(I.reshape(n * g, -1))
             return library.group_norm(I, gamma, beta, mean.reshape(n, g), var.reshape(n, g))
@@ -289,7 +289,7 @@ def _group_norm_reference(I, gamma, beta):
     return (I - mean[:, :, None, None, None]) * scale[..., None, None] + beta[..., None, None], mean, var
 
 
-def _group_norm_forms() -> dict[str, LoopSchedule]:
+def _group_norm_forms() -> dict[str, Form]:
     def normalised(I, gamma, beta, mean, var):
         centred = I - mean[:, :, None, None, None]
         scale = gamma * lax.rsqrt(var + EPSILON)[:, :, None]

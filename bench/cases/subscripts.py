@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .case import Case, LoopSchedule, label, normals
+from .case import Case, Form, label, normals
 
 DIGITS = {"tiny": [4], "small": [1024], "full": [2048]}
 HEADS = {"tiny": [(2, 3, 5, 4)], "small": [(8, 16, 256, 64)], "full": [(32, 16, 512, 64)]}
@@ -175,7 +175,7 @@ def circular(n: int, k: int) -> Case:
     def reference(A, W):
         return sum(np.roll(A, j) * W[j] for j in range(k))
 
-    forms: dict[str, LoopSchedule] = {"rolled": rolled, "padded": padded, "transformed": transformed}
+    forms: dict[str, Form] = {"rolled": rolled, "padded": padded, "transformed": transformed}
     return Case(
         name=f"circular/{label(n, k)}",
         text="def circular(float(N) A, float(K) W) -> (O) { O(i) +=! A((i - k) % N) * W(k) where i in 0:N }",

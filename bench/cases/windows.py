@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 from numpy.lib.stride_tricks import sliding_window_view
 
-from .case import Case, LoopSchedule, label, normals
+from .case import Case, Form, label, normals
 
 # (N, C, H, window, stride)
 POOL_SIZES = {
@@ -139,7 +139,7 @@ def _select_separable(I, k: int, s: int):
     return _select_maximum(_shifts(rows, 3, k, s))
 
 
-def _pool_forms(k: int, s: int, monoid: tuple, reduce_axes: Callable) -> dict[str, LoopSchedule]:
+def _pool_forms(k: int, s: int, monoid: tuple, reduce_axes: Callable) -> dict[str, Form]:
     combine, primitive, identity = monoid
 
     def separable(I):
@@ -223,7 +223,7 @@ def correlation(c: int, x: int, shifts: int) -> Case:
     def gathered(F, G):
         return jnp.einsum("cx,cxd->xd", F, G[:, jnp.arange(x)[:, None] + jnp.arange(shifts)])
 
-    def blocks(size: int) -> LoopSchedule:
+    def blocks(size: int) -> Form:
         """Each block of places times all that it meets, in its own block and the next, and the product's diagonals."""
 
         def skewed(F, G):

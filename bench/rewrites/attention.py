@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..cases.blocks import by_rows
-from ..cases.case import LoopSchedule, normals
+from ..cases.case import Form, normals
 from .computation import Computation, definitions
 
 # (T, D)
@@ -122,7 +122,7 @@ def causal_attention(t: int, d: int) -> Computation:
         scores = Q @ K.T / np.float32(d) ** 0.5
         return jax.nn.softmax(jnp.where(jnp.tri(t, dtype=bool), scores, -jnp.inf), axis=1) @ V
 
-    def blocks(count: int) -> LoopSchedule:
+    def blocks(count: int) -> Form:
         def by_blocks(Q, K, V):
             size = -(-t // count)
             parts = []

@@ -13,7 +13,7 @@ import numpy as np
 import tcjax
 
 from ..allocations import Specs, towards
-from ..cases.case import Arrays, Case, LoopSchedule
+from ..cases.case import Arrays, Case, Form
 from ..harness import as_double
 
 # A text in TC or SaC, or a Python function in index notation, which is read and never run.
@@ -31,8 +31,8 @@ class Computation:
 
     name: str
     make_arrays: Callable[[np.random.Generator], Arrays]
-    reference: LoopSchedule
-    forms: Mapping[str, LoopSchedule]
+    reference: Form
+    forms: Mapping[str, Form]
     spellings: Mapping[str, Spelling]
     tolerance: float = 1e-4
 
@@ -52,7 +52,7 @@ class Computation:
         """The results in float64."""
         return [np.asarray(result) for result in jax.tree.leaves(self.reference(*map(as_double, self.arrays())))]
 
-    def gradient(self, function: LoopSchedule) -> tuple[LoopSchedule, Arrays] | None:
+    def gradient(self, function: Form) -> tuple[Form, Arrays] | None:
         """`function` and its derivative by every float input, and what to call both with; None if there is none.
 
         The arguments are the inputs, and a fixed random cotangent for each float result. The results are those of

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from ..cases import Skipped
-from ..cases.case import LoopSchedule
+from ..cases.case import Form
 from ..harness import Candidate, Measurement, as_exact, disagreement, measurement, prepare, time_interleaved
 from .computation import Computation
 from .operations import operations
@@ -63,11 +63,11 @@ def measure(
 
     A spelling that fails, is wrong or hopeless has that as its problem, and no gradient is tried.
     """
-    makers: dict[str, Callable[[], LoopSchedule]] = {
+    makers: dict[str, Callable[[], Form]] = {
         **{f"form {name}": lambda form=form: form for name, form in computation.forms.items()},
         **{f"spelling {name}": lambda name=name: computation.kernel(name) for name in spellings},
     }
-    functions: dict[str, LoopSchedule] = {}
+    functions: dict[str, Form] = {}
     problems: dict[str, str] = {}
     for name, make in makers.items():
         try:
@@ -79,7 +79,7 @@ def measure(
     if not gradient or not (expected := computation.expected_gradient()):
         return outcomes
     problems |= {name: one.problem for name, one in found.items() if one.problem}
-    derived: dict[str, LoopSchedule] = {}
+    derived: dict[str, Form] = {}
     arguments: Sequence[np.ndarray] = ()
     for name, function in functions.items():
         if name in problems:
@@ -113,7 +113,7 @@ def _outcome(
 
 def _timed(
     computation: Computation,
-    functions: dict[str, LoopSchedule],
+    functions: dict[str, Form],
     arguments: Sequence[np.ndarray],
     expected: list[np.ndarray],
     tolerance: float,

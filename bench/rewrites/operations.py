@@ -10,11 +10,12 @@ import jax
 
 from tcjax.planning.blocked.streams import plan_alone
 from tcjax.planning.cost.meter import Meter
+from tcjax.planning.data.nests import Nest
 
-from ..cases.case import LoopSchedule
+from ..cases.case import Form
 
 
-def operations(function: LoopSchedule, *arrays: Any) -> int:
+def operations(function: Form, *arrays: Any) -> int:
     """The operations of ``function(*arrays)``, which is traced and not run; a loop without a known end counts once."""
     return _operations(jax.make_jaxpr(function)(*arrays).jaxpr)
 
@@ -26,9 +27,8 @@ def _operations(jaxpr: Any) -> int:
 def _of_equation(equation: Any) -> int:
     given, found = ([variable.aval for variable in side] for side in (equation.invars, equation.outvars))
     params = equation.params
-    if "nest" in params:
-        nest = params["nest"]
-        return Meter({index: max(0, hi - lo) for index, lo, hi in nest.box}).flops(plan_alone(nest))
+    if "group" in params:
+        return sum(map(_of_nest, params["group"].results))
     match equation.primitive.name:
         case "scan":
             return params["length"] * _operations(params["jaxpr"].jaxpr)
@@ -42,6 +42,10 @@ def _of_equation(equation: Any) -> int:
             return 2 * _size(found[0]) * prod(kernel) // kernel[params["dimension_numbers"].rhs_spec[0]]
     inner = list(_inner(params))
     return sum(map(_operations, inner)) if inner else max(map(_size, (*given, *found)), default=0)
+
+
+def _of_nest(nest: Nest) -> int:
+    return Meter({index: max(0, hi - lo) for index, lo, hi in nest.box}).flops(plan_alone(nest))
 
 
 def _inner(params: dict[str, Any]) -> Iterator[Any]:

@@ -73,7 +73,7 @@ class _Blocked:
         node, row, shift = self.node, self.node.window.output, self.node.window.kernel
         # XLA lays operands out for the product: asked for an order, it would copy them twice.
         first, second = self.in_blocks(node.still.axes), self.in_windows()
-        axes = (*self.frontend(node.axes, row, shift), row, PLACE)
+        axes = (*self.front(node.axes, row, shift), row, PLACE)
         inside = self.band(counts, node.axes, axes)
         factors = self.by_rows(still, node.still.axes, first), self.windows(sliding)
         product = live_sum(factors, (first, second, axes), (None, None, inside), numeric(node.dtype))
@@ -84,9 +84,9 @@ class _Blocked:
     ) -> jax.Array:
         """Each block of weights, put on the diagonals of a matrix, times what it meets."""
         node, row, shift = self.node, self.node.window.output, self.node.window.kernel
-        left = (*self.frontend(node.still.axes, row, shift), row, shift)
+        left = (*self.front(node.still.axes, row, shift), row, shift)
         first, second = (*left[:-1], PLACE), self.in_windows()
-        axes = (*self.batch, BLOCK, row, *self.frontend(node.axes, row)[len(self.batch) + 1 :])
+        axes = (*self.batch, BLOCK, row, *self.front(node.axes, row)[len(self.batch) + 1 :])
         matrix = self.spread(self.by_rows(still, node.still.axes, left))
         inside = self.band(live, node.still.axes, first)
         used = None if counts is None else self.by_rows(counts, node.axes, axes)
@@ -94,7 +94,7 @@ class _Blocked:
         product = live_sum(factors, (first, second, axes), (inside, None, used), numeric(node.dtype))
         return self.whole(product, axes)
 
-    def frontend(self, axes: Axes, *without: IndexVar) -> Axes:
+    def front(self, axes: Axes, *without: IndexVar) -> Axes:
         """The batch, the number of the block, and the other axes but for those that are left out."""
         return (*self.batch, BLOCK, *(axis for axis in axes if axis not in (*self.batch, *without)))
 

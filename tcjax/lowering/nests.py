@@ -53,12 +53,15 @@ def _lower_piece(piece: Piece, context: Context, lower: Lower) -> tuple[jax.Arra
     return tuple(convert(jnp.broadcast_to(one, piece.shape), dtype) for one, dtype in results)
 
 
-def kernel_of(group: Group, *, interpret: bool) -> Callable[[Mapping[str, jax.Array]], Sequence[jax.Array]] | None:
-    """Pallas kernels for the results of a group; None where none can be made."""
+def kernel_of(
+    group: Group, tile: tuple[int, int] | None, *, interpret: bool
+) -> Callable[[Mapping[str, jax.Array]], Sequence[jax.Array]] | None:
+    """Pallas kernels for the results of a group, in tiles of such rows and columns; None where none can be made."""
     # Only who wants one imports Pallas.
-    from .pallas_triton import Unsupported, emit_group
+    from .pallas_triton import Unsupported, blocks_of, emit_group
 
     try:
-        return emit_group(group.computed if isinstance(group, Nest) else group, interpret=interpret)
+        found = group.computed if isinstance(group, Nest) else group
+        return emit_group(found, blocks_of(tile), interpret=interpret)
     except Unsupported:
         return None

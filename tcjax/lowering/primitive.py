@@ -54,14 +54,15 @@ tcjax_p.multiple_results = True
 def lower_loop(node: LoopNest, context: Context, lower: Lower) -> jax.Array:
     """A result of a reduction; the first that is asked for of those that share their loops computes all."""
     if node.is_alone:
-        return _results(node.whole, context, lower)[0]
+        return fused(node.whole, context, lower)[0]
     key = id(node.whole)
     if key not in context.shared:
-        context.shared[key] = _results(node.whole, context, lower)
+        context.shared[key] = fused(node.whole, context, lower)
     return context.shared[key][node.result]
 
 
-def _results(whole: FusedReduction, context: Context, lower: Lower) -> Sequence[jax.Array]:
+def fused(whole: FusedReduction, context: Context, lower: Lower) -> Sequence[jax.Array]:
+    """The results of a reduction over the arrays at hand."""
     arrays: list[jax.Array] = []
     for operand, source in zip(whole.group.operands, whole.sources, strict=True):
         match source:
@@ -115,7 +116,7 @@ def _loops(
     context = _context(_named(arrays, group), foreign)
     match plan, group:
         case Pallas(interpret, otherwise), _:
-            kernel = nests.kernel_of(group, interpret=interpret)
+            kernel = nests.kernel_of(group, backend.tile, interpret=interpret)
             return _loops(otherwise, arrays, group, foreign, backend) if kernel is None else kernel(context.arrays)
         case OneByOne(), _:
             return _one_by_one(plan, arrays, group, foreign, backend)

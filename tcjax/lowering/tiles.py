@@ -12,6 +12,7 @@ from ..symbolic import IndexVar
 from .context import Context, Lower, numeric
 from .elementwise import convert
 from .padding import padded
+from .primitive import fused
 from .reads import pad
 from .stores import lower_store
 from .varying import steady
@@ -23,6 +24,20 @@ Steps = Mapping[IndexVar, int | jax.Array]
 
 def lower_tiled(stage: Tiled, arrays: Mapping[str, jax.Array], foreign: Foreign, lower: Lower) -> jax.Array:
     """The target after all tiles."""
+    kernel = stage.kernel
+    if kernel is None:
+        return _in_loops(stage, arrays, foreign, lower)
+
+    def at_once(known: Arrays) -> jax.Array:
+        return convert(fused(kernel, Context(known, foreign), lower)[0], stage.dtype)
+
+    def in_loops(known: Arrays) -> jax.Array:
+        return _in_loops(stage, known, foreign, lower)
+
+    return lax.platform_dependent(dict(arrays), cuda=at_once, default=in_loops)
+
+
+def _in_loops(stage: Tiled, arrays: Mapping[str, jax.Array], foreign: Foreign, lower: Lower) -> jax.Array:
     known = dict(arrays)
     old = known.pop(stage.target, None) if stage.keeps else None
     room = [wide - extent for wide, extent in zip(stage.padded, stage.shape, strict=True)]

@@ -54,11 +54,16 @@ def plan_tangents(
     moving = {o.name for number, o in enumerate(own.operands) if number in moved}
     try:
         run, known = _primal(group, own, form, frozenset(moving), backend)
-        together = _in_one_pass(own, frozenset(moving), backend)
+        plain = _plain_tangents(own, frozenset(moving), backend)
+        together = dict(zip(plain, _shared(list(plain.values()), backend) or (), strict=False))
         changes: list[Tangent | None] = []
         shifts: list[Shift | None] = []
         for number, nest in enumerate(own.results):
-            found = None if number in together else _tangent(nest, _factors(nest, own, moving), known, backend)
+            found = None
+            if number not in together and number in plain and number >= len(own.statistics):
+                found = Tangent(_names(nest), (), plain[number])
+            elif number not in together:
+                found = _tangent(nest, _factors(nest, own, moving), known, backend)
             changes.append(found)
             if (found is not None or number in together) and number < len(own.statistics):
                 moving.add(statistic_name(number))
@@ -88,8 +93,8 @@ def _shift(number: int, group: Group, moving: Collection[str]) -> Shift | None:
     return Shift(statistic, group.statistics[statistic].axes, nest.axes)
 
 
-def _in_one_pass(group: Group, moving: frozenset[str], backend: Backend) -> dict[int, Compute]:
-    """The tangents of results by number, where one pass computes some of them, and nothing else is needed before it."""
+def _plain_tangents(group: Group, moving: frozenset[str], backend: Backend) -> dict[int, Compute]:
+    """The tangents of results by number, of which nothing else is needed before: one pass may compute several."""
     stages: dict[int, Compute] = {}
     for number, nest in enumerate(group.results):
         is_statistic = number < len(group.statistics)
@@ -104,9 +109,8 @@ def _in_one_pass(group: Group, moving: frozenset[str], backend: Backend) -> dict
             continue
         known = {o.name: o.shape for o in nest.operands} | {result: nest.shape}
         known |= {tangent_name(o.name): o.shape for o in nest.operands if o.name in own}
-        stages[number] = _value(derivative, derivative.value, nest, known, backend, f"{TANGENT}{number}")
-    shared = _shared(list(stages.values()), backend)
-    return {} if shared is None else dict(zip(stages, shared, strict=True))
+        stages[number] = _value(derivative, derivative.value, nest, known, backend, f"{TANGENT}{number or ''}")
+    return stages
 
 
 def _primal(

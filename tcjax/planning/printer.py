@@ -72,8 +72,9 @@ def show_plan(plan: Plan) -> str:
                 )
                 lines += [f"  {line}" for line in show_plan(plans[-1]).splitlines()[1:]]
                 repeats.write(*plans[-1].returns)
-            case Tiled(target=target, dtype=dtype, shape=shape, steps=steps):
-                lines.append(f"  {target}: {dtype}{list(shape)} in tiles")
+            case Tiled(target=target, dtype=dtype, shape=shape, steps=steps, kernel=kernel):
+                once = "" if kernel is None else "; on a GPU one Pallas kernel"
+                lines.append(f"  {target}: {dtype}{list(shape)} in tiles{once}")
                 lines += [f"    {line}" for step in steps for line in _show_step(step, repeats)]
             case Call(targets, inner, arguments):
                 lines.append(f"  {', '.join(targets)} = {inner.name}({', '.join(arguments)})")

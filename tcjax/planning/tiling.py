@@ -2,26 +2,32 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 
 from .. import ir, ranges, transforms
 from ..symbolic import Affine, Box, IndexVar
 from ..symbolic.facts.affines import as_affine
 from ..symbolic.facts.trees import And, Binary, Compare, Expr, Not, Or, Select
+from .blocked.loop_schedules import choose
+from .data.nodes import FusedReduction
+from .data.preferences import DEFAULT, Backend
 from .data.stages import Begin, Cast, Compute, Loop, Plan, ScheduledStage, Tiled, TiledStep
+from .data.views import Viewed
 from .formulas import constant, plan_formula
+from .fused_statements import Unfused, fused_nest
 from .schedule import Nest, Nested
 from .scope import Origins
 
 Shapes = Mapping[str, tuple[int, ...]]
 
 
-def tile(plan: Plan, nest: Nest) -> Plan:
-    """The plan with its stages arranged as the loop nests say.
+def tile(plan: Plan, nest: Nest, backend: Backend = DEFAULT.backend) -> Plan:
+    """The plan with its stages arranged as the loop nests say; on a GPU as Pallas kernels if the `backend` asks for it.
 
     A statement whose reduction cannot go on from a part (a mean, a position) stays whole where the schedule would
     part it, and what is computed inside of it then comes before.
     """
-    builder = _Builder(plan.bound, nest)
+    builder = _Builder(plan.bound, nest, backend)
     outermost = {stage.number: stage for stage in nest if not stage.prefix}
     whole = {number: why for number, stage in outermost.items() if (why := builder.hindrance(stage))}
     parted = {n: stage for n, stage in outermost.items() if n not in whole and builder.sequential(stage)}
@@ -58,6 +64,7 @@ class _Surroundings:
 class _Builder:
     bound: ranges.Bound
     nest: Nest
+    backend: Backend
     attached: dict[tuple[str, str], list[Nested]] = field(default_factory=dict)
     variables: dict[str, IndexVar] = field(default_factory=dict)
 
@@ -148,9 +155,30 @@ class _Builder:
         around = _Surroundings({}, self.bound.shapes, self.bound.origins)
         padded = self.padded(nested, stage.shape, around.origins[stage.target])
         around = around.holding(stage.target, padded, around.origins[stage.target])
-        return Tiled(
-            nested.number, stage.target, stage.dtype, stage.shape, padded, defined, tuple(self.steps(nested, around))
-        )
+        steps, kernel = tuple(self.steps(nested, around)), None if defined else self.kernel(stage, nested)
+        return Tiled(nested.number, stage.target, stage.dtype, stage.shape, padded, defined, steps, kernel)
+
+    def kernel(self, stage: Compute, nested: Nested) -> FusedReduction | None:
+        """The statement with all that is computed inside of it as one Pallas kernel, if that is asked for and can be.
+
+        A program of a GPU's has registers alone, and cannot look up a value in them by position. What is computed
+        inside is therefore computed where the tile reads it: the chunk of hidden values of a perceptron between two
+        matrix products, the points of a halo by each point that needs them. A tile has the last two axes of this one.
+        """
+        if self.backend.name != "pallas":
+            return None
+        inside = dict.fromkeys(self.formula(inner).target.name for inner in self.all_inside(nested))
+        try:
+            found = fused_nest(stage.target, tuple(inside), self.bound)
+        except Unfused:
+            return None
+        if found.shape != stage.shape:
+            return None
+        left = dict(nested.leaves[self.sequential(nested) :])
+        roots = [nested.roots[axis].variables for axis in found.axes]
+        rows, columns = (1, 1, *(prod(left.get(name, 1) for name in names) for names in roots))[-2:]
+        sources = tuple(Viewed(operand.name, (), "") for operand in found.operands)
+        return FusedReduction(found, sources, choose(found), replace(self.backend, tile=(rows, columns)))
 
     def within(self, nested: Nested, around: _Surroundings) -> tuple[_Surroundings, list[TiledStep]]:
         """A statement computed inside of another: its piece of the tensor, and the steps that fill it."""

@@ -61,7 +61,7 @@ class Compiler:
                 from ..planning.schedule import nest
                 from ..planning.tiling import tile
 
-                plan = tile(plan, nest(schedule, bound))
+                plan = tile(plan, nest(schedule, bound), preferences.backend)
             if options.memory is not None and options.sharding is None:
                 planning.check_memory(plan, options.memory)
             return plan

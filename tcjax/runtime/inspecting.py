@@ -25,7 +25,7 @@ def inspection(frontend: Frontend, bound: ranges.Bound) -> Inspection:
     """How to look for what the data of a call do wrong, and what that may be."""
     with frontend.within_depth():
         found = inspect(bound, nan=frontend.options.checked == "nan")
-    return pipeline.plan(frontend, found.bound, planning.Preferences()), found.hazards
+    return pipeline.plan(frontend, found.bound, planning.Preferences()), found.checks
 
 
 def inspected(
@@ -51,32 +51,32 @@ def inspected(
     def run(*arrays: Any) -> Any:
         by_name, begin = kernel._named(initial, arrays)
         call = call_of(tuple(by_name.values()), begin, sizes, values)
-        _, hazards = kernel._compiler.inspection(call)
-        if hazards:
-            _report(look(*map(jax.lax.stop_gradient, arrays)), hazards)
+        _, checks = kernel._compiler.inspection(call)
+        if checks:
+            _report(look(*map(jax.lax.stop_gradient, arrays)), checks)
         return compiled(*arrays)
 
     return run
 
 
-def _report(found: Any, hazards: tuple[RuntimeCheck, ...]) -> None:
-    """Raises for the first hazard that happened; `found` has a point and a value for each."""
+def _report(found: Any, checks: tuple[RuntimeCheck, ...]) -> None:
+    """Raises for the first check that happened; `found` has a point and a value for each."""
     if isinstance(found, Tracer):
-        for number, hazard in enumerate(hazards):
+        for number, check in enumerate(checks):
             first, value = found[2 * number], found[2 * number + 1]
-            checkify.check(first == NOWHERE, hazard.said(), *_places(hazard, first), value)
+            checkify.check(first == NOWHERE, check.said(), *_places(check, first), value)
         return
     numbers = np.asarray(found)
-    for number, hazard in enumerate(hazards):
+    for number, check in enumerate(checks):
         first, value = int(numbers[2 * number]), int(numbers[2 * number + 1])
         if first != NOWHERE:
-            raise DataError(hazard.said().format(*_places(hazard, first), value), hazard.span)
+            raise DataError(check.said().format(*_places(check, first), value), check.span)
 
 
-def _places(hazard: RuntimeCheck, number: Any) -> list[Any]:
+def _places(check: RuntimeCheck, number: Any) -> list[Any]:
     """The values of the indices at the point of a number."""
     places: list[Any] = []
-    for _, lo, extent in reversed(hazard.axes):
+    for _, lo, extent in reversed(check.axes):
         places.insert(0, lo + number % extent)
         number = number // extent
     return places

@@ -43,10 +43,10 @@ class RuntimeCheck:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """A program whose results are, for each hazard in turn, the first point where it happens, and the value there."""
+    """A program whose results are, for each check in turn, the first point where it happens, and the value there."""
 
     bound: Bound
-    hazards: tuple[RuntimeCheck, ...]
+    checks: tuple[RuntimeCheck, ...]
 
 
 def inspect(bound: Bound, *, nan: bool = False, slopes: bool = False) -> Inspection:
@@ -70,7 +70,7 @@ class _Inspector:
         self.boxes: list[Box] = []
         self.calls: dict[int, Bound] = {}
         self.results: list[ir.Tensor] = []
-        self.hazards: list[RuntimeCheck] = []
+        self.checks: list[RuntimeCheck] = []
 
     def step(self, number: int, statement: ir.Statement) -> None:
         """A statement behind those that look at it; NaN is looked for behind it."""
@@ -91,7 +91,7 @@ class _Inspector:
                 self.calls[len(self.statements)] = replace(inner.bound, function=whole)
                 self.put(replace(statement, targets=(*targets, *added), function=whole), box)
                 self.results += added
-                self.hazards += inner.hazards
+                self.checks += inner.checks
             case ir.ApplyForeign(targets):
                 self.put(statement, box)
                 for target in targets if self.nan else ():
@@ -104,7 +104,7 @@ class _Inspector:
         self.boxes.append(box)
 
     def fresh(self, more: int = 0) -> str:
-        return f"hazard {len(self.results) + more}"
+        return f"check {len(self.results) + more}"
 
     def look_for_nan(self, target: ir.Tensor, span: Span) -> None:
         if not (ir.types.is_float(target.dtype) or ir.types.is_complex(target.dtype)):
@@ -141,7 +141,7 @@ class _Inspector:
         shown = ir.Select(here, finding.value, ir.Const(0, "int32"), "int32")
         self.put(ir.Accumulate(value, (), ir.Reducer.SUM, True, indices, shown, "int32", domain), inside)
         self.results.append(value)
-        self.hazards.append(RuntimeCheck(finding.kind, finding.words, axes, finding.span))
+        self.checks.append(RuntimeCheck(finding.kind, finding.words, axes, finding.span))
 
     def finish(self) -> Inspection:
         scalars = {tensor.name: () for tensor in self.results}
@@ -155,7 +155,7 @@ class _Inspector:
             calls=self.calls,
             reasons=tuple({} for _ in self.statements),
         )
-        return Inspection(bound, tuple(self.hazards))
+        return Inspection(bound, tuple(self.checks))
 
 
 def _number(axes: Sequence[tuple[IndexVar, int, int]]) -> ir.Expr:

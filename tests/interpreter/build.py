@@ -8,7 +8,7 @@ import numpy as np
 from tcjax import ir
 from tcjax.interpreter import interpret
 from tcjax.ranges.bound import Bound
-from tcjax.symbolic import Affine, AffineLike, IndexVar, Size, SizeVar
+from tcjax.symbolic import Affine, AffineLike, Box, IndexVar, Size, SizeVar
 
 i, j, k, q = map(IndexVar, "ijkq")
 

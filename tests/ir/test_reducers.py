@@ -33,8 +33,8 @@ def test_what_continues_has_an_identity_and_results_as_states(reducer, dtype):
     if not reducer.continues:
         return
     values = NUMBERS[dtype]
-    for frontend, back in ((values[:1], values[1:]), ([], values), (values, [])):
-        parts = [reduced(reducer, dtype, frontend), reduced(reducer, dtype, back)]
+    for front, back in ((values[:1], values[1:]), ([], values), (values, [])):
+        parts = [reduced(reducer, dtype, front), reduced(reducer, dtype, back)]
         found, whole = reduced(reducer, dtype, parts), reduced(reducer, dtype, values)
         np.testing.assert_allclose(found, whole, rtol=1e-6)
 

@@ -148,7 +148,7 @@ def test_a_matrix_product_is_cheaper_than_a_nest_of_the_same_sum() -> None:
     assert isinstance(body, ir.Binary)
     reduce = replace(found.nest.reduce, reducer=Reducer.SUM, body=replace(body, operator="*"))
 
-    nest = replace(found, nest=replace(found.nest, reduce=reduce))
+    nest = found.changed(group=replace(found.nest, reduce=reduce))
 
     assert 2 * of(product(read("A", (I, K)), read("B", (J, K)), (I, J))).seconds < price_of(nest, EXTENTS).seconds
 

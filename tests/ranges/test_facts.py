@@ -13,6 +13,7 @@ from tcjax.symbolic import (
     AllOf,
     AnyOf,
     AtLeastZero,
+    Box,
     Condition,
     Facts,
     Given,

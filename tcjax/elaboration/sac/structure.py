@@ -120,7 +120,7 @@ def rotate(axis: int, amount: Array, array: Array, span: Span, draft: Draft) -> 
         return replace(literal_vector((*array.cells[-by:], *array.cells[:-by]), array.kind), shape=array.shape)
     split = Size.of(by) if draft.number(count) != by else count
 
-    def frontend(place: Place) -> Value:
+    def front(place: Place) -> Value:
         return element(array, (*place[:axis], place[axis] + (extent - split), *place[axis + 1 :]), draft, span)
 
     def back(place: Place) -> Value:
@@ -129,7 +129,7 @@ def rotate(axis: int, amount: Array, array: Array, span: Span, draft: Draft) -> 
     return cased(
         view(array, array.shape, lambda place: zero(array.kind), names=array.names),
         lambda: (
-            Piece(_box(array.shape, axis, Size.of(0), split), frontend),
+            Piece(_box(array.shape, axis, Size.of(0), split), front),
             Piece(_box(array.shape, axis, split, extent), back),
         ),
         draft,

@@ -1,10 +1,12 @@
 """How large the tiles of a kernel are."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 # The smallest dimension that the matrix units take (Triton: every dimension of a dot is at least 16).
 SMALLEST_DOT: Final = 16
+# The longest side of a tile that somebody asks for.
+_MOST: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,14 @@ class Blocks:
 
 
 USUAL: Final = Blocks()
+
+
+def blocks_of(tile: tuple[int, int] | None) -> Blocks:
+    """Tiles of such rows and columns, within what a program can hold; the emitter's choice where nobody says them."""
+    if tile is None:
+        return USUAL
+    rows, columns = (block(extent, _MOST) for extent in tile)
+    return replace(USUAL, rows=rows, columns=columns)
 
 
 def block(extent: int, limit: int, least: int = 1) -> int:

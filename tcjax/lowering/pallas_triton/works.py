@@ -318,18 +318,13 @@ def _weights(softmax: Softmax) -> ir.Access:
 
 def _scores(softmax: Softmax) -> ir.Expr:
     """The scores, in the type in which the first sum runs."""
-    (exponential, _) = _parts(softmax.sums[0])
-    match exponential:
-        case ir.Call(_, (ir.Binary("-", scores, _),)):
-            return scores
-        case _:
-            raise AssertionError(exponential)
+    return replace(softmax, sums=(_wide(softmax.sums[0]),)).scores
 
 
-def _parts(nest: Nest) -> tuple[ir.Call, ir.Expr | None]:
-    """The exponential of a sum and its weight, in the type in which it runs."""
+def _wide(nest: Nest) -> Nest:
+    """The sum with its summand in the type in which it runs."""
     reduce = nest.reduce
-    return parts(replace(nest, reduce=replace(reduce, body=widened(reduce.body, reduce.accumulate))))
+    return replace(nest, reduce=replace(reduce, body=widened(reduce.body, reduce.accumulate)))
 
 
 def _softmax(softmax: Softmax, blocks: Blocks) -> Sums:
@@ -337,7 +332,7 @@ def _softmax(softmax: Softmax, blocks: Blocks) -> Sums:
     scores, guards = _scores(softmax), ir.conjuncts(softmax.guard)
     wanted: list[tuple[int, list[Term]]] = []
     for number, nest in enumerate(softmax.sums, len(softmax.statistics)):
-        call, weight = _parts(nest)
+        call, weight = parts(_wide(nest))
         exponential = read if read.dtype == call.dtype else ir.Cast(read, call.dtype)
         body = exponential if weight is None else ir.Binary("*", exponential, weight, call.dtype)
         wanted.append((number, [Term(written_out(replace(nest.reduce, body=body), ranges), None)]))

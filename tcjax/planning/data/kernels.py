@@ -70,7 +70,7 @@ class OneByOne:
 
 @dataclass(frozen=True, slots=True)
 class Pallas:
-    """A nest as a Pallas kernel, which a CPU has to `interpret`; `otherwise` where none can be made."""
+    """The results as Pallas kernels, which a CPU has to `interpret`; `otherwise` where none can be made."""
 
     interpret: bool
     otherwise: "Loops"

@@ -13,12 +13,14 @@ class Backend:
     Without a number for `memory`, it is what the memory contract says. `forms` are those of single nests, by what
     `Nest.name` says of them (None: no nest), for the nests of derivatives too; one that is no candidate is passed over.
     What is `rare` is compiled soon rather than that it runs fast: its loops are not unrolled, nor are its sums.
+    A kernel has a `tile` of such rows and columns, if somebody says so.
     """
 
     name: str = "auto"
     memory: int | None = None
     forms: tuple[tuple[str, LoopSchedule | None], ...] = ()
     rare: bool = False
+    tile: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

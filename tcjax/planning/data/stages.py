@@ -8,7 +8,7 @@ from ... import ir, ranges
 from ...ir import Monoid, Reducer
 from ...symbolic import Box, IndexVar
 from .assembly import Assembly
-from .nodes import Axes, Lookup, Node, Strip
+from .nodes import Axes, FusedReduction, Lookup, Node, Strip
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +275,8 @@ TiledStep = Begin | Loop | Cast | Compute
 class Tiled:
     """One statement that stays outside of all others, and those computed inside of it; `number` is its place.
 
-    `padded` gives the target's shape while the loops run: the last tile of an axis may reach over its end.
+    `padded` gives the target's shape while the loops run: the last tile of an axis may reach over its end. On a GPU the
+    statement and all that is computed inside of it are one `kernel`, if there is one.
     """
 
     number: int
@@ -285,6 +286,7 @@ class Tiled:
     padded: tuple[int, ...]
     keeps: bool
     steps: tuple[TiledStep, ...]
+    kernel: FusedReduction | None = None
 
     def computes(self) -> Iterator[tuple[Compute, tuple[Loop, ...]]]:
         """Every computation, in order, and the loops around it."""

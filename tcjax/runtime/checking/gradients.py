@@ -116,8 +116,8 @@ class Line:
         inspection = inspect(self.double, slopes=True)
         sample = self.trial.sample.having(_wide(self.trial.movable))
         found = interpreted(self.trial.kernel, inspection.bound, sample.arrays, sample.initial)
-        firsts = zip(inspection.hazards, found[::2], strict=True)
-        return any(hazard.kind == "slope" and int(first) != NOWHERE for hazard, first in firsts)
+        firsts = zip(inspection.checks, found[::2], strict=True)
+        return any(check.kind == "slope" and int(first) != NOWHERE for check, first in firsts)
 
     def slope_of(self, name: str, place: tuple[int, ...]) -> float:
         """The derivative by one element; infinite beside a kink."""

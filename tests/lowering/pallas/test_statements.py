@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import tcjax
-from tcjax.lowering import pallas_triton
-from tcjax.lowering.pallas_triton import Unsupported, emit_kernel, fused_nest
+from tcjax.lowering import pallas_triton, primitive
 from tcjax.lowering.pallas_triton.calls import lowered
-from tcjax.planning.schedule.kernel_plan import kernel_plans
+from tcjax.planning.data.stages import Tiled
+from tcjax.planning.fused_statements import Unfused, fused_nest
 
 from .nests import Random
 
@@ -51,34 +51,71 @@ CASES: dict[str, tuple[str, tuple[np.ndarray, ...], Callable[[tcjax.Schedule], t
 }
 
 
+def scheduled(name: str, backend: str = "pallas") -> tuple[tcjax.Kernel, tuple[np.ndarray, ...]]:
+    text, arrays, arrange = CASES[name]
+    kernel = tcjax.kernel(text, backend=backend)
+    return kernel.with_schedule(arrange(kernel.schedule())), arrays
+
+
+def kernels_of(kernel: Any, *arrays: np.ndarray) -> int:
+    return lowered(kernel, *arrays).count("__gpu$xla.gpu.triton")
+
+
 @pytest.mark.usefixtures("strict")
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_computed_in_a_tile_is_what_the_statements_say(name: str) -> None:
-    text, arrays, arrange = CASES[name]
-    kernel = tcjax.kernel(text)
-    bound = kernel.schedule().bind(*arrays)
-    (plan,) = kernel_plans(arrange(kernel.schedule()).checked(), bound).values()
-    names = [parameter.name for parameter in bound.function.parameters]
+    kernel, arrays = scheduled(name)
+    (stage,) = kernel.plan(*arrays).scheduled or ()
+    assert isinstance(stage, Tiled) and stage.kernel is not None
+    whole = stage.kernel
+    given = dict(
+        zip((parameter.name for parameter in kernel.plan(*arrays).bound.function.parameters), arrays, strict=True)
+    )
 
-    run = emit_kernel(plan, bound, interpret=True)
-    found = np.asarray(jax.jit(run)(dict(zip(names, arrays, strict=True))))
+    # On a CPU a kernel that is asked for is interpreted.
+    found = primitive.run(
+        *(given[operand.name] for operand in whole.group.operands),
+        group=whole.group,
+        form=whole.schedule,
+        foreign=(),
+        backend=whole.backend,
+        platform="cpu",
+    )
 
-    np.testing.assert_allclose(found, kernel.interpret(*arrays), 1e-5, 1e-5)
+    np.testing.assert_allclose(np.asarray(found[0]), kernel.interpret(*arrays), 1e-5, 1e-5)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_computed_in_a_tile_lowers_with_it(name: str) -> None:
-    text, arrays, arrange = CASES[name]
-    kernel = tcjax.kernel(text)
-    bound = kernel.schedule().bind(*arrays)
-    (plan,) = kernel_plans(arrange(kernel.schedule()).checked(), bound).values()
+def test_a_schedule_is_one_kernel_on_a_gpu_and_its_loops_elsewhere(name: str) -> None:
+    kernel, arrays = scheduled(name)
 
-    run = emit_kernel(plan, bound)
+    assert kernels_of(kernel, *arrays) == 1
+    np.testing.assert_allclose(np.asarray(kernel(*arrays)), kernel.interpret(*arrays), 1e-5, 1e-5)
 
-    avals = {
-        p.name: jax.ShapeDtypeStruct(a.shape, a.dtype) for p, a in zip(bound.function.parameters, arrays, strict=True)
-    }
-    assert lowered(run, avals).count("__gpu$xla.gpu.triton") == 1
+
+def test_a_schedule_is_a_kernel_only_where_somebody_asks_for_one() -> None:
+    kernel, arrays = scheduled("the hidden row of a perceptron", "auto")
+
+    assert kernels_of(kernel, *arrays) == 0
+
+
+def test_a_scheduled_kernel_has_batches_and_derivatives() -> None:
+    kernel, (x, w, v) = scheduled("the hidden row of a perceptron")
+
+    batched = jax.vmap(kernel, (0, None, None))
+    gradient = jax.grad(lambda w: jax.numpy.sum(kernel(x, w, v)))
+    plain = jax.grad(lambda w: jax.numpy.sum(jax.numpy.maximum(x @ w, 0) @ v))
+
+    assert kernels_of(batched, np.stack([x, 2 * x]), w, v) == 1
+    np.testing.assert_allclose(batched(np.stack([x, 2 * x]), w, v)[1], 2 * kernel.interpret(x, w, v), 1e-4, 1e-4)
+    np.testing.assert_allclose(gradient(w), plain(w), 1e-4, 1e-4)
+
+
+def test_a_tile_has_the_extents_of_the_schedule() -> None:
+    kernel, arrays = scheduled("a convolution under its pool")
+    (stage,) = kernel.plan(*arrays).scheduled or ()
+
+    assert isinstance(stage, Tiled) and stage.kernel is not None and stage.kernel.backend.tile == (4, 4)
 
 
 def test_the_hidden_row_goes_from_one_matrix_product_to_the_next() -> None:
@@ -112,5 +149,5 @@ def test_what_a_tile_cannot_compute_is_refused(text: str, arrays: tuple[np.ndarr
         warnings.simplefilter("ignore", tcjax.CompileWarning)
         bound = tcjax.kernel(text).schedule().bind(*arrays)
 
-    with pytest.raises(Unsupported, match=reason):
+    with pytest.raises(Unfused, match=reason):
         fused_nest("d", ("c",), bound)

@@ -1,58 +1,28 @@
 """Statements as nests: one alone, or a root stage of a schedule with all that is computed inside of its tiles."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from ... import ir, ranges, transforms
-from ...ir import Reducer
-from ...planning.data.nests import Nest, Operand
-from ...symbolic import Affine, IndexVar, Size
-from .blocks import USUAL, Blocks, block
-from .emitter import Precision, Run, emit
-from .refusals import Unsupported
-
-if TYPE_CHECKING:
-    from ...planning.schedule.kernel_plan import KernelPlan
-
+from .. import ir, ranges, transforms
+from ..ir import Reducer
+from ..symbolic import Affine, Box, IndexVar, Size
+from .data.nests import Nest, Operand
 
 # What is computed inside is written out at each of its reads: beyond so many nodes it is computed elsewhere.
 _LARGEST: Final = 2000
 
 Formula = ir.Define | ir.Accumulate
-Box = dict[IndexVar, tuple[int, int]]
+_Ranges = dict[IndexVar, tuple[int, int]]
 
 
-def emit_kernel(
-    plan: "KernelPlan",
-    bound: ranges.Bound,
-    tiles: Blocks | None = None,
-    interpret: bool = False,
-    precision: Precision = None,
-) -> Run:
-    """A function of arrays by name that computes the root stage of a kernel, and inside of it the stages that it names.
-
-    A program of the Triton dialect has no memory of its own beside its registers, and cannot look up a value in them by
-    position. A stage inside of a tile is therefore computed where the tile reads it: the chunk of hidden values of a
-    perceptron between two matrix products, the points of a halo by each point that needs them. The tiles have the
-    extents of the plan's output, as powers of two, unless `tiles` says otherwise. Raises `Unsupported`.
-    """
-    inside = [stage.name for stage in plan.stages if stage.storage != "output"]
-    nest = fused_nest(plan.outputs[0].tensor, tuple(inside), bound)
-    return emit(nest, tiles or tiles_of(plan), interpret, precision)
+class Unfused(Exception):
+    """These statements are no nest; the words say why."""
 
 
-def tiles_of(plan: "KernelPlan") -> Blocks:
-    """The tile that the blocks of the output ask for: of its two last dimensions, within what a program can hold."""
-    shape = (1, 1, *plan.outputs[0].block.shape)[-2:]
-    rows, columns = (block(extent, limit) for extent, limit in zip(shape, (128, 128), strict=True))
-    return replace(USUAL, rows=rows, columns=columns)
-
-
-def nest_of(statement: Formula, box: Mapping[IndexVar, tuple[int, int]], bound: ranges.Bound) -> Nest:
+def nest_of(statement: Formula, box: Box, bound: ranges.Bound) -> Nest:
     """One statement of a program as a nest; an elementwise one reduces over a single point.
 
-    Raises `Unsupported` where its left side is more than index variables, or goes on from what the target held.
+    Raises `Unfused` where its left side is more than index variables, or goes on from what the target held.
     """
     statement = transforms.specialize(transforms.guard_ranges(statement), bound.sizes)
     return _nest(_reduction(statement, _free(box)), _axes(statement), dict(box), bound)
@@ -61,19 +31,19 @@ def nest_of(statement: Formula, box: Mapping[IndexVar, tuple[int, int]], bound: 
 def fused_nest(target: str, inside: tuple[str, ...], bound: ranges.Bound) -> Nest:
     """The statement of a target, with those of the targets named in `inside` in the place of their reads.
 
-    Raises `Unsupported` where one of them is not the result of a single statement that writes all of it.
+    Raises `Unfused` where one of them is not the result of a single statement that writes all of it.
     """
-    formulas: dict[str, tuple[Formula, Box]] = {}
+    formulas: dict[str, tuple[Formula, _Ranges]] = {}
     for statement, box in zip(bound.function.statements, bound.boxes, strict=True):
         if not isinstance(statement, (ir.Define, ir.Accumulate)):
             continue
         if statement.target.name in formulas:
-            raise Unsupported(f"{statement.target.name} is the result of more than one statement")
+            raise Unfused(f"{statement.target.name} is the result of more than one statement")
         formula = transforms.specialize(transforms.guard_ranges(statement), bound.sizes)
         formulas[statement.target.name] = formula, dict(box)
     unknown = [name for name in inside if name not in formulas]
     if unknown:
-        raise Unsupported(f"{', '.join(unknown)} is no stage of its own")
+        raise Unfused(f"{', '.join(unknown)} is no stage of its own")
     root, box = formulas[target]
     fusion = _Fusion({name: formulas[name] for name in inside}, bound, dict(box))
     reduce = fusion.visit(_reduction(root, _free(box)))
@@ -81,7 +51,7 @@ def fused_nest(target: str, inside: tuple[str, ...], bound: ranges.Bound) -> Nes
     return _nest(reduce, _axes(root), fusion.box, bound)
 
 
-def _nest(reduce: ir.Reduce, axes: tuple[IndexVar, ...], box: Box, bound: ranges.Bound) -> Nest:
+def _nest(reduce: ir.Reduce, axes: tuple[IndexVar, ...], box: _Ranges, bound: ranges.Bound) -> Nest:
     operands: dict[str, Operand] = {}
     for access in ir.accesses(reduce):
         name = access.tensor.name
@@ -112,11 +82,11 @@ def _plain(reduce: ir.Reduce, bound: ranges.Bound) -> ir.Reduce:
 def _axes(statement: Formula) -> tuple[IndexVar, ...]:
     axes = tuple(index.bare for index in statement.indices)
     if None in axes or len(set(axes)) < len(axes):
-        raise Unsupported(f"{statement.target.name} is written at more than index variables")
+        raise Unfused(f"{statement.target.name} is written at more than index variables")
     return tuple(axis for axis in axes if axis is not None)
 
 
-def _free(box: Mapping[IndexVar, tuple[int, int]]) -> IndexVar:
+def _free(box: Box) -> IndexVar:
     """An index that no statement has."""
     number = 0
     while IndexVar("point", number) in box:
@@ -128,17 +98,17 @@ def _reduction(statement: Formula, point: IndexVar) -> ir.Reduce:
     """The right side as a reduction: of one point, if it is none."""
     if isinstance(statement, ir.Define):
         if statement.domain.guard is not None:
-            raise Unsupported(f"{statement.target.name} keeps what it held where a guard fails")
+            raise Unfused(f"{statement.target.name} keeps what it held where a guard fails")
         value = statement.value
         if isinstance(value, ir.Reduce):
             return value
         # The maximum of one point is the point, of every type.
         return ir.Reduce(Reducer.MAX, (point,), (), None, value, None, value.dtype, value.dtype)
     if not statement.restart:
-        raise Unsupported(f"{statement.target.name} goes on from what it held")
+        raise Unfused(f"{statement.target.name} goes on from what it held")
     reducer, accumulate = statement.reducer, statement.accumulate
     if not isinstance(reducer, Reducer) or reducer.is_ranked:
-        raise Unsupported(f"{reducer.value} runs in XLA operations")
+        raise Unfused(f"{reducer.value} runs in XLA operations")
     dtype = reducer.result(accumulate, accumulate)
     indices = statement.reduction or (point,)
     return ir.Reduce(reducer, indices, (), statement.domain.guard, statement.value, None, accumulate, dtype)
@@ -148,9 +118,9 @@ def _reduction(statement: Formula, point: IndexVar) -> ir.Reduce:
 class _Fusion:
     """Reads of stages become what the stages compute there. `box` grows by the indices of their reductions."""
 
-    stages: dict[str, tuple[Formula, Box]]
+    stages: dict[str, tuple[Formula, _Ranges]]
     bound: ranges.Bound
-    box: Box
+    box: _Ranges
     copies: int = 0
     size: int = 0
     _point: IndexVar = field(init=False)
@@ -161,7 +131,7 @@ class _Fusion:
     def visit(self, expr: ir.Expr) -> ir.Expr:
         self.size += 1
         if self.size > _LARGEST:
-            raise Unsupported("what is computed inside is read too often to be written out")
+            raise Unfused("what is computed inside is read too often to be written out")
         if isinstance(expr, ir.Access) and expr.tensor.name in self.stages:
             return self._computed(expr)
         return ir.rebuild(expr, self.visit)
@@ -170,18 +140,18 @@ class _Fusion:
         name = access.tensor.name
         formula, box = self.stages[name]
         if any(index.is_data for index in access.indices):
-            raise Unsupported(f"data decides where {name} is read")
+            raise Unfused(f"data decides where {name} is read")
         axes = _axes(formula)
         shape, origin = self.bound.shapes[name], self.bound.origins[name]
         whole = zip(axes, origin, shape, strict=True)
         if any(box[axis] != (start, start + extent) for axis, start, extent in whole):
-            raise Unsupported(f"{name} has elements that its statement does not write")
+            raise Unfused(f"{name} has elements that its statement does not write")
         self.copies += 1
         value = formula.value
         if isinstance(formula, ir.Accumulate):
             value = _reduction(formula, self._point)
         elif formula.domain.guard is not None:
-            raise Unsupported(f"{name} keeps what it held where a guard fails")
+            raise Unfused(f"{name} keeps what it held where a guard fails")
         value = self._renamed(value, box)
         values = dict(zip(axes, access.indices, strict=True))
         value = transforms.substitute_expr(value, values)
