@@ -77,7 +77,7 @@ SAMPLED = {
     "tests/lowering/test_shifted_sums.py": 4,
     "tests/lowering/test_two_stage.py": 4,
     "tests/lowering/test_softmax.py": 2,
-    "tests/lowering/test_streams.py": 10,
+    "tests/lowering/test_vector_accumulators.py": 10,
     "tests/lowering/test_tiles.py": 4,
     "tests/lowering/test_unrolled_sums.py": 4,
     "tests/lowering/test_window_derivatives.py": 4,

@@ -1,24 +1,207 @@
-"""What the runners of loops over blocks share: their operands, tiles after each other, and blocks between ends."""
+"""The one runner of loops over blocks: tiles after each other, blocks between ends, and states that remember points."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..planning.data.blocked_loop import End, Tile, between
+from ..planning.data.blocked_loop import BLOCK, STEP, Block, BlockedLoop, End, Tile, between
 from ..planning.data.layouts import Layout
 from ..planning.data.nodes import Axes, Node
 from ..symbolic import IndexVar
+from .apart import keep_apart
 from .context import Context, Lower, align
+from .padding import padded
 from .varying import steady
 
 Arrays = Mapping[str, jax.Array]
+Foreign = Mapping[str, Callable[..., object]]
 Starts = Mapping[IndexVar, jax.Array]
+Steps = Mapping[IndexVar, int | jax.Array]
+# The values at some points and where they take part (None: everywhere).
+Values = tuple[jax.Array, jax.Array | None]
 S = TypeVar("S")
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks(Generic[V]):
+    """`count` blocks, `unroll` of them in a trip, and a `tail` of other points behind them.
+
+    ``block(first, u)`` is the block number ``first + u``; `first` is traced, or a number for the blocks that run
+    outside of the loop. Of blocks with a `span`, only those in this range take part. `arrays` are those that a block
+    may use.
+    """
+
+    count: int
+    block: Callable[[int | jax.Array, int], V]
+    tail: Callable[[], V] | None = None
+    unroll: int = 1
+    span: tuple[jax.Array, jax.Array] | None = None
+    arrays: Arrays | None = None
+
+    def trip(self, first: int | jax.Array, count: int | None = None) -> list[V]:
+        """So many blocks from one on."""
+        return [self.block(first, u) for u in range(self.unroll if count is None else count)]
+
+    def trips(self, first: int, count: int) -> tuple[Any, Any]:
+        """Of so many trips behind the blocks that come `first`, those that take part."""
+        if self.span is None:
+            return np.int32(0), np.int32(count)
+        before, behind = (jnp.maximum(block - first, 0) for block in self.span)
+        return before // self.unroll, jnp.minimum((behind + self.unroll - 1) // self.unroll, count)
+
+
+class States(Generic[S, V]):
+    """What is remembered of points. Blocks come in order; what comes behind all of them may be another kind."""
+
+    def empty(self, sample: Callable[[], V]) -> S:
+        """The state before all points, which are like those of `sample`."""
+        raise NotImplementedError
+
+    def after(self, state: S | None, block: V) -> S:
+        """The state after a block; with no state before it, it is the first."""
+        raise NotImplementedError
+
+    def absorb(self, state: S | None, blocks: Sequence[V]) -> S:
+        """The state after one or more blocks."""
+        for block in blocks:
+            state = self.after(state, block)
+        assert state is not None
+        return state
+
+    def loop(self, state: S, blocks: Blocks[V], first: int, trips: int) -> S:
+        """The state after so many trips, which come behind the blocks that were `first`."""
+
+        def step(trip: jax.Array, state: S) -> S:
+            return self.absorb(state, blocks.trip(trip * jnp.int32(blocks.unroll) + jnp.int32(first)))
+
+        return over_blocks(step, state, blocks.trips(first, trips), blocks.arrays or {})
+
+    def closed(self, state: S) -> S:
+        """The state after all blocks."""
+        return state
+
+    def behind(self, state: S | None, tail: V) -> S:
+        """The state after the points behind all blocks."""
+        return self.after(state, tail)
+
+
+def reduced(blocks: Blocks[V], states: States[S, V]) -> S:
+    """The state after all points."""
+    trips, first = divmod(blocks.count, blocks.unroll)
+    # A loop of one trip is none.
+    trips, first = (0, blocks.count) if trips <= 1 else (trips, first)
+    state: S | None = None
+    if blocks.count:
+        state = states.absorb(None, blocks.trip(0, first)) if first else states.empty(lambda: blocks.block(0, 0))
+        state = states.loop(state, blocks, first, trips) if trips else state
+        state = states.closed(state)
+    if blocks.tail is not None:
+        state = states.behind(state, blocks.tail())
+    assert state is not None
+    return state
+
+
+# ---------------------------------------------------------------- a planned loop
+
+
+@dataclass(frozen=True, slots=True)
+class Visited:
+    """The points of a block, and the step of the loops at which it is visited."""
+
+    block: Block
+    points: tuple[Values, ...]
+    at: Steps
+
+
+@dataclass(frozen=True, slots=True)
+class _Operands:
+    """The arrays that points are computed from, and those among them that are read beyond their ends, `padded`."""
+
+    arrays: Arrays
+    padded: Mapping[str, tuple[jax.Array, tuple[int, ...]]]
+
+
+class Run:
+    """A loop over given arrays."""
+
+    def __init__(self, plan: BlockedLoop, arrays: Arrays, foreign: Foreign, lower: Lower) -> None:
+        self.plan = plan
+        self.given = arrays
+        self.arrays = laid_out(arrays, plan.layouts)
+        self.turned = {one.name for one in plan.layouts if one.is_copied}
+        self.foreign = foreign
+        self.lower = lower
+        self.whole = _Operands(
+            self.arrays, padded(self.arrays, [node for part, _ in plan.parts for node in part.nodes])
+        )
+
+    def blocks(self, starts: Starts) -> Blocks[Visited]:
+        """The blocks for the tile that begins there."""
+        plan = self.plan
+        parts: dict[int, tuple[object, _Operands]] = {}
+
+        def block(first: int | jax.Array, step: int) -> Visited:
+            assert plan.body is not None
+            if id(first) not in parts:
+                # The block is kept so that its identity stays its own.
+                parts[id(first)] = first, self._part(first)
+            steps = {**starts, BLOCK: first + step, STEP: step}
+            return self._visited(plan.body, steps, parts[id(first)][1])
+
+        def tail() -> Visited:
+            assert plan.tail is not None
+            return self._visited(plan.tail, starts, self.whole)
+
+        limits = None
+        if plan.ends:
+            limits = span(plan.ends, [starts[tile.start] for tile in plan.tiles], plan.count, plan.lo, plan.width)
+        return Blocks(plan.count, block, tail if plan.tail is not None else None, plan.unroll, limits, self.given)
+
+    def _part(self, first: int | jax.Array) -> _Operands:
+        """The arrays, those that are cut from a block on as far as its trip needs them."""
+        plan = self.plan
+        steps = min(2 * plan.unroll, plan.count - first) if isinstance(first, int) and not first else plan.unroll
+        arrays, around = dict(self.whole.arrays), dict(self.whole.padded)
+        for cut in plan.cuts:
+            start, count, is_turned = first * plan.width + cut.first, steps * plan.width, cut.tensor in self.turned
+            arrays[cut.tensor] = _cut(arrays[cut.tensor], start, count, cut.dimension, is_turned)
+            if cut.tensor in around:
+                # No zeros lie along the loop: all reads there are inside of the tensor.
+                wide, lows = around[cut.tensor]
+                around[cut.tensor] = _cut(wide, start, count, cut.dimension, is_turned), lows
+        return _Operands(arrays, around)
+
+    def _visited(self, block: Block, at: Steps, given: _Operands) -> Visited:
+        plan = self.plan
+        context = Context(given.arrays, self.foreign, at, given.padded)
+        extents = plan.within(block)
+        shape = tuple(extents[axis] for axis in plan.axes)
+
+        def found(node: Node) -> jax.Array:
+            return jnp.broadcast_to(align(self.lower(node, context), node.axes, plan.axes), shape)
+
+        points = [(found(one.value), None if one.live is None else found(one.live)) for one in block.points]
+        return Visited(block, tuple(points), at)
+
+
+def _cut(array: jax.Array, start: int | jax.Array, count: int, dimension: int, is_turned: bool) -> jax.Array:
+    if isinstance(start, int):
+        part = lax.slice_in_dim(array, start, start + count, axis=dimension)
+        # What is turned round within the kernel that reads it would be read across rows.
+        return lax.optimization_barrier(part) if is_turned else part
+    # In a loop with the cut inside, XLA:CPU would not use vectors.
+    part = lax.dynamic_slice_in_dim(array, start, count, axis=dimension)
+    return keep_apart(part, part)
+
+
+# ---------------------------------------------------------------- loops
 
 
 def laid_out(arrays: Arrays, layouts: Iterable[Layout]) -> dict[str, jax.Array]:
@@ -33,41 +216,44 @@ def laid_out(arrays: Arrays, layouts: Iterable[Layout]) -> dict[str, jax.Array]:
     return found
 
 
-def block_of(node: Node, context: Context, lower: Lower, axes: Axes, shape: tuple[int, ...]) -> jax.Array:
-    """What a node is in a block that lies along `axes`."""
-    return jnp.broadcast_to(align(lower(node, context), node.axes, axes), shape)
-
-
 def over_tiles(
-    tiles: Sequence[Tile], axes: Sequence[Axes], run: Callable[[Starts], Sequence[jax.Array]], arrays: Arrays
-) -> list[jax.Array]:
-    """The results of all tiles, with one dimension for each of their `axes`; `run` computes those of one."""
-    if not tiles:
-        return list(run({}))
+    tiles: Sequence[Tile],
+    axes: Sequence[Axes],
+    run: Callable[[Starts, S], tuple[Sequence[jax.Array], S]],
+    arrays: Arrays,
+    kept: S,
+) -> tuple[list[jax.Array], S]:
+    """The results of all tiles, with one dimension for each of their `axes`, and what each tile passes to the next.
 
-    def step(number: jax.Array, results: list[jax.Array]) -> list[jax.Array]:
+    `run` computes those of one.
+    """
+    firsts: Starts = {tile.start: jnp.int32(tile.lo) for tile in tiles}
+    if all(tile.count == 1 for tile in tiles):
+        results, kept = run(firsts, kept)
+        return list(results), kept
+
+    def step(number: jax.Array, carry: tuple[list[jax.Array], S]) -> tuple[list[jax.Array], S]:
+        results, kept = carry
         starts: dict[IndexVar, jax.Array] = {}
-        # With 64 bits the number of a step has as many.
-        number = lax.convert_element_type(number, jnp.int32)
         for tile in reversed(tiles):
             place = lax.rem(number, jnp.int32(tile.count))
             number = lax.div(number, jnp.int32(tile.count))
             starts[tile.start] = jnp.minimum(place * jnp.int32(tile.size), jnp.int32(tile.extent - tile.size)) + tile.lo
         at = {tile.axis: starts[tile.start] - tile.lo for tile in tiles}
         zero = jnp.zeros((), jnp.int32)
+        parts, kept = run(starts, kept)
         return [
             lax.dynamic_update_slice(whole, part, [at.get(axis, zero) for axis in own])
-            for own, whole, part in zip(axes, results, run(starts), strict=True)
-        ]
+            for own, whole, part in zip(axes, results, parts, strict=True)
+        ], kept
 
     extents = {tile.axis: tile.extent for tile in tiles}
-    avals = jax.eval_shape(lambda: run({tile.start: jnp.int32(tile.lo) for tile in tiles}))
+    avals, _ = jax.eval_shape(lambda: run(firsts, kept))
     empty = [
         jnp.zeros([extents.get(axis, size) for axis, size in zip(own, aval.shape, strict=True)], aval.dtype)
         for own, aval in zip(axes, avals, strict=True)
     ]
-    carry = steady(lambda carry: step(jnp.int32(0), carry), empty, arrays.values())
-    return lax.fori_loop(np.int32(0), np.int32(prod(tile.count for tile in tiles)), step, carry)
+    return over_blocks(step, (empty, kept), (np.int32(0), np.int32(prod(tile.count for tile in tiles))), arrays)
 
 
 def span(ends: Sequence[End], starts: Sequence[jax.Array], count: int, lo: int, width: int) -> tuple[Any, Any]:

@@ -1,55 +1,68 @@
 """A bundle in XLA operations: a block of its matrices, which is multiplied from both sides, after the other."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
-from ..planning.data.blocked_loop import FIRST, ROW
+from ..planning.data.blocked_loop import BLOCK, BlockedLoop
 from ..planning.data.groups import KernelSums
-from ..planning.data.kernel_sums import COLUMN, Columns, Cut, KernelSumBlocks, Matrix, Piece
+from ..planning.data.kernel_sums import Columns, MatrixProducts, Piece
 from ..planning.data.nests import Nest
-from ..planning.data.nodes import Axes, Node
+from ..planning.data.nodes import Axes
 from ..symbolic import IndexVar
-from .blocked_loop import block_of, laid_out, over_blocks, span
+from .blocked_loop import Arrays, Foreign, Run, Starts, States, Visited, over_tiles, reduced
 from .context import Context, Lower, align
 from .elementwise import convert
 from .finite import Factor, product_of_live
-from .padding import padded
 
-# What each matrix times its columns is so far: for sums over columns, and for those over rows. The axis that is walked
-# along is the last but one in the former, and the last in the latter, whose vectors lie along those of the matrix.
+# What each matrix times its columns is so far: for sums over columns, those of a tile of rows, and for those over rows.
+# The axis that is tiled is the last but one in the former, and that of the loop the last in the latter, whose vectors
+# lie along those of the matrix.
 State = tuple[list[jax.Array], list[jax.Array]]
-# The matrices of a block for each part of the columns.
-Parts = tuple[tuple[Cut, tuple[Matrix, ...]], ...]
 # The rows and the columns of a block, and those that it is multiplied with.
 HEIGHT, WIDTH, SIDE = (IndexVar(name) for name in ("h.", "w.", "s."))
 
 
 def lower_kernel_sums(
-    plan: KernelSumBlocks,
-    bundle: KernelSums,
-    arrays: Mapping[str, jax.Array],
-    foreign: Mapping[str, Callable[..., object]],
-    lower: Lower,
+    plan: BlockedLoop, products: MatrixProducts, bundle: KernelSums, arrays: Arrays, foreign: Foreign, lower: Lower
 ) -> list[jax.Array]:
     """The sums of a bundle, in order."""
-    return _Run(plan, bundle, Context(arrays, foreign), lower).results()
+    own = _Bundle(products, bundle, Context(arrays, foreign), lower)
+    axes = (*products.batch, *products.rows, SIDE)
+    below, parts = own.nothing(products.along, products.columns), list[list[jax.Array]]()
+    loop: BlockedLoop | None = plan
+    while loop is not None:
+        run = Run(loop, arrays, foreign, lower)
+
+        def tile(
+            starts: Starts, kept: list[jax.Array], loop: BlockedLoop = loop, run: Run = run
+        ) -> tuple[list[jax.Array], list[jax.Array]]:
+            return reduced(run.blocks(starts), _Rows(own, loop, starts, kept))
+
+        above, below = over_tiles(loop.tiles, [axes] * len(products.across), tile, arrays, below)
+        parts.append(above)
+        loop = loop.rest
+    whole = [_joined(part, len(axes) - 2) for part in zip(*parts, strict=True)]
+    each = zip(bundle.sums, products.pieces, products.summed, strict=True)
+    return [own.result(nest, pieces, (below if summed else whole), summed) for nest, pieces, summed in each]
 
 
-class _Run:
+def _joined(parts: Sequence[jax.Array], axis: int) -> jax.Array:
+    return parts[0] if len(parts) == 1 else lax.concatenate(parts, axis)
+
+
+class _Bundle:
     """A bundle over given arrays."""
 
-    def __init__(self, plan: KernelSumBlocks, bundle: KernelSums, context: Context, lower: Lower) -> None:
+    def __init__(self, plan: MatrixProducts, bundle: KernelSums, context: Context, lower: Lower) -> None:
         self.plan = plan
         self.bundle = bundle
         self.context = context
         self.lower = lower
-        self.laid_out = laid_out(context.arrays, plan.layouts)
-        self.around = padded(self.laid_out, [node for _, _, nodes in plan.matrices for node in nodes])
         self.batch = plan.shape(plan.batch)
         # The axes of rows and columns that are walked along are the last but one of these.
         self.across = [self.columns(one, plan.columns) for one in plan.across]
@@ -69,98 +82,17 @@ class _Run:
         # Whoever computed it in a loop would do so again and again.
         return lax.optimization_barrier(lax.concatenate(found, len(shape)))
 
-    def results(self) -> list[jax.Array]:
-        plan = self.plan
-        state: State = (
-            [jnp.zeros((*self.batch, *plan.shape(plan.rows), one.width), plan.dtype) for one in plan.across],
-            [jnp.zeros((*self.batch, one.width, *plan.shape(plan.columns)), plan.dtype) for one in plan.along],
-        )
-        for rows, parts in plan.blocks:
+    def nothing(self, along: Sequence[Columns], side: Axes) -> list[jax.Array]:
+        """Sums over rows before all rows."""
+        shape = self.plan.shape(side)
+        return [jnp.zeros((*self.batch, one.width, *shape), self.plan.dtype) for one in along]
 
-            def step(number: jax.Array, state: State, rows: Cut = rows, parts: Parts = parts) -> State:
-                return self.row(state, rows, parts, number)
-
-            state = self.looped(step, state, rows.count)
-        return [
-            self.result(nest, pieces, summed, state)
-            for nest, pieces, summed in zip(self.bundle.sums, plan.pieces, plan.summed, strict=True)
-        ]
-
-    def looped(
-        self,
-        step: Callable[[jax.Array, State], State],
-        state: State,
-        count: int,
-        ends: tuple[jax.Array, jax.Array] | None = None,
-    ) -> State:
-        """The state after so many steps, or after those between the `ends`."""
-        if count == 1 and ends is None:
-            return step(jnp.int32(0), state)
-        return over_blocks(step, state, ends or (np.int32(0), np.int32(count)), self.context.arrays)
-
-    def row(self, state: State, rows: Cut, parts: Parts, number: jax.Array) -> State:
-        """The state after a block of rows, all its columns."""
-        plan = self.plan
-        begin = number * jnp.int32(rows.size) + jnp.int32(rows.first)
-        above, below = state
-        shape = (*self.batch, *plan.shape(plan.rows[:-1]), rows.size)
-        own: State = ([jnp.zeros((*shape, one.shape[-1]), plan.dtype) for one in above], below)
-        for columns, matrices in parts:
-
-            def step(
-                number: jax.Array, own: State, columns: Cut = columns, found: Sequence[Matrix] = matrices
-            ) -> State:
-                return self.block(own, found, rows, columns, (begin, number))
-
-            ends = None
-            if plan.ends and columns.count > 1:
-                row, column = plan.lows
-                ends = span(plan.ends, [begin + row], columns.count, column + columns.first, columns.size)
-            own = self.looped(step, own, columns.count, ends)
-        put = [_put(whole, part, begin) for whole, part in zip(above, own[0], strict=True)]
-        return put, own[1]
-
-    def block(
-        self, state: State, matrices: Sequence[Matrix], rows: Cut, columns: Cut, at: tuple[jax.Array, jax.Array]
-    ) -> State:
-        """The state of some rows after a block of them."""
-        plan = self.plan
-        begin = at[0]
-        left = at[1] * jnp.int32(columns.size) + jnp.int32(columns.first)
-        steps = {FIRST: begin + jnp.int32(plan.lows[0]), COLUMN: left + jnp.int32(plan.lows[1])}
-        context = Context(self.laid_out, self.context.foreign, steps, self.around)
-        extents = plan.within(rows, columns)
-        flat = [math.prod(plan.shape(axes, extents)) for axes in ((*plan.rows[:-1], ROW), plan.columns)]
-        above, below = list(state[0]), list(state[1])
-        shape = (*self.batch, *flat)
-
-        def whole(node: Node) -> jax.Array:
-            return lax.reshape(block_of(node, context, self.lower, plan.axes, plan.shape(plan.axes, extents)), shape)
-
-        for place, one in enumerate(matrices):
-            # Stored, it is computed once for both products.
-            array = lax.optimization_barrier(convert(whole(one.node), plan.dtype))
-            live = None if one.live is None else whole(one.live)
-            matrix = Factor(array, (*plan.batch, HEIGHT, WIDTH), live)
-            if self.across[place].shape[-1]:
-                part = _taken(self.across[place], left, columns.size)
-                part = lax.reshape(part, (*self.batch, flat[1], part.shape[-1]))
-                product = _multiplied(matrix, Factor(part, (*plan.batch, WIDTH, SIDE), None))
-                above[place] = above[place] + lax.reshape(product, above[place].shape)
-            if self.along[place].shape[-1]:
-                part = _taken(self.along[place], begin, rows.size)
-                part = jnp.swapaxes(lax.reshape(part, (*self.batch, flat[0], part.shape[-1])), -1, -2)
-                product = _multiplied(Factor(part, (*plan.batch, SIDE, HEIGHT), None), matrix)
-                before = _taken(below[place], left, columns.size, 1)
-                below[place] = _put(below[place], before + lax.reshape(product, before.shape), left, 1)
-        return above, below
-
-    def result(self, nest: Nest, pieces: Sequence[Piece], summed: bool, state: State) -> jax.Array:
+    def result(self, nest: Nest, pieces: Sequence[Piece], products: Sequence[jax.Array], summed: bool) -> jax.Array:
         plan = self.plan
         total: jax.Array | None = None
         for piece in pieces:
             columns = (plan.along if summed else plan.across)[piece.matrix]
-            found = state[1 if summed else 0][piece.matrix]
+            found = products[piece.matrix]
             start, width = columns.start(piece.part), columns.widths[piece.part]
             axis, extra = len(self.batch) if summed else found.ndim - 1, columns.extra[piece.part]
             found = lax.slice_in_dim(found, start, start + width, axis=axis)
@@ -176,6 +108,57 @@ class _Run:
             total = value if total is None else total + value
         assert total is not None
         return convert(jnp.broadcast_to(total, nest.shape), nest.reduce.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows(States[State, Visited]):
+    """The products of a tile of rows, which goes on from the sums over the rows of those before it, `kept`."""
+
+    bundle: _Bundle
+    plan: BlockedLoop
+    starts: Starts
+    kept: list[jax.Array]
+
+    @property
+    def start(self) -> jax.Array:
+        """The first of the rows."""
+        plan, rows = self.bundle.plan, self.bundle.plan.rows
+        if self.plan.tiles:
+            [tile] = self.plan.tiles
+            return self.starts[tile.start] - jnp.int32(tile.lo)
+        return jnp.int32(plan.extents[rows[-1]] - self.plan.extents[rows[-1]])
+
+    def empty(self, sample: Callable[[], Visited] | None = None) -> State:
+        plan = self.bundle.plan
+        shape = (*self.bundle.batch, *self.plan.shape(plan.rows))
+        return [jnp.zeros((*shape, one.width), plan.dtype) for one in plan.across], self.kept
+
+    def after(self, state: State | None, block: Visited) -> State:
+        plan, bundle = self.bundle.plan, self.bundle
+        extents = {**self.plan.extents, plan.columns[-1]: block.block.width}
+        flat = [math.prod(extents[axis] for axis in side) for side in (plan.rows, plan.columns)]
+        begin, height, width = self.start, extents[plan.rows[-1]], block.block.width
+        last = plan.extents[plan.columns[-1]] - width
+        left = block.at[BLOCK] * jnp.int32(width) if BLOCK in block.at else jnp.int32(last)
+        above, below = map(list, self.empty() if state is None else state)
+        shape = (*bundle.batch, *flat)
+        for place, (value, live) in enumerate(block.points):
+            # Stored, it is computed once for both products.
+            array = lax.optimization_barrier(lax.reshape(convert(value, plan.dtype), shape))
+            live = None if live is None else lax.reshape(live, shape)
+            matrix = Factor(array, (*plan.batch, HEIGHT, WIDTH), live)
+            if bundle.across[place].shape[-1]:
+                part = _taken(bundle.across[place], left, width)
+                part = lax.reshape(part, (*bundle.batch, flat[1], part.shape[-1]))
+                product = _multiplied(matrix, Factor(part, (*plan.batch, WIDTH, SIDE), None))
+                above[place] = above[place] + lax.reshape(product, above[place].shape)
+            if bundle.along[place].shape[-1]:
+                part = _taken(bundle.along[place], begin, height)
+                part = jnp.swapaxes(lax.reshape(part, (*bundle.batch, flat[0], part.shape[-1])), -1, -2)
+                product = _multiplied(Factor(part, (*plan.batch, SIDE, HEIGHT), None), matrix)
+                before = _taken(below[place], left, width, 1)
+                below[place] = _put(below[place], before + lax.reshape(product, before.shape), left, 1)
+        return above, below
 
 
 def _taken(array: jax.Array, start: jax.Array, size: int, behind: int = 2) -> jax.Array:

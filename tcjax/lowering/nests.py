@@ -9,12 +9,13 @@ from jax import lax
 from ..planning.data.groups import Group
 from ..planning.data.kernels import Alone, InTwoStages, Nothing, Piece, Pieces
 from ..planning.data.nests import Nest
+from ..planning.data.vector_accumulators import VectorAccumulators
 from .apart import as_stored
-from .blocks import lower_stream
 from .context import Context, Lower, transpose
 from .elementwise import convert
 from .stores import lower_fill_value
 from .two_stage import lower_two_stage
+from .vector_accumulators import lower_nest
 
 
 def lower_alone(plan: Alone, context: Context, lower: Lower) -> jax.Array:
@@ -47,8 +48,9 @@ def _lower_piece(piece: Piece, context: Context, lower: Lower) -> tuple[jax.Arra
                 return _lower_piece(own, Context(given, foreign), lower)[0]
 
             found = (lower_two_stage(sieved, piece.axes, arrays, foreign, run, lower),)
-        case stream:
-            found = lower_stream(stream, piece.axes, arrays, foreign, lower, len(piece.dtypes))
+        case loop:
+            assert isinstance(loop.states, VectorAccumulators)
+            found = lower_nest(loop, loop.states, piece.axes, arrays, foreign, lower, len(piece.dtypes))
     results = zip(found, piece.dtypes, strict=True)
     return tuple(convert(jnp.broadcast_to(one, piece.shape), dtype) for one, dtype in results)
 

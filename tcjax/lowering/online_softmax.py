@@ -7,72 +7,45 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..planning.data.blocked_loop import FIRST
+from ..planning.data.blocked_loop import BlockedLoop
 from ..planning.data.groups import Softmax
 from ..planning.data.nodes import Axes, Node
-from ..planning.data.online_softmax import EXPONENTIALS, Block, OnlineSoftmax
+from ..planning.data.online_softmax import EXPONENTIALS, OnlineSoftmax
 from ..symbolic import IndexVar
-from .blocked_loop import block_of, laid_out, over_blocks, over_tiles, span
+from .blocked_loop import Arrays, Foreign, Run, Starts, States, Visited, over_tiles, reduced
 from .context import Context, Lower, align
 from .elementwise import convert
 from .padding import padded
 
 # The largest score of each row, whether any counts, and each sum divided by the exponential of the largest.
 State = tuple[jax.Array, jax.Array | None, jax.Array | None, tuple[jax.Array, ...]]
-Padded = Mapping[str, tuple[jax.Array, tuple[int, ...]]]
-Foreign = Mapping[str, Callable[..., object]]
 
 
-def lower_online_softmax(
-    plan: OnlineSoftmax, softmax: Softmax, arrays: Mapping[str, jax.Array], foreign: Foreign, lower: Lower
+def lower_softmax(
+    plan: BlockedLoop, states: OnlineSoftmax, softmax: Softmax, arrays: Arrays, foreign: Foreign, lower: Lower
 ) -> list[jax.Array]:
     """The results of a softmax, in order."""
-    scoring = laid_out(arrays, plan.layouts)
-    blocks = [block for block, _, _ in plan.parts]
-    scores = [node for block in blocks for node in (block.scores, block.live) if node is not None]
-    around = padded(scoring, scores), padded(arrays, [node for block in blocks for node in block.sums])
-    run = _Run(plan, softmax, arrays, scoring, around, foreign, lower)
-    return over_tiles(plan.tiles, [nest.axes for nest in softmax.results], run.tile, arrays)
+    run = Run(plan, arrays, foreign, lower)
+    around = padded(arrays, [node for block, _ in plan.parts for node in block.sums])
+    rows = _Rows(run, states, softmax, around)
+
+    def tile(starts: Starts, kept: None) -> tuple[list[jax.Array], None]:
+        return rows.finished(reduced(run.blocks(starts), rows)), kept
+
+    return over_tiles(plan.tiles, [nest.axes for nest in softmax.results], tile, arrays, None)[0]
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
-    """A pass over given arrays, those of the scores laid out, `scoring`; `around` has what is padded of both."""
+class _Rows(States[State, Visited]):
+    """What is remembered of the scores; `around` has what the sums read beyond its ends."""
 
+    run: Run
     plan: OnlineSoftmax
     softmax: Softmax
-    arrays: Mapping[str, jax.Array]
-    scoring: Mapping[str, jax.Array]
-    around: tuple[Padded, Padded]
-    foreign: Foreign
-    lower: Lower
+    around: Mapping[str, tuple[jax.Array, tuple[int, ...]]]
 
-    def tile(self, starts: Mapping[IndexVar, jax.Array]) -> list[jax.Array]:
-        """The results for the rows of one tile."""
-        plan = self.plan
-        state: State | None = None
-        if plan.body is not None:
-            body, single = plan.body, plan.blocks == 1 and not plan.ends
-            if single:
-                state = self.absorb(None, body, plan.width, {**starts, FIRST: jnp.int32(plan.lo)})
-            else:
-
-                def step(block: jax.Array, state: State) -> State:
-                    return self.absorb(state, body, plan.width, {**starts, FIRST: block * plan.width + plan.lo})
-
-                at = [starts[tile.start] for tile in plan.tiles]
-                counting = span(plan.ends, at, plan.blocks, plan.lo, plan.width)
-                nothing = self.empty(body, {**starts, FIRST: jnp.int32(plan.lo)})
-                state = over_blocks(step, nothing, counting, self.arrays)
-        if plan.tail is not None:
-            state = self.absorb(state, plan.tail, plan.last, starts)
-        assert state is not None
-        return self.finished(state)
-
-    def empty(self, points: Block, at: Mapping[IndexVar, jax.Array]) -> State:
-        """The state before all blocks."""
-        like = jax.eval_shape(lambda: self.absorb(None, points, self.plan.width, at))
-        largest, seen, total, sums = like
+    def empty(self, sample: Callable[[], Visited]) -> State:
+        largest, seen, total, sums = jax.eval_shape(lambda: self.after(None, sample()))
         return (
             jnp.full(largest.shape, -jnp.inf, largest.dtype),
             None if seen is None else jnp.zeros(seen.shape, seen.dtype),
@@ -80,16 +53,12 @@ class _Run:
             tuple(jnp.zeros(one.shape, one.dtype) for one in sums),
         )
 
-    def absorb(self, state: State | None, points: Block, width: int, at: Mapping[IndexVar, jax.Array]) -> State:
-        """The state after a block, which is the first where there is none before."""
-        plan = self.plan
-        context = Context(self.scoring, self.foreign, at, self.around[0])
-        axes, shape = plan.axes, plan.shape(plan.axes, width)
-        inner = tuple(place for place, axis in enumerate(axes) if axis not in plan.rows)
-        scores = block_of(points.scores, context, self.lower, axes, shape)
+    def after(self, state: State | None, block: Visited) -> State:
+        plan, run = self.plan, self.run
+        inner = tuple(place for place, axis in enumerate(run.plan.axes) if axis not in plan.rows)
+        [(scores, live)] = block.points
         seen = None
-        if points.live is not None:
-            live = block_of(points.live, context, self.lower, axes, shape)
+        if live is not None:
             scores = jnp.where(live, scores, jnp.asarray(-jnp.inf, scores.dtype))
             seen = jnp.any(live, inner)
         if plan.stored:
@@ -99,10 +68,10 @@ class _Run:
             largest = jnp.maximum(state[0], largest)
         shift = jnp.where(largest == -jnp.inf, jnp.zeros((), largest.dtype), largest)
         exponentials = jnp.exp(scores - lax.expand_dims(shift, inner))
-        own = Context({**self.arrays, EXPONENTIALS: exponentials}, self.foreign, at, self.around[1])
+        own = Context({**run.given, EXPONENTIALS: exponentials}, run.foreign, block.at, self.around)
         sums = tuple(
-            jnp.broadcast_to(align(*self.summed(node, own), columns), plan.shape(columns))
-            for node, columns in zip(points.sums, plan.columns, strict=True)
+            jnp.broadcast_to(align(*self.summed(node, own), columns), run.plan.shape(columns))
+            for node, columns in zip(block.block.sums, plan.columns, strict=True)
         )
         total = jnp.sum(exponentials, inner) if self.needs_total else None
         if state is None:
@@ -121,8 +90,8 @@ class _Run:
 
     def summed(self, node: Node, context: Context) -> tuple[jax.Array, Axes]:
         """A sum of a block, and its axes."""
-        array = self.lower(node, context)
-        loops = frozenset(self.plan.axes) - frozenset(self.plan.rows)
+        array = self.run.lower(node, context)
+        loops = frozenset(self.run.plan.axes) - frozenset(self.plan.rows)
         inner = tuple(place for place, axis in enumerate(node.axes) if axis in loops)
         if not inner:
             return array, node.axes

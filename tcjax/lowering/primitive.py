@@ -16,9 +16,10 @@ from jax import lax
 from jax.interpreters import ad, batching, mlir
 
 from ..planning.data import nodes
+from ..planning.data.blocked_loop import BlockedLoop
 from ..planning.data.derivatives import RESULT, ByFormula, Run, Tangent, cotangent_name, tangent_name
 from ..planning.data.groups import Blocks, Group, KernelSums, Softmax, statistic_name
-from ..planning.data.kernel_sums import KernelSumBlocks
+from ..planning.data.kernel_sums import MatrixProducts
 from ..planning.data.kernels import Alone, Loops, OneByOne, Pallas, Pieces
 from ..planning.data.nests import LoopSchedule
 from ..planning.data.nodes import FusedReduction, LoopNest
@@ -41,7 +42,7 @@ from .context import Context, Lower, align
 from .derived import with_derivatives
 from .elementwise import convert
 from .kernel_sums import lower_kernel_sums
-from .online_softmax import lower_online_softmax
+from .online_softmax import lower_softmax
 from .placing import placed
 from .varying import equally_varying
 
@@ -126,10 +127,10 @@ def _loops(
             found = nests.lower_pieces(plan, context, _node)
             dtypes = [nest.reduce.dtype for nest in group.results]
             return [convert(one, dtype) for one, dtype in zip(found, dtypes, strict=True)]
-        case OnlineSoftmax(), Softmax():
-            return lower_online_softmax(plan, group, context.arrays, context.foreign, _node)
-        case KernelSumBlocks(), KernelSums():
-            return lower_kernel_sums(plan, group, context.arrays, context.foreign, _node)
+        case BlockedLoop(states=OnlineSoftmax() as states), Softmax():
+            return lower_softmax(plan, states, group, context.arrays, context.foreign, _node)
+        case BlockedLoop(states=MatrixProducts() as states), KernelSums():
+            return lower_kernel_sums(plan, states, group, context.arrays, context.foreign, _node)
         case other:
             raise AssertionError(other)
 

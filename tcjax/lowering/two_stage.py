@@ -45,7 +45,7 @@ def lower_two_stage(
 
     tile = Tile(sieve.axis, IndexVar("o."), 0, sieve.tile, extent)
 
-    def part_of(starts: Mapping[IndexVar, jax.Array]) -> list[jax.Array]:
+    def part_of(starts: Mapping[IndexVar, jax.Array], kept: None) -> tuple[list[jax.Array], None]:
         cut = dict(arrays)
         for part in sieve.parts:
             array = arrays[part.tensor]
@@ -53,9 +53,9 @@ def lower_two_stage(
                 array = lax.dynamic_slice_in_dim(array, starts[tile.start], sieve.tile, axis=place)
             # With the cut inside of its loops, XLA:CPU would not use vectors.
             cut[part.name] = lax.optimization_barrier(array)
-        return [sieved(cut)]
+        return [sieved(cut)], kept
 
-    return over_tiles([tile], [axes], part_of, arrays)[0]
+    return over_tiles([tile], [axes], part_of, arrays, None)[0][0]
 
 
 def _left(values: jax.Array, blocks: jax.Array, sieve: TwoStage) -> jax.Array:

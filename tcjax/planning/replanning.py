@@ -17,15 +17,13 @@ from .blocked.loop_schedules import choose, parts, within
 from .blocked.online_softmax import plan_online_softmax
 from .blocked.softmax import batched_softmax, statistic_of
 from .blocked.softmax_blocks import choose as choose_widths
-from .blocked.streams import plan_alone, plan_stream, turned
 from .blocked.two_stage import form_of, plan_two_stage
+from .blocked.vector_accumulators import plan_alone, plan_nest, turned
+from .data.blocked_loop import BlockedLoop
 from .data.groups import Blocks, Extrema, Group, KernelSums, Softmax
-from .data.kernel_sums import KernelSumBlocks
 from .data.kernels import Alone, InTwoStages, Loops, Nothing, OneByOne, Pallas, Piece, Pieces
 from .data.nests import LoopSchedule, Nest
-from .data.online_softmax import OnlineSoftmax
 from .data.preferences import Backend
-from .data.streams import Stream
 from .derivatives import plan_cotangents, plan_tangents
 from .formulas import plan_unsized_formula
 from .unsized import open_question
@@ -57,9 +55,7 @@ def plan_apart(group: Group) -> OneByOne:
 
 
 @functools.lru_cache(maxsize=1024)
-def plan_cpu(
-    group: Group, form: LoopSchedule | Blocks, memory: int | None
-) -> Alone | Pieces | OnlineSoftmax | KernelSumBlocks:
+def plan_cpu(group: Group, form: LoopSchedule | Blocks, memory: int | None) -> Alone | Pieces | BlockedLoop:
     """The loops of a group within `memory` bytes."""
     match group, form:
         case Nest(), LoopSchedule(whole=True):
@@ -112,7 +108,7 @@ def _piece(nest: Nest, form: LoopSchedule, results: int = 1) -> Piece:
     reduce = nest.reduce
     dtypes = (reduce.dtype, reduce.body.dtype, "int32")[:results]
     lo, hi = nest.ranges[form.loop]
-    loop: Stream | InTwoStages | Nothing
+    loop: BlockedLoop | InTwoStages | Nothing
     if lo == hi:
         reducers = [reduce.reducer]
         if results > 1:
@@ -124,7 +120,7 @@ def _piece(nest: Nest, form: LoopSchedule, results: int = 1) -> Piece:
         blocks, rest = (_piece(own, replace(choose(own), sieve=0)) for own in (sieve.blocks, sieve.rest))
         loop = InTwoStages(sieve, _piece(sieve.firsts, form_of(sieve)), blocks, rest)
     else:
-        loop = plan_stream(nest, form)
+        loop = plan_nest(nest, form)
     return Piece(nest.axes, nest.shape, dtypes, loop)
 
 

@@ -18,15 +18,16 @@ def test_results_of_overlapping_tiles_are_those_of_the_whole() -> None:
     x, y = np.arange(7.0, dtype=np.float32), np.arange(10.0, 21.0, dtype=np.float32)
     tiles = Tile(I, IndexVar("a."), 2, 3, 7), Tile(J, IndexVar("b."), -1, 4, 11)
 
-    def run(starts):
+    def run(starts, kept):
         rows = jax.lax.dynamic_slice_in_dim(jnp.asarray(x), starts[tiles[0].start] - 2, 3)
         columns = jax.lax.dynamic_slice_in_dim(jnp.asarray(y), starts[tiles[1].start] + 1, 4)
-        return columns[:, None] * rows, rows + 1
+        return (columns[:, None] * rows, rows + 1), kept + 1
 
-    product, other = jax.jit(lambda: over_tiles(tiles, [(J, I), (I,)], run, {}))()
+    (product, other), visited = jax.jit(lambda: over_tiles(tiles, [(J, I), (I,)], run, {}, jnp.int32(0)))()
 
     np.testing.assert_array_equal(product, y[:, None] * x)
     np.testing.assert_array_equal(other, x + 1)
+    assert visited == 3 * 3
 
 
 factors = st.integers(-3, 3)

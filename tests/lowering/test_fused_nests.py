@@ -7,7 +7,7 @@ import pytest
 
 import tcjax
 from tcjax.planning import Compute
-from tcjax.planning.blocked.streams import turned
+from tcjax.planning.blocked.vector_accumulators import turned
 from tcjax.planning.data.nodes import LoopNest, Node, operands
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")

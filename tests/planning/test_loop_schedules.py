@@ -9,7 +9,7 @@ import pytest
 import tcjax
 from tcjax.planning import replanning
 from tcjax.planning.blocked.loop_schedules import BLOCK, MOST_CANDIDATES, NEAR, candidates, choose, parts
-from tcjax.planning.blocked.streams import plan_stream
+from tcjax.planning.blocked.vector_accumulators import plan_nest
 
 NEAREST = "def f(float(N,D) x, float(M,D) y) -> (O) { O(i) = min[j](sum[d]((x(i,d)-y(j,d))*(x(i,d)-y(j,d)))) }"
 PLACE = NEAREST.replace("min[j]", "argmin[j]")
@@ -19,7 +19,7 @@ WEIGHTED = "def f(float(N,D) q, float(M,D) k, float(M,E) v) -> (O) { O(i,e) +=! 
 def nest_of(text, *shapes, monkeypatch):
     found = []
     replanning.plan_cpu.cache_clear()
-    monkeypatch.setattr(replanning, "plan_stream", lambda nest, form: found.append(nest) or plan_stream(nest, form))
+    monkeypatch.setattr(replanning, "plan_nest", lambda nest, form: found.append(nest) or plan_nest(nest, form))
     arguments = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
     jax.jit(tcjax.kernel(text)).lower(*arguments)
     return found[0]
@@ -107,7 +107,7 @@ def test_trips_are_longer_where_accumulators_leave_the_cache(monkeypatch):
     nest = nest_of(DISTANCES, (2048, 32), (2048, 32), monkeypatch=monkeypatch)
 
     form = choose(nest)
-    layouts = {layout.tensor: layout for layout in plan_stream(nest, form).layouts}
+    layouts = {layout.tensor: layout for layout in plan_nest(nest, form).layouts}
 
     assert form.unroll == 16
     assert layouts["y"].padding > 0
@@ -117,13 +117,13 @@ def test_trips_are_longer_where_accumulators_leave_the_cache(monkeypatch):
 def test_rows_that_share_no_lines_of_the_cache_have_no_gaps(monkeypatch):
     nest = nest_of(DISTANCES, (2040, 32), (2040, 32), monkeypatch=monkeypatch)
 
-    assert not any(layout.padding for layout in plan_stream(nest, choose(nest)).layouts)
+    assert not any(layout.padding for layout in plan_nest(nest, choose(nest)).layouts)
 
 
 @pytest.mark.parametrize(("terms", "written"), [(8, True), (64, False)])
 def test_few_trips_are_written_out_only_where_they_have_few_operations(terms, written, monkeypatch):
     nest = nest_of(NEAREST, (4096, terms), (4096, terms), monkeypatch=monkeypatch)
 
-    stream = plan_stream(nest, replace(choose(nest), rows=256, unroll=4))
+    loop = plan_nest(nest, replace(choose(nest), rows=256, unroll=4))
 
-    assert (stream.blocks, stream.is_written_out) == (16, written)
+    assert (loop.count, loop.states.written_out) == (16, written)

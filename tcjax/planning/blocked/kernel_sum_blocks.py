@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Final
 
-from ... import ir, transforms
+from ... import ir
 from ...ir import Reducer
-from ...symbolic import Affine, Box, IndexVar
-from ..data.blocked_loop import FIRST, ROW, End, between
+from ...symbolic import Box, IndexVar
+from ..data.blocked_loop import BLOCK, ROW, Block, BlockedLoop, End, Points, Tile, between
 from ..data.groups import Blocks, KernelSums
-from ..data.kernel_sums import COLUMN, Columns, Cut, KernelSumBlocks, Matrix, Piece
+from ..data.kernel_sums import Columns, MatrixProducts, Piece
 from ..data.layouts import Layout
 from ..data.nests import Nest
 from ..data.nodes import Node
@@ -20,6 +20,7 @@ from .domains import ends
 from .kernel_sums import Apart, Axes, apart
 from .layouts import laid_out
 from .loop_schedules import SAVED, dividing, is_contraction
+from .spaces import Part, Space
 from .terms import written_out
 
 # Elements of the matrices of a block, as measured on two cores: 64 rows of 8192 took 1.2 times as long as 128.
@@ -33,7 +34,10 @@ GUARDED: Final = (64, 128, 256, 512, 1024)
 BEGIN: Final = 1 << 14
 # Arrays of a block that exist at a time: a matrix, and one more on the way.
 ARRAYS: Final = 2
+# The matrices as one expression while tensors are laid out for them, and where a tile of rows begins; no program has
+# such names.
 ALL: Final = "matrices."
+FIRST: Final = IndexVar("c.")
 
 
 def choose_blocks(bundle: KernelSums, memory: int | None) -> Blocks | None:
@@ -103,18 +107,11 @@ def _sides(found: Apart, extents: Mapping[IndexVar, int]) -> tuple[Axes, Axes]:
     return (first, second) if larger else (second, first)
 
 
-def plan_kernel_sums(bundle: KernelSums, blocks: Blocks) -> KernelSumBlocks:
+def plan_kernel_sums(bundle: KernelSums, blocks: Blocks) -> BlockedLoop:
     """The blocks of a bundle."""
     found = apart(bundle)
     assert found is not None, "the sums are a bundle"
     return _Planner(bundle, blocks, found).plan()
-
-
-def _cuts(extent: int, size: int) -> tuple[Cut, ...]:
-    """An axis in parts of one size, and what is left."""
-    size = max(1, min(size, extent))
-    count, last = divmod(extent, size)
-    return (Cut(0, size, count), *([Cut(count * size, last, 1)] if last else []))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +128,44 @@ class _Planner:
     def sides(self) -> tuple[Axes, Axes]:
         return _sides(self.apart, self.extents)
 
-    def plan(self) -> KernelSumBlocks:
+    def plan(self) -> BlockedLoop:
+        (*_, axis), _ = self.sides
+        lo, hi = self.bundle.ranges[axis]
+        height = max(1, min(self.blocks.width, hi - lo))
+        count, last = divmod(hi - lo, height)
+        products = self.products()
+        if count == 1 and not last:
+            return self.loop(products, self.space())
+        tile = Tile(axis, FIRST, lo, height, count * height)
+        rest = self.loop(products, self.space(behind={axis: hi - last})) if last else None
+        return replace(self.loop(products, self.space((tile,))), rest=rest)
+
+    def space(self, tiles: tuple[Tile, ...] = (), behind: Mapping[IndexVar, int] | None = None) -> Space:
+        """The columns in blocks, for a tile of rows or for those that no tile has."""
+        ranges, extents = self.bundle.ranges, self.extents
+        _, (*_, loop) = self.sides
+        width = dict(self.blocks.tile).get(loop, extents[loop])
+        return Space(ranges, loop, max(1, min(width, extents[loop])), tiles, behind or {})
+
+    def loop(self, products: MatrixProducts, space: Space) -> BlockedLoop:
+        """The loop over columns for some rows."""
+        rows, columns = self.sides
+        return BlockedLoop(
+            (*self.apart.batch, *rows, *columns[:-1], ROW),
+            space.extents,
+            space.tiles,
+            space.lo,
+            space.count,
+            None if space.body is None else self.block(space.body),
+            None if space.tail is None else self.block(space.tail),
+            products,
+            self.laid_out()[1],
+            self.ends() if space.tiles and space.count > 1 else (),
+        )
+
+    def products(self) -> MatrixProducts:
         ranges, extents = self.bundle.ranges, self.extents
         rows, columns = self.sides
-        tile = dict(self.blocks.tile).get(columns[-1], extents[columns[-1]])
-        heights, widths = _cuts(extents[rows[-1]], self.blocks.width), _cuts(extents[columns[-1]], tile)
         summed = tuple(frozenset(rows) <= frozenset(nest.reduce.indices) for nest in self.bundle.sums)
         across, along = self.columns(summed, over_rows=False), self.columns(summed, over_rows=True)
         scope = self.scope(ranges)
@@ -154,20 +184,16 @@ class _Planner:
             extra = tuple(scope.sorted(space - fixed) for space in free)
             return Columns(tuple(map(planned, found)), extra, tuple(prod(extents[a] for a in axes) for axes in extra))
 
-        return KernelSumBlocks(
+        return MatrixProducts(
             self.apart.batch,
             rows,
             columns,
             extents,
-            (ranges[rows[-1]][0], ranges[columns[-1]][0]),
             self.apart.matrices[0].dtype,
-            tuple((row, tuple((column, self.matrices(row, column)) for column in widths)) for row in heights),
             tuple(side_by_side(one, columns) for one in across),
             tuple(side_by_side(one, rows) for one in along),
             summed,
             tuple(tuple(pieces(number)) for number in range(len(summed))),
-            self.laid_out()[1],
-            self.ends(),
         )
 
     def columns(self, summed: tuple[bool, ...], *, over_rows: bool) -> list[list[ir.Expr | None]]:
@@ -179,34 +205,24 @@ class _Planner:
                     found[term.matrix].append(term.column)
         return found
 
-    def matrices(self, height: Cut, width: Cut) -> tuple[Matrix, ...]:
-        """The matrices of a block that begins with the values `FIRST` and `COLUMN` of the loop and the last column."""
-        ranges = self.bundle.ranges
-        loop, tiled = (side[-1] for side in self.sides)
-        box = {**ranges, ROW: (0, height.size)}
-        box[FIRST] = ranges[loop][0] + height.first, ranges[loop][1] - height.size + 1
-        moved = {loop: Affine.of(FIRST) + ROW}
-        if width.size < self.extents[tiled]:
-            box[COLUMN] = ranges[tiled][0] + width.first, ranges[tiled][1] - width.size + 1
-            box[tiled] = 0, width.size
-            moved[tiled] = Affine.of(COLUMN) + tiled
+    def block(self, part: Part) -> Block:
+        """The matrices of a block."""
         laid, _ = self.laid_out()
         shapes = {operand.name: operand.shape for operand in laid.operands}
         origins = {operand.name: operand.origin for operand in laid.operands}
-        scope = self.scope(box)
+        scope = self.scope(part.box)
         scope = replace(scope, shapes={**scope.shapes, **shapes}, origins={**scope.origins, **origins})
         body = laid.reduce.body
         assert isinstance(body, ir.Call)
 
-        def planned(expr: ir.Expr) -> Matrix:
-            expr = written_out(transforms.substitute_expr(expr, moved), box)
-            match expr:
+        def planned(expr: ir.Expr) -> Points:
+            match expr := part.of(expr):
                 case ir.Select(condition, _, ir.Const(0)) if self.apart.careful:
-                    return Matrix(plan_value(expr, scope), plan_value(condition, scope))
+                    return Points(plan_value(expr, scope), plan_value(condition, scope))
                 case _:
-                    return Matrix(plan_value(expr, scope), None)
+                    return Points(plan_value(expr, scope), None)
 
-        return tuple(map(planned, body.arguments))
+        return Block(part.width, tuple(map(planned, body.arguments)))
 
     def laid_out(self) -> tuple[Nest, tuple[Layout, ...]]:
         """The matrices as if they were summed, over tensors that lie along the vectors."""
@@ -224,13 +240,13 @@ class _Planner:
     def scope(self, box: Box) -> Scope:
         rows, columns = self.sides
         operands = self.bundle.operands
-        order = dict.fromkeys((*self.apart.batch, *rows[:-1], ROW, *rows[-1:], *columns, *box))
+        order = dict.fromkeys((*self.apart.batch, *rows, *columns[:-1], ROW, *columns[-1:], *box))
         return Scope(
             box,
             {o.name: o.shape for o in operands},
             {o.name: o.origin for o in operands},
             {index: number for number, index in enumerate(order)},
-            frozenset((FIRST, COLUMN)) & box.keys(),
+            frozenset((FIRST, BLOCK)) & box.keys(),
         )
 
     def visited(self) -> int:

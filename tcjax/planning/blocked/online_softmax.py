@@ -2,55 +2,44 @@
 
 from dataclasses import dataclass, replace
 
-from ... import ir, transforms
+from ... import ir
 from ...ir import Reducer
-from ...symbolic import Affine, Box, IndexVar, Size
+from ...symbolic import Affine, Box, Size
 from ...transforms.factors import masked
-from ..data.blocked_loop import FIRST, ROW, End, Tile
+from ..data.blocked_loop import BLOCK, ROW, Block, BlockedLoop, Points
 from ..data.groups import Blocks, Softmax, parts
 from ..data.layouts import Layout
 from ..data.nests import Nest
 from ..data.nodes import Axes, Node
-from ..data.online_softmax import EXPONENTIALS, Block, OnlineSoftmax
+from ..data.online_softmax import EXPONENTIALS, OnlineSoftmax
 from ..rules import plan_value
 from ..scope import Scope
 from .domains import ends
 from .layouts import laid_out
 from .softmax import statistic_of
 from .softmax_blocks import conditions, is_divided, is_product
-from .terms import written_out
+from .spaces import Part, Space, tiled
 
 
-def plan_online_softmax(softmax: Softmax, blocks: Blocks) -> OnlineSoftmax:
+def plan_online_softmax(softmax: Softmax, blocks: Blocks) -> BlockedLoop:
     """The blocks of a softmax."""
     ranges = softmax.ranges
     lo, hi = ranges[blocks.loop]
-    sizes = dict(blocks.tile)
-    tiles = tuple(
-        Tile(axis, IndexVar(f"o.{number}"), ranges[axis][0], sizes[axis], ranges[axis][1] - ranges[axis][0])
-        for number, axis in enumerate(axis for axis in softmax.rows if axis in sizes)
-    )
-    width = max(1, min(blocks.width, hi - lo))
-    count, last = divmod(hi - lo, width)
-    planner = _Planner(softmax, blocks, tiles)
-    body = planner.points(Affine.of(FIRST) + ROW, width, {FIRST: (lo, hi - width + 1)}) if count else None
-    tail = planner.points(Affine.of(ROW) + (hi - last), last, {}) if last else None
-    return OnlineSoftmax(
+    tiles = tiled(softmax.rows, dict(blocks.tile), ranges)
+    space = Space(ranges, blocks.loop, max(1, min(blocks.width, hi - lo)), tiles)
+    planner = _Planner(softmax, blocks, space)
+    columns, relative = tuple(nest.axes for nest in softmax.sums), tuple(map(statistic_of, softmax.sums))
+    return BlockedLoop(
         planner.axes,
-        planner.rows,
-        not is_product(softmax),
-        tuple(nest.axes for nest in softmax.sums),
-        tuple(map(statistic_of, softmax.sums)),
-        {index: b - a for index, (a, b) in planner.box().items()},
+        space.extents,
         tiles,
         lo,
-        width,
-        count,
-        last,
-        body,
-        tail,
-        planner.ends(),
+        space.count,
+        None if space.body is None else planner.block(space.body),
+        None if space.tail is None else planner.block(space.tail),
+        OnlineSoftmax(planner.rows, columns, relative, not is_product(softmax)),
         planner.laid_out()[1],
+        ends(conditions(softmax), blocks.loop, space.axes, space.box),
     )
 
 
@@ -58,7 +47,7 @@ def plan_online_softmax(softmax: Softmax, blocks: Blocks) -> OnlineSoftmax:
 class _Planner:
     softmax: Softmax
     blocks: Blocks
-    tiles: tuple[Tile, ...]
+    space: Space
 
     @property
     def others(self) -> Axes:
@@ -75,25 +64,16 @@ class _Planner:
     @property
     def rows(self) -> Axes:
         """The largest axis last: that one is vectorised."""
-        box = self.box()
-        return tuple(sorted(self.softmax.rows, key=lambda axis: box[axis][1] - box[axis][0]))
+        extents = self.space.extents
+        return tuple(sorted(self.softmax.rows, key=extents.__getitem__))
 
-    def box(self) -> dict[IndexVar, tuple[int, int]]:
-        """The ranges within a tile, and those of its starts."""
-        return self.softmax.ranges | {index: ends for tile in self.tiles for index, ends in tile.box.items()}
-
-    def points(self, position: Affine, width: int, spans: Box) -> Block:
-        """The points of `width` values of the loop, the number ROW of which is at `position`."""
-        softmax = self.softmax
-        box = {**self.box(), ROW: (0, width), **spans}
-        values = {tile.axis: Affine.of(tile.start) + tile.axis for tile in self.tiles} | {self.blocks.loop: position}
+    def block(self, part: Part) -> Block:
+        """The scores of a block, and the sums of their exponentials."""
+        softmax, box, moved = self.softmax, part.box, part.of
         axes = self.axes
         scope = self.scope(box, axes)
         tensor = ir.Tensor(EXPONENTIALS, softmax.scores.dtype, tuple(Size.of(box[a][1] - box[a][0]) for a in axes))
         read = ir.Access(tensor, tuple(map(Affine.of, axes)))
-
-        def moved(expr: ir.Expr) -> ir.Expr:
-            return written_out(transforms.substitute_expr(expr, values), box)
 
         laid, _ = self.laid_out()
         shapes = {operand.name: operand.shape for operand in laid.operands}
@@ -112,7 +92,8 @@ class _Planner:
             return plan_value(ir.Reduce(Reducer.SUM, indices, (), guard, body, None, accumulate, accumulate), scope)
 
         live = None if laid.reduce.guard is None else plan_value(moved(laid.reduce.guard), own)
-        return Block(plan_value(moved(laid.reduce.body), own), live, tuple(map(summed, softmax.sums)))
+        scores = Points(plan_value(moved(laid.reduce.body), own), live)
+        return Block(part.width, (scores,), tuple(map(summed, softmax.sums)))
 
     def laid_out(self) -> tuple[Nest, tuple[Layout, ...]]:
         """The scores as if they were summed, over tensors that lie along the vectors."""
@@ -135,8 +116,5 @@ class _Planner:
         order = dict.fromkeys(
             (*axes, *columns, *box) if is_product(softmax) else (*self.others, ROW, *own, *axes, *box)
         )
-        steps = frozenset(tile.start for tile in self.tiles) | {FIRST}
+        steps = frozenset(tile.start for tile in self.space.tiles) | {BLOCK}
         return Scope(box, shapes, origins, {index: number for number, index in enumerate(order)}, steps & box.keys())
-
-    def ends(self) -> tuple[End, ...]:
-        return ends(conditions(self.softmax), self.blocks.loop, [tile.axis for tile in self.tiles], self.box())

@@ -10,13 +10,13 @@ from ...symbolic import IndexVar
 from ..blocked.kernel_sum_blocks import ARRAYS, plan_kernel_sums
 from ..blocked.loop_schedules import choose, is_costly, parts
 from ..blocked.online_softmax import plan_online_softmax
-from ..blocked.streams import plan_alone, plan_stream
 from ..blocked.two_stage import plan_two_stage
+from ..blocked.vector_accumulators import plan_alone, plan_nest
 from ..data.bands import Blocks as Rows
 from ..data.bands import band_of
-from ..data.blocked_loop import ROW
+from ..data.blocked_loop import ROW, Block, BlockedLoop
 from ..data.groups import Blocks, Extrema, KernelSums, Softmax
-from ..data.kernel_sums import KernelSumBlocks
+from ..data.kernel_sums import MatrixProducts
 from ..data.nests import LoopSchedule, Nest, Operand
 from ..data.nodes import (
     Apply,
@@ -49,9 +49,9 @@ from ..data.nodes import (
     operands,
     sums_products,
 )
-from ..data.online_softmax import Block, OnlineSoftmax
+from ..data.online_softmax import OnlineSoftmax
 from ..data.repeats import Repeats
-from ..data.streams import Points, Stream
+from ..data.vector_accumulators import VectorAccumulators
 from ..data.views import are_blocks, extends, growth, is_reshape
 
 # A transcendental function costs about this many multiply-adds.
@@ -370,16 +370,14 @@ class Meter:
                 return _multiplied(plan_kernel_sums(group, blocks))
             case Softmax() as group, Blocks() as blocks:
                 plan = plan_online_softmax(group, blocks)
-                tiles = prod(tile.count for tile in plan.tiles)
-                return tiles * sum(times * _in_block(plan, rows).block(points) for points, rows, times in plan.parts)
+                return plan.visits * sum(count * _in_block(plan, block).scored(block) for block, count in plan.parts)
             case group, _:
                 return _alone(group.results[0]).flops(plan_alone(group.results[0]))
 
-    def block(self, points: Block) -> int:
+    def scored(self, block: Block) -> int:
         """The operations of a block of scores."""
-        scores = self.flops(points.scores) + (BUILTIN_FLOPS + 2) * self.points(points.scores)
-        live = 0 if points.live is None else self.flops(points.live)
-        return scores + live + sum(map(self.flops, points.sums))
+        [scores] = block.points
+        return sum(map(self.flops, (*block.nodes, *block.sums))) + (BUILTIN_FLOPS + 2) * self.points(scores.value)
 
     def _slid(self, node: Band) -> "Meter":
         """With the extent of the positions."""
@@ -395,13 +393,22 @@ class Meter:
         return points * ir.types.width(node.dtype)
 
 
-def _multiplied(plan: KernelSumBlocks) -> int:
+def _multiplied(plan: BlockedLoop) -> int:
     """The operations of all blocks of a bundle: the matrices, and their products with the columns."""
-    widths = sum(columns.width for columns in (*plan.across, *plan.along))
-    matrices = 0
-    for rows, columns, nodes in plan.matrices:
-        matrices += rows.count * columns.count * sum(map(Meter(plan.within(rows, columns)).flops, nodes))
-    return matrices + 2 * widths * plan.size((*plan.batch, *plan.rows, *plan.columns))
+    products = _products(plan)
+    widths = sum(columns.width for columns in (*products.across, *products.along))
+    found = 2 * widths * products.size((*products.batch, *products.rows, *products.columns))
+    loop: BlockedLoop | None = plan
+    while loop is not None:
+        matrices = ((block, points.value, count) for block, count in loop.parts for points in block.points)
+        found += loop.visits * sum(count * _in_block(loop, block).flops(value) for block, value, count in matrices)
+        loop = loop.rest
+    return found
+
+
+def _products(plan: BlockedLoop) -> MatrixProducts:
+    assert isinstance(plan.states, MatrixProducts)
+    return plan.states
 
 
 def loop_bytes(whole: FusedReduction) -> int:
@@ -421,36 +428,45 @@ def loop_bytes(whole: FusedReduction) -> int:
             raise AssertionError(other)
 
 
-def _bundle_bytes(bundle: KernelSums, plan: KernelSumBlocks) -> int:
+def _bundle_bytes(bundle: KernelSums, plan: BlockedLoop) -> int:
     """A block of each matrix and one on the way, the columns, and what they are multiplied to, before and after."""
-    width = ir.types.width(plan.dtype)
-    points = max(prod(plan.shape(plan.axes, plan.within(rows, columns))) for rows, columns, _ in plan.matrices)
-    block = points * width * max(ARRAYS, len(plan.across))
-    above, below = (sum(columns.width for columns in side) for side in (plan.across, plan.along))
-    sides = (*plan.batch, *plan.rows), (*plan.batch, *plan.columns)
-    products = above * plan.size(sides[0]) + below * plan.size(sides[1])
-    columns = above * plan.size(sides[1]) + below * plan.size(sides[0])
+    own = _products(plan)
+    width = ir.types.width(own.dtype)
+    # The rest has fewer points.
+    block = max(_block_size(plan, block) for block, _ in plan.parts) * width * max(ARRAYS, len(own.across))
+    above, below = (sum(columns.width for columns in side) for side in (own.across, own.along))
+    sides = (*own.batch, *own.rows), (*own.batch, *own.columns)
+    products = above * own.size(sides[0]) + below * own.size(sides[1])
+    columns = above * own.size(sides[1]) + below * own.size(sides[0])
     results = sum(prod(nest.shape) * ir.types.width(nest.reduce.dtype) for nest in bundle.sums)
     return block + (2 * products + columns) * width + results
+
+
+def _block_size(plan: BlockedLoop, block: Block) -> int:
+    """The points of a block."""
+    extents = plan.within(block)
+    return prod(extents[axis] for axis in plan.axes)
 
 
 def _softmax_bytes(softmax: Softmax, blocks: Blocks) -> int:
     """A block of scores, its exponentials or what else the sums are computed of, and the sums before and after it."""
     plan = plan_online_softmax(softmax, blocks)
+    assert isinstance(plan.states, OnlineSoftmax)
     most = 0
-    for points, rows, _ in plan.parts:
-        block = prod(plan.shape(plan.axes, rows)) * ir.types.width(softmax.scores.dtype)
-        meter = _in_block(plan, rows)
+    for block, _ in plan.parts:
+        points = _block_size(plan, block)
+        scores = points * ir.types.width(softmax.scores.dtype)
+        meter = _in_block(plan, block)
         inner = max(
-            meter.temporaries(one, root=True) + (meter.size(one) if ROW in one.axes else 0) for one in points.sums
+            meter.temporaries(one, root=True) + (meter.size(one) if ROW in one.axes else 0) for one in block.sums
         )
         # What the data of a product decide, the condition of its points is asked for there.
-        asked = any(isinstance(part, Contract) and any(part.live) for one in points.sums for part in below(one))
-        most = max(most, block + max(block, inner) + asked * prod(plan.shape(plan.axes, rows)))
-    if len(plan.parts) == 1 and plan.parts[0][2] == 1:
+        asked = any(isinstance(part, Contract) and any(part.live) for one in block.sums for part in below(one))
+        most = max(most, scores + max(scores, inner) + asked * points)
+    if plan.is_one_block:
         # What the only block gives is a part of the results.
         return most
-    pairs = zip(softmax.sums, plan.columns, strict=True)
+    pairs = zip(softmax.sums, plan.states.columns, strict=True)
     return most + 2 * sum(prod(plan.shape(columns)) * ir.types.width(nest.reduce.accumulate) for nest, columns in pairs)
 
 
@@ -485,25 +501,25 @@ def _sieve_bytes(nest: Nest, form: LoopSchedule, memory: int | None) -> int:
 
 def _loop_room(nest: Nest, form: LoopSchedule) -> tuple[int, int]:
     """The accumulators and as much again where they meet; what a block stores."""
-    stream = plan_stream(nest, form)
-    width = ir.types.width(stream.dtype)
-    result = prod(stream.shape) * width * stream.states
-    rows = 1 if stream.inside else stream.rows
-    extents = dict(zip(stream.axes, stream.shape, strict=True))
-    blocks = [(points, rows) for points, rows in ((stream.body, stream.rows), (stream.tail, stream.last)) if points]
-    inside = max((_block_bytes(nest, points, {**extents, ROW: rows}) for points, rows in blocks), default=0)
-    moved = prod(stream.extents) * width if stream.tiles or stream.axes != nest.axes else 0
-    if stream.ranks is not None:
-        moved += prod(stream.extents) * 2 * width * stream.ranks
+    loop = plan_nest(nest, form)
+    own = _accumulators(loop)
+    width = ir.types.width(own.dtype)
+    result = prod(loop.shape(own.axes)) * width * own.count
+    rows = 1 if own.inside else max(1, loop.width)
+    inside = max((_block_bytes(loop, block) for block, _ in loop.parts), default=0)
+    whole = prod(loop.whole(own.axes))
+    moved = whole * width if loop.tiles or own.axes != nest.axes else 0
+    if own.ranks is not None:
+        moved += whole * 2 * width * own.ranks
     # A single accumulator of the result's type and order is the result.
-    is_result = rows == stream.states == 1 and not moved and stream.dtype == nest.reduce.dtype
-    turned, passing = _turned(nest, stream)
+    is_result = rows == own.count == 1 and not moved and own.dtype == nest.reduce.dtype
+    turned, passing = _turned(nest, loop)
     if is_result:
         return moved + turned + passing, inside
-    if stream.reducer.inject is not None and stream.unroll > 1 and _is_stored(nest):
+    if own.reducer.inject is not None and loop.unroll > 1 and _is_stored(nest):
         # The scores of a trip, which its maximum and its sum use.
-        inside += result // stream.states * rows * stream.unroll
-    meeting = _meeting(stream, result, rows)
+        inside += result // own.count * rows * loop.unroll
+    meeting = _meeting(loop, result, rows)
     # What lies otherwise for the loop is gone when the rows meet.
     return result * rows + moved + max(meeting, turned), inside
 
@@ -514,20 +530,20 @@ def _is_stored(nest: Nest) -> bool:
     return divides or is_costly(nest)
 
 
-def _turned(nest: Nest, stream: Stream) -> tuple[int, int]:
+def _turned(nest: Nest, loop: BlockedLoop) -> tuple[int, int]:
     """The bytes of operands that lie otherwise while a loop runs, with the parts that a trip reads at once; and of the
     copies that XLA makes on the way."""
     operands = {o.name: o for o in nest.operands}
-    turned = {one.tensor for one in stream.layouts if one.is_copied}
-    if stream.is_written_out:
+    turned = {one.tensor for one in loop.layouts if one.is_copied}
+    if _accumulators(loop).written_out:
         # XLA turns what does not change along the vectors where it is read, and of the rest each trip's part; the first
         # part is that of two trips. What the loop does not walk along has no parts.
-        last = stream.axes[-1:]
+        last = _accumulators(loop).axes[-1:]
         reads = {a.tensor.name for a in ir.accesses(nest.reduce) if any({*last} & i.variables for i in a.indices)}
-        cut = {cut.tensor for cut in stream.cuts}
-        in_parts = {one.tensor for one in stream.layouts if one.name in cut}
+        cut = {cut.tensor for cut in loop.cuts}
+        in_parts = {one.tensor for one in loop.layouts if one.name in cut}
         whole, parts = (sum(_size(operands[name]) for name in turned & each) for each in (reads, reads & in_parts))
-        return whole + parts * stream.unroll // stream.blocks, 0
+        return whole + parts * loop.unroll // loop.count, 0
     outside = {*nest.axes, *nest.reduce.indices}
     walked: set[str] = set()
     for access in ir.accesses(nest.reduce):
@@ -537,11 +553,11 @@ def _turned(nest: Nest, stream: Stream) -> tuple[int, int]:
             is_vector = any(index.variables & {*nest.axes} for index in access.indices)
             walked |= {access.tensor.name} if is_vector else set()
     cuts = 0
-    for cut in stream.cuts:
-        operand = next((operands[one.tensor] for one in stream.layouts if one.name == cut.tensor), None)
+    for cut in loop.cuts:
+        operand = next((operands[one.tensor] for one in loop.layouts if one.name == cut.tensor), None)
         if operand is not None and operand.name not in turned | walked:
-            rows = stream.rows * stream.unroll
-            cuts += _size(operand) * rows // max(1, stream.blocks * stream.rows)
+            rows = loop.width * loop.unroll
+            cuts += _size(operand) * rows // max(1, loop.count * loop.width)
     twice = sum(_size(operands[name]) for name in walked)
     once = sum(_size(operands[name]) for name in turned - walked)
     return once + 2 * twice + cuts, max(0, once - cuts)
@@ -551,14 +567,15 @@ def _size(operand: Operand) -> int:
     return prod(operand.shape) * ir.types.width(operand.dtype)
 
 
-def _meeting(stream: Stream, result: int, rows: int) -> int:
+def _meeting(loop: BlockedLoop, result: int, rows: int) -> int:
     """What the accumulators of all rows need while they are combined, half by half."""
-    if stream.states == 1:
+    own = _accumulators(loop)
+    if own.count == 1:
         return result * _stored_halves(rows)
-    if stream.reducer.inject is not None:
+    if own.reducer.inject is not None:
         return result * rows // 2
     # A value and its place are one array in the loop and two behind it, with what says which half counts.
-    return result * rows + prod(stream.shape) * (rows // 2) if rows > FUSED // 4 else 0
+    return result * rows + prod(loop.shape(own.axes)) * (rows // 2) if rows > FUSED // 4 else 0
 
 
 def _stored_halves(rows: int) -> int:
@@ -572,14 +589,18 @@ def _stored_halves(rows: int) -> int:
     return stored
 
 
-def _block_bytes(nest: Nest, points: Points, extents: Mapping[IndexVar, int]) -> int:
-    ranges = {index: hi - lo for index, (lo, hi) in nest.ranges.items()}
-    meter = Meter({**ranges, **extents})
-    return sum(meter.temporaries(node, root=False) for node in (points.value, points.live) if node is not None)
+def _block_bytes(loop: BlockedLoop, block: Block) -> int:
+    meter = _in_block(loop, block)
+    return sum(meter.temporaries(node, root=False) for node in block.nodes)
 
 
-def _in_block(plan: OnlineSoftmax, rows: int) -> Meter:
-    return Meter({**plan.extents, ROW: rows})
+def _accumulators(loop: BlockedLoop) -> VectorAccumulators:
+    assert isinstance(loop.states, VectorAccumulators)
+    return loop.states
+
+
+def _in_block(loop: BlockedLoop, block: Block) -> Meter:
+    return Meter(loop.within(block))
 
 
 def _alone(nest: Nest) -> Meter:

@@ -1,14 +1,20 @@
-"""What loops over blocks have in common: the tiles of their results, and the blocks in which a point may count."""
+"""Reductions over spaces that are never stored, as one loop over blocks of an index."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from math import prod
+from typing import Any
 
 from ...symbolic import IndexVar
+from .kernel_sums import MatrixProducts
+from .layouts import Layout
+from .nodes import Axes, Node
+from .online_softmax import OnlineSoftmax
+from .vector_accumulators import VectorAccumulators
 
-# The first loop value of a block and a row of it; no program has such names.
-FIRST: Final = IndexVar("t.")
-ROW: Final = IndexVar("r.")
+# The number of a block, that of a block within its trip, and a value of the loop within a block; no program has such
+# names.
+BLOCK, STEP, ROW = (IndexVar(name) for name in ("t.", "u.", "r."))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +77,93 @@ def between(
         limit = end.limit(starts, lo, width)
         first, behind = (larger(first, limit), behind) if end.weight > 0 else (first, smaller(behind, limit))
     return first, behind
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """The values at the points of a block, and which of them take part (None: all)."""
+
+    value: Node
+    live: Node | None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """`width` values of the loop: the `points` that all states share, and `sums` that are computed of those."""
+
+    width: int
+    points: tuple[Points, ...]
+    sums: tuple[Node, ...] = ()
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """All that is computed for the points."""
+        return tuple(node for one in self.points for node in (one.value, one.live) if node is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A dimension of a tensor that the loop index walks from element `first` on: a trip reads its part at once."""
+
+    tensor: str
+    dimension: int
+    first: int
+
+
+@dataclass(frozen=True, slots=True)
+class BlockedLoop:
+    """`count` blocks of values of an index that begins with `lo`, one after the other, and a `tail` behind them.
+
+    Results are computed for one of the `tiles` at a time; where `ends` do not hold, no point of it counts. The points
+    of a block lie along `axes`, with these `extents` in a tile. Blocks may use the number of the `BLOCK`, and for
+    tensors that are `cuts` the `STEP` of the block in its trip, which has `unroll` of them. `states` say what is
+    remembered of the points. `layouts` say how tensors lie meanwhile, and under which name. The `rest` is the loop for
+    what no tile of this one has, of the axis of the only one.
+    """
+
+    axes: Axes
+    extents: Mapping[IndexVar, int]
+    tiles: tuple[Tile, ...]
+    lo: int
+    count: int
+    body: Block | None
+    tail: Block | None
+    states: VectorAccumulators | OnlineSoftmax | MatrixProducts
+    layouts: tuple[Layout, ...] = ()
+    ends: tuple[End, ...] = ()
+    unroll: int = 1
+    cuts: tuple[Cut, ...] = ()
+    rest: "BlockedLoop | None" = None
+
+    @property
+    def width(self) -> int:
+        """The values of the loop in a block."""
+        return 0 if self.body is None else self.body.width
+
+    @property
+    def parts(self) -> tuple[tuple[Block, int], ...]:
+        """The kinds of blocks, and how many there are of each."""
+        every = (self.body, self.count), (self.tail, 1)
+        return tuple((block, count) for block, count in every if block is not None)
+
+    @property
+    def is_one_block(self) -> bool:
+        return len(self.parts) == 1 and self.parts[0][1] == 1
+
+    def within(self, block: Block) -> dict[IndexVar, int]:
+        """The extents in a block."""
+        return {**self.extents, ROW: block.width}
+
+    def shape(self, axes: Axes) -> tuple[int, ...]:
+        """The extents of axes in a tile."""
+        return tuple(self.extents[axis] for axis in axes)
+
+    def whole(self, axes: Axes) -> tuple[int, ...]:
+        """The extents of axes of the results of all tiles."""
+        tiled = {tile.axis: tile.extent for tile in self.tiles}
+        return tuple(tiled.get(axis, self.extents[axis]) for axis in axes)
+
+    @property
+    def visits(self) -> int:
+        """How many tiles there are."""
+        return prod(tile.count for tile in self.tiles)

@@ -1,18 +1,11 @@
 """Sums over blocks of the matrices that they share."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Final
 
 from ...symbolic import IndexVar
-from .blocked_loop import ROW, End
-from .layouts import Layout
 from .nodes import Axes, Node
-
-# The first column of a tile, and the matrices as one expression while tensors are laid out for them; no program has
-# such names.
-COLUMN: Final = IndexVar("c.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,67 +39,29 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
-    """`count` parts of `size` values of an axis, of which the first begins `first` values behind the start."""
+class MatrixProducts:
+    """The products of the matrices of a block with columns, from both sides.
 
-    first: int
-    size: int
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Matrix:
-    """A block of a matrix; where it is not `live`, it is zero, and columns do not count, even infinite ones."""
-
-    node: Node
-    live: Node | None
-
-
-@dataclass(frozen=True, slots=True)
-class KernelSumBlocks:
-    """Rows are the axes of the side that the loop walks along, which comes last; the last of the columns is tiled.
-
-    `lows` are the first values of these two. `blocks` have the matrices of a block, for each part of the rows and for
-    each of the columns. `across` are the columns for sums over columns, by matrix, `along` those for sums over rows.
-    `pieces` are the terms of each sum, of which those over rows are `summed`. A block counts for nothing where `ends`
-    do not hold, which limit the columns.
+    The points of a block are its matrices, along `batch`, `rows` and `columns`; where one is not live, it is zero, and
+    what it is multiplied with does not count, even if it is infinite. The last of the rows is tiled, along the last of
+    the columns goes the loop. `across` is what each matrix is multiplied with
+    for sums over columns, `along` that for sums over rows, which go on from tile to tile. `pieces` are the terms of
+    each sum, of which those over rows are `summed`.
     """
 
     batch: Axes
     rows: Axes
     columns: Axes
     extents: Mapping[IndexVar, int]
-    lows: tuple[int, int]
     dtype: str
-    blocks: tuple[tuple[Cut, tuple[tuple[Cut, tuple[Matrix, ...]], ...]], ...]
     across: tuple[Columns, ...]
     along: tuple[Columns, ...]
     summed: tuple[bool, ...]
     pieces: tuple[tuple[Piece, ...], ...]
-    layouts: tuple[Layout, ...]
-    ends: tuple[End, ...]
 
-    @property
-    def axes(self) -> Axes:
-        """How a block lies."""
-        return (*self.batch, *self.rows[:-1], ROW, *self.columns)
-
-    @property
-    def matrices(self) -> Iterator[tuple[Cut, Cut, tuple[Node, ...]]]:
-        """The matrices of each kind of block, by its rows and its columns."""
-        return (
-            (rows, columns, tuple(matrix.node for matrix in matrices))
-            for rows, own in self.blocks
-            for columns, matrices in own
-        )
-
-    def within(self, rows: Cut, columns: Cut) -> dict[IndexVar, int]:
-        """The extents in a block."""
-        return {**self.extents, ROW: rows.size, self.columns[-1]: columns.size}
-
-    def shape(self, axes: Axes, extents: Mapping[IndexVar, int] | None = None) -> tuple[int, ...]:
-        known = self.extents if extents is None else extents
-        return tuple(known[axis] for axis in axes)
+    def shape(self, axes: Axes) -> tuple[int, ...]:
+        """The whole extents."""
+        return tuple(self.extents[axis] for axis in axes)
 
     def size(self, axes: Axes) -> int:
         return prod(self.shape(axes))

@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 
 from ...symbolic import IndexVar
-from .kernel_sums import KernelSumBlocks
+from .blocked_loop import BlockedLoop
 from .layouts import Layout
 from .nests import LoopSchedule
 from .nodes import Axes, Node
-from .online_softmax import OnlineSoftmax
-from .streams import Stream
 from .two_stage import TwoStage
 
 
@@ -46,7 +44,7 @@ class Piece:
     axes: Axes
     shape: tuple[int, ...]
     dtypes: tuple[str, ...]
-    loop: Stream | InTwoStages | Nothing
+    loop: BlockedLoop | InTwoStages | Nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,4 +74,4 @@ class Pallas:
     otherwise: "Loops"
 
 
-Loops = Alone | Pieces | OnlineSoftmax | KernelSumBlocks | OneByOne | Pallas
+Loops = Alone | Pieces | BlockedLoop | OneByOne | Pallas

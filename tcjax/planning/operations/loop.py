@@ -9,7 +9,7 @@ from ...ir import Reducer
 from ...symbolic import Affine, IndexVar, Size
 from ..blocked.domains import pieces, points, visited
 from ..blocked.loop_schedules import candidates, choose, in_tiles, within
-from ..blocked.streams import plan_stream
+from ..blocked.vector_accumulators import plan_nest
 from ..branches import counted
 from ..cost.meter import Meter
 from ..data.blocked_loop import ROW
@@ -66,13 +66,13 @@ def is_absurd(nest: Nest, form: LoopSchedule, other: Node, scope: Scope) -> bool
 
 def _operations(nest: Nest, form: LoopSchedule) -> int:
     """The operations of a loop whose blocks are sums of products of their own: these visit fewer points."""
-    stream = plan_stream(nest, form)
-    total = 0
-    for part, rows, count in ((stream.body, stream.rows, stream.blocks), (stream.tail, stream.last, 1)):
-        if part is not None:
-            extents = {**{index: hi - lo for index, (lo, hi) in nest.ranges.items()}, ROW: rows}
-            total += count * Meter(extents).flops(part.value)
-    return total
+    loop = plan_nest(nest, form)
+    extents = {index: hi - lo for index, (lo, hi) in nest.ranges.items()}
+    return sum(
+        count * Meter({**extents, ROW: block.width}).flops(points.value)
+        for block, count in loop.parts
+        for points in block.points
+    )
 
 
 def of_slices(plain: Node, reduce: ir.Reduce, scope: Scope) -> LoopNest | None:

@@ -8,7 +8,8 @@ from scipy.special import logsumexp
 
 import tcjax
 from tcjax.ir import Reducer
-from tcjax.lowering.streams import stream
+from tcjax.lowering.blocked_loop import Blocks
+from tcjax.lowering.vector_accumulators import accumulated
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
@@ -35,16 +36,10 @@ def found(reducer, values, live=None, *, rows=4, unroll=2, rank=None, results=1)
         def rest():
             return values[blocks * rows :], None if live is None else live[blocks * rows :]
 
-        return stream(
-            reducer,
-            rows=rows,
-            unroll=unroll,
-            blocks=blocks,
-            body=lambda number, u: (block(values, number, u), block(live, number, u)),
-            tail=rest if left else None,
-            rank=rank,
-            results=results,
-        )
+        def body(number, u):
+            return block(values, number, u), block(live, number, u)
+
+        return accumulated(reducer, Blocks(blocks, body, rest if left else None, unroll), rows, rank, results)
 
     return [np.asarray(array) for array in jax.jit(run)(values, live)]
 
@@ -245,14 +240,11 @@ def test_a_stream_runs_inside_shard_map():
     for reducer in (Reducer.SUM, Reducer.ARGMIN, Reducer.LOGSUMEXP, Reducer.MIN, Reducer.MINK):
 
         def local(part, reducer=reducer):
-            (found,) = stream(
-                reducer,
-                rows=4,
-                unroll=2,
-                blocks=16,
-                body=lambda block, u: (jax.lax.dynamic_slice_in_dim(part, (block + u) * 4, 4), None),
-                rank=2 if reducer is Reducer.MINK else None,
-            )
+            def body(block, u):
+                return jax.lax.dynamic_slice_in_dim(part, (block + u) * 4, 4), None
+
+            blocks = Blocks(16, body, unroll=2, arrays={"part": part})
+            (found,) = accumulated(reducer, blocks, 4, 2 if reducer is Reducer.MINK else None)
             return found[0] if reducer is Reducer.MINK else found
 
         found = jax.jit(jax.shard_map(local, mesh=mesh, in_specs=spec, out_specs=result))(values)

@@ -1,4 +1,4 @@
-"""A loop nest as a stream of blocks: what one block computes, and how many there are."""
+"""A nest as a loop with vector accumulators: what one block computes, and how many there are."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -7,24 +7,29 @@ from typing import Final
 
 from ... import ir, transforms
 from ...ir import Reducer
-from ...symbolic import Affine, Box, IndexVar
+from ...symbolic import Affine, Box
 from ...transforms.widening import widened
-from ..data.blocked_loop import ROW, Tile
+from ..data.blocked_loop import BLOCK, ROW, STEP, Block, BlockedLoop, Cut, Points
 from ..data.layouts import Layout
 from ..data.machine import CPU, Machine
 from ..data.nests import LoopSchedule, Nest
 from ..data.nodes import Axes, Contract, Node, has
-from ..data.streams import BLOCK, STEP, Cut, Points, Stream
+from ..data.vector_accumulators import VectorAccumulators
 from ..rules import plan_value
 from ..scope import Scope, plain_scope
 from .domains import conditions_of, ends
 from .layouts import laid_out, spaced
 from .loop_schedules import point_operations
 from .ranks import ranks as ranks_of
+from .spaces import Part, Space, tiled
 from .terms import written_out
 
-# Where a tile begins; no program names an index so.
-START: Final = IndexVar("o.")
+# So few trips are written out: a loop begins with a state of nothing, which it writes and reads once more. Eight trips
+# for 1024^2 distances took 1.07 ms of processor time, and as a loop 1.19.
+_FEW_TRIPS: Final = 8
+# Beyond so many operations in all of them they are one loop: one takes about a millisecond to compile. Four trips of
+# 4 x 64 terms, of five nearest of 4096, took 6.2 s and then 152 ms of processor time; as a loop 2.9 s and 68 ms.
+_MOST_WRITTEN: Final = 2048
 
 
 def plan_alone(nest: Nest) -> Node:
@@ -49,57 +54,49 @@ def turned(nest: Nest, form: LoopSchedule, machine: Machine = CPU) -> tuple[Nest
     return (found, layouts) if changed and points * machine.strided > copied + machine.fork else (nest, ())
 
 
-def plan_stream(nest: Nest, form: LoopSchedule) -> Stream:
+def plan_nest(nest: Nest, form: LoopSchedule) -> BlockedLoop:
     """The blocks of a nest."""
     nest = nest.computed
-    ranges = dict(nest.ranges)
+    ranges = nest.ranges
     free = ir.free_indices(replace(nest.reduce, rank=None))
-    extents = {axis: hi - lo for axis, (lo, hi) in ranges.items()}
     axes = _minor_last(tuple(axis for axis in nest.axes if axis in free), ranges)
     guarded = nest
     nest, layouts = laid_out(nest, form.loop, axes[-1] if axes else None)
     if axes and not form.inside:
         nest, layouts = spaced(nest, layouts, form, axes[-1])
-    reduce = nest.reduce
     lo, hi = ranges[form.loop]
-    tiles: tuple[Tile, ...] = ()
-    if form.tile is not None and form.tile[1] < extents[form.tile[0]]:
-        axis, size = form.tile
-        tiles = (Tile(axis, START, ranges[axis][0], size, extents[axis]),)
-        found = transforms.substitute_expr(reduce, {axis: Affine.of(START) + axis})
-        assert isinstance(found, ir.Reduce)
-        reduce = found
-        ranges |= tiles[0].box
-    rows = max(1, min(form.rows, hi - lo))
-    blocks, last = divmod(hi - lo, rows)
-    planner = _Planner(nest, form, axes, ranges, reduce)
-    body, cuts = planner.body(rows, blocks) if blocks else (None, ())
-    tail = planner.points(Affine.of(ROW) + (hi - last), {ROW: (0, last)}) if last else None
+    tiles = tiled(nest.axes, {} if form.tile is None else dict([form.tile]), ranges)
+    space = Space(ranges, form.loop, max(1, min(form.rows, hi - lo)), tiles)
+    reduce = nest.reduce
+    planner = _Planner(nest, form, axes, space)
+    body, cuts = (None, ()) if space.body is None else planner.body(space.body)
+    tail = None if space.tail is None else planner.block(space.tail, reduce)
+    limits = ends(conditions_of(guarded) if tiles else (), form.loop, space.axes, space.box)
+    return BlockedLoop(
+        axes if form.inside else (ROW, *axes),
+        space.extents,
+        tiles,
+        lo,
+        space.count,
+        body,
+        tail,
+        _accumulators(nest, form, axes, space.count, guarded=bool(limits)),
+        layouts,
+        limits,
+        form.unroll,
+        cuts,
+    )
+
+
+def _accumulators(nest: Nest, form: LoopSchedule, axes: Axes, blocks: int, *, guarded: bool) -> VectorAccumulators:
+    reduce = nest.reduce
     ranks = rank = None
     if reduce.rank is not None:
         ranks, rank = ranks_of(nest), plan_value(reduce.rank, plain_scope(nest))
     assert isinstance(reduce.reducer, Reducer)
-    return Stream(
-        reduce.reducer,
-        axes,
-        tuple(extents[axis] for axis in axes),
-        _state(reduce),
-        lo,
-        rows,
-        form.unroll,
-        blocks,
-        last,
-        body,
-        tail,
-        cuts,
-        ranks,
-        rank,
-        tiles,
-        form.inside,
-        layouts,
-        ends=ends(conditions_of(guarded) if tiles else (), form.loop, [tile.axis for tile in tiles], ranges),
-        operations=point_operations(nest),
-    )
+    found = VectorAccumulators(reduce.reducer, axes, _state(reduce), form.inside, ranks, rank, written_out=False)
+    few = 1 < blocks // form.unroll <= _FEW_TRIPS and blocks * point_operations(nest) <= _MOST_WRITTEN
+    return replace(found, written_out=few and found.count == 1 and not guarded)
 
 
 def _state(reduce: ir.Reduce) -> str:
@@ -119,23 +116,20 @@ class _Planner:
     nest: Nest
     form: LoopSchedule
     axes: Axes
-    ranges: Box
-    reduce: ir.Reduce
+    space: Space
 
-    def body(self, rows: int, blocks: int) -> tuple[Points, tuple[Cut, ...]]:
-        """The points of a block, and the tensors that each trip cuts its part from."""
-        loop = self.form.loop
-        lo, _ = self.ranges[loop]
-        # A trip has so many steps at most: `streams` begins with a part of one and a whole one.
+    def body(self, part: Part) -> tuple[Block, tuple[Cut, ...]]:
+        """A whole block, and the tensors that each trip cuts its part from."""
+        # A trip has so many steps at most: a loop begins with a part of one and a whole one.
         steps = 2 * self.form.unroll
         cuts = self.cuts()
         shapes = {o.name: o.shape for o in self.nest.operands}
         for cut in cuts:
             shape = list(shapes[cut.tensor])
-            shape[cut.dimension] = steps * rows
+            shape[cut.dimension] = steps * part.width
             shapes[cut.tensor] = tuple(shape)
         dimensions = {cut.tensor: cut.dimension for cut in cuts}
-        step = Affine.of(STEP).scale(rows) + Affine.of(ROW)
+        step = Affine.of(STEP).scale(part.width) + Affine.of(ROW)
 
         def visit(expr: ir.Expr) -> ir.Expr:
             expr = ir.rebuild(expr, visit)
@@ -144,20 +138,16 @@ class _Planner:
             place = dimensions[expr.tensor.name]
             return replace(expr, indices=(*expr.indices[:place], step, *expr.indices[place + 1 :]))
 
-        found = visit(self.reduce)
-        assert isinstance(found, ir.Reduce)
-        spans = {BLOCK: (0, blocks), STEP: (0, steps), ROW: (0, rows)}
-        position = Affine.of(BLOCK).scale(rows) + Affine.of(ROW) + lo
-        origins = {cut.tensor: cut.dimension for cut in cuts}
-        return self.points(position, spans, found, shapes, origins), cuts
+        part = replace(part, box={**part.box, STEP: (0, steps)})
+        return self.block(part, visit(self.nest.reduce), shapes, dimensions), cuts
 
     def cuts(self) -> tuple[Cut, ...]:
         """The tensors that are read along one dimension by the loop index alone, and nowhere else by it."""
         loop = self.form.loop
         found: dict[str, Cut | None] = {}
         known = {o.name: (o.shape, o.origin) for o in self.nest.operands}
-        lo, hi = self.ranges[loop]
-        for access in ir.accesses(self.reduce):
+        lo, hi = self.space.ranges[loop]
+        for access in ir.accesses(self.nest.reduce):
             name = access.tensor.name
             places = [number for number, index in enumerate(access.indices) if loop in index.variables]
             alone = len(places) == 1 and access.indices[places[0]].bare == loop
@@ -170,45 +160,39 @@ class _Planner:
             found[name] = cut if name not in found or found[name] == cut else None
         return tuple(cut for cut in found.values() if cut is not None)
 
-    def points(
+    def block(
         self,
-        position: Affine,
-        spans: Box,
-        reduce: ir.Reduce | None = None,
+        part: Part,
+        reduce: ir.Expr,
         shapes: Mapping[str, tuple[int, ...]] | None = None,
         cut: Mapping[str, int] | None = None,
-    ) -> Points:
-        """The points of the loop index at `position`."""
-        found = transforms.substitute_expr(reduce or self.reduce, {self.form.loop: position})
+    ) -> Block:
+        """The points of a block."""
+        return Block(part.width, (self.points(part, reduce, self.scope(part.box, shapes, cut or {})),))
+
+    def points(self, part: Part, reduce: ir.Expr, scope: Scope) -> Points:
+        found = transforms.substitute_expr(reduce, part.values)
         assert isinstance(found, ir.Reduce)
-        box = {**self.ranges, **spans}
-        guard = None if found.guard is None else written_out(found.guard, box)
-        found = replace(found, body=written_out(found.body, box), guard=guard)
+        guard = None if found.guard is None else written_out(found.guard, part.box)
+        found = replace(found, body=written_out(found.body, part.box), guard=guard)
         others = tuple(index for index in found.indices if index != self.form.loop)
-        scope = self.scope(box, shapes, cut or {})
         inner = (ROW, *others) if self.form.inside else others
-        state = _state(found)
         if inner:
             whole = replace(found, indices=inner, rank=None, dtype=found.accumulate)
-            return Points(plan_value(written_out(whole, box), scope), None)
+            return Points(plan_value(written_out(whole, part.box), scope), None)
         wide = widened(found.body, found.accumulate)
         live = None if found.guard is None else plan_value(found.guard, scope)
-        return Points(scope.cast(plan_value(wide, scope), state), live)
+        return Points(scope.cast(plan_value(wide, scope), _state(found)), live)
 
-    def scope(
-        self,
-        box: Box,
-        shapes: Mapping[str, tuple[int, ...]] | None,
-        cut: Mapping[str, int],
-    ) -> Scope:
+    def scope(self, box: Box, shapes: Mapping[str, tuple[int, ...]] | None, cut: Mapping[str, int]) -> Scope:
         origins = {
             o.name: tuple(0 if cut.get(o.name) == number else first for number, first in enumerate(o.origin))
             for o in self.nest.operands
         }
         # Rows that data choose lie as they are gathered: what a block reduces of them is minor.
-        first = (*self.axes, ROW) if self.form.inside and ir.looks_up(self.reduce) else (ROW, *self.axes)
+        first = (*self.axes, ROW) if self.form.inside and ir.looks_up(self.nest.reduce) else (ROW, *self.axes)
         indices = dict.fromkeys((*first, *self.nest.reduce.indices, *box))
-        loops = frozenset(index for index in (BLOCK, STEP, START) if index in box)
+        loops = frozenset(index for index in (BLOCK, STEP, *(tile.start for tile in self.space.tiles)) if index in box)
         return Scope(
             box,
             shapes or {o.name: o.shape for o in self.nest.operands},

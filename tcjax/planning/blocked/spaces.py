@@ -1,0 +1,95 @@
+"""A space in tiles of some of its axes and blocks of one index: which values a block has."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ... import ir, transforms
+from ...symbolic import Affine, Box, IndexVar
+from ..data.blocked_loop import BLOCK, ROW, Tile
+from .terms import written_out
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """`count` blocks of `width` values: which `values` indices have in one, and the `box` of what these are made of."""
+
+    width: int
+    count: int
+    values: Mapping[IndexVar, Affine]
+    box: Box
+
+    def of(self, expr: ir.Expr) -> ir.Expr:
+        """The expression at the points of a block."""
+        return written_out(transforms.substitute_expr(expr, self.values), self.box)
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The `ranges` of all indices, in `tiles`, of which `loop` is walked along by `width` values at a time."""
+
+    ranges: Box
+    loop: IndexVar
+    width: int
+    tiles: tuple[Tile, ...] = ()
+    # An axis of which only the values from the given one on count, without tiles.
+    behind: Mapping[IndexVar, int] = field(default_factory=dict[IndexVar, int])
+
+    @property
+    def lo(self) -> int:
+        return self.ranges[self.loop][0]
+
+    @property
+    def count(self) -> int:
+        """How many whole blocks there are."""
+        lo, hi = self.ranges[self.loop]
+        return (hi - lo) // self.width
+
+    @property
+    def box(self) -> dict[IndexVar, tuple[int, int]]:
+        """The ranges within a tile, and those of its starts."""
+        found = {**self.ranges}
+        for tile in self.tiles:
+            found |= tile.box
+        for axis, first in self.behind.items():
+            found[axis] = 0, self.ranges[axis][1] - first
+        return found
+
+    @property
+    def extents(self) -> dict[IndexVar, int]:
+        """The extents within a tile."""
+        return {index: hi - lo for index, (lo, hi) in self.box.items()}
+
+    @property
+    def axes(self) -> list[IndexVar]:
+        """The axes that are tiled."""
+        return [tile.axis for tile in self.tiles]
+
+    @property
+    def body(self) -> Part | None:
+        """The whole blocks."""
+        if not self.count:
+            return None
+        position = Affine.of(BLOCK).scale(self.width) + Affine.of(ROW) + self.lo
+        return self._part(position, self.width, self.count, {BLOCK: (0, self.count)})
+
+    @property
+    def tail(self) -> Part | None:
+        """What is left behind them."""
+        lo, hi = self.ranges[self.loop]
+        last = (hi - lo) % self.width
+        return self._part(Affine.of(ROW) + (hi - last), last, 1, {}) if last else None
+
+    def _part(self, position: Affine, width: int, count: int, steps: Box) -> Part:
+        values = {tile.axis: Affine.of(tile.start) + tile.axis for tile in self.tiles} | {self.loop: position}
+        values |= {axis: Affine.of(axis) + first for axis, first in self.behind.items()}
+        return Part(width, count, values, {**self.box, ROW: (0, width), **steps})
+
+
+def tiled(axes: Iterable[IndexVar], sizes: Mapping[IndexVar, int], ranges: Box) -> tuple[Tile, ...]:
+    """Tiles of those axes that have a size, which is less than their extent."""
+    found = [(axis, sizes[axis], ranges[axis]) for axis in axes if axis in sizes]
+    found = [(axis, size, lo, hi - lo) for axis, size, (lo, hi) in found if size < hi - lo]
+    # No program names an index so.
+    return tuple(
+        Tile(axis, IndexVar(f"o.{number}"), lo, size, extent) for number, (axis, size, lo, extent) in enumerate(found)
+    )
