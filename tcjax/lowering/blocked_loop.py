@@ -58,7 +58,12 @@ class Blocks(Generic[V]):
 
 
 class States(Generic[S, V]):
-    """What is remembered of points. Blocks come in order; what comes behind all of them may be another kind."""
+    """What is remembered of points, block by block in their order, and of those behind all blocks.
+
+    A single trip is no loop, unless the states say so.
+    """
+
+    always_loops = False
 
     def empty(self, sample: Callable[[], V]) -> S:
         """The state before all points, which are like those of `sample`."""
@@ -92,14 +97,46 @@ class States(Generic[S, V]):
         return self.after(state, tail)
 
 
-def reduced(blocks: Blocks[V], states: States[S, V]) -> S:
-    """The state after all points."""
+class Recomputed(States[S, V]):
+    """States of which JAX takes the derivative, block by block.
+
+    Reverse mode keeps the state before each run of `length` blocks, and computes a run again when it comes to it.
+    """
+
+    always_loops = True
+
+    @property
+    def length(self) -> int:
+        return 1
+
+    def loop(self, state: S, blocks: Blocks[V], first: int, trips: int) -> S:
+        def step(before: S, number: jax.Array | int) -> tuple[S, None]:
+            return self.after(before, blocks.block(number, 0)), None
+
+        def run(before: S, first: jax.Array, count: int = self.length) -> tuple[S, None]:
+            if count == 1:
+                return step(before, first)
+            return lax.scan(jax.checkpoint(step, prevent_cse=False), before, first + jnp.arange(count, dtype=jnp.int32))
+
+        state = steady(lambda before: step(before, first)[0], state, (blocks.arrays or {}).values())
+        runs, rest = divmod(trips, self.length)
+        if rest:
+            again = jax.checkpoint(lambda before: run(before, jnp.int32(first), rest)[0], prevent_cse=False)
+            state = again(state)
+        firsts = first + rest + self.length * jnp.arange(runs, dtype=jnp.int32)
+        return lax.scan(jax.checkpoint(run, prevent_cse=False), state, firsts)[0]
+
+
+def reduced(blocks: Blocks[V], states: States[S, V], state: S | None = None) -> S:
+    """The state after all points, which goes on from another if there is one."""
     trips, first = divmod(blocks.count, blocks.unroll)
-    # A loop of one trip is none.
-    trips, first = (0, blocks.count) if trips <= 1 else (trips, first)
-    state: S | None = None
+    if trips <= 1 and not states.always_loops:
+        trips, first = 0, blocks.count
     if blocks.count:
-        state = states.absorb(None, blocks.trip(0, first)) if first else states.empty(lambda: blocks.block(0, 0))
+        if first:
+            state = states.absorb(state, blocks.trip(0, first))
+        elif state is None:
+            state = states.empty(lambda: blocks.block(0, 0))
         state = states.loop(state, blocks, first, trips) if trips else state
         state = states.closed(state)
     if blocks.tail is not None:

@@ -1,22 +1,21 @@
-"""Statements whose values are computed and stored in rounds, one after the other."""
+"""Statements whose values are computed and stored chunk by chunk."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import jax
-import jax.numpy as jnp
-from jax import lax
 
 from ..ir import Reducer
 from ..planning.data.stages import Compute
+from .blocked_loop import Blocks, Recomputed, reduced
 from .context import Context, Lower
 from .elementwise import convert
 from .stores import begun, lower_store, lower_value
-from .varying import steady
 
 
 def lower_stage(stage: Compute, old: jax.Array | None, context: Context, lower: Lower) -> jax.Array:
     """The target after a statement; `old` is its content before, None where nothing was written yet."""
-    if stage.rounds is None:
+    if stage.chunks is None:
         return lower_store(stage, lower_value(stage, context, lower), old, context, lower)
     if stage.store.combine is Reducer.SUM:
         return _in_chunks(stage, old, context, lower)
@@ -25,7 +24,7 @@ def lower_stage(stage: Compute, old: jax.Array | None, context: Context, lower: 
     def run(arrays: dict[str, jax.Array], old: jax.Array | None) -> jax.Array:
         return _in_chunks(stage, old, Context(arrays, context.foreign), lower)
 
-    # Equal values share a derivative, whichever rounds they are of.
+    # Equal values share a derivative, whichever chunks they are of.
     @run.defjvp
     def _(primals: tuple[dict[str, jax.Array], jax.Array | None], tangents: object) -> tuple[jax.Array, jax.Array]:
         def whole(arrays: Mapping[str, jax.Array], old: jax.Array | None) -> jax.Array:
@@ -38,21 +37,25 @@ def lower_stage(stage: Compute, old: jax.Array | None, context: Context, lower: 
 
 
 def _in_chunks(stage: Compute, old: jax.Array | None, context: Context, lower: Lower) -> jax.Array:
-    rounds = stage.rounds
-    assert rounds is not None
-
-    def added(step: Compute, running: jax.Array, at: Context) -> jax.Array:
-        return lower_store(step, lower(step.value, at), running, at, lower)
-
-    # A derivative computes the values of a round anew.
-    @jax.checkpoint
-    def body(running: jax.Array, number: jax.Array) -> jax.Array:
-        return added(rounds.step, running, context.at({rounds.index: number}))
-
+    chunks = stage.chunks
+    assert chunks is not None
+    last = chunks.rest
+    blocks = Blocks(
+        chunks.count,
+        lambda first, u: (chunks.step, context.at({chunks.index: first + u})),
+        None if last is None else lambda: (last, context),
+        arrays=context.arrays,
+    )
     target = convert(begun(stage, old, context, lower), stage.accumulate)
-    target = steady(lambda running: body(running, jnp.int32(0)), target, context.arrays.values())
-    numbers = jnp.arange(rounds.count, dtype=jnp.int32)
-    target, _ = lax.scan(lambda running, number: (body(running, number), None), target, numbers)
-    if rounds.rest is not None:
-        target = added(rounds.rest, target, context)
-    return convert(target, stage.dtype)
+    return convert(reduced(blocks, _Scattered(lower), target), stage.dtype)
+
+
+@dataclass(frozen=True)
+class _Scattered(Recomputed[jax.Array, tuple[Compute, Context]]):
+    """The target after the values of some chunks."""
+
+    lower: Lower
+
+    def after(self, state: jax.Array | None, block: tuple[Compute, Context]) -> jax.Array:
+        step, at = block
+        return lower_store(step, self.lower(step.value, at), state, at, self.lower)

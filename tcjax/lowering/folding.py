@@ -1,7 +1,7 @@
 """Registered reductions: a block as a tree of combinations, and blocks one after the other."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import isqrt, prod
 
 import jax
@@ -10,6 +10,7 @@ from jax import lax
 
 from ..planning.data.nodes import Axes, MonoidFold, Node, Read, operands
 from ..symbolic import IndexVar
+from .blocked_loop import Blocks, Recomputed, reduced
 from .context import Context, Lower, align, numeric
 from .padding import padded
 from .reductions import flattened
@@ -22,7 +23,7 @@ def lower_monoid_fold(node: MonoidFold, context: Context, lower: Lower) -> jax.A
     """The reduction, in the type of the first component."""
     if node.lanes:
         context = replace(context, padded={**context.padded, **_padded(node, context)})
-    states = _steps(node, lambda step: _block(node, context, lower, step))
+    states = _steps(node, lambda step: _block(node, context, lower, step), context.arrays)
     if node.lanes:
         states = fold(node.monoid, states)
     axes = _inner(node)
@@ -40,35 +41,25 @@ def lower_monoid_fold(node: MonoidFold, context: Context, lower: Lower) -> jax.A
     return finish(node.monoid, states)
 
 
-def _steps(node: MonoidFold, block: Callable[[Step], States]) -> States:
-    """The states of all blocks.
+def _steps(node: MonoidFold, block: Callable[[Step], States], arrays: Mapping[str, jax.Array]) -> States:
+    """The states of all blocks."""
+    rest = Blocks(prod(b.steps for b in node.blocks) - 1, lambda first, u: block(first + u + 1), arrays=arrays)
+    return reduced(rest, _Folded(node), block(0))
 
-    Reverse mode keeps the state before each of about as many runs as a run has blocks, and computes a run again when
-    it comes to it.
-    """
-    steps = prod(b.steps for b in node.blocks)
-    states = block(0)
-    if steps == 1:
-        return states
 
-    def step(before: States, number: jax.Array) -> tuple[States, None]:
-        return combine(node.monoid, before, block(number)), None
+@dataclass(frozen=True)
+class _Folded(Recomputed[States, States]):
+    """The states of some blocks as one, in order."""
 
-    # A block of many points is a run.
-    length = isqrt(steps) if node.lanes else 1
+    node: MonoidFold
 
-    def run(before: States, first: jax.Array, count: int = length) -> tuple[States, None]:
-        if count == 1:
-            return step(before, first)
-        return lax.scan(jax.checkpoint(step, prevent_cse=False), before, first + jnp.arange(count, dtype=jnp.int32))
+    @property
+    def length(self) -> int:
+        # A block of many points is a run.
+        return isqrt(prod(b.steps for b in self.node.blocks)) if self.node.lanes else 1
 
-    runs, rest = divmod(steps - 1, length)
-    if rest:
-        again = jax.checkpoint(lambda before: run(before, jnp.int32(1), rest)[0], prevent_cse=False)
-        states = again(states)
-    firsts = 1 + rest + length * jnp.arange(runs, dtype=jnp.int32)
-    states, _ = lax.scan(jax.checkpoint(run, prevent_cse=False), states, firsts)
-    return states
+    def after(self, state: States | None, block: States) -> States:
+        return block if state is None else combine(self.node.monoid, state, block)
 
 
 def _padded(node: MonoidFold, context: Context) -> Mapping[str, tuple[jax.Array, tuple[int, ...]]]:

@@ -5,17 +5,18 @@ from typing import assert_never
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from ..planning.data.stages import Begin, Cast, Compute, Loop, Tiled, TiledStep
 from ..symbolic import IndexVar
+from .blocked_loop import over_blocks
 from .context import Context, Lower, numeric
 from .elementwise import convert
 from .padding import padded
 from .primitive import fused
 from .reads import pad
 from .stores import lower_store
-from .varying import steady
 
 Foreign = Mapping[str, Callable[..., object]]
 Arrays = dict[str, jax.Array]
@@ -87,14 +88,13 @@ class _Run:
         """What the iterations leave in the arrays that were there before."""
         carried = {name: arrays[name] for name in sorted(_written(loop.body)) if name in arrays}
 
-        def body(number: jax.Array | int, carry: Arrays) -> Arrays:
-            after = self.steps(loop.body, {**arrays, **carry}, {**at, loop.index: jnp.int32(number)})
+        def body(number: jax.Array, carry: Arrays) -> Arrays:
+            after = self.steps(loop.body, {**arrays, **carry}, {**at, loop.index: number})
             return {name: after[name] for name in carry}
 
         if loop.extent == 1:
-            return body(0, carried)
-        carried = steady(lambda carry: body(0, carry), carried, arrays.values())
-        return lax.fori_loop(0, loop.extent, body, carried)
+            return body(jnp.int32(0), carried)
+        return over_blocks(body, carried, (np.int32(0), np.int32(loop.extent)), arrays)
 
 
 def _written(steps: tuple[TiledStep, ...]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Values that data sends to their places, in rounds: what one round computes is gone when the next one comes."""
+"""Values that data sends to their places, in chunks: what one computes is gone when the next one comes."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,11 +17,11 @@ from .scope import Scope
 SMALL_VALUES: Final = 8 << 20
 MOST_GROWTH: Final = 2
 # So many values, with a place each, are about 6 MiB.
-ROUND: Final = 1 << 18
+CHUNK: Final = 1 << 18
 VALUE: Final = 24
-# A round may need so many times the bytes of its values.
+# A chunk may need so many times the bytes of its values.
 MOST_SPACE: Final = 2
-# The number of a round; no program names an index so.
+# The number of a chunk; no program names an index so.
 NUMBER: Final = IndexVar("n.")
 
 Plan = Callable[[ir.Accumulate, Box, frozenset[IndexVar]], Compute]
@@ -30,7 +30,7 @@ Plan = Callable[[ir.Accumulate, Box, frozenset[IndexVar]], Compute]
 def in_chunks(
     stage: Compute, statement: ir.Accumulate, box: Box, scope: Scope, memory: int | None, plan: Plan
 ) -> ChunkedScatter | None:
-    """The statement of a stage round by round, each planned by `plan`; None where its values may be stored.
+    """The statement of a stage chunk by chunk, each planned by `plan`; None where its values may be stored.
 
     They may not beyond `memory` bytes.
     """
@@ -44,14 +44,14 @@ def in_chunks(
     index = max(sorted(extents, key=str), key=lambda index: extents[index], default=None)
     if index is None or extents[index] < 2:
         return None
-    most = ROUND if memory is None else min(ROUND, memory // VALUE)
-    rounds = _in_steps(max(1, most * extents[index] // prod(extents.values())), index, statement, box, plan)
-    needed = cost_of(rounds.step).temporary
-    if needed > MOST_SPACE * VALUE * most and rounds.count > 0:
+    most = CHUNK if memory is None else min(CHUNK, memory // VALUE)
+    chunks = _in_steps(max(1, most * extents[index] // prod(extents.values())), index, statement, box, plan)
+    needed = cost_of(chunks.step).temporary
+    if needed > MOST_SPACE * VALUE * most and chunks.count > 0:
         # What a value is a sum of is stored as well.
-        size = max(1, extents[index] // rounds.count * VALUE * most // needed)
-        rounds = _in_steps(size, index, statement, box, plan)
-    return rounds
+        size = max(1, extents[index] // chunks.count * VALUE * most // needed)
+        chunks = _in_steps(size, index, statement, box, plan)
+    return chunks
 
 
 def _in_steps(size: int, index: IndexVar, statement: ir.Accumulate, box: Box, plan: Plan) -> ChunkedScatter:

@@ -83,7 +83,7 @@ def plan_formula(
     def plan(part: ir.Accumulate, within: Box, around: frozenset[IndexVar]) -> Compute:
         return plan_formula(part, within, shapes, origins, defined=True, loops=around, preferences=whole_only)
 
-    return replace(stage, rounds=in_chunks(stage, given, whole, scope, preferences.backend.memory, plan))
+    return replace(stage, chunks=in_chunks(stage, given, whole, scope, preferences.backend.memory, plan))
 
 
 def plan_unsized_formula(

@@ -1,4 +1,4 @@
-"""Values in rounds end where values at once do, with the same derivatives, in little memory."""
+"""Values in chunks end where values at once do, with the same derivatives, in little memory."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ import pytest
 
 import tcjax
 from tcjax import planning
-from tcjax.planning import chunked_scatter as rounds
+from tcjax.planning import chunked_scatter as chunks
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
@@ -20,9 +20,9 @@ DISTANCE = FAR % "+=! fabs(x(i,d) - y(i,l))"
 @pytest.fixture(autouse=True)
 def _short_rounds(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Rounds for whatever may have some, of about 50 values."""
-    monkeypatch.setattr(rounds, "SMALL_VALUES", 0)
-    monkeypatch.setattr(rounds, "MOST_GROWTH", 0)
-    monkeypatch.setattr(rounds, "ROUND", 50)
+    monkeypatch.setattr(chunks, "SMALL_VALUES", 0)
+    monkeypatch.setattr(chunks, "MOST_GROWTH", 0)
+    monkeypatch.setattr(chunks, "CHUNK", 50)
     jax.clear_caches()
     yield
     jax.clear_caches()
@@ -46,7 +46,7 @@ def scattered(places: np.ndarray, x: np.ndarray, y: np.ndarray, start: np.ndarra
 
 def in_chunks(kernel: tcjax.Kernel, *given: object) -> bool:
     (stage,) = kernel.plan(*given).stages
-    return isinstance(stage, planning.Compute) and stage.rounds is not None
+    return isinstance(stage, planning.Compute) and stage.chunks is not None
 
 
 @pytest.mark.parametrize("n", [2, 12, 13, 40])
@@ -89,7 +89,7 @@ def test_the_derivatives_are_those_of_values_at_once(sign: str, monkeypatch: pyt
         return [np.asarray(slope(x)), np.asarray(jax.jvp(slope, (x,), (jnp.cos(x),))[1])]
 
     found = slopes(jnp.asarray(x))
-    monkeypatch.setattr(rounds, "SMALL_VALUES", 1 << 40)
+    monkeypatch.setattr(chunks, "SMALL_VALUES", 1 << 40)
     jax.clear_caches()
 
     for got, want in zip(found, slopes(jnp.asarray(x)), strict=True):
@@ -107,7 +107,7 @@ def test_sums_along_the_edges_of_a_graph_end_where_they_do_at_once(monkeypatch: 
         " { O(t(k),c) +=! h(s(k),d) * W(r(k),d,c) }"
     )
     (stage,) = kernel.plan(h, s, r, t, W).stages
-    assert isinstance(stage, planning.Compute) and stage.rounds is not None
+    assert isinstance(stage, planning.Compute) and stage.chunks is not None
 
     found = kernel(h, s, r, t, W)
     by_h, by_W = jax.grad(lambda h, W: (kernel(h, s, r, t, W) * weights).sum(), (0, 1))(h, W)

@@ -1,4 +1,4 @@
-"""Which statements compute their values in rounds, and over which index."""
+"""Which statements compute their values in chunks, and over which index."""
 
 import jax
 import jax.numpy as jnp
@@ -6,7 +6,7 @@ import pytest
 
 import tcjax
 from tcjax import planning
-from tcjax.planning.chunked_scatter import ROUND
+from tcjax.planning.chunked_scatter import CHUNK
 
 FAR = "def f(int32(N,L) I, float(N,D) x, float(N,L) y) -> (float(1000,D) O) {{ O(I(i,l), d) {} }}"
 
@@ -20,15 +20,15 @@ def stage(text: str, *shapes: tuple[int, ...]) -> planning.Compute:
 
 
 def test_values_that_need_more_room_than_all_they_are_computed_of_come_in_rounds() -> None:
-    found = stage(FAR.format("+=! fabs(x(i,d) - y(i,l))"), (4096, 64), (4096, 64), (4096, 64)).rounds
+    found = stage(FAR.format("+=! fabs(x(i,d) - y(i,l))"), (4096, 64), (4096, 64), (4096, 64)).chunks
 
     assert found is not None
-    assert found.count * ROUND == 4096 * 64 * 64
+    assert found.count * CHUNK == 4096 * 64 * 64
     assert found.rest is None
 
 
 def test_what_a_number_of_rounds_does_not_divide_is_a_last_round() -> None:
-    found = stage(FAR.format("+=! fabs(x(i,d) - y(i,l))"), (5000, 64), (5000, 64), (5000, 64)).rounds
+    found = stage(FAR.format("+=! fabs(x(i,d) - y(i,l))"), (5000, 64), (5000, 64), (5000, 64)).chunks
 
     assert found is not None
     assert found.rest is not None
@@ -44,7 +44,7 @@ def test_what_a_number_of_rounds_does_not_divide_is_a_last_round() -> None:
     ids=["few values", "a tensor as it is", "a place that data does not decide"],
 )
 def test_other_values_are_stored_at_once(text: str, shapes: tuple[tuple[int, ...], ...]) -> None:
-    assert stage(text, *shapes).rounds is None
+    assert stage(text, *shapes).chunks is None
 
 
 def test_values_beyond_a_limit_of_memory_come_in_smaller_rounds() -> None:
@@ -56,9 +56,9 @@ def test_values_beyond_a_limit_of_memory_come_in_smaller_rounds() -> None:
         assert isinstance(only, planning.Compute)
         return only
 
-    assert found(None).rounds is None and found("2MiB").rounds is None
+    assert found(None).chunks is None and found("2MiB").chunks is None
     tight = found("128KiB")
-    assert tight.rounds is not None
+    assert tight.chunks is not None
     assert planning.cost_of(tight).temporary <= 128 << 10 < planning.cost_of(found(None)).temporary
 
 
@@ -78,7 +78,7 @@ def test_the_sums_along_the_edges_of_a_graph_come_in_rounds_where_they_are_too_m
 
     many, few = of(65536), of(2048)
 
-    assert few.rounds is None
-    assert many.rounds is not None
-    # A round gathers a matrix for each of its edges.
-    assert planning.cost_of(many.rounds.step).temporary <= 16 << 20
+    assert few.chunks is None
+    assert many.chunks is not None
+    # A chunk gathers a matrix for each of its edges.
+    assert planning.cost_of(many.chunks.step).temporary <= 16 << 20

@@ -119,7 +119,7 @@ CASES = {
         (4096, (40, 64)),
         [["data"]],
     ),
-    "values that go away in rounds": Case(
+    "values that go away in chunks": Case(
         "def h(int32(N) I, float(N,M) A) -> (float(40,M) O) {"
         " O(I(i) + l, j) +=! 0.00001 * fabs(A(i,j) - l) where l in 0:32 }",
         {"i": "data"},

@@ -51,7 +51,7 @@ CLOSE: dict[str, tuple[str, str]] = {
         "def f(float(N,D) x, float(N,D) y, int32(N) e) -> (float(100,D) O) { O(e(i),d) max=! x(i,d) * y(i,d) }",
         "x 16384 64, y 16384 64, e 16384",
     ),
-    "values in rounds": (
+    "values in chunks": (
         "def f(float(N) x, float(N,D) y, int32(N,L) e) -> (float(1000,D) O) { O(e(i,l),d) +=! fabs(x(i) - y(i,d)) }",
         "x 4096, y 4096 64, e 4096 32",
     ),
@@ -130,7 +130,7 @@ def test_the_temporaries_of_a_result_are_foretold(name: str) -> None:
 TOO_FEW = pytest.mark.xfail(reason="what lies between the pieces of two axes is not counted", strict=True)
 
 
-MARKS = {"a torus": TOO_FEW, "values in rounds": OLDER, "points in space": OLDER}
+MARKS = {"a torus": TOO_FEW, "values in chunks": OLDER, "points in space": OLDER}
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=MARKS.get(n, ())) for n in CLOSE])

@@ -46,7 +46,7 @@ def cost_of(stage: Compute) -> Cost:
         parts = [cost_of(replace(stage, proviso=None)), *map(cost_of, stage.proviso.tests)]
         most = max(cost.temporary for cost in (*parts, cost_of(stage.proviso.otherwise)))
         return Cost(sum(cost.flops for cost in parts), sum(cost.bytes for cost in parts), most)
-    own = _alone(stage) if stage.rounds is None else _in_chunks(stage.rounds)
+    own = _alone(stage) if stage.chunks is None else _in_chunks(stage.chunks)
     before = [cost_of(part) for part in stage.before]
     sizes = {part.target: prod(part.shape) * ir.types.width(part.dtype) for part in stage.before}
     result = prod(stage.shape) * ir.types.width(stage.dtype)
@@ -111,11 +111,11 @@ def _lies(parts: Sequence[Node], axes: Axes, meter: Meter) -> bool:
     return len(parts) == 1 and is_view(parts[0]) and meter.long(lies(parts[0])) == axes
 
 
-def _in_chunks(rounds: ChunkedScatter) -> Cost:
-    """The cost of all rounds; the values of one exist at a time."""
-    step = cost_of(rounds.step)
-    last = Cost(0, 0, 0) if rounds.rest is None else cost_of(rounds.rest)
-    flops, moved = (rounds.count * one + rest for one, rest in ((step.flops, last.flops), (step.bytes, last.bytes)))
+def _in_chunks(chunks: ChunkedScatter) -> Cost:
+    """The cost of all chunks; the values of one exist at a time."""
+    step = cost_of(chunks.step)
+    last = Cost(0, 0, 0) if chunks.rest is None else cost_of(chunks.rest)
+    flops, moved = (chunks.count * one + rest for one, rest in ((step.flops, last.flops), (step.bytes, last.bytes)))
     return Cost(flops, moved, max(step.temporary, last.temporary))
 
 
@@ -132,7 +132,7 @@ def plan_cost(plan: Plan) -> Cost:
             case Compute() | Tiled():
                 cost = cost_of(stage) if isinstance(stage, Compute) else tiled_cost(stage)
                 # XLA begins loops as early as it can: their accumulators are there at the same time.
-                own = _loops(stage.value) if isinstance(stage, Compute) and stage.rounds is None else 0
+                own = _loops(stage.value) if isinstance(stage, Compute) and stage.chunks is None else 0
             case Call(plan=inner):
                 cost = plan_cost(inner)
             case CallForeign() | Unstored():

@@ -118,10 +118,10 @@ def price(stage: Compute, machine: Machine = CPU, shapes: Shapes = NO_SHAPES, ar
 
 def _alone(stage: Compute, machine: Machine, shapes: Shapes, around: "Around | None") -> Price:
     """The price without what is computed before."""
-    if stage.rounds is not None:
-        step = price(stage.rounds.step, machine, shapes)
-        total = step * stage.rounds.count + Price(stage.rounds.count * machine.trip, 0)
-        return total if stage.rounds.rest is None else total + price(stage.rounds.rest, machine, shapes)
+    if stage.chunks is not None:
+        step = price(stage.chunks.step, machine, shapes)
+        total = step * stage.chunks.count + Price(stage.chunks.count * machine.trip, 0)
+        return total if stage.chunks.rest is None else total + price(stage.chunks.rest, machine, shapes)
     extents = {index: max(0, hi - lo) for index, (lo, hi) in stage.box.items() if index not in stage.loops}
     around = around or ALONE
     bill = Bill(machine, Meter(extents), shapes, around.fused, around.turned)
@@ -251,7 +251,7 @@ def is_one_loop(stage: Compute) -> bool:
 
 def is_plain(stage: Compute) -> bool:
     """Whether a statement is one computation, whose values go to a box of the target."""
-    return not stage.store.is_scatter and stage.rounds is None and stage.proviso is None
+    return not stage.store.is_scatter and stage.chunks is None and stage.proviso is None
 
 
 def _fuses_with(stage: Compute) -> bool:

@@ -72,7 +72,7 @@ class Store:
 class ChunkedScatter:
     """A statement `count` times, each for other values of one of its indices, and once more for the `rest` of them.
 
-    `index` is the number of the round. Every round adds to what the others left.
+    `index` is the number of the chunk. Every chunk adds to what the others left.
     """
 
     index: IndexVar
@@ -106,7 +106,7 @@ class Proviso:
 class Compute:
     """One statement: a computation and where it goes.
 
-    `accumulate` is the type in which it is combined; `decided` says which conditions went, and why. With `rounds` it
+    `accumulate` is the type in which it is combined; `decided` says which conditions went, and why. With `chunks` it
     is not computed as a whole, but in these. What is computed `before` has targets that only this statement reads.
     With a `proviso` it is computed so only where some values are finite. What is `apart` is stored: what reads it must
     not compute it again. What is computed `in_turn` waits for what was so before. `runner_up` is the cheapest of the
@@ -123,7 +123,7 @@ class Compute:
     box: Box = field(compare=False)
     loops: frozenset[IndexVar] = field(default=frozenset(), compare=False)
     decided: tuple[str, ...] = field(default=(), compare=False)
-    rounds: ChunkedScatter | None = field(default=None, compare=False)
+    chunks: ChunkedScatter | None = field(default=None, compare=False)
     before: "tuple[Compute, ...]" = ()
     proviso: Proviso | None = None
     apart: bool = False

@@ -65,7 +65,7 @@ def _stored(stage: Compute, known: Sequence[_Known]) -> _Known | None:
     axes = _whole(store.dimensions, stage.shape)
     if axes is None or store.keeps or store.mask is not None or store.scatter is not None:
         return None
-    if stage.rounds is not None or stage.proviso is not None or stage.loops or stage.apart:
+    if stage.chunks is not None or stage.proviso is not None or stage.loops or stage.apart:
         return None
     match value:
         case CallBuiltin("exp", live=None, foreign=False) if value.dtype == stage.dtype:
