@@ -13,7 +13,7 @@ from ..planning.data.nodes import Axes, Node
 from ..planning.data.online_softmax import EXPONENTIALS, OnlineSoftmax
 from ..symbolic import IndexVar
 from .blocked_loop import Arrays, Foreign, Run, Starts, States, Visited, over_tiles, reduced
-from .context import Context, Lower, align
+from .context import Context, Lower, align, transpose
 from .elementwise import convert
 from .padding import padded
 
@@ -118,7 +118,8 @@ class _Rows(States[State, Visited]):
                 # Of an infinite score the exponential is not a number.
                 value = jnp.where(jnp.isinf(largest), largest, jnp.log(total) + largest)
             exact.append(convert(value, nest.reduce.dtype))
-        results = list(exact)
+        statistics = zip(exact, self.softmax.statistics, strict=True)
+        results = [transpose(value, self.plan.rows, nest.axes) for value, nest in statistics]
         for nest, running, columns, relative in zip(
             self.softmax.sums, sums, self.plan.columns, self.plan.relative, strict=True
         ):

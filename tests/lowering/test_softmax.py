@@ -192,3 +192,26 @@ def test_with_jit_disabled_a_pass_and_a_nest_still_run() -> None:
 
     np.testing.assert_allclose(z, np.ones(4), rtol=1e-5)
     np.testing.assert_array_equal(nearest, np.abs(x[:, None] - y).min(1))
+
+
+@pytest.mark.parametrize("tile", (2, 3, 8))
+@pytest.mark.parametrize("extents", ((4, 2, 6), (6, 4, 2), (2, 4, 3)))
+def test_statistics_have_the_order_of_their_axes_however_scores_lie(extents: tuple[int, int, int], tile: int) -> None:
+    text = """
+        def f(float(B,H,T,D) q, float(B,S,D) k, float(B,S,E) v) -> (l, O) {
+            l(b,h,i)   = logsumexp[j](sum[d](q(b,h,i,d) * k(b,j,d)))
+            O(b,h,i,e) = sum[j](exp(sum[d](q(b,h,i,d) * k(b,j,d)) - l(b,h,i)) * v(b,j,e))
+        }"""
+    rng = np.random.default_rng(5)
+    b, h, t = extents
+    q, k, v = (rng.normal(size=shape) for shape in ((b, h, t, 3), (b, 7, 3), (b, 7, 2)))
+    with passing(tile=tile), jax.enable_x64(True):
+        found, summed = tcjax.kernel(text.replace("float", "double"))(q, k, v)
+        gradient = jax.grad(lambda q: tcjax.kernel(text.replace("float", "double"))(q, k, v)[1][..., 0].sum())(q)
+    scores = np.einsum("bhid,bjd->bhij", q, k)
+    weights = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
+    means = np.einsum("bhij,bj->bhi", weights, v[..., 0])
+    expected = np.einsum("bhij,bhij,bjd->bhid", weights, v[:, None, None, :, 0] - means[..., None], k)
+    np.testing.assert_allclose(found, np.log(np.exp(scores).sum(-1)), rtol=1e-12)
+    np.testing.assert_allclose(summed, np.einsum("bhij,bje->bhie", weights, v), rtol=1e-12)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-10)
