@@ -7,8 +7,8 @@ from math import prod
 from typing import Any
 
 import jax
-from tcjax.planning.blocked.vector_accumulators import plan_alone
 
+from tcjax.planning.blocked.vector_accumulators import plan_alone
 from tcjax.planning.cost.meter import Meter
 from tcjax.planning.data.nests import Nest
 

@@ -1,4 +1,4 @@
-"""How the tensors that a stream reads lie in memory while it runs."""
+"""How the tensors that a loop over blocks reads lie in memory while it runs."""
 
 from dataclasses import replace
 from math import prod
