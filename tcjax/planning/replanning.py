@@ -10,7 +10,7 @@ from dataclasses import replace
 from ..ir import Reducer
 from .blocked.batching import batched
 from .blocked.extrema import batched_extrema
-from .blocked.gpu_kernels import prefers_pallas
+from .blocked.gpu_kernels import on_cuda, refusals
 from .blocked.kernel_sum_blocks import choose_blocks, plan_kernel_sums
 from .blocked.kernel_sums import apart, batched_kernel_sums
 from .blocked.loop_schedules import choose, parts, within
@@ -34,10 +34,8 @@ def plan_loops(group: Group, form: LoopSchedule | Blocks, backend: Backend, plat
     if platform in ("cuda", "rocm"):
         # XLA:GPU fuses an elementwise body into its reduction.
         plain = plan_plainly(group) if isinstance(group, Nest) else plan_apart(group)
-        wins = backend.name == "pallas" or (backend.name == "auto" and prefers_pallas(group)[0])
-        # XLA computes what reads no array wherever that is read.
-        wins = wins and bool(group.operands)
-        return Pallas(interpret=False, otherwise=plain) if platform == "cuda" and wins else plain
+        wins = platform == "cuda" and on_cuda(group, backend)[0]
+        return Pallas(interpret=False, otherwise=plain) if wins else plain
     loops = plan_cpu(group, form, backend.memory)
     # A Pallas kernel that someone forces is interpreted.
     return Pallas(interpret=True, otherwise=loops) if backend.name == "pallas" and group.operands else loops
@@ -136,5 +134,6 @@ __all__ = [
     "plan_plainly",
     "plan_tangents",
     "plan_unsized_formula",
+    "refusals",
     "statistic_of",
 ]

@@ -7,12 +7,13 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import ir, planning, ranges
+from ..planning.blocked.gpu_kernels import on_cuda
 from ..planning.blocked.loop_schedules import parts
 from ..planning.cost.costs import plan_cost
 from ..planning.cost.growth import in_words
 from ..planning.cost.hints import hints_of
 from ..planning.cost.meter import loop_bytes
-from ..planning.data.groups import Blocks, Extrema
+from ..planning.data.groups import Blocks, Extrema, KernelSums
 from ..planning.data.nests import LoopSchedule, Nest
 from .depth import within_depth
 from .gradients import reverse_mode
@@ -70,7 +71,9 @@ class Explanation:
         the next best plan's `operation` and `seconds`, where there is one (else None). Its `loops`
         say for each of its loop nests which index runs (`loop`), how many values are side by side (`rows`) and
         unrolled (`unroll`), the tile of an axis if there is one (`tile`: axis and extent), whether a block is combined
-        `inside`, in how many `parts` a guard cuts it, and the bytes that it needs (`temporary_bytes`). A statement that
+        `inside`, in how many `parts` a guard cuts it, and the bytes that it needs (`temporary_bytes`). `cuda` says for
+        each loop nest, or group of them that is computed together, which `operation` it is on a CUDA device, and for
+        which `reason`. A statement that
         is computed some rows at a time on a CPU says in how many parts (`row_parts`); its costs are those of all parts.
         `gradient_loops` are those of reverse mode by all float parameters, the ones of the forward pass that it needs
         among them: the `reductions` that one loop computes, and how it runs; `a.0` is its first operand,
@@ -100,6 +103,7 @@ class Explanation:
         for loop in total.get("gradient_loops", ()):
             lines.append(f"gradient loop{' in rare cases' if loop['rare'] else ''}: {_run(loop)}")
             lines += [f"  {reduction}" for reduction in loop["reductions"]]
+            lines.append(f"  on CUDA    {loop['cuda']['operation']}: {loop['cuda']['reason']}")
         if "no_gradient" not in total and "compiled" not in total:
             lines.append("gradient: compiled=True (or --compiled) tells what it needs")
         return "\n".join([*lines, *_compiled_lines(total.get("compiled"))])
@@ -226,6 +230,7 @@ def _compute(stage: planning.Compute, bound: ranges.Bound, number: int) -> dict[
         "runner_up": _runner_up(stage, price.seconds),
         "facts": list(planning.facts_of(stage)),
         "loops": [_loops(node) for node in _nests(stage.value)],
+        "cuda": [_on_cuda(whole.group, whole.backend) for whole in _groups(stage.value)],
         "flops": cost.flops,
         "bytes": cost.bytes,
         "temporary_bytes": cost.temporary,
@@ -283,6 +288,23 @@ def _nests(node: planning.nodes.Node) -> Iterator[planning.nodes.LoopNest]:
         yield from _nests(operand)
 
 
+def _on_cuda(group: "Group", backend: planning.Backend) -> dict[str, Any]:
+    """What computes the results of a group on a CUDA device, and why."""
+    kernel, reason = on_cuda(group, backend)
+    operation = "Triton kernels" if isinstance(group, KernelSums) else "a Triton kernel"
+    if not kernel:
+        alone = not isinstance(group, Nest) and any(on_cuda(nest, backend)[0] for nest in group.results)
+        operation = "a Triton kernel for each result" if alone else "XLA operations"
+    return {"operation": operation, "reason": reason}
+
+
+def _groups(node: planning.nodes.Node) -> Iterator[planning.nodes.FusedReduction]:
+    """The reductions below a node that are computed together with it."""
+    for one in planning.nodes.below(node):
+        if isinstance(one, planning.nodes.LoopNest) and one.first:
+            yield one.whole
+
+
 def _loops(node: planning.nodes.LoopNest) -> dict[str, Any]:
     """How a loop nest runs on a CPU."""
     memory = node.whole.backend.memory
@@ -306,7 +328,8 @@ def _gradient_loop(group: "Group", form: LoopSchedule | Blocks, backend: plannin
             walked = {"loop": str(form.loop), "rows": form.width, "tiles": tiles}
         case _:
             raise AssertionError(form)
-    return {"reductions": [ir.show_expr(nest.reduce) for nest in group.results], "rare": backend.rare, **walked}
+    reductions = [ir.show_expr(nest.reduce) for nest in group.results]
+    return {"reductions": reductions, "rare": backend.rare, **walked, "cuda": _on_cuda(group, backend)}
 
 
 def _walked(nest: Nest, form: LoopSchedule, memory: int | None) -> dict[str, Any]:
@@ -372,6 +395,7 @@ def _statement_lines(statement: dict[str, Any]) -> list[str]:
     if statement["seconds"]:
         lines.append(f"  time       {_price(statement)}")
     lines += [f"  loops      {_run(loops)}; {_bytes(loops['temporary_bytes'])}" for loops in statement.get("loops", ())]
+    lines += [f"  on CUDA    {one['operation']}: {one['reason']}" for one in statement.get("cuda", ())]
     grows = (("operations", "growth"), ("bytes stored", "stored_growth"))
     grown = [f"{what} {in_words(statement[name])}" for what, name in grows if statement.get(name)]
     lines += [f"  grows      {'; '.join(grown)}"] if grown else []

@@ -1,9 +1,11 @@
 """Which nests run as kernels of their own on a GPU when nobody chose."""
 
+import jax
 import numpy as np
 import pytest
 
 import tcjax
+from tcjax.lowering.pallas_triton.calls import lowered
 from tcjax.planning.blocked.gpu_kernels import prefers_pallas
 
 from ..lowering.pallas.nests import nest_of
@@ -41,3 +43,35 @@ def test_a_kernel_is_chosen_where_points_share_what_they_read(
 
     assert found is chosen
     assert why in reason
+
+
+@pytest.mark.parametrize(
+    ("backend", "operation", "why"),
+    [
+        ("auto", "a Triton kernel", "store 64 MiB"),
+        ("xla", "XLA operations", "asks"),
+        ("pallas", "a Triton kernel", "asks"),
+    ],
+)
+def test_explain_says_what_runs_on_a_cuda_device(backend: str, operation: str, why: str) -> None:
+    scores = "sum[d](q(i,d) * k(j,d))"
+    text = f"def f(float(N,D) q, float(M,D) k) -> (O) {{ O(i) = logsumexp[j]({scores}) }}"
+    shape = jax.ShapeDtypeStruct((4096, 64), np.float32)
+
+    said = tcjax.kernel(text, backend=backend).explain(shape, shape)
+
+    [statement] = said.to_dict()["statements"]
+    assert [one["operation"] for one in statement["cuda"]] == [operation]
+    assert why in statement["cuda"][0]["reason"]
+    assert f"on CUDA    {operation}: " in str(said)
+    kernels = lowered(tcjax.kernel(text, backend=backend), shape, shape).count("xla.gpu.triton")
+    assert kernels == (operation == "a Triton kernel")
+
+
+def test_what_triton_cannot_lower_is_no_kernel_whoever_asks() -> None:
+    text = "def f(float(N) x, float(M) y) -> (O) { O(i) +=! erf(x(i) * y(j)) }"
+    shape = jax.ShapeDtypeStruct((4096,), np.float32)
+
+    [statement] = tcjax.kernel(text, backend="pallas").explain(shape, shape).to_dict()["statements"]
+
+    assert statement["cuda"] == [{"operation": "XLA operations", "reason": "Triton has no erf"}]

@@ -18,6 +18,7 @@ from ... import ir
 from ...symbolic import IndexVar
 from ..data.groups import Group
 from ..data.nests import Nest
+from ..data.preferences import Backend
 
 # A tile is 64 x 64 where the ranges allow: see `lowering.pallas_triton.Blocks`.
 _TILE: Final = 64
@@ -28,6 +29,25 @@ _POINTS: Final = 1 << 22
 _ROWS: Final = 1 << 10
 # A matrix product inside of a body is stored by XLA. Below so many bytes it stays in the second cache of a device.
 _STORED: Final = 16 << 20
+
+# JAX's lowering has no rule for something inside of these, in 0.10.2 as in 0.12 (tests/lowering/pallas asks it).
+_NOT_LOWERED = "cospi cyl_bessel_i0 cyl_bessel_i1 erf erfc erfcinv erfcx lgamma normcdf normcdfinv round sinpi tgamma"
+NOT_LOWERED: Final = frozenset(_NOT_LOWERED.split())
+
+# An offset is a 32-bit integer.
+_LARGEST: Final = 2**31 - 1
+
+
+def on_cuda(group: Group, backend: Backend) -> tuple[bool, str]:
+    """Whether the results of a group are a Triton kernel on a CUDA device, and why or why not, in words."""
+    if backend.name == "xla":
+        return False, 'as `backend="xla"` asks'
+    if not group.operands:
+        return False, "XLA computes what reads no array wherever that is read"
+    refused = next((reason for nest in group.results for reason in refusals(nest.computed)), None)
+    if refused is not None:
+        return False, refused
+    return (True, 'as `backend="pallas"` asks') if backend.name == "pallas" else prefers_pallas(group)
 
 
 def prefers_pallas(group: Group) -> tuple[bool, str]:
@@ -107,3 +127,32 @@ def _loads(
         found = _loads(child, dims, tile, nest, times)
         plain, tiled = plain + found[0], tiled + found[1]
     return plain, tiled
+
+
+def refusals(nest: Nest) -> Iterator[str]:
+    """Why Triton has no kernel for a nest."""
+    for operand in nest.operands:
+        if ir.types.is_complex(operand.dtype):
+            yield f"{operand.name} is complex: Triton has no complex numbers"
+        if not prod(operand.shape):
+            yield f"{operand.name} has no elements"
+        if prod(operand.shape) > _LARGEST:
+            yield f"{operand.name} has more elements than 32-bit offsets count"
+    if prod(nest.shape) > _LARGEST:
+        yield "the result has more elements than 32-bit offsets count"
+    for node in ir.walk(nest.reduce):
+        match node:
+            case ir.Reduce(reducer) if reducer.is_ranked:
+                yield f"{reducer.value} keeps more than one value: XLA sorts instead"
+            case ir.Reduce(reducer) if not isinstance(reducer, ir.Reducer):
+                yield "a combination of one's own: XLA operations run it"
+            case ir.Reduce(ranges=ranges) if ranges:
+                yield "a range that is no guard yet"
+            case ir.Foreign(function):
+                yield f"{function} is a Python function"
+            case ir.Call(function) if function in NOT_LOWERED:
+                yield f"Triton has no {function}"
+            case _ if ir.types.is_complex(node.dtype):
+                yield "Triton has no complex numbers"
+            case _:
+                continue

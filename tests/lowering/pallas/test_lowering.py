@@ -13,7 +13,7 @@ from tcjax.ir.builtins import BUILTINS
 from tcjax.lowering import pallas_triton
 from tcjax.lowering.pallas_triton import Blocks, Unsupported
 from tcjax.lowering.pallas_triton.calls import lowered
-from tcjax.lowering.pallas_triton.refusals import NOT_LOWERED
+from tcjax.planning.blocked.gpu_kernels import NOT_LOWERED
 from tcjax.planning.data.nests import Nest
 
 from .nests import Random, nest_of
