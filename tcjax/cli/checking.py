@@ -41,10 +41,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """Shapes by parameter and sizes by name, to check bounds for numbers as well."""
+    """Shapes by parameter and sizes by name, to check bounds for numbers as well; numbers that texts have names for."""
 
     shapes: Mapping[str, Shape] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
+    constants: Mapping[str, elaboration.Constant] = field(default_factory=dict)
 
 
 def check_text(text: Text, numbers: Numbers) -> list[Finding]:
@@ -123,6 +124,12 @@ def check_tc(text: str, name: str, numbers: Numbers, found: Findings, first_line
             tc.read(text, name, first_line)
     firsts = {definition.name: definition for definition in reversed(definitions)}
     program = ast.Program(tuple(firsts.values()), tuple(d for d in definitions if firsts[d.name] is not d))
+    try:
+        program = elaboration.with_constants(program, numbers.constants)
+    except CompileError as error:
+        # What else is wrong follows from it.
+        found.add(error)
+        program = ast.Program(())
     with found.collect():
         for warning in elaboration.repeated_definitions(program):
             warn(warning)
@@ -194,7 +201,7 @@ def check_sac(text: str, name: str, numbers: Numbers, found: Findings, first_lin
     """Every function of a SaC text, and its expression."""
     program = None
     with found.collect():
-        program = sac.read(text, name, first_line)
+        program = sac_elaboration.with_constants(sac.read(text, name, first_line), numbers.constants)
     if program is None:
         return
     count = len(found.found)

@@ -1,6 +1,7 @@
 """From trees to typed index notation: scopes, types, and the reductions that TC implies."""
 
 from .check import check, guess
+from .constants import Constant, with_constants
 from .elaborate import elaborate
 from .lint import lint, repeated_definitions
 from .scope import RESERVED
@@ -11,6 +12,7 @@ __all__ = [
     "RESERVED",
     "Argument",
     "CellFunction",
+    "Constant",
     "ForeignFunction",
     "ValueNeeded",
     "calls_python",
@@ -24,4 +26,5 @@ __all__ = [
     "parameters",
     "ranks_from_uses",
     "repeated_definitions",
+    "with_constants",
 ]

@@ -8,6 +8,7 @@ from typing import ClassVar, assert_never
 from .. import elaboration, ir
 from ..diagnostics import Code, CompileError, CompileWarning, Span, warn
 from ..syntax import ast, tc
+from .depth import within_depth
 from .frontends import Call, Elaborated, Parameter, Said
 from .options import Options
 from .recent import Recent
@@ -17,6 +18,8 @@ Signature = tuple[tuple[str, int], ...]
 
 def _program(text: str, name: str, first_line: int, options: Options) -> ast.Program:
     program = tc.read(text, name, first_line)
+    with within_depth("kernel", program.span):
+        program = elaboration.with_constants(program, options.consts)
     for warning in elaboration.repeated_definitions(program):
         warn(warning, strict=options.strict)
     return program

@@ -3,8 +3,10 @@
 Equality ignores where a node came from, so ``parse(print(tree)) == tree`` is a law.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeVar
 
 from ..diagnostics import NOWHERE, Span
 
@@ -271,3 +273,43 @@ def children(node: Expr) -> tuple[Expr, ...]:
             return (condition, then, otherwise)
         case Reduction(_, _, guards, arguments):
             return (*ends(node), *guards, *arguments)
+
+
+AnyNode = TypeVar("AnyNode", bound=Node)
+
+
+def mapped(node: AnyNode, change: Callable[[Node], Node]) -> AnyNode:
+    """The tree with what `change` gives for each of its nodes, the parts of a node before the node itself.
+
+    It is for any tree of nodes, and as deep in Python's stack as the tree is.
+    """
+    changed: dict[str, Any] = {}
+    for each in fields(node):
+        value = getattr(node, each.name)
+        if isinstance(value, Node):
+            new: Any = mapped(value, change)
+        elif isinstance(value, tuple) and any([isinstance(part, Node) for part in value]):
+            parts: list[Any] = []
+            for part in value:
+                parts.append(mapped(part, change) if isinstance(part, Node) else part)
+            new = value if all(map(_is, parts, value)) else tuple(parts)
+        else:
+            continue
+        if new is not value:
+            changed[each.name] = new
+    return change(replace(node, **changed) if changed else node)  # type: ignore[return-value]
+
+
+def _is(first: object, second: object) -> bool:
+    return first is second
+
+
+def literal(value: bool | int | float | complex, span: Span) -> Expr:
+    """A number as a writer would have to write it: without a sign inside it, without a complex sum."""
+    if isinstance(value, complex):
+        imaginary = Number(complex(0, abs(value.imag)), span=span)
+        signed = Unary("-", imaginary, span=span) if math.copysign(1, value.imag) < 0 else imaginary
+        return Binary("+", literal(value.real, span), signed, span=span) if value.real else signed
+    if value < 0 or (value == 0 and math.copysign(1, value) < 0):
+        return Unary("-", Number(-value, span=span), span=span)
+    return Number(value, span=span)

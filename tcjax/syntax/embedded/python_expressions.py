@@ -1,7 +1,6 @@
 """Python expressions as the tree's: subscripts, reductions in brackets, builtins by name, constants of the scope."""
 
 import ast as python
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -69,7 +68,7 @@ class Expressions:
                 return ast.Number(value, span=span)
             case python.Name(id=name):
                 value = self.names.number(name)
-                return ast.Name(self.name(name, node), span=span) if value is None else literal(value, span)
+                return ast.Name(self.name(name, node), span=span) if value is None else ast.literal(value, span)
             case python.UnaryOp(op=python.UAdd(), operand=operand):
                 return self.read(operand)
             case python.UnaryOp(op=operator, operand=operand):
@@ -184,7 +183,7 @@ class Expressions:
         path = _path(node)
         value = self.names.number(*path) if path else None
         if value is not None:
-            return literal(value, span)
+            return ast.literal(value, span)
         if node.attr == "shape":
             raise not_in_notation("a shape is not a number", node, self.script, help="write `A.shape[0]`")
         raise refuse(node, self.script)
@@ -367,17 +366,6 @@ class Expressions:
                     self.script,
                     help="write `range(lo, hi)`, and `A[2*k]` for a step of 2",
                 )
-
-
-def literal(value: bool | int | float | complex, span: Span) -> ast.Expr:
-    """A number as a writer would have to write it: without a sign inside it, without a complex sum."""
-    if isinstance(value, complex):
-        imaginary = ast.Number(complex(0, abs(value.imag)), span=span)
-        signed = ast.Unary("-", imaginary, span=span) if math.copysign(1, value.imag) < 0 else imaginary
-        return ast.Binary("+", literal(value.real, span), signed, span=span) if value.real else signed
-    if value < 0 or (value == 0 and math.copysign(1, value) < 0):
-        return ast.Unary("-", ast.Number(-value, span=span), span=span)
-    return ast.Number(value, span=span)
 
 
 def _chained(operator: str, operands: list[ast.Expr], span: Span) -> ast.Expr:

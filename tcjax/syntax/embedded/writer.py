@@ -9,7 +9,7 @@ from typing import Final, assert_never
 from ...diagnostics import NOWHERE, Code, CompileError, Span
 from .. import ast
 from .division import Floating, is_floating, kinds, with_lets
-from .python_expressions import REDUCERS, literal
+from .python_expressions import REDUCERS
 from .script import too_deep
 from .types import SCALARS
 
@@ -185,7 +185,7 @@ class Expressions:
         return f"{_name(function, span)}({self.listed(arguments)})"
 
     def _number(self, expr: ast.Number, value: bool | int | float | complex, level: int) -> str:
-        spelled = literal(value, expr.span)
+        spelled = ast.literal(value, expr.span)
         if not isinstance(spelled, ast.Number):
             return self.write(spelled, level)
         if isinstance(value, complex):
