@@ -157,9 +157,15 @@ def _check_types(
     definition: ast.Definition, program: ast.Program, functions: Collection[str], numbers: Numbers
 ) -> None:
     definition = elaboration.completed(definition, functions)
-    if elaboration.needs_signature(definition, program, functions):
+    is_batched = elaboration.has_batch(definition, program)
+    if is_batched or elaboration.needs_signature(definition, program, functions):
         elaboration.check(definition, program, functions)
         if elaboration.calls_python(definition, program, functions):
+            return
+    if is_batched:
+        try:
+            definition, program = elaboration.expanded(definition, program, _given(definition, numbers))
+        except elaboration.RankUnknownError:
             return
     signature = _signature(definition, numbers)
     if signature is None:
@@ -176,6 +182,13 @@ def _check_types(
     else:
         for warning in ranges.unread_at_any_size(function):
             warn(warning)
+
+
+def _given(definition: ast.Definition, numbers: Numbers) -> dict[str, elaboration.Given]:
+    """What the shapes say of arguments, and what is likely of the others."""
+    shapes = {name: elaboration.Given(shape.extents, shape.dtype) for name, shape in numbers.shapes.items()}
+    names = [parameter.name for parameter in definition.parameters or ()]
+    return elaboration.guessed(definition) | {name: shapes[name] for name in names if name in shapes}
 
 
 def _signature(definition: ast.Definition, numbers: Numbers) -> dict[str, elaboration.Argument] | None:

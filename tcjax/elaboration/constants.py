@@ -78,16 +78,14 @@ def _dimension(given: str | int, constants: Mapping[str, Constant], span: Span) 
 def _used(tree: ast.Program | ast.Definition) -> set[str]:
     """The names that stand where a number could."""
     found: set[str] = set()
-
-    def look(node: ast.Node) -> ast.Node:
+    for node in ast.nodes(tree):
         match node:
             case ast.Name(name):
                 found.add(name)
             case ast.TensorType(dimensions=dimensions):
                 found.update(d for d in dimensions if isinstance(d, str))
-        return node
-
-    ast.mapped(tree, look)
+            case _:
+                continue
     return found
 
 
@@ -123,15 +121,11 @@ def _in_statement(statement: ast.Statement) -> Iterator[Place]:
                         yield name, "a let", clause.span
                     case _:
                         continue
-    found: list[Place] = []
-
-    def look(node: ast.Node) -> ast.Node:
+    for node in ast.nodes(statement):
         match node:
             case ast.Bound(index):
-                found.append((index, "an index", node.span))
+                yield index, "an index", node.span
             case ast.Apply(name) | ast.SizeOf(name):
-                found.append((name, "a tensor or a function", node.span))
-        return node
-
-    ast.mapped(statement, look)
-    yield from found
+                yield name, "a tensor or a function", node.span
+            case _:
+                continue

@@ -12,6 +12,7 @@ from ..syntax import ast
 from . import pipeline
 from .assumptions import shared_out
 from .definitions import Definition
+from .depth import within_depth
 from .foreign import means_builtin
 from .frontends import Frontend, notation
 from .kernel import Kernel
@@ -150,7 +151,8 @@ def kernel_of(reading: "embedded.Reading", name: str, options: Options) -> Kerne
         assert reading.text is not None
         frontend = pipeline.read(reading.text, reading.source.name, reading.source.first_line, options)
         return Kernel(frontend.behind(name, reading.parameters, others))
-    definition = elaboration.with_constants(reading.definition, options.consts)
+    with within_depth(name, reading.definition.span):
+        definition = elaboration.with_constants(reading.definition, options.consts)
     return Kernel(Definition(ast.Program((definition, *others)), definition, options))
 
 

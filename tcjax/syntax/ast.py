@@ -112,7 +112,12 @@ class Reduction(Node):
     arguments: "tuple[Expr, ...]"
 
 
-Expr = Number | Name | SizeOf | Apply | Cast | Unary | Binary | Conditional | Reduction
+@dataclass(frozen=True, slots=True)
+class Batch(Node):
+    """``...`` as the first subscript: any number of leading dimensions."""
+
+
+Expr = Number | Name | SizeOf | Apply | Cast | Unary | Binary | Conditional | Reduction | Batch
 
 
 # ---------------------------------------------------------------- clauses of `where`
@@ -192,10 +197,11 @@ class CallAssign(Node):
 
 @dataclass(frozen=True, slots=True)
 class TensorType(Node):
-    """``float(N, 3)``; a dimension is a name or a number."""
+    """``float(N, 3)``; a dimension is a name or a number. With `batch`, ``float(..., N, 3)``."""
 
     scalar: str
     dimensions: tuple[str | int, ...]
+    batch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +267,7 @@ def walk(node: Expr) -> Iterator[Expr]:
 def children(node: Expr) -> tuple[Expr, ...]:
     """The direct sub-expressions, in the order in which they are written."""
     match node:
-        case Number() | Name() | SizeOf():
+        case Number() | Name() | SizeOf() | Batch():
             return ()
         case Apply(_, arguments):
             return arguments
@@ -273,6 +279,19 @@ def children(node: Expr) -> tuple[Expr, ...]:
             return (condition, then, otherwise)
         case Reduction(_, _, guards, arguments):
             return (*ends(node), *guards, *arguments)
+
+
+def nodes(node: Node) -> Iterator[Node]:
+    """A node of any tree, and all nodes in it: a node before its parts, and those as they are written."""
+    pending = [node]
+    while pending:
+        node = pending.pop()
+        yield node
+        parts: list[Node] = []
+        for each in fields(node):
+            value = getattr(node, each.name)
+            parts += [part for part in (value if isinstance(value, tuple) else (value,)) if isinstance(part, Node)]
+        pending += reversed(parts)
 
 
 AnyNode = TypeVar("AnyNode", bound=Node)

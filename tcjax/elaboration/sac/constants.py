@@ -19,19 +19,15 @@ def with_constants(program: tree.Program, constants: Mapping[str, Constant]) -> 
     if not constants:
         return program
     used: set[str] = set()
-    bound: list[Place] = []
-
-    def look(node: ast.Node) -> ast.Node:
+    for node in ast.nodes(program):
         match node:
             case tree.Name(name):
                 used.add(name)
             case tree.TypePattern():
                 used.update(pattern_names(node))
-        bound.extend(_bound(node))
-        return node
-
-    ast.mapped(program, look)
-    check_constants(constants, iter(bound), used)
+            case _:
+                continue
+    check_constants(constants, (place for node in ast.nodes(program) for place in _bound(node)), used)
 
     def change(node: ast.Node) -> ast.Node:
         match node:

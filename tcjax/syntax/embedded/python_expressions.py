@@ -46,13 +46,15 @@ REDUCERS: Final = frozenset({"sum", "any", "all", "prod", "mean", "logsumexp", "
 class Expressions:
     """Reads the expressions of one script.
 
-    `names` says what names mean, `ranks` how many dimensions declared tensors have, and `renamed` under which names the
-    tree has tensors that the body calls otherwise. `warnings` takes up what is legal but probably not meant.
+    `names` says what names mean, `ranks` how many dimensions declared tensors have, `tails` the dimensions behind the
+    ``...`` of those that have one, and `renamed` under which names the tree has tensors that the body calls otherwise.
+    `warnings` takes up what is legal but probably not meant.
     """
 
     script: Script
     names: Names
     ranks: Mapping[str, int] = field(default_factory=dict)
+    tails: Mapping[str, tuple[str | int, ...]] = field(default_factory=dict)
     renamed: Mapping[str, str] = field(default_factory=dict)
     warnings: list[CompileWarning] = field(default_factory=list)
 
@@ -108,7 +110,11 @@ class Expressions:
         parts = slice.elts if isinstance(slice, python.Tuple) else [slice]
         for part in parts:
             self._warn_of_leaked_index(part)
-        return tuple(map(self.read, parts))
+        match parts:
+            case [python.Constant(value=value) as first, *rest] if value is ...:
+                return ast.Batch(span=self.script.span(first)), *map(self.read, rest)
+            case _:
+                return tuple(map(self.read, parts))
 
     def _warn_of_leaked_index(self, node: python.expr) -> None:
         # A loop or a notebook cell above leaves `i` behind: `A[i]` would quietly read one element.
@@ -143,7 +149,8 @@ class Expressions:
             case python.Name(id=name):
                 return ast.Apply(self.name(name, node.value), self.subscripts(node.slice), subscript=True, span=span)
             case python.Attribute(value=python.Name(id=name), attr="shape"):
-                return ast.SizeOf(name, self._dimension(name, node.slice), span=span)
+                behind = self._tail(name, node.slice, span)
+                return ast.SizeOf(name, self._dimension(name, node.slice), span=span) if behind is None else behind
             case python.Attribute(value=python.Name(id=name), attr="T"):
                 raise not_in_notation(
                     "nothing is transposed in index notation",
@@ -178,6 +185,16 @@ class Expressions:
             self.script,
             help=f"count from the first dimension: `{tensor}.shape[0]`",
         )
+
+    def _tail(self, tensor: str, node: python.expr, span: Span) -> ast.Expr | None:
+        """The declared size of a dimension behind ``...``, counted from the last one."""
+        sizes = self.tails.get(tensor, ())
+        match node:
+            case python.UnaryOp(op=python.USub(), operand=python.Constant(value=int() as back)):
+                if 0 < back <= len(sizes):
+                    size = sizes[-back]
+                    return ast.Number(size, span=span) if isinstance(size, int) else ast.Name(size, span=span)
+        return None
 
     def _attribute(self, node: python.Attribute, span: Span) -> ast.Expr:
         path = _path(node)

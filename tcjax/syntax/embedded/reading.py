@@ -145,8 +145,9 @@ def _read_definition(node: python.FunctionDef, script: Script, scope: Mapping[st
     sizes = _sizes((*declared.values(), *types), body, script, scope)
     outer = Names(scope, sizes.union(names, {node.name}, _written(body), _left_indices(body)))
     copies = accumulators(body, parameters)
-    ranks = {name: len(type.dimensions) for name, type in declared.items()}
-    reader = Expressions(script, outer, ranks, renamed(copies))
+    ranks = {name: len(type.dimensions) for name, type in declared.items() if not type.batch}
+    tails = {name: type.dimensions for name, type in declared.items() if type.batch}
+    reader = Expressions(script, outer, ranks, tails, renamed(copies))
     *statements, last = body
     defined = frozenset(names).union(copy.target for copy in copies.values())
     block = Statements(defined, scope).block(statements, reader, Around())
