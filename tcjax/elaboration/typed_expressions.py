@@ -75,6 +75,8 @@ def value(node: ast.Expr, scope: Scope) -> Value:
             return result
         case ast.Reduction():
             return _reduction(node, scope)
+        case ast.Batch():
+            raise AssertionError("`batches` writes the dimensions out before")
         case _:
             assert_never(node)
 

@@ -38,7 +38,7 @@ def needs_signature(
     """Whether only a call can say which types the definition has.
 
     So it is if a parameter is not declared, or if the definition, or one of `program` that it calls, calls one of the
-    Python `functions`.
+    Python `functions`. (`batches` tells of those whose ranks only a call can say.)
     """
     if definition.parameters is None or any(parameter.type is None for parameter in definition.parameters):
         return True

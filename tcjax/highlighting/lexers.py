@@ -47,6 +47,7 @@ class TensorComprehensionLexer(RegexLexer):
             (rf"({_NAME})(\.[0-9]+)", bygroups(Name, Name.Attribute)),
             (_NAME, Name),
             *_NUMBERS,
+            (r"\.\.\.", Punctuation),
             (r"<=>|->|[+*]=!?|\|\||&&|==|!=|<=|=<|>=|<<|>>|//|\.\.|[-+*/%<>=!~&|^?:]", Operator),
             (r"[(){}\[\],;]", Punctuation),
         ],

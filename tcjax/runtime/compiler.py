@@ -72,7 +72,8 @@ class Compiler:
         if options.deterministic:
             check_deterministic(self.frontend)
         elif choice is None and options.schedule is None:
-            return remembered(self.frontend, call, self.bound(call), self.planned)
+            with self.frontend.within_depth():
+                return remembered(self.frontend, call, self.bound(call), self.planned)
         return choice
 
     def results(

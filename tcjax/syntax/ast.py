@@ -3,8 +3,10 @@
 Equality ignores where a node came from, so ``parse(print(tree)) == tree`` is a law.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeVar
 
 from ..diagnostics import NOWHERE, Span
 
@@ -110,7 +112,12 @@ class Reduction(Node):
     arguments: "tuple[Expr, ...]"
 
 
-Expr = Number | Name | SizeOf | Apply | Cast | Unary | Binary | Conditional | Reduction
+@dataclass(frozen=True, slots=True)
+class Batch(Node):
+    """``...`` as the first subscript: any number of leading dimensions."""
+
+
+Expr = Number | Name | SizeOf | Apply | Cast | Unary | Binary | Conditional | Reduction | Batch
 
 
 # ---------------------------------------------------------------- clauses of `where`
@@ -190,10 +197,11 @@ class CallAssign(Node):
 
 @dataclass(frozen=True, slots=True)
 class TensorType(Node):
-    """``float(N, 3)``; a dimension is a name or a number."""
+    """``float(N, 3)``; a dimension is a name or a number. With `batch`, ``float(..., N, 3)``."""
 
     scalar: str
     dimensions: tuple[str | int, ...]
+    batch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +267,7 @@ def walk(node: Expr) -> Iterator[Expr]:
 def children(node: Expr) -> tuple[Expr, ...]:
     """The direct sub-expressions, in the order in which they are written."""
     match node:
-        case Number() | Name() | SizeOf():
+        case Number() | Name() | SizeOf() | Batch():
             return ()
         case Apply(_, arguments):
             return arguments
@@ -271,3 +279,56 @@ def children(node: Expr) -> tuple[Expr, ...]:
             return (condition, then, otherwise)
         case Reduction(_, _, guards, arguments):
             return (*ends(node), *guards, *arguments)
+
+
+def nodes(node: Node) -> Iterator[Node]:
+    """A node of any tree, and all nodes in it: a node before its parts, and those as they are written."""
+    pending = [node]
+    while pending:
+        node = pending.pop()
+        yield node
+        parts: list[Node] = []
+        for each in fields(node):
+            value = getattr(node, each.name)
+            parts += [part for part in (value if isinstance(value, tuple) else (value,)) if isinstance(part, Node)]
+        pending += reversed(parts)
+
+
+AnyNode = TypeVar("AnyNode", bound=Node)
+
+
+def mapped(node: AnyNode, change: Callable[[Node], Node]) -> AnyNode:
+    """The tree with what `change` gives for each of its nodes, the parts of a node before the node itself.
+
+    It is for any tree of nodes, and as deep in Python's stack as the tree is.
+    """
+    changed: dict[str, Any] = {}
+    for each in fields(node):
+        value = getattr(node, each.name)
+        if isinstance(value, Node):
+            new: Any = mapped(value, change)
+        elif isinstance(value, tuple) and any([isinstance(part, Node) for part in value]):
+            parts: list[Any] = []
+            for part in value:
+                parts.append(mapped(part, change) if isinstance(part, Node) else part)
+            new = value if all(map(_is, parts, value)) else tuple(parts)
+        else:
+            continue
+        if new is not value:
+            changed[each.name] = new
+    return change(replace(node, **changed) if changed else node)  # type: ignore[return-value]
+
+
+def _is(first: object, second: object) -> bool:
+    return first is second
+
+
+def literal(value: bool | int | float | complex, span: Span) -> Expr:
+    """A number as a writer would have to write it: without a sign inside it, without a complex sum."""
+    if isinstance(value, complex):
+        imaginary = Number(complex(0, abs(value.imag)), span=span)
+        signed = Unary("-", imaginary, span=span) if math.copysign(1, value.imag) < 0 else imaginary
+        return Binary("+", literal(value.real, span), signed, span=span) if value.real else signed
+    if value < 0 or (value == 0 and math.copysign(1, value) < 0):
+        return Unary("-", Number(-value, span=span), span=span)
+    return Number(value, span=span)

@@ -73,7 +73,7 @@ def is_floating(expr: ast.Expr, known: Mapping[str, Floating]) -> Floating:
             return isinstance(value, float | complex)
         case ast.Name(id):
             return known.get(id, False)
-        case ast.SizeOf():
+        case ast.SizeOf() | ast.Batch():
             return False
         case ast.Apply(function, arguments):
             return _applied(function, arguments, known)

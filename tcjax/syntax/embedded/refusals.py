@@ -60,7 +60,7 @@ def refuse(node: python.expr | python.stmt, script: Script) -> CompileError:
     """The error for a construct that the notation has no meaning for."""
     what, instead = _REFUSED.get(type(node), ("this", _BODY))
     if isinstance(node, python.Constant) and node.value is ...:
-        what, instead = "`...`", _NAMED
+        what, instead = "`...`", f"{_NAMED}; for leading dimensions it stands first, `A[..., i]`"
     return not_in_notation(f"{what} has no meaning in index notation", node, script, help=instead)
 
 

@@ -9,7 +9,7 @@ from typing import Final, assert_never
 from ...diagnostics import NOWHERE, Code, CompileError, Span
 from .. import ast
 from .division import Floating, is_floating, kinds, with_lets
-from .python_expressions import REDUCERS, literal
+from .python_expressions import REDUCERS
 from .script import too_deep
 from .types import SCALARS
 
@@ -70,7 +70,8 @@ def _signature(definition: ast.Definition, parameters: tuple[ast.Parameter, ...]
 
 def _type(type: ast.TensorType) -> str:
     scalar = _PRINTED_TYPES.get(type.scalar, type.scalar)
-    return f'"{scalar}({",".join(map(str, type.dimensions))})"' if type.dimensions else f'"{scalar}"'
+    dimensions = ["..."] * type.batch + list(map(str, type.dimensions))
+    return f'"{scalar}({",".join(dimensions)})"' if dimensions else f'"{scalar}"'
 
 
 def _name(name: str, span: Span = NOWHERE) -> str:
@@ -152,6 +153,8 @@ class Expressions:
     def write(self, expr: ast.Expr, level: int = _CONDITIONAL) -> str:
         """The expression, in parentheses if it binds looser than `level`."""
         match expr:
+            case ast.Batch():
+                return "..."
             case ast.Number(value):
                 return self._number(expr, value, level)
             case ast.Name(id):
@@ -159,7 +162,8 @@ class Expressions:
             case ast.SizeOf(tensor, dimension):
                 return f"{_name(tensor, expr.span)}.shape[{dimension}]"
             case ast.Apply(function, arguments):
-                if function in self.tensors or expr.subscript or function in _READERS_OWN:
+                is_batch = bool(arguments) and isinstance(arguments[0], ast.Batch)
+                if is_batch or function in self.tensors or expr.subscript or function in _READERS_OWN:
                     return f"{_name(function, expr.span)}[{self.listed(arguments) or '()'}]"
                 return self.call(function, arguments, expr.span)
             case ast.Cast(scalar, operand):
@@ -185,7 +189,7 @@ class Expressions:
         return f"{_name(function, span)}({self.listed(arguments)})"
 
     def _number(self, expr: ast.Number, value: bool | int | float | complex, level: int) -> str:
-        spelled = literal(value, expr.span)
+        spelled = ast.literal(value, expr.span)
         if not isinstance(spelled, ast.Number):
             return self.write(spelled, level)
         if isinstance(value, complex):

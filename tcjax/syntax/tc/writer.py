@@ -46,8 +46,8 @@ def _parameters(parameters: tuple[ast.Parameter, ...]) -> str:
 
 
 def _type(type: ast.TensorType) -> str:
-    dimensions = ",".join(_name(d, type) if isinstance(d, str) else str(d) for d in type.dimensions)
-    return _scalar(type.scalar) + (f"({dimensions})" if type.dimensions else "")
+    dimensions = ["..."] * type.batch + [_name(d, type) if isinstance(d, str) else str(d) for d in type.dimensions]
+    return _scalar(type.scalar) + (f"({','.join(dimensions)})" if dimensions else "")
 
 
 def _scalar(scalar: str) -> str:
@@ -111,7 +111,7 @@ def _expression(expr: ast.Expr) -> str:
 
 def _parts(expr: ast.Expr) -> tuple[ast.Expr, ...]:
     match expr:
-        case ast.Number() | ast.Name() | ast.SizeOf():
+        case ast.Number() | ast.Name() | ast.SizeOf() | ast.Batch():
             return ()
         case ast.Apply():
             return expr.arguments
@@ -137,6 +137,8 @@ def _operation(expr: ast.Expr, parts: list[Levelled]) -> Levelled:
             return _name(id, expr), OPERAND
         case ast.SizeOf(tensor, dimension):
             return f"{tensor}.{dimension}", OPERAND
+        case ast.Batch():
+            return "...", OPERAND
         case ast.Apply(function):
             return f"{_function(function, expr)}({_listed(parts)})", OPERAND
         case ast.Cast(scalar):

@@ -302,7 +302,7 @@ def _names_in(expr: ast.Expr) -> Iterator[str]:
     match expr:
         case ast.Name(name):
             yield name
-        case ast.Number() | ast.SizeOf():
+        case ast.Number() | ast.SizeOf() | ast.Batch():
             return
         case ast.Apply(_, arguments):
             for argument in arguments:
