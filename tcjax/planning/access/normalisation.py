@@ -17,7 +17,7 @@ from .viewing import Viewing
 Formula = TypeVar("Formula", bound="ir.Define | ir.Accumulate")
 Origins = Mapping[str, tuple[int | Affine, ...]]
 
-# So many pieces are added up faster than put behind each other (bench: boundaries).
+# So many pieces are added up faster than put behind each other (bench: periodic).
 FEW_PIECES: Final = 3
 # A view may have so many times the elements that are read, or so many in any case.
 MOST_GROWTH: Final = 4
