@@ -51,6 +51,7 @@ SAMPLED = {
     "tests/linen/test_linen.py": 6,
     "tests/lowering/pallas": 8,
     "tests/lowering/test_bands.py": 8,
+    "tests/lowering/test_boundaries.py": 4,
     "tests/lowering/test_branches.py": 6,
     "tests/lowering/test_builtins.py": 6,
     "tests/lowering/test_kernel_sums.py": 6,

@@ -8,8 +8,8 @@ from ..ir.builtins import BUILTINS
 from ..symbolic import Affine, IndexVar
 from ..syntax import ast
 from .literals import settle
-from .outputs import Outputs, local_shape
-from .scope import RESERVED, Environment
+from .outputs import Outputs
+from .scope import RESERVED, Environment, local_shape
 from .signature import Argument
 from .spelling import counted, did_you_mean
 

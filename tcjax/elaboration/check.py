@@ -26,9 +26,10 @@ def guess(definition: ast.Definition, functions: Collection[str] = ()) -> dict[s
         return None
     roles: dict[str, Role] = {}
     for use in uses(definition, functions):
-        if roles.get(use.name, "value") == "value":
+        # The size of a tensor says nothing about its elements.
+        if use.kind != "size" and roles.get(use.name, "value") == "value":
             roles[use.name] = use.role
-    return {name: Argument(_LIKELY[roles[name]], ranks[name]) for name in undeclared}
+    return {name: Argument(_LIKELY[roles.get(name, "value")], ranks[name]) for name in undeclared}
 
 
 def likely(

@@ -9,8 +9,8 @@ from ..ir import types
 from ..symbolic import SizeVar
 from ..syntax import ast
 from .calls import as_call, call, check_arguments, check_declared
-from .outputs import Outputs, declare_input, declared_type, local_shape
-from .scope import Environment
+from .outputs import Outputs, declare_input, declared_type
+from .scope import Environment, local_shape
 from .signature import Argument, ForeignFunction
 from .spelling import counted, did_you_mean
 from .statements import assign

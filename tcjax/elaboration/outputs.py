@@ -9,7 +9,7 @@ from ..ir import types
 from ..symbolic import Size, SizeVar
 from ..syntax import ast
 from .literals import Literal, Open, Value, Weak, default_type, dtype_of, type_beside
-from .scope import Environment, check_subscript_count, refuse_reserved
+from .scope import Environment, check_subscript_count, local_shape, refuse_reserved
 from .typed_expressions import scalar_type
 
 
@@ -135,11 +135,6 @@ def declared_type(type: ast.TensorType, environment: Environment) -> tuple[str, 
         refuse_reserved(dimension, "a size", type.span)
         shape.append(environment.sizes.setdefault(dimension, Size.of(SizeVar(dimension))))
     return scalar_type(type.scalar, type.span), tuple(shape)
-
-
-def local_shape(name: str, rank: int) -> tuple[Size, ...]:
-    """The sizes of a tensor that nobody named."""
-    return tuple([Size.of(SizeVar(f"{name}.{dimension}")) for dimension in range(rank)])
 
 
 def declare_input(name: str, tensor: ir.Tensor, environment: Environment) -> None:

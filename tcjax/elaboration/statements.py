@@ -8,6 +8,7 @@ from ..diagnostics import Code, CompileError, Span, phrases
 from ..ir import Monoid, Reducer, types
 from ..symbolic import Affine, IndexVar
 from ..syntax import ast
+from .boundaries import boundary_of, bounded, inner
 from .chains import chained_comparisons
 from .cutting import Cut
 from .elsewhere import constant
@@ -57,7 +58,7 @@ def assign(node: ast.Assign, outputs: Outputs) -> ir.Define | ir.Accumulate:
         clauses.read(clause)
     check_ends(clauses.ranges)
     scope.mentioned = {}
-    indices = tuple([_left_index(index, scope) for index in node.indices or ()])
+    indices = tuple([_left_index(index, d, scope, outputs) for d, index in enumerate(node.indices or ())])
     written, scope.mentioned = scope.mentioned, {}
     result = value(node.value, scope)
     clauses.check_size(settled(result), node.value.span)
@@ -206,11 +207,24 @@ def _name_on_the_left(index: ast.Name, target: str, scope: Scope) -> None:
     scope.index(index.id, index.span)
 
 
-def _left_index(node: ast.Expr, scope: Scope) -> Affine:
+def _left_index(node: ast.Expr, dimension: int, scope: Scope, outputs: Outputs) -> Affine:
     if isinstance(node, ast.Name):
         return Affine.of(scope.index(node.id, node.span))
+    kind = boundary_of(node, scope.environment)
     with scope.quiet():
-        return subscript(value(node, scope), "a subscript on the left")
+        index = subscript(value(inner(node, kind), scope), "a subscript on the left")
+    if kind is None:
+        return index
+    target = outputs.annotated.get(scope.target) or scope.environment.tensors.get(scope.target)
+    if target is None:
+        raise CompileError(
+            Code.UNBOUND_INDEX,
+            f"nothing says how large dimension {dimension} of `{scope.target}` is: `{kind}` needs its ends",
+            node.span,
+            help="annotate the return with its sizes, such as "
+            + phrases.returned("float", ["N"], scope.target, node.span),
+        )
+    return bounded(kind, index, target, dimension, scope.environment)
 
 
 def _define(

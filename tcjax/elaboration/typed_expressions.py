@@ -10,6 +10,7 @@ from ..ir.builtins import Builtin, argument_type
 from ..symbolic import Affine, IndexVar, Size
 from ..syntax import ast
 from . import operators, reducers
+from .boundaries import boundary_of, bounded, inner, padded
 from .cutting import Cut
 from .elsewhere import elsewhere
 from .independence import bracketed, independent_sums
@@ -55,9 +56,10 @@ def value(node: ast.Expr, scope: Scope) -> Value:
                 check_subscript_count(callee, len(node.arguments), node.span)
             arguments: list[Value] = []
             if isinstance(callee, ir.Tensor):
-                with scope.quiet():
+                with scope.reading(callee):
                     for argument in node.arguments:
-                        arguments.append(value(argument, scope))
+                        kind = boundary_of(argument, scope.environment)
+                        arguments.append(value(inner(argument, kind), scope))
             else:
                 for argument in node.arguments:
                     arguments.append(value(argument, scope))
@@ -240,9 +242,14 @@ def _ends(node: ast.Reduction) -> list[ast.Expr]:
 def _applied(callee: ir.Tensor | Builtin | str, node: ast.Apply, arguments: list[Value], scope: Scope) -> Value:
     match callee:
         case ir.Tensor():
-            what = f"a subscript of `{callee.name}`"
-            indices = tuple([with_caches(subscript(argument, what)) for argument in arguments])
-            return ir.Access(callee, indices, span=node.span)
+            what, environment = f"a subscript of `{callee.name}`", scope.environment
+            indices = [with_caches(subscript(argument, what)) for argument in arguments]
+            for dimension, written in enumerate(node.arguments):
+                kind = boundary_of(written, environment)
+                indices[dimension] = bounded(kind, indices[dimension], callee, dimension, environment)
+            return ir.Access(callee, tuple(indices), span=node.span)
+        case "pad":
+            return padded(node, arguments, scope.environment)
         case Builtin():
             result = operators.call(node.function, callee, arguments, node.span)
             taken = argument_type(callee, joined(arguments))

@@ -6,6 +6,7 @@ from typing import Literal, assert_never
 
 from ..diagnostics import Code, CompileError, Span, phrases
 from ..ir.builtins import BUILTINS
+from ..symbolic import BOUNDARIES
 from ..syntax import ast
 from .elsewhere import constant, elsewhere
 from .spelling import closest, counted
@@ -323,6 +324,8 @@ def _uses_in(
                     yield Use(name, kind, 0, role, statement, inside, node.span)
             case ast.SizeOf(name):
                 yield Use(name, "size", 0, role, statement, inside, node.span)
+            case ast.Apply(name) if name not in tensors and _goes_beyond(node, inside):
+                pass
             case ast.Apply(name, arguments) if name in tensors or not (_is_builtin(name) or name in functions):
                 yield Use(name, "read", len(arguments), role, statement, inside, node.span)
                 inner = "subscript"
@@ -343,6 +346,17 @@ def _uses_in(
                 pass
         ends = frozenset(map(id, ast.ends(node)))
         pending.extend((child, inner, hidden, inside or id(child) in ends) for child in reversed(ast.children(node)))
+
+
+def _goes_beyond(node: ast.Apply, inside: bool) -> bool:
+    """Whether this is ``wrap(e)`` or another boundary inside of a subscript, or ``pad`` around a read."""
+    match node:
+        case ast.Apply(subscript=True):
+            return False
+        case ast.Apply("pad", arguments):
+            return any(isinstance(part, ast.Apply) for argument in arguments for part in ast.walk(argument))
+        case ast.Apply(name):
+            return inside and name in BOUNDARIES
 
 
 def _is_builtin(name: str) -> bool:

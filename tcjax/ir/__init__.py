@@ -1,7 +1,17 @@
 """Typed index notation: no ranges, no arrays."""
 
 from . import builtins, types
-from .conditions import affine_of, both, condition_of, conjunction, conjuncts, negated, number_of
+from .conditions import (
+    affine_of,
+    both,
+    condition_of,
+    conjunction,
+    conjuncts,
+    inside,
+    is_padded,
+    negated,
+    number_of,
+)
 from .expressions import (
     Access,
     Binary,
@@ -18,6 +28,7 @@ from .expressions import (
     Select,
     Tensor,
     Unary,
+    first_of,
 )
 from .integers import integer
 from .monoids import Monoid, Number
@@ -84,9 +95,12 @@ __all__ = [
     "data_atoms",
     "divisor_of",
     "factors",
+    "first_of",
     "free_indices",
     "has_reduction",
+    "inside",
     "integer",
+    "is_padded",
     "looks_up",
     "multiply",
     "negated",

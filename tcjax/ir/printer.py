@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from .conditions import is_padded
 from .expressions import (
     Access,
     Binary,
@@ -78,6 +79,8 @@ def show_expr(expr: Expr) -> str:
             return f"python {function}({', '.join(map(show_expr, arguments))})"
         case Cast(operand, dtype):
             return f"{dtype}({show_expr(operand)})"
+        case Select(_, then, otherwise) if is_padded(expr):
+            return f"pad({show_expr(then)}, {show_expr(otherwise)})"
         case Select(condition, then, otherwise):
             return f"({show_expr(condition)} ? {show_expr(then)} : {show_expr(otherwise)})"
         case Reduce(reducer, indices, ranges, guard, body, rank, _accumulate, _dtype):

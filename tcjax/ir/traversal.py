@@ -6,7 +6,7 @@ from operator import is_
 from typing import assert_never
 
 from ..symbolic import Affine, IndexVar
-from ..symbolic.affine import Atom, Clamp, Quotient, Remainder
+from ..symbolic.affine import Atom, Bounded, Clamp, Quotient, Remainder
 from .expressions import (
     Access,
     Binary,
@@ -35,7 +35,7 @@ def _data_of(atom: Atom) -> Iterator[Data]:
     match atom:
         case Data():
             yield atom
-        case Quotient(argument, _) | Remainder(argument, _):
+        case Quotient(argument, _) | Remainder(argument, _) | Bounded(_, argument):
             yield from data_atoms(argument)
         case Clamp(_, arguments):
             for argument in arguments:

@@ -216,7 +216,6 @@ class _Binder:
     def write_whole(self, statement: ir.Statement, target: ir.Tensor, shape: Shape) -> None:
         """The target of a call: it starts at 0, unless it is there already."""
         self.check_array(target, shape, statement.span)
-        self.learn_shape(target, shape)
         place = self.places.get(target.name)
         if place is None:
             place = Place(tuple(Interval.of(0, extent) for extent in shape))
@@ -224,6 +223,7 @@ class _Binder:
         if wanted != shape:
             raise mistakes.call_output_size(statement, target, shape, wanted)
         self.places[target.name] = Place(place.intervals)
+        self.learn_shape(target, shape)
 
     def learn_shape(self, tensor: ir.Tensor, shape: Shape) -> None:
         """Notes the sizes of a tensor's dimensions that are not known yet."""
@@ -231,6 +231,9 @@ class _Binder:
             variable = as_variable(size)
             if variable is not None:
                 self.sizes.setdefault(variable, extent)
+        if tensor.name in self.places:
+            for dimension, first in enumerate(_origin(self.places[tensor.name])):
+                self.sizes.setdefault(ir.first_of(tensor.name, dimension), first)
         self.refresh()
 
     def refresh(self) -> None:

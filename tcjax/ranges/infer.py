@@ -148,6 +148,8 @@ class _Inference:
         intervals: list[Interval | None] = []
         for size, interval in zip(target.shape, found.intervals, strict=True):
             variable = as_variable(size)
+            if interval is not None:
+                self.sizes[ir.first_of(target.name, len(intervals))] = interval.lo
             if variable is not None and interval is not None:
                 if len(str(interval.extent)) > NAMED_EXTENT_LIMIT:
                     interval = Interval(interval.lo, interval.lo + variable)

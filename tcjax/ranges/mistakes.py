@@ -1,6 +1,6 @@
 """What range inference says when it cannot go on."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
 from .. import ir
@@ -33,7 +33,7 @@ def unbound_index(function: ir.Function, statement: Comprehension, solution: Sol
     seen = list(dict.fromkeys(_why_not(index, constraint, solution) for constraint in mentions))
     shown = "; ".join(seen[:3]) or "no tensor is read at it"
     span = mentions[0].read.access.span if mentions else statement.span.part(index.name)
-    range = _range(index, 0, _some_size(function, solution), solution, span)
+    range = _range(index, 0, _own_size(mentions) or _some_size(function, solution), solution, span)
     close = get_close_matches(index.name, _names(function), 1) if index not in _left_indices(statement) else []
     inner = index in solution.survey.inline
     if not mentions and not close and not inner and index not in _left_indices(statement):
@@ -51,6 +51,12 @@ def unbound_index(function: ir.Function, statement: Comprehension, solution: Sol
         span,
         help=f"add {range}{hint}",
     )
+
+
+def _own_size(mentions: Sequence[Constraint]) -> str | None:
+    """The extent of the dimension that an index runs along, most likely, where a boundary keeps it inside."""
+    found = (m.read.access.tensor.shape[m.dimension] for m in mentions if m.subscript.bounded is not None)
+    return next(map(str, found), None)
 
 
 def _some_size(function: ir.Function, solution: Solution) -> str:

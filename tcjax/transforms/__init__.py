@@ -24,6 +24,7 @@ from .pieces import in_pieces
 from .places import placed
 from .plain_indices import plain_indices
 from .powers import without_powers
+from .receiving import receive
 from .rests import Contents
 from .shifts import fix_extrema
 from .softmaxes import as_quotients, normalisers
@@ -77,6 +78,7 @@ __all__ = [
     "plain_guard",
     "plain_indices",
     "reads",
+    "receive",
     "reordered",
     "reordered_bound",
     "solve",

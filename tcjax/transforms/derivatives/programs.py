@@ -11,6 +11,7 @@ from .arithmetic import cast, compare, constant, times
 from .backward import Backward, Occurrence
 from .calls import Namer, apart, names_in, targets
 from .clauses import clauses, needed
+from .extending import Extending
 from .forward import Known, depends
 from .hoisting import hoisted, reduction
 from .inversion import Inversion, Receipt, formula, gathered
@@ -252,16 +253,22 @@ class _Adjoint:
         if source is not None and source not in self.cotangents and cotangent.name not in self.inputs:
             self.cotangents[source] = cotangent
             return
+        extending = Extending(inversion, self.namer, self.places)
         by_name: dict[str, list[Occurrence]] = {}
-        for occurrence in occurrences:
+        for occurrence in map(extending.occurrence, occurrences):
             by_name.setdefault(occurrence.access.tensor.name, []).append(occurrence)
+        extended = {tensor.name: (key[0], tensor) for key, (tensor, _) in extending.known.items()}
         spreading = Spreading(statement, cotangent, scope, self.namer, self.places)
         for name, found in by_name.items():
-            into = self.cotangent(name)
+            source, tensor = extended.get(name, (name, None))
+            into = self.cotangent(name) if tensor is None else replace(tensor, name=self.namer.new(f"d_{name}"))
             found = [spreading.occurrence(each) for each in found]
             inversion.axes |= spreading.axes
             self.backward += spreading.taken()
             self.receive(name, gathered([inversion.receipt(each, into) for each in found]), scope)
+            if tensor is not None:
+                receipt, around = extending.folded(tensor, self.cotangents[name], self.cotangent(source))
+                self.receive(source, [receipt], around)
         self.forget(step, statement, cotangent)
 
     def whole_copy(self, step: Step, statement: ir.Define | ir.Accumulate) -> str | None:
