@@ -24,6 +24,7 @@ from .pieces import in_pieces
 from .places import placed
 from .plain_indices import plain_indices
 from .powers import without_powers
+from .recurrences import OneStep, Row, Segment, Taken, one_step, segments
 from .rests import Contents
 from .shifts import fix_extrema
 from .softmaxes import as_quotients, normalisers
@@ -42,10 +43,14 @@ __all__ = [
     "Guarded",
     "Known",
     "Named",
+    "OneStep",
     "Orders",
     "Renaming",
+    "Row",
+    "Segment",
     "Shapes",
     "Step",
+    "Taken",
     "apart",
     "as_accumulation",
     "as_quotients",
@@ -69,6 +74,7 @@ __all__ = [
     "narrowed",
     "needs_before",
     "normalisers",
+    "one_step",
     "peak_of",
     "placed",
     "plain_calls",
@@ -79,6 +85,7 @@ __all__ = [
     "reads",
     "reordered",
     "reordered_bound",
+    "segments",
     "solve",
     "specialize",
     "specialize_expr",
