@@ -257,7 +257,7 @@ def test_a_loop_computes_what_numpy_computes(name: str) -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_loop_has_a_gradient_and_a_batch(name: str) -> None:
-    text, _, arguments = PROGRAMS[name]
+    text, *_ = PROGRAMS[name]
 
     tcjax.kernel(text).check(examples=2, seed=1)
 
