@@ -35,7 +35,9 @@ from .reductions import fixed
 def make_plan(bound: ranges.Bound, preferences: Preferences = DEFAULT) -> Plan:
     """Chooses the operation for each statement, and which of the reductions that the program repeats are stored."""
     if bound.function.loops:
-        return plan_loops(bound, partial(make_plan, preferences=preferences))
+        limit = preferences.backend.memory
+        most = allowance(_given(bound)) if limit is None else limit
+        return plan_loops(bound, partial(make_plan, preferences=preferences), most)
     known = _Known()
     if preferences.stored or preferences.forms:
         return _planned(bound, preferences, known).in_parts

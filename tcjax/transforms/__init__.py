@@ -24,7 +24,7 @@ from .pieces import in_pieces
 from .places import placed
 from .plain_indices import plain_indices
 from .powers import without_powers
-from .recurrences import OneStep, Row, Segment, Taken, one_step, segments
+from .recurrences import OneStep, Row, Segment, Taken, one_step, segments, with_rows, written_rows
 from .rests import Contents
 from .shifts import fix_extrema
 from .softmaxes import as_quotients, normalisers
@@ -97,8 +97,10 @@ __all__ = [
     "windowed",
     "with_centres",
     "with_own_indices",
+    "with_rows",
     "without_lows",
     "without_means",
     "without_powers",
     "without_truths",
+    "written_rows",
 ]

@@ -105,6 +105,33 @@ def _plain(
     return Segment(program, None, (*arguments, *goes_on), results)
 
 
+def written_rows(bound: ranges.Bound, name: str, dimension: int) -> tuple[int, int] | None:
+    """The rows of a tensor along a dimension that the statements of a run write; None where data say which."""
+    found: list[tuple[int, int]] = []
+    for statement, box in zip(bound.function.statements, bound.boxes, strict=True):
+        if isinstance(statement, (ir.Define, ir.Accumulate)) and statement.target.name == name:
+            subscript = statement.indices[dimension].substitute_sizes(bound.sizes)
+            ends = None if subscript.is_data else Facts.over(box).values(subscript, quickly=True)
+            if ends is None or ends[1] < ends[0]:
+                return None
+            found.append((ends[0], ends[1] + 1))
+        elif name in [tensor.name for tensor in ir.targets(statement)]:
+            return None
+    return (min(lo for lo, _ in found), max(hi for _, hi in found)) if found else None
+
+
+def with_rows(segment: Segment, name: str, dimension: int, rows: tuple[int, int]) -> Segment:
+    """The segment with no other rows of a tensor that it writes."""
+
+    def put(given: tuple[int, ...], value: int) -> tuple[int, ...]:
+        return (*given[:dimension], value, *given[dimension + 1 :])
+
+    bound = segment.bound
+    shapes = {**bound.shapes, name: put(bound.shapes[name], rows[1] - rows[0])}
+    origins = {**bound.origins, name: put(bound.origins[name], rows[0])}
+    return replace(segment, bound=replace(bound, shapes=shapes, origins=origins))
+
+
 def copied(
     new: ir.Tensor, old: ir.Tensor, shape: Sequence[int], origin: Sequence[int]
 ) -> tuple[ir.Define, dict[IndexVar, tuple[int, int]]]:
