@@ -2,8 +2,8 @@
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +16,9 @@ Arrays = Mapping[str, jax.Array]
 # What the steps so far leave: rows of each tensor, the last one first; states as a whole.
 Carry = dict[str, tuple[jax.Array, ...]]
 Step = Callable[[Arrays], tuple[jax.Array, ...]]
+
+# So many rows before a loop are steps of it, in its derivative.
+MOST_ROWS_BEFORE: Final = 4
 
 
 def lower_steps(steps: Steps, known: Arrays, step: Step) -> dict[str, jax.Array]:
@@ -60,21 +63,55 @@ def _in_place(steps: Steps, known: Arrays, step: Step) -> dict[str, jax.Array]:
 
 def _stacked(steps: Steps, known: Arrays, step: Step) -> dict[str, jax.Array]:
     """All steps by `lax.scan`, which gives them slices and stacks their rows: its derivative takes linear time."""
-    given = _Given.of(steps, known)
-    values = jnp.arange(steps.count, dtype="int32")
+    more = _rows_before(steps, known)
+    wide = (
+        steps
+        if not more
+        else replace(steps, count=steps.count + more, low=steps.low if steps.backwards else steps.low - more)
+    )
+    given = _Given.of(wide, known)
+    values = jnp.arange(wide.count, dtype="int32")
     moving = {name: jax.vmap(read)(values) if read.is_odd else read.all() for name, read in given.moving.items()}
 
     def body(carry: Carry, inside: tuple[Arrays, jax.Array]) -> tuple[Carry, list[jax.Array]]:
-        return given.results(carry, inside[0], inside[1], step)
+        rows, at = inside
+        if not more:
+            return given.results(carry, rows, at, step)
+        live = at < steps.count if steps.backwards else at >= more
+        return given.guarded(carry, rows, at, step, live, known)
 
-    first = {kept.tensor: _first(kept, steps, known) for kept in steps.kept}
-    last, stacked = _scanned(body, first, (moving, values), steps)
-    rows = iter(stacked)
+    first = {kept.tensor: _first(kept, wide, known) for kept in wide.kept}
+    last, stacked = _scanned(body, first, (moving, values), wide)
+    found = iter(stacked)
     return {
-        kept.tensor: last[kept.tensor][0] if kept.dimension is None else _joined(kept, steps, known, next(rows))
-        for kept in steps.kept
+        kept.tensor: last[kept.tensor][0] if kept.dimension is None else _joined(kept, wide, known, next(found))
+        for kept in wide.kept
         if kept.stays
     }
+
+
+def _rows_before(steps: Steps, known: Arrays) -> int:
+    """The number of rows before the loop, where they are steps too: such as give what is there.
+
+    Then nothing is cut off the arrays that the steps are given, and nothing joined to what they write.
+    """
+    if steps.apart != 1:
+        return 0
+    found: set[int] = set()
+    for kept in steps.kept:
+        if kept.dimension is None or not kept.stays:
+            continue
+        low = steps.low + kept.offset
+        high, extent = low + steps.count, kept.shape[kept.dimension]
+        first, last = (low, extent) if not steps.backwards else (0, high)
+        held = kept.held or ((0, 0) if kept.tensor not in known else (0, extent))
+        wanted = (high, extent) if steps.backwards else (0, low)
+        found.add(wanted[1] - wanted[0] if held == wanted and (first, last) == (low, high) else 0)
+    shared = sum(known[taken.tensor].nbytes for _, taken in steps.inputs if isinstance(taken, Whole))
+    rows = [known[taken.tensor].nbytes // max(1, steps.count) for _, taken in steps.inputs if isinstance(taken, Window)]
+    [more] = found if len(found) == 1 else [0]
+    # What all steps share would be guarded in each.
+    return more if more <= MOST_ROWS_BEFORE and shared <= 2 * sum(rows) else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +192,44 @@ class _Given:
                 case _:
                     continue
         return _Given(steps, whole, moving)
+
+    def guarded(
+        self, carry: Carry, moving: Arrays, at: jax.Array, step: Step, live: jax.Array, known: Arrays
+    ) -> tuple[Carry, list[jax.Array]]:
+        """The same of a step that may be before the loop: then it gives the rows that are there.
+
+        What it computes then is not used, and has a derivative of zero whatever comes out: its operands are ones.
+        """
+
+        def safe(array: jax.Array) -> jax.Array:
+            return jnp.where(live, array, jnp.ones((), array.dtype))
+
+        steps = self.steps
+        inside = replace(self, whole={name: safe(array) for name, array in self.whole.items()})
+        after, rows = inside.results(jax.tree.map(safe, carry), jax.tree.map(safe, moving), at, step)
+        stays = [kept.tensor for kept in steps.kept if kept.stays and kept.dimension is not None]
+        new = dict(zip(stays, rows, strict=True))
+        for kept in steps.kept:
+            if kept.dimension is None:
+                after[kept.tensor] = (jnp.where(live, after[kept.tensor][0], carry[kept.tensor][0]),)
+                continue
+            computed = new[kept.tensor] if kept.tensor in new else after[kept.tensor][0]
+            row = jnp.where(live, computed, self.before(kept, at, known, computed))
+            after[kept.tensor] = (row, *carry[kept.tensor])[: kept.order]
+            if kept.tensor in new:
+                new[kept.tensor] = row
+        return after, [new[name] for name in stays]
+
+    def before(self, kept: Kept, at: jax.Array, known: Arrays, like: jax.Array) -> jax.Array:
+        """The row of a step that is before the loop."""
+        if kept.tensor not in known or kept.held is None or kept.dimension is None:
+            return jnp.zeros_like(like)
+        rows = kept.held[1] - kept.held[0]
+        place = at - (self.steps.count - rows) if self.steps.backwards else at
+        if rows == 1:
+            return lax.index_in_dim(known[kept.tensor], 0, kept.dimension, keepdims=False)
+        place = jnp.clip(place, 0, rows - 1)
+        return lax.dynamic_index_in_dim(known[kept.tensor], place, kept.dimension, keepdims=False)
 
     def results(self, carry: Carry, moving: Arrays, at: Any, step: Step) -> tuple[Carry, list[jax.Array]]:
         """What a step hands on, and its rows of what stays; it is the one of the value `at`, counted upwards."""
