@@ -87,13 +87,22 @@ def power(span: Span) -> str:
 
 def recurrence(span: Span) -> str:
     """What there is instead of a statement that needs its own earlier values."""
-    return f"no statement reads its own earlier elements: {steps(span)}"
+    return f"only the steps of a loop read what earlier ones wrote: {steps(span)}"
 
 
 def steps(span: Span) -> str:
     """How to say steps of which each needs the one before."""
-    running = "sum[s, s <= t](x[s])" if span.source.is_python else "sum[s where s <= t](x(s))"
-    return f"a running sum is `{running}`, other steps are `jax.lax.scan`"
+    if span.source.is_python:
+        return "a running sum is `sum[s, s <= t](x[s])`, other steps stand in `for t in range(1, T):`"
+    return "a running sum is `sum[s where s <= t](x(s))`, other steps are `for t in 1:T { y(t) = y(t-1) * x(t) }`"
+
+
+def stepped(index: Any, lo: Any, hi: Any, step: int, body: str, span: Span) -> str:
+    """A loop around a statement."""
+    if span.source.is_python:
+        third = "" if step == 1 else f", {step}"
+        return f"`for {index} in range({_pythonic(lo)}, {_pythonic(hi)}{third}):`"
+    return f"`for {index} in {lo}:{hi}{'' if step == 1 else f':{step}'} {{ {body} }}`"
 
 
 def operator(sign: str, span: Span) -> str:

@@ -217,6 +217,8 @@ class _Body:
                 return replace(node, function=name)
             case ast.Assign():
                 return self._assign(node)
+            case ast.For():
+                return replace(node, body=tuple(map(self.statement, node.body)))
             case _:
                 assert_never(node)
 
@@ -523,7 +525,7 @@ def _prefix(definition: ast.Definition) -> str:
         match node:
             case ast.Name(name) | ast.Apply(name) | ast.Assign(name) | ast.Parameter(name) | ast.SizeOf(name):
                 names.add(name)
-            case ast.Bound(name) | ast.LetClause(name) | ast.RangeClause(name) | ast.Declare(name):
+            case ast.Bound(name) | ast.LetClause(name) | ast.RangeClause(name) | ast.Declare(name) | ast.For(name):
                 names.add(name)
             case ast.TensorType(dimensions=dimensions):
                 names.update(map(str, dimensions))

@@ -47,6 +47,8 @@ def as_call(node: ast.Assign | ast.CallAssign, environment: Environment) -> ast.
             return None
     elif name not in environment.definitions:
         return None
+    if any(isinstance(clause, ast.RangeClause) and clause.is_loop for clause in node.where):
+        return call
     if node.where or node.equivalent is not None:
         raise CompileError(
             Code.NOT_IN_THE_NOTATION,

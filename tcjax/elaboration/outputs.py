@@ -50,13 +50,16 @@ class Outputs:
         self.annotated: dict[str, ir.Tensor] = {}
         self.initial: dict[str, None] = {}
         self.found: dict[str, _Joined] = {}
+        # The types of what a loop reads before a statement writes it.
+        self.expected: dict[str, str] = {}
         self._used: dict[str, str] = {}
         self._confirmed = True
 
     @property
     def settled(self) -> bool:
         """Whether every type that this round used is what it found in the end."""
-        return self._confirmed and all(self._used[name] == joined.dtype for name, joined in self.found.items())
+        used = {**self._used, **self.expected}
+        return self._confirmed and all(used[name] == joined.dtype for name, joined in self.found.items())
 
     @property
     def types(self) -> dict[str, str]:

@@ -67,14 +67,15 @@ def assign(node: ast.Assign, outputs: Outputs) -> ir.Define | ir.Accumulate:
             clauses.check_size(data.expr, node.span)
     left = frozenset().union(*[index.variables for index in indices])
     mentioned = scope.mentioned | clauses.guarding
-    reduction = tuple([index for index in mentioned if index not in left])
+    loops = tuple(clauses.loops)
+    reduction = tuple([index for index in mentioned if index not in left and index not in clauses.loops])
     for index in scope.indices.values():
-        if index not in left and index not in mentioned:
+        if index not in left and index not in mentioned and index not in clauses.loops:
             raise _cancelled(index, scope) if index in written else _only_in_clauses(node, index, scope)
     if node.equivalent is not None:
         _check_equivalent(node.equivalent, scope)
     guards = [settled_beside(condition, dtype_of(result)) for condition in clauses.guards]
-    domain = ir.Domain(tuple(clauses.ranges.values()), ir.conjunction(guards), tuple(clauses.exists))
+    domain = ir.Domain(tuple(clauses.ranges.values()), ir.conjunction(guards), tuple(clauses.exists), loops)
     if reducer is None:
         if reduction:
             raise _missing_reduction(node, reduction, scope)
@@ -120,6 +121,7 @@ class _Clauses:
         self.guarding: dict[IndexVar, None] = {}
         self.exists: list[ir.Expr] = []
         self.bounding: dict[IndexVar, None] = {}
+        self.loops: dict[IndexVar, None] = {}
         self.brackets: dict[str, str] = {}
         self.measure: Measure | None = None
 
@@ -130,6 +132,10 @@ class _Clauses:
         match clause:
             case ast.RangeClause(name, lo, hi):
                 index = scope.index(name, clause.span)
+                if clause.is_loop:
+                    self.loops[index] = None
+                elif index in self.loops:
+                    raise _taken_by_loop(name, clause.span)
                 # Of two ranges for one index the last counts.
                 self.ranges.pop(index, None)
                 self.ranges[index] = ir.Range(index, *interval(Cut(name, lo, hi, self.body), scope), span=clause.span)
@@ -304,6 +310,15 @@ def _check_equivalent(node: ast.Equivalent, scope: Scope) -> None:
                 scope.places[index],
                 help=did_you_mean(name, scope.names(), "name what the statement uses"),
             )
+
+
+def _taken_by_loop(name: str, span: Span) -> CompileError:
+    return CompileError(
+        Code.ALREADY_DEFINED,
+        f"`{name}` is the index of a `for` around this: it has one value here",
+        span,
+        help="name the index of the range otherwise, or leave the range out",
+    )
 
 
 def _only_in_clauses(node: ast.Assign, index: IndexVar, scope: Scope) -> CompileError:

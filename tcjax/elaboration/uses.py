@@ -78,7 +78,7 @@ def completed(definition: ast.Definition, functions: Collection[str] = ()) -> as
     if definition.parameters is not None:
         return definition
     last_writes: dict[str, int] = {}
-    for number, statement in enumerate(definition.body):
+    for number, statement in enumerate(definition.leaves):
         for name in targets(statement):
             last_writes[name] = number
     read: dict[str, Span] = {}
@@ -91,7 +91,7 @@ def completed(definition: ast.Definition, functions: Collection[str] = ()) -> as
     found = tuple([ast.Parameter(name, span=span) for name, span in read.items() if name not in last_writes])
     results = definition.returns
     if not results:
-        last = len(definition.body) - 1
+        last = len(definition.leaves) - 1
         results = tuple(
             [
                 ast.Parameter(name, span=definition.span.part(name))
@@ -108,7 +108,7 @@ def _refuse_unknown_values(
     implied: ast.Definition, definition: ast.Definition, functions: Collection[str], tensors: Collection[str]
 ) -> None:
     """Raises TC0201 for a name of a text without ``def`` that is no tensor, and that no subscript makes an index."""
-    indices = [_indices(statement) for statement in definition.body]
+    indices = [_indices(statement) for statement in definition.leaves]
     everything = list(uses(definition, functions))
     for use in everything:
         if use.inside:
@@ -132,7 +132,7 @@ def _unknown_value(use: Use, definition: ast.Definition, head: str, tensors: Seq
     name, span = use.name, use.span
     text = definition.span.text.strip()
     shown = text if 0 < len(text) <= 80 and "\n" not in span.source.text.strip() else "..."
-    statement = definition.body[use.statement]
+    statement = definition.leaves[use.statement]
     left = [index.id for index in getattr(statement, "indices", None) or () if isinstance(index, ast.Name)]
     array = f", `{phrases.element(name, left, span)}` for an array of them" if left else ""
     is_size = bool(tensors) and name[0].isupper()
@@ -177,12 +177,12 @@ def function_as_input(definition: ast.Definition, otherwise: str, *, guess: bool
 
 
 def _applied(definition: ast.Definition) -> Iterator[ast.Apply]:
-    for statement in definition.body:
+    for statement in definition.leaves:
         for part, _, _, _ in _expressions(statement, (), None):
             yield from (node for node in ast.walk(part) if isinstance(node, ast.Apply))
 
 
-def _indices(statement: ast.Statement) -> set[str]:
+def _indices(statement: ast.Leaf) -> set[str]:
     """The names that a statement makes indices: those on the left, of ranges, and of the brackets of reductions.
 
     (A name of brackets means nothing outside of them, which elaboration tells.)
@@ -234,7 +234,7 @@ def ranks_from_uses(definition: ast.Definition, functions: Collection[str] = ())
     return ranks
 
 
-def targets(statement: ast.Statement) -> tuple[str, ...]:
+def targets(statement: ast.Leaf) -> tuple[str, ...]:
     """The tensors that a statement writes."""
     match statement:
         case ast.Assign(target):
@@ -249,10 +249,10 @@ def targets(statement: ast.Statement) -> tuple[str, ...]:
 
 def uses(definition: ast.Definition, functions: Collection[str] = ()) -> Iterator[Use]:
     """The names that the statements read, as they are written, left to right; builtins and `functions` apart."""
-    tensors = frozenset(p.name for p in definition.parameters or ()).union(*map(targets, definition.body))
+    tensors = frozenset(p.name for p in definition.parameters or ()).union(*map(targets, definition.leaves))
     # Without a parameter list everything that is applied is a tensor, unless it is a function.
     others = None if definition.parameters is None else tensors
-    for number, statement in enumerate(definition.body):
+    for number, statement in enumerate(definition.leaves):
         for node, role, whole, hidden in _expressions(statement, functions, others):
             yield from _uses_in(node, role, number, whole, hidden, tensors, functions)
 
@@ -260,9 +260,7 @@ def uses(definition: ast.Definition, functions: Collection[str] = ()) -> Iterato
 Part = tuple[ast.Expr, Role, bool, frozenset[str]]
 
 
-def _expressions(
-    statement: ast.Statement, functions: Collection[str], tensors: Collection[str] | None
-) -> Iterator[Part]:
+def _expressions(statement: ast.Leaf, functions: Collection[str], tensors: Collection[str] | None) -> Iterator[Part]:
     """The expressions of a statement: what each is for, whether its names are whole tensors, which names are lets."""
     match statement:
         case ast.Declare():
@@ -365,8 +363,8 @@ def _is_builtin(name: str) -> bool:
 
 def _called(definition: ast.Definition) -> Iterator[str]:
     """Every name that the definition applies and that is no tensor of its own."""
-    tensors = frozenset(p.name for p in definition.parameters or ()).union(*map(targets, definition.body))
-    for statement in definition.body:
+    tensors = frozenset(p.name for p in definition.parameters or ()).union(*map(targets, definition.leaves))
+    for statement in definition.leaves:
         match statement:
             case ast.CallAssign(_, function):
                 yield function

@@ -35,7 +35,7 @@ from .monoids import Monoid, Number
 from .operands import Term, divisor_of, factors, multiply, operands, reciprocal, summed, terms
 from .printer import show, show_expr
 from .reducers import BY_OPERATOR, Reducer
-from .statements import Accumulate, ApplyForeign, Define, Domain, Function, Invoke, Statement, targets
+from .statements import Accumulate, ApplyForeign, Define, Domain, Function, Invoke, Loop, Statement, targets
 from .traversal import (
     accesses,
     accesses_of,
@@ -72,6 +72,7 @@ __all__ = [
     "Function",
     "Index",
     "Invoke",
+    "Loop",
     "Monoid",
     "Number",
     "Range",

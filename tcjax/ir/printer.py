@@ -28,7 +28,12 @@ def show(function: Function) -> str:
         f"function {function.name}({', '.join(map(show_tensor, function.parameters))})"
         f" -> ({', '.join(map(show_tensor, function.returns))})"
     ]
-    lines += [f"  {line}" for statement in function.statements for line in show_statement(statement).splitlines()]
+    for number, statement in enumerate(function.statements):
+        around = function.around(number)
+        opened = [loop for loop in around if loop.first == number]
+        for depth, loop in enumerate(opened, start=len(around) - len(opened) + 1):
+            lines.append(f"{'  ' * depth}for {loop.index} by {loop.step}:")
+        lines += ["  " * (len(around) + 1) + line for line in show_statement(statement).splitlines()]
     return "\n".join(lines)
 
 

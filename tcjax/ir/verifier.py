@@ -42,7 +42,14 @@ def verify(function: Function) -> None:
         assert parameter.dtype in types.SCALARS, parameter
         defined[parameter.name] = parameter
     inputs = frozenset(defined)
-    for statement in function.statements:
+    for number, statement in enumerate(function.statements):
+        around = function.around(number)
+        if isinstance(statement, (Define, Accumulate)):
+            assert statement.domain.loops == tuple(loop.index for loop in around), f"{statement.domain.loops}: {around}"
+        else:
+            assert not around, f"a call in the loops {around}"
+        if number in {loop.first for loop in function.loops}:
+            _enter(function, number, defined)
         _verify_statement(statement, defined)
         for target in targets(statement):
             assert target.name not in inputs, f"the input {target.name} is written"
@@ -52,14 +59,22 @@ def verify(function: Function) -> None:
         assert defined.get(tensor.name) == tensor, f"{tensor.name} is not defined as {tensor!r}"
 
 
+def _enter(function: Function, number: int, defined: dict[str, Tensor]) -> None:
+    """A loop may read what it writes further down, at an earlier step."""
+    inside = max(loop.last for loop in function.loops if loop.first == number)
+    for statement in function.statements[number:inside]:
+        for target in targets(statement):
+            defined.setdefault(target.name, target)
+
+
 def _verify_statement(statement: Statement, defined: dict[str, Tensor]) -> None:
     match statement:
         case Define(target, indices, value, domain):
-            bound = _bound_on_the_left(target, indices)
+            bound = _bound_on_the_left(target, indices) | set(domain.loops)
             assert value.dtype == target.dtype, f"{target.name}: {target.dtype} = {value.dtype}"
             _verify_parts(indices, domain, value, bound, defined)
         case Accumulate(target, indices, reducer, _, reduction, value, accumulate, domain):
-            left = _bound_on_the_left(target, indices)
+            left = _bound_on_the_left(target, indices) | set(domain.loops)
             assert len(set(reduction)) == len(reduction), f"{reduction} names an index twice"
             assert not left & set(reduction), f"{reduction} are on the left too"
             assert not reducer.is_ranked, f"{reducer.value}= needs an r"
@@ -90,6 +105,7 @@ def _verify_parts(
     indices: Iterable[Affine], domain: Domain, value: Expr, bound: Bound, defined: dict[str, Tensor]
 ) -> None:
     _verify_ranges(domain.ranges, bound)
+    assert {*domain.loops} <= {given.index for given in domain.ranges}, f"a loop of {domain.loops} has no range"
     for given in domain.ranges:
         assert given.index in bound, f"the range of {given.index}, which does not occur"
     subscripts = [data.expr for index in indices for data in data_atoms(index)]

@@ -28,11 +28,16 @@ from .fusion.sharing import share
 from .fusion.softmax import fuse
 from .fusion.temporaries import settle
 from .printer import operations_of
+from .recurrences import plan_loops
 from .reductions import fixed
 
 
 def make_plan(bound: ranges.Bound, preferences: Preferences = DEFAULT) -> Plan:
     """Chooses the operation for each statement, and which of the reductions that the program repeats are stored."""
+    if bound.function.loops:
+        limit = preferences.backend.memory
+        most = allowance(_given(bound)) if limit is None else limit
+        return plan_loops(bound, partial(make_plan, preferences=preferences), most)
     known = _Known()
     if preferences.stored or preferences.forms:
         return _planned(bound, preferences, known).in_parts

@@ -192,6 +192,7 @@ def read_while_written(
     twins: Mapping[IndexVar, IndexVar],
     point: Mapping[IndexVar, Size] | None,
     sizes: Mapping[SizeVar, SizeLike],
+    ranges: Mapping[IndexVar, Interval | None],
     *,
     inside: bool,
 ) -> CompileError:
@@ -205,7 +206,8 @@ def read_while_written(
         message = f"no proof was found that no other point writes the element that `{show_access(access)}` reads"
     else:
         seen = frozenset[IndexVar]().union(*(index.variables for index in (*left.indices, *access.indices)))
-        own = ", ".join(f"{index} = {point[index]}" for index in (*twins, *read.inner) if index in seen)
+        around = statement.domain.loops
+        own = ", ".join(f"{index} = {point[index]}" for index in (*around, *twins, *read.inner) if index in seen)
         others = ", ".join(f"{i} = {point[twins[i]]}" for i in twins if i in _left_indices(statement))
         wrote, reads = _values(left, point, sizes), _values(access, point, sizes)
         surely = not any(index.is_data for index in (*left.indices, *access.indices))
@@ -219,7 +221,71 @@ def read_while_written(
         Code.READ_WHILE_WRITTEN,
         phrases.condition(message, span),
         span,
-        help=phrases.steps(span) + (f"; if the old values are meant, {copied}" if inside else ""),
+        help=(_as_loop(statement, ranges, span) or phrases.steps(span))
+        + (f"; if the old values are meant, {copied}" if inside else ""),
+    )
+
+
+def _as_loop(statement: Comprehension, ranges: Mapping[IndexVar, Interval | None], span: Span) -> str:
+    """The loop that computes the statement step by step; nothing where one index does not say how."""
+    offsets: dict[IndexVar, set[int | None]] = {}
+    for access in ir.accesses_of(statement):
+        if access.tensor != statement.target:
+            continue
+        for left, index in zip(statement.indices, access.indices, strict=True):
+            if left.bare is None:
+                return ""
+            if left != index:
+                offsets.setdefault(left.bare, set()).add((index - left).constant)
+    if len(offsets) != 1 or statement.domain.loops:
+        return ""
+    [(index, found)] = offsets.items()
+    numbers = [offset for offset in found if offset is not None]
+    step = 1 if all(offset < 0 for offset in numbers) else -1 if all(offset > 0 for offset in numbers) else 0
+    interval = ranges.get(index)
+    if len(numbers) < len(found) or not step or interval is None:
+        return ""
+    given = {each.index: each for each in statement.domain.ranges}.get(index)
+    lo, hi = (interval.lo, interval.hi) if given is None else (given.lo, given.hi)
+    first, last = (lo, hi) if step > 0 else (hi - 1, lo - 1)
+    body, _, clauses = " ".join(statement.span.text.split()).partition(" where ")
+    own = "" if given is None else " ".join(given.span.text.split())
+    if clauses != own and not span.source.is_python:
+        return ""
+    loop = phrases.stepped(index, first, last, step, body, span)
+    return f"steps that need the one before stand in a loop: {loop}"
+
+
+def read_before_step(
+    statement: Comprehension,
+    writes: Comprehension,
+    read: Read,
+    loops: Sequence[ir.Loop],
+    twins: Mapping[IndexVar, IndexVar],
+    point: Mapping[IndexVar, int] | None,
+    sizes: Mapping[SizeVar, int],
+) -> CompileError:
+    """TC0708 where a step of the `loops` reads an element that a later one, at the values for the `twins`, writes."""
+    access, span, name = read.access, read.access.span, written_name(read.access)
+    if point is None:
+        message = f"no proof was found that an earlier step wrote the element that `{show_access(access)}` reads"
+    else:
+        seen = frozenset[IndexVar]().union(*(index.variables for index in access.indices))
+        indices = dict.fromkeys((*statement.domain.loops, *sorted(seen, key=str)))
+        own = ", ".join(f"{index} = {point[index]}" for index in indices if index in point)
+        then = ", ".join(f"{loop.index} = {point[twins[loop.index]]}" for loop in loops)
+        element = _values(access, {index: Size.of(value) for index, value in point.items()}, sizes)
+        surely = not any(index.is_data for index in (*writes.indices, *access.indices))
+        when = f"is written at {then}" if surely else "may be written at a later step"
+        message = f"at {own} this reads {name}[{element}], which {when}: a step reads what earlier ones wrote"
+    loop = loops[-1]
+    offset = "-" if loop.step > 0 else "+"
+    way = "upwards" if loop.step > 0 else "downwards"
+    return CompileError(
+        Code.READ_WHILE_WRITTEN,
+        phrases.condition(message, span),
+        span,
+        help=f"`{loop.index}` runs {way} here: read at `{loop.index}{offset}1`, or let it run the other way",
     )
 
 

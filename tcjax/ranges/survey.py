@@ -60,6 +60,7 @@ def survey(statement: Comprehension) -> Survey:
     if isinstance(statement, ir.Accumulate):
         walker.indices.update(dict.fromkeys(statement.reduction))
     domain = statement.domain
+    walker.indices.update(dict.fromkeys(domain.loops))
     moving, guard = moving_guard(statement), domain.guard
     inside = _under(moving, None)
     path, guarded = _under(guard, inside), guard is not None

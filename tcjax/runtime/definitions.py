@@ -48,7 +48,7 @@ def _entry(program: ast.Program) -> ast.Definition:
 def calls_in(definition: ast.Definition) -> Iterator[str]:
     """The names of the functions that a definition calls on whole tensors; a tensor of its own hides a function."""
     tensors = {parameter.name for parameter in definition.parameters or ()}
-    for statement in definition.body:
+    for statement in definition.leaves:
         match statement:
             case ast.CallAssign(targets, function):
                 yield function

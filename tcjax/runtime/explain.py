@@ -148,9 +148,10 @@ def _describe(plan: planning.Plan) -> dict[str, Any]:
                 for compute, loops in stage.computes():
                     own = at if compute.target == stage.target else numbers[compute.target]
                     statements.append({**_tile(compute, loops, plan.bound, own), **_verdict(plan, own, growth[own])})
-            case planning.Call(targets, inner, _):
+            case planning.Call(_, inner, _, steps):
                 described = _describe(inner)
-                statements += [{**inside, "inside": inner.name} for inside in described["statements"]]
+                around = inner.name if steps is None else f"{inner.name}, in each of {steps.count} steps"
+                statements += [{**inside, "inside": inside.get("inside", around)} for inside in described["statements"]]
             case planning.Unstored():
                 statements.append(_unstored(stage, plan.bound, number))
             case planning.CallForeign(targets, function, _, results, frame):

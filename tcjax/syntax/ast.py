@@ -125,11 +125,12 @@ Expr = Number | Name | SizeOf | Apply | Cast | Unary | Binary | Conditional | Re
 
 @dataclass(frozen=True, slots=True)
 class RangeClause(Node):
-    """``k in lo:hi``, half open."""
+    """``k in lo:hi``, half open; `is_loop` says that a `For` around the statement gives it, not a clause."""
 
     index: str
     lo: Expr
     hi: Expr
+    is_loop: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +213,29 @@ class Declare(Node):
     type: TensorType
 
 
-Statement = Assign | CallAssign | Declare
+@dataclass(frozen=True, slots=True)
+class For(Node):
+    """``for t in lo:hi { body }``: the body at one value after the other; with a `step`, ``for t in lo:hi:step``."""
+
+    index: str
+    lo: Expr
+    hi: Expr
+    body: "tuple[Statement, ...]"
+    step: Expr | None = None
+
+
+Statement = Assign | CallAssign | Declare | For
+# What stands in no `For` of the tree that it is taken from.
+Leaf = Assign | CallAssign | Declare
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A `For` with the places of the first leaf inside it, and of the first behind it."""
+
+    loop: For
+    first: int
+    last: int
 
 
 # ---------------------------------------------------------------- definitions
@@ -239,6 +262,11 @@ class Definition(Node):
     returns: tuple[Parameter, ...]
     body: tuple[Statement, ...]
 
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The statements in order, those of loops too, as if their ranges stood in the statements' clauses."""
+        return flattened(self.body)[0]
+
 
 @dataclass(frozen=True, slots=True)
 class Program(Node):
@@ -246,6 +274,56 @@ class Program(Node):
 
     definitions: tuple[Definition, ...]
     repeated: tuple[Definition, ...] = field(default=(), compare=False)
+
+
+def flattened(body: tuple[Statement, ...]) -> tuple[tuple[Leaf, ...], tuple[Run, ...]]:
+    """The statements of a body in order, with a clause for every `For` around them; the loops, outermost first."""
+    leaves: list[Leaf] = []
+    runs: list[Run] = []
+
+    def visit(statements: tuple[Statement, ...], around: tuple[RangeClause, ...]) -> None:
+        for statement in statements:
+            match statement:
+                case For(body=inner):
+                    first, place = len(leaves), len(runs)
+                    visit(inner, (*around, _upwards(statement)))
+                    runs.insert(place, Run(statement, first, len(leaves)))
+                case Assign() if around:
+                    leaves.append(replace(statement, where=(*around, *statement.where)))
+                case _:
+                    leaves.append(statement)
+
+    visit(body, ())
+    return tuple(leaves), tuple(runs)
+
+
+def stride(loop: For) -> int | None:
+    """The step of a loop; None where it is no literal, or zero."""
+    match loop.step:
+        case None:
+            return 1
+        case Number(int() as value) | Unary("-", Number(int() as value)) if value and not isinstance(value, bool):
+            return -value if isinstance(loop.step, Unary) else value
+        case _:
+            return None
+
+
+def _upwards(loop: For) -> RangeClause:
+    """The values of a loop as a range: from the least to the greatest, whatever is between them."""
+    step, lo, hi = stride(loop) or 1, loop.lo, loop.hi
+
+    def of(operator: str, left: Expr, right: Expr | int) -> Expr:
+        second = Number(right, span=loop.span) if isinstance(right, int) else right
+        return left if second == Number(0) else Binary(operator, left, second, span=loop.span)
+
+    if step < -1 or step > 1:
+        length = of("-", hi, lo) if step > 0 else of("-", lo, hi)
+        count = of("/", of("+", length, abs(step) - 1), abs(step))
+        beyond = of("*", of("-", count, 1), step)
+        hi = of("+", of("+", lo, beyond), 1 if step > 0 else -1)
+    if step < 0:
+        lo, hi = of("+", hi, 1), of("+", lo, 1)
+    return RangeClause(loop.index, lo, hi, True, span=loop.span.part(loop.index))
 
 
 def ends(node: Expr) -> tuple[Expr, ...]:

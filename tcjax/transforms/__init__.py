@@ -25,6 +25,7 @@ from .places import placed
 from .plain_indices import plain_indices
 from .powers import without_powers
 from .receiving import receive
+from .recurrences import OneStep, Row, Segment, Taken, one_step, segments, with_rows, written_rows
 from .rests import Contents
 from .shifts import fix_extrema
 from .softmaxes import as_quotients, normalisers
@@ -43,10 +44,14 @@ __all__ = [
     "Guarded",
     "Known",
     "Named",
+    "OneStep",
     "Orders",
     "Renaming",
+    "Row",
+    "Segment",
     "Shapes",
     "Step",
+    "Taken",
     "apart",
     "as_accumulation",
     "as_quotients",
@@ -70,6 +75,7 @@ __all__ = [
     "narrowed",
     "needs_before",
     "normalisers",
+    "one_step",
     "peak_of",
     "placed",
     "plain_calls",
@@ -81,6 +87,7 @@ __all__ = [
     "receive",
     "reordered",
     "reordered_bound",
+    "segments",
     "solve",
     "specialize",
     "specialize_expr",
@@ -92,8 +99,10 @@ __all__ = [
     "windowed",
     "with_centres",
     "with_own_indices",
+    "with_rows",
     "without_lows",
     "without_means",
     "without_powers",
     "without_truths",
+    "written_rows",
 ]

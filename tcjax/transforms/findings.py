@@ -48,7 +48,7 @@ def findings(statement: ir.Define | ir.Accumulate, bound: Bound, *, slopes: bool
     """Everything that data decide in a statement, what is inside of other things first."""
     left = dict.fromkeys(index for affine in statement.indices for index in sorted(affine.variables, key=str))
     reduced = statement.reduction if isinstance(statement, ir.Accumulate) else ()
-    outer = Path((*left, *reduced), slopes=slopes)
+    outer = Path(tuple(dict.fromkeys((*statement.domain.loops, *left, *reduced))), slopes=slopes)
     path = outer.where(statement.domain.guard)
     if statement.domain.guard is not None:
         yield from _inside(statement.domain.guard, outer, bound)

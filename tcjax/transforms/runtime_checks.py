@@ -56,8 +56,15 @@ def inspect(bound: Bound, *, nan: bool = False, slopes: bool = False) -> Inspect
     is infinite.
     """
     inspector = _Inspector(bound, nan, slopes)
-    for number, statement in enumerate(bound.function.statements):
-        inspector.step(number, statement)
+    number, function = 0, bound.function
+    while number < len(function.statements):
+        around = function.around(number)
+        if around:
+            inspector.loop(around[0])
+            number = around[0].last
+        else:
+            inspector.step(number, function.statements[number])
+            number += 1
     return inspector.finish()
 
 
@@ -71,6 +78,34 @@ class _Inspector:
         self.calls: dict[int, Bound] = {}
         self.results: list[ir.Tensor] = []
         self.checks: list[RuntimeCheck] = []
+        self.loops: list[ir.Loop] = []
+
+    def loop(self, outer: ir.Loop) -> None:
+        """The statements of a loop; what they read is looked at behind it, where all steps are there at once.
+
+        What every step writes anew is no longer there then: nothing is said of it.
+        """
+        function, shift = self.bound.function, len(self.statements) - outer.first
+        numbers = range(outer.first, outer.last)
+        for loop in function.loops:
+            if outer.first <= loop.first and loop.last <= outer.last:
+                self.loops.append(replace(loop, first=loop.first + shift, last=loop.last + shift))
+        written: set[str] = set()
+        for number in numbers:
+            self.put(function.statements[number], self.bound.boxes[number])
+            written |= {tensor.name for tensor in ir.targets(function.statements[number])}
+        gone = written - function.recurrent
+        for number in numbers:
+            statement = function.statements[number]
+            assert isinstance(statement, (ir.Define, ir.Accumulate)), "there are no calls in loops"
+            plain = guard_ranges(specialize(statement, self.bound.sizes))
+            for finding in findings(plain, self.bound, slopes=self.slopes):
+                parts = (finding.wrong, finding.value, *finding.path.guards)
+                if gone.isdisjoint(access.tensor.name for part in parts for access in ir.accesses(part)):
+                    self.look(finding, self.bound.boxes[number])
+        for number in numbers if self.nan else ():
+            for target in ir.targets(function.statements[number]):
+                self.look_for_nan(target, function.statements[number].span)
 
     def step(self, number: int, statement: ir.Statement) -> None:
         """A statement behind those that look at it; NaN is looked for behind it."""
@@ -145,7 +180,9 @@ class _Inspector:
 
     def finish(self) -> Inspection:
         scalars = {tensor.name: () for tensor in self.results}
-        function = replace(self.bound.function, statements=tuple(self.statements), returns=tuple(self.results))
+        function = replace(
+            self.bound.function, statements=tuple(self.statements), returns=tuple(self.results), loops=tuple(self.loops)
+        )
         bound = replace(
             self.bound,
             function=function,

@@ -29,6 +29,7 @@ def specialize(statement: Formula, sizes: Sizes) -> Formula:
             tuple(_range(given, sizes) for given in statement.domain.ranges),
             None if guard is None else specialize_expr(guard, sizes),
             statement.domain.exists,
+            statement.domain.loops,
         ),
     )
 

@@ -291,7 +291,7 @@ MISTAKES = [
     ),
     Mistake(
         "a loop",
-        ROW.format("for i in 0:N { B(i) = A(i) }"),
+        ROW.format("while i < N { B(i) = A(i) }"),
         ROW.format("B(i) = A(i) where i in 0:N"),
         "where i in 0:N",
         [(3,)],

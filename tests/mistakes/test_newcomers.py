@@ -36,7 +36,7 @@ TEXTS = {
         "def c(float(N) x) -> (y) { y(0) = x(0)  y(t) = x(t) + y(t-1) where t in 1:N }",
         [VECTOR],
         "TC0708",
-        "other steps are `jax.lax.scan`",
+        "`for t in 1:N { y(t) = x(t) + y(t-1) }`",
     ),
     "subscripts of an einsum": ("bi,oij,bj->bo", [], "TC0101", '`tcjax.einsum("bi,oij,bj->bo", A, B, C)`'),
     "a comprehension without braces": ("{ [i] -> sum([k] -> A[i,k]) }", [], "TC0101", "`sum({ [i] -> e })`"),
@@ -192,8 +192,8 @@ def a_guard_for_an_index():
 def a_loop_over_time():
     @tcjax.kernel
     def running(x: "float(N)"):
-        y[0] = x[0]
-        for t in range(1, N):
+        y[t] = x[t]
+        if t > 0:
             y[t] = y[t - 1] + x[t]
         return y
 
@@ -288,7 +288,7 @@ PYTHON = {
     bits_for_a_power: "`a ** b`",
     too_few_subscripts: "`A[i, j]`",
     a_guard_for_an_index: "`sum[s, s <= t](...)`",
-    a_loop_over_time: "`sum[s, s <= t](x[s])`",
+    a_loop_over_time: "`for t in range(0, 5):`",
     a_function_of_numpys: "`sum[j, j <= t](x[j])`",
 }
 

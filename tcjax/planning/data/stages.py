@@ -9,6 +9,7 @@ from ...ir import Monoid, Reducer
 from ...symbolic import Box, IndexVar
 from .assembly import Assembly
 from .nodes import Axes, FusedReduction, Lookup, Node, Strip
+from .steps import Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +140,12 @@ class Compute:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Another definition, on whole tensors."""
+    """Another definition, on whole tensors; with `steps` a loop, of which `plan` is one step."""
 
     targets: tuple[str, ...]
     plan: "Plan"
     arguments: tuple[str, ...]
+    steps: Steps | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -369,6 +369,14 @@ class Expressions:
             case _:
                 raise refuse(node, self.script)
 
+    def stepped(self, node: python.expr) -> tuple[tuple[ast.Expr, ast.Expr], ast.Expr | None]:
+        """``range(hi)``, ``range(lo, hi)`` or ``range(lo, hi, step)`` as its bounds and its step."""
+        match node:
+            case python.Call(func=python.Name(id="range"), args=[lo, hi, step], keywords=[]):
+                return (self.read(lo), self.read(hi)), self.read(step)
+            case _:
+                return self.interval(node), None
+
     def interval(self, node: python.expr) -> tuple[ast.Expr, ast.Expr]:
         """``range(hi)`` or ``range(lo, hi)`` as its two bounds."""
         match node:

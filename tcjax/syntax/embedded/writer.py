@@ -2,7 +2,7 @@
 
 import keyword
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, assert_never
 
@@ -10,6 +10,7 @@ from ...diagnostics import NOWHERE, Code, CompileError, Span
 from .. import ast
 from .division import Floating, is_floating, kinds, with_lets
 from .python_expressions import REDUCERS
+from .recurrences import recurs
 from .script import too_deep
 from .types import SCALARS
 
@@ -91,22 +92,52 @@ def _body(definition: ast.Definition, parameters: tuple[ast.Parameter, ...]) -> 
     known = kinds(definition)
     tensors = frozenset({*known, *(result.name for result in definition.returns)})
     started = {parameter.name for parameter in parameters}
-    for statement in definition.body:
+    yield from _block(definition.body, started, tensors, known, 1)
+    results = [_name(result.name, result.span) for result in definition.returns]
+    yield f"{_INDENT}return {results[0] if len(results) == 1 else _sequence(results) or '()'}"
+
+
+def _block(
+    body: tuple[ast.Statement, ...],
+    started: set[str],
+    tensors: frozenset[str],
+    known: Mapping[str, Floating],
+    depth: int,
+) -> Iterator[str]:
+    """The lines of statements; `started` are the tensors that have been written, and becomes so."""
+    for statement in body:
         match statement:
             case ast.Assign(target, where=where):
-                yield from _assign(statement, target not in started, Expressions(tensors, with_lets(where, known)))
+                lines = _assign(statement, target not in started, Expressions(tensors, with_lets(where, known)))
+                yield from (_INDENT * (depth - 1) + line for line in lines)
                 started.add(target)
             case ast.CallAssign(targets, function, arguments):
                 names = [_name(target, statement.span) for target in targets]
                 call = Expressions(tensors, known).call(function, arguments, statement.span)
-                yield f"{_INDENT}{_sequence(names)} = {call}"
+                yield f"{_INDENT * depth}{_sequence(names)} = {call}"
                 started.update(targets)
             case ast.Declare(name, type):
-                yield f"{_INDENT}{_name(name, statement.span)}: {_type(type)}"
+                yield f"{_INDENT * depth}{_name(name, statement.span)}: {_type(type)}"
+            case ast.For(index, lo, hi, inner, step):
+                # With a step it is a loop, whatever is inside.
+                third = step if step is not None or recurs(statement, started) else ast.Number(1)
+                if ast.stride(statement) not in (1, -1) and not recurs(statement, started):
+                    raise _only_steps(statement)
+                ends = (lo, hi) if third is None else (lo, hi, third)
+                listed = Expressions(tensors, known).listed(ends)
+                yield f"{_INDENT * depth}for {_name(index, statement.span)} in range({listed}):"
+                yield from _block(inner, started, tensors, known, depth + 1)
             case _:
                 assert_never(statement)
-    results = [_name(result.name, result.span) for result in definition.returns]
-    yield f"{_INDENT}return {results[0] if len(results) == 1 else _sequence(results) or '()'}"
+
+
+def _only_steps(loop: ast.For) -> CompileError:
+    return CompileError(
+        Code.NOT_TRANSLATABLE,
+        f"Python cannot say the steps of `{loop.index}` where none needs another",
+        loop.span,
+        help="let the index run over all values, and multiply it in the subscripts",
+    )
 
 
 def _assign(statement: ast.Assign, first: bool, expressions: "Expressions") -> Iterable[str]:

@@ -116,6 +116,12 @@ class Builder(Lists):
         type, name = children
         return Piece(ast.Declare(name.text, type.node, span=type.first.span_to(name)), type.first, name)
 
+    def loop(self, children: Children) -> Piece:
+        opening, index, _, lo, _, hi, step, _, body, closing = children
+        span = opening.span_to(closing)
+        node = ast.For(index.text, lo.node, hi.node, nodes(body), step and step.node, span=span)
+        return Piece(node, opening, closing, _deeper(body, span))
+
     def equivalent(self, children: Children) -> Piece:
         sign, function, _, arguments, closing = children
         return Piece(ast.Equivalent(function.text, nodes(arguments), span=sign.span_to(closing)), sign, closing)

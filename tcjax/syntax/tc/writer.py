@@ -24,7 +24,7 @@ def write(tree: ast.Program | ast.Definition | ast.Statement | ast.Expr) -> str:
             return "\n\n".join(write(definition) for definition in definitions)
         case ast.Definition():
             return _definition(tree)
-        case ast.Assign() | ast.CallAssign() | ast.Declare():
+        case ast.Assign() | ast.CallAssign() | ast.Declare() | ast.For():
             return _statement(tree)
         case _:
             return _expression(tree)
@@ -34,8 +34,7 @@ def _definition(definition: ast.Definition) -> str:
     if definition.parameters is None:
         return "\n".join(_statement(statement) for statement in definition.body)
     head = f"def {_name(definition.name, definition)}({_parameters(definition.parameters)})"
-    body = "".join(f"  {_statement(statement)}\n" for statement in definition.body)
-    return f"{head} -> ({_parameters(definition.returns)}) {{\n{body}}}"
+    return f"{head} -> ({_parameters(definition.returns)}) {{\n{_block(definition.body)}}}"
 
 
 def _parameters(parameters: tuple[ast.Parameter, ...]) -> str:
@@ -57,6 +56,16 @@ def _scalar(scalar: str) -> str:
 # ---------------------------------------------------------------- statements
 
 
+def _block(body: tuple[ast.Statement, ...]) -> str:
+    return "".join(f"  {line}\n" for statement in body for line in _statement(statement).split("\n"))
+
+
+def loop_head(loop: ast.For) -> str:
+    """``for t in lo:hi:step {``: a loop up to its body."""
+    step = "" if loop.step is None else f":{_expression(loop.step)}"
+    return f"for {_name(loop.index, loop)} in {_expression(loop.lo)}:{_expression(loop.hi)}{step} {{"
+
+
 def _statement(statement: ast.Statement) -> str:
     match statement:
         case ast.Assign(target, indices, reducer, restart, value, equivalent, where):
@@ -71,6 +80,8 @@ def _statement(statement: ast.Statement) -> str:
             return f"{names} = {_call(function, arguments, statement)}"
         case ast.Declare(name, type):
             return f"{_type(type)} {_name(name, statement)}"
+        case ast.For(body=body):
+            return f"{loop_head(statement)}\n{_block(body)}}}"
         case _:
             assert_never(statement)
 

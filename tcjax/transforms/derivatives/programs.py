@@ -29,6 +29,7 @@ def adjoint_program(function: ir.Function, wrt: Iterable[str] | None = None) -> 
     identity. Raises `CompileError`: TC0308 for a name that is no float parameter, TC0309 for what has no derivative.
     """
     names = _checked(function, wrt)
+    refuse_loops(function)
     namer = Namer(names_in(function))
     smooth = [number for number, tensor in enumerate(function.returns) if is_smooth(tensor.dtype)]
     outputs = {function.returns[number].name: number for number in reversed(smooth)}
@@ -37,6 +38,20 @@ def adjoint_program(function: ir.Function, wrt: Iterable[str] | None = None) -> 
     namer.taken -= wanted - {parameter.name for parameter in function.parameters}
     returned = {name: found.returns[number] for name, number in sorted(outputs.items(), key=lambda item: item[1])}
     return _Adjoint(found, names, returned, namer).function()
+
+
+def refuse_loops(function: ir.Function) -> None:
+    """Raises `CompileError` (TC0309) for a loop, in what the function calls too."""
+    for loop in function.loops:
+        raise CompileError(
+            Code.NO_DERIVATIVE,
+            f"the derivative of the loop over `{loop.index}` is no program yet",
+            loop.span,
+            help="`jax.grad` and `jax.vjp` of the kernel compute it, in linear time",
+        )
+    for statement in function.statements:
+        if isinstance(statement, ir.Invoke):
+            refuse_loops(statement.function)
 
 
 def _checked(function: ir.Function, wrt: Iterable[str] | None) -> tuple[str, ...]:
