@@ -56,6 +56,7 @@ def assign(node: ast.Assign, outputs: Outputs) -> ir.Define | ir.Accumulate:
     for clause in node.where:
         clauses.read(clause)
     check_ends(clauses.ranges)
+    clauses.guard_by_ragged_ranges()
     scope.mentioned = {}
     indices = tuple([_left_index(index, scope) for index in node.indices or ()])
     written, scope.mentioned = scope.mentioned, {}
@@ -148,6 +149,15 @@ class _Clauses:
                 self.guarding.update(scope.mentioned)
             case _:
                 assert_never(clause)
+
+    def guard_by_ragged_ranges(self) -> None:
+        """A ragged range says which points count, as a guard does: its indices run."""
+        for index, given in self.ranges.items():
+            if given.is_ragged:
+                ends = given.lo.variables | given.hi.variables
+                self.guarding.update(dict.fromkeys((index, *sorted(ends, key=str))))
+                for data in ir.ragged_ends((given,)):
+                    self.check_size(data, given.span)
 
     def _let(self, clause: ast.LetClause, name: str, expr: ast.Expr) -> None:
         scope = self.scope

@@ -25,6 +25,7 @@ from .places import placed
 from .plain_indices import plain_indices
 from .powers import without_powers
 from .rests import Contents
+from .segments import ByRows, Tables, by_rows, with_rows
 from .shifts import fix_extrema
 from .softmaxes import as_quotients, normalisers
 from .specialize import specialize, specialize_expr
@@ -37,6 +38,7 @@ from .truths import Guarded, without_truths
 from .turns import turn
 
 __all__ = [
+    "ByRows",
     "CommonForm",
     "Contents",
     "Guarded",
@@ -46,11 +48,13 @@ __all__ = [
     "Renaming",
     "Shapes",
     "Step",
+    "Tables",
     "apart",
     "as_accumulation",
     "as_quotients",
     "as_quotients_of_sums",
     "beyond_others",
+    "by_rows",
     "canonical",
     "centres",
     "curves",
@@ -90,6 +94,7 @@ __all__ = [
     "windowed",
     "with_centres",
     "with_own_indices",
+    "with_rows",
     "without_lows",
     "without_means",
     "without_powers",
