@@ -1,6 +1,7 @@
 """One statement: its left side, its clauses, its right side, and the reduction that they imply."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final, assert_never
 
 from .. import ir
@@ -75,6 +76,8 @@ def assign(node: ast.Assign, outputs: Outputs) -> ir.Define | ir.Accumulate:
         _check_equivalent(node.equivalent, scope)
     guards = [settled_beside(condition, dtype_of(result)) for condition in clauses.guards]
     domain = ir.Domain(tuple(clauses.ranges.values()), ir.conjunction(guards), tuple(clauses.exists))
+    if reducer is None and reduction and _are_rows(reduction, indices, clauses.ranges):
+        return _by_rows(node, indices, reduction, result, domain, outputs)
     if reducer is None:
         if reduction:
             raise _missing_reduction(node, reduction, scope)
@@ -98,6 +101,38 @@ def assign(node: ast.Assign, outputs: Outputs) -> ir.Define | ir.Accumulate:
     statement = _accumulate(node, indices, reducer, reduction, result, domain, outputs)
     _heed_quotients(node, result, statement.target, scope, outputs)
     return statement
+
+
+def _are_rows(reduction: Sequence[IndexVar], indices: Sequence[Affine], ranges: Mapping[IndexVar, ir.Range]) -> bool:
+    """Whether each of these indices counts the rows that a ragged range makes of an index on the left."""
+    left = {index.bare for index in indices}
+    cut = (given for index, given in ranges.items() if given.is_ragged and index in left)
+    return frozenset(reduction) <= frozenset().union(*(given.lo.variables & given.hi.variables for given in cut))
+
+
+def _by_rows(
+    node: ast.Assign,
+    indices: tuple[Affine, ...],
+    reduction: tuple[IndexVar, ...],
+    result: Value,
+    domain: ir.Domain,
+    outputs: Outputs,
+) -> ir.Accumulate:
+    """``w(p) = e where p in ptr(i):ptr(i+1)``: the value of the row that has `p`, the sum of those where several have.
+
+    Raises TC0703 for a tensor that has elements, of which those in no row would have to stay.
+    """
+    if node.target in outputs.environment.tensors:
+        raise CompileError(
+            Code.MISSING_REDUCTION,
+            f"`{node.target}` is defined already, and `{reduction[0]}` is not on the left",
+            node.span.part(node.target),
+            help="write a tensor of another name, or say how to combine values: "
+            + phrases.reductions(node.target, _plain(node), node.span),
+        )
+    reducer, sign = (Reducer.ANY, "any") if dtype_of(result) == "bool" else (Reducer.SUM, "+")
+    summed = replace(node, reducer=sign, restart=True)
+    return _accumulate(summed, indices, reducer, reduction, result, domain, outputs)
 
 
 def _heed_quotients(node: ast.Assign, result: Value, target: ir.Tensor, scope: Scope, outputs: Outputs) -> None:
