@@ -72,6 +72,9 @@ def assign(node: ast.Assign, outputs: Outputs) -> ir.Define | ir.Accumulate:
     for index in scope.indices.values():
         if index not in left and index not in mentioned:
             raise _cancelled(index, scope) if index in written else _only_in_clauses(node, index, scope)
+    for promised, span in clauses.unique.items():
+        if promised not in indices:
+            raise _promises_nothing(node, promised, span, indices)
     if node.equivalent is not None:
         _check_equivalent(node.equivalent, scope)
     guards = [settled_beside(condition, dtype_of(result)) for condition in clauses.guards]
@@ -81,7 +84,7 @@ def assign(node: ast.Assign, outputs: Outputs) -> ir.Define | ir.Accumulate:
     if reducer is None:
         if reduction:
             raise _missing_reduction(node, reduction, scope)
-        statement = _define(node, indices, result, domain, outputs)
+        statement = _define(node, indices, result, domain, clauses.unique, outputs)
         _heed_quotients(node, result, statement.target, scope, outputs)
         return statement
     if reducer is Reducer.SUM:
@@ -156,6 +159,7 @@ class _Clauses:
         self.exists: list[ir.Expr] = []
         self.bounding: dict[IndexVar, None] = {}
         self.brackets: dict[str, str] = {}
+        self.unique: dict[Affine, Span] = {}
         self.measure: Measure | None = None
 
     def read(self, clause: ast.Clause) -> None:
@@ -177,6 +181,9 @@ class _Clauses:
                     expression = settled(value(expr, scope))
                 self.check_size(expression, clause.span)
                 self.exists.append(expression)
+            case ast.UniqueClause(expr):
+                with scope.quiet():
+                    self.unique[subscript(value(expr, scope), "what is unique")] = clause.span
             case ast.GuardClause(test):
                 condition = guard(test, scope)
                 self.check_size(settled(condition), clause.span)
@@ -259,16 +266,27 @@ def _left_index(node: ast.Expr, scope: Scope) -> Affine:
 
 
 def _define(
-    node: ast.Assign, indices: tuple[Affine, ...], result: Value, domain: ir.Domain, outputs: Outputs
+    node: ast.Assign,
+    indices: tuple[Affine, ...],
+    result: Value,
+    domain: ir.Domain,
+    unique: Mapping[Affine, Span],
+    outputs: Outputs,
 ) -> ir.Define:
-    if any(index.is_data for index in indices):
-        reductions = phrases.reductions(node.target, ["..."], node.span)
-        raise CompileError(
-            Code.AMBIGUOUS_TARGET,
-            "nothing says that these targets are distinct: two values may go to one element",
-            node.span.applied(node.target),
-            help=f"say how to combine them: {reductions}, or another reduction",
-        )
+    """The definition. Raises TC0704 where data tell points where to write, and nobody promises that no two meet."""
+    for number, index in enumerate(indices):
+        if index.is_data and index.variables and index not in unique:
+            assert node.indices is not None
+            text = node.indices[number].span.text.strip()
+            written = text if 0 < len(text) <= 60 else index
+            reductions = phrases.reductions(node.target, ["..."], node.span)
+            raise CompileError(
+                Code.AMBIGUOUS_TARGET,
+                "nothing says that these targets are distinct: two values may go to one element",
+                node.span.applied(node.target),
+                help=f"say how to combine them: {reductions}, or another reduction; "
+                f"or promise that they are: {phrases.promised(written, node.span)}",
+            )
     target = outputs.write(node.target, len(indices), result, node.span.applied(node.target))
     return ir.Define(target, indices, settle(result, target.dtype), domain, span=node.span)
 
@@ -362,6 +380,17 @@ def _cancelled(index: IndexVar, scope: Scope) -> CompileError:
         f"the index `{index.name}` cancels out on the left: each `{index.name}` writes the same elements",
         scope.places[index],
         help=f"leave `{index.name}` out of the statement",
+    )
+
+
+def _promises_nothing(node: ast.Assign, promised: Affine, span: Span, indices: tuple[Affine, ...]) -> CompileError:
+    data = [index for index in indices if index.is_data] or list(indices)
+    meant = f"promise it of a subscript of `{node.target}`, " + phrases.promised(data[0], span) if data else ""
+    return CompileError(
+        Code.ONLY_IN_CLAUSES,
+        f"no subscript on the left is `{promised}`, so that it promises nothing",
+        span,
+        help=meant or "leave the clause out",
     )
 
 
