@@ -29,6 +29,7 @@ SAMPLED = {
     "tests/agreement/test_nests.py": 4,
     "tests/agreement/test_odd_data.py": 6,
     "tests/agreement/test_products.py": 3,
+    "tests/agreement/test_ragged.py": 3,
     "tests/agreement/test_regressions.py": 3,
     "tests/agreement/test_weak_types.py": 3,
     "tests/architecture/test_wheel.py": 2,

@@ -33,6 +33,11 @@ def guarded(condition: str, span: Span) -> str:
     return f"`if {_pythonic(condition)}:`" if span.source.is_python else f"`where {condition}`"
 
 
+def promised(subscript: Any, span: Span) -> str:
+    """The promise that a subscript is another one at every point."""
+    return f"`with unique({subscript}):`" if span.source.is_python else f"`where unique {_in_tc(subscript)}`"
+
+
 def chosen(condition: str, tensor: str, indices: Sequence[Any], span: Span, zero: str = "0") -> str:
     """A read under a condition, and 0 where it does not hold; in parentheses, so that it may stand anywhere."""
     read = element(tensor, indices, span)
@@ -162,6 +167,10 @@ def value(given: object) -> str:
 _WORDS: Final = {"&&": "and", "||": "or", "!": "not"}
 _PRIMARY: Final = re.compile(r"[\w.]+|\w+\([^()]*\)|\w+\[[^][]*\]")
 _SIZE: Final = re.compile(r"\b([A-Za-z_]\w*)\.(\d+)\b")
+
+
+def _in_tc(text: Any) -> str:
+    return str(text).replace("[", "(").replace("]", ")")
 
 
 def _pythonic(text: Any) -> str:

@@ -155,7 +155,7 @@ def _parts(statement: ast.Assign) -> list[ast.Expr]:
         match clause:
             case ast.RangeClause(_, lo, hi):
                 parts += [lo, hi]
-            case ast.LetClause(_, inner) | ast.ExistsClause(inner) | ast.GuardClause(inner):
+            case ast.LetClause(_, inner) | ast.ExistsClause(inner) | ast.UniqueClause(inner) | ast.GuardClause(inner):
                 parts.append(inner)
     return parts
 

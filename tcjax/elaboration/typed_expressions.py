@@ -84,25 +84,25 @@ def value(node: ast.Expr, scope: Scope) -> Value:
 
 
 def interval(cut: Cut, scope: Scope) -> tuple[Affine, Affine]:
-    """The ends of a range. Raises TC0405 for a tensor read, TC0403 for what is not affine."""
+    """The ends of a range, of a ragged one with what they read. Raises TC0403 for what is not affine otherwise."""
     return _end(cut.lo, cut, scope), _end(cut.hi, cut, scope)
 
 
 def _end(node: ast.Expr, cut: Cut, scope: Scope) -> Affine:
     with scope.quiet():
         end = value(node, scope)
-    if not isinstance(end, Literal):
-        for part in ir.walk(settled(end)):
-            if isinstance(part, (ir.Access, ir.Foreign)):
-                name = part.tensor.name if isinstance(part, ir.Access) else part.function
-                raise CompileError(
-                    Code.READ_IN_BOUND,
-                    f"the end of a range cannot depend on data, but this reads `{name}`",
-                    node.span,
-                    help=f"write {cut.guarded(scope.environment.tensors, node.span)}",
-                )
-    result = subscript(end, "the end of a range")
-    if result.is_data:
+    reads = False
+    for part in () if isinstance(end, Literal) else ir.walk(settled(end)):
+        if isinstance(part, ir.Foreign):
+            raise CompileError(
+                Code.READ_IN_BOUND,
+                f"the end of a range cannot call Python, but this calls `{part.function}`",
+                node.span,
+                help=f"write {cut.guarded(scope.environment.tensors, node.span)}",
+            )
+        reads = reads or isinstance(part, ir.Access)
+    result = with_caches(subscript(end, "the end of a range"))
+    if result.is_data and not reads:
         raise CompileError(
             Code.UNSOLVABLE_INDEX,
             "the end of a range must be affine in sizes and indices",

@@ -285,6 +285,8 @@ def _expressions(statement: ast.Leaf, functions: Collection[str], tensors: Colle
                         yield hi, "subscript", False, lets
                     case ast.LetClause(_, inner) | ast.ExistsClause(inner):
                         yield inner, "value", False, lets
+                    case ast.UniqueClause(inner):
+                        yield inner, "subscript", False, lets
                     case ast.GuardClause(condition):
                         yield condition, "condition", False, lets
                     case _:

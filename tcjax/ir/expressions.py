@@ -41,12 +41,17 @@ def first_of(tensor: str, dimension: int) -> SizeVar:
 class Range(Node):
     """``index in lo:hi``, as written.
 
-    The ends may use other indices: then the index runs over the hull and a guard cuts it.
+    The ends may use other indices: then the index runs over the hull and a guard cuts it. Of a range whose ends read
+    tensors, which `is_ragged`, the hull is what the index subscripts.
     """
 
     index: IndexVar
     lo: Affine
     hi: Affine
+
+    @property
+    def is_ragged(self) -> bool:
+        return self.lo.is_data or self.hi.is_data
 
 
 @dataclass(frozen=True, slots=True)

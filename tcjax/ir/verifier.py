@@ -24,7 +24,7 @@ from .expressions import (
 )
 from .printer import show_expr
 from .statements import Accumulate, ApplyForeign, Define, Domain, Function, Invoke, Statement, targets
-from .traversal import data_atoms
+from .traversal import data_atoms, ragged_ends
 
 Bound = frozenset[IndexVar]
 
@@ -109,7 +109,7 @@ def _verify_parts(
     for given in domain.ranges:
         assert given.index in bound, f"the range of {given.index}, which does not occur"
     subscripts = [data.expr for index in indices for data in data_atoms(index)]
-    for expr in (*subscripts, value, *domain.exists):
+    for expr in (*subscripts, *ragged_ends(domain.ranges), value, *domain.exists):
         _verify_expr(expr, bound, defined)
     if domain.guard is not None:
         assert domain.guard.dtype == "bool", f"the guard is {domain.guard.dtype}"
@@ -120,7 +120,6 @@ def _verify_ranges(ranges: tuple[Range, ...], bound: Bound) -> None:
     assert len({given.index for given in ranges}) == len(ranges), "two ranges for one index"
     for given in ranges:
         assert given.lo.variables | given.hi.variables <= bound, f"nothing binds the indices of {given.lo}:{given.hi}"
-        assert not given.lo.is_data and not given.hi.is_data, f"{given.lo}:{given.hi} depends on data"
 
 
 def _verify_defined(arguments: tuple[Tensor, ...], defined: dict[str, Tensor]) -> None:
@@ -221,7 +220,7 @@ def _verify_reduce(node: Reduce, outside: Bound) -> list[tuple[Expr, Bound]]:
     assert node.accumulate in types.SCALARS, node.accumulate
     assert (node.rank is not None) == node.reducer.is_ranked, f"{node.reducer.value} with the rank {node.rank}"
     assert node.dtype == node.reducer.result(node.body.dtype, node.accumulate), f"gives {node.dtype}"
-    parts = [node.body]
+    parts = [node.body, *ragged_ends(node.ranges)]
     if node.reducer.takes_bool:
         assert node.body.dtype == "bool", f"{node.reducer.value} of {node.body.dtype}"
     if node.guard is not None:

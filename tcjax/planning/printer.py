@@ -126,7 +126,8 @@ def _show_compute(stage: Compute, repeats: Repeats) -> list[str]:
     repeats.write(stage.target)
     where, otherwise = "", list[str]()
     if stage.proviso is not None:
-        where = f", where {_listed(stage.proviso.named)} finite"
+        what = "in order" if stage.proviso.of_order else "finite"
+        where = f", where {_listed(stage.proviso.named)} {what}"
         otherwise = ["otherwise:", *_show_compute(stage.proviso.otherwise, repeats)[1:]]
     return [f"{stage.target}: {stage.dtype}{list(stage.shape)}{how}{where}", *before, *tree, *otherwise]
 

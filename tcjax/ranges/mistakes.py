@@ -29,6 +29,9 @@ def unbound_index(function: ir.Function, statement: Comprehension, solution: Sol
             + phrases.ranged(waits[0], 0, _some_size(function, solution), given.span)
             + (size if ends & sizes else ""),
         )
+    ragged = next((solution.survey.ragged[i] for i in solution.unsolved if i in solution.survey.ragged), None)
+    if ragged is not None:
+        return _unbound_hull(function, ragged)
     mentions = [read for read in solution.reads if index in read.subscript.variables]
     seen = list(dict.fromkeys(_why_not(index, constraint, solution) for constraint in mentions))
     shown = "; ".join(seen[:3]) or "no tensor is read at it"
@@ -57,6 +60,21 @@ def _own_size(mentions: Sequence[Constraint]) -> str | None:
     """The extent of the dimension that an index runs along, most likely, where a boundary keeps it inside."""
     found = (m.read.access.tensor.shape[m.dimension] for m in mentions if m.subscript.bounded is not None)
     return next(map(str, found), None)
+
+
+def _unbound_hull(function: ir.Function, given: ir.Range) -> CompileError:
+    """TC0405 for a ragged range that says which values of its index count, where nothing says which there are."""
+    index, span = given.index, given.span
+    ends = [read.tensor for end in ir.ragged_ends((given,)) for read in ir.accesses(end)]
+    rows = [tensor for tensor in function.parameters if tensor.rank == 1 and tensor not in ends]
+    example = phrases.element(rows[0].name if rows else "x", [index], span)
+    exists = f"`with exists({example}):`" if span.source.is_python else f"`exists {example}`"
+    return CompileError(
+        Code.READ_IN_BOUND,
+        f"nothing says how far `{index}` can run: the end of its range reads `{ends[0].name}`",
+        span,
+        help=f"read a tensor at `{index}`, or name one whose elements `{index}` counts: {exists}",
+    )
 
 
 def _some_size(function: ir.Function, solution: Solution) -> str:

@@ -49,13 +49,21 @@ def check_targets(statement: ir.Define, solution: Solution, box: Box, sizes: Map
     twins = _apart(statement, indices)
     targets = [index.substitute_sizes(sizes) for index in statement.indices]
     guard = Paths(sizes).condition(solution.survey.guard)
-    same = [compare("==", target, target.substitute(twins)) for target in targets]
+    same = [part for target in targets for part in _meets(target, twins)]
     differ = any_of(compare("<", index, twin) for index, twin in twins.items())
     found = _search(
         all_of([*same, guard, rewritten(guard, lambda affine: affine.substitute(twins)), differ]), indices, twins, box
     )
     if not found.empty:
         raise mistakes.shared_target(statement, indices, twins, found.point, sizes)
+
+
+def _meets(target: Affine, twins: Mapping[IndexVar, IndexVar]) -> Iterator[Condition]:
+    """When a subscript of the left side is the same at two points; of data, only at the same ones: it is promised."""
+    if target.is_data:
+        yield from (compare("==", index, twins[index]) for index in target.variables)
+    else:
+        yield compare("==", target, target.substitute(twins))
 
 
 @dataclass(frozen=True, slots=True)

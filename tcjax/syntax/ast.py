@@ -149,13 +149,20 @@ class ExistsClause(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class UniqueClause(Node):
+    """``unique J(i)``: promises that this subscript of the left side is another one at every point."""
+
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class GuardClause(Node):
     """``k <= q``: points where it is false take no part."""
 
     condition: Expr
 
 
-Clause = RangeClause | LetClause | ExistsClause | GuardClause
+Clause = RangeClause | LetClause | ExistsClause | UniqueClause | GuardClause
 
 
 # ---------------------------------------------------------------- statements

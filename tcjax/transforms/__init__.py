@@ -27,6 +27,7 @@ from .powers import without_powers
 from .receiving import receive
 from .recurrences import OneStep, Row, Segment, Taken, one_step, segments, with_rows, written_rows
 from .rests import Contents
+from .row_tables import ByRows, Tables, by_rows, with_row_tables
 from .shifts import fix_extrema
 from .softmaxes import as_quotients, normalisers
 from .specialize import specialize, specialize_expr
@@ -39,6 +40,7 @@ from .truths import Guarded, without_truths
 from .turns import turn
 
 __all__ = [
+    "ByRows",
     "CommonForm",
     "Contents",
     "Guarded",
@@ -51,12 +53,14 @@ __all__ = [
     "Segment",
     "Shapes",
     "Step",
+    "Tables",
     "Taken",
     "apart",
     "as_accumulation",
     "as_quotients",
     "as_quotients_of_sums",
     "beyond_others",
+    "by_rows",
     "canonical",
     "centres",
     "curves",
@@ -99,6 +103,7 @@ __all__ = [
     "windowed",
     "with_centres",
     "with_own_indices",
+    "with_row_tables",
     "with_rows",
     "without_lows",
     "without_means",

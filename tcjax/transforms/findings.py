@@ -15,7 +15,7 @@ from ..symbolic import IndexVar
 _STEEP: Final = ("sqrt", "cbrt", "pow", "**", "hypot", "rhypot", "norm3d", "norm4d", "atan2")
 _ON_INTEGERS: Final = ("/", "//", "%", "quot", "rem")
 
-Kind = Literal["outside", "division", "nan", "slope"]
+Kind = Literal["outside", "division", "nan", "slope", "meeting"]
 # Parts of a sentence: an index stands for its value, None for the offending value.
 Words = tuple[str | IndexVar | None, ...]
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -39,11 +38,6 @@ MATRIX = "def f(float(M,N) A) -> (B) {{ {} }}"
 
 SPARSE = "def spmv(int32(P) ptr, int32(Z) col, float(Z) v, float(C) x) -> (y) {{ y(i) +=! v(p) * x(col(p)) where {} }}"
 ROWS = [np.array([0, 2, 3], np.int32), np.array([0, 1, 1], np.int32), (3,), (2,)]
-
-
-def sparse_product(ptr: np.ndarray, col: np.ndarray, v: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The product of a matrix in rows of its elements with a vector."""
-    return np.array([v[lo:hi] @ x[col[lo:hi]] for lo, hi in pairwise(ptr)], np.float32)
 
 
 MISTAKES = [
@@ -689,12 +683,11 @@ MISTAKES = [
         follow=Following("y(i) -= w(i)", lambda x, w: x - w, quoted=1),
     ),
     Mistake(
-        "rows of a sparse matrix",
-        SPARSE.format("p in ptr(i):ptr(i+1)"),
-        SPARSE.format("p in 0:v.0, i in 0:ptr.0-1, ptr(i) <= p, p < ptr(i+1)"),
-        "i in 0:ptr.0 - 1",
-        ROWS,
-        follow=Following(CLAUSES, sparse_product),
+        "how long the rows of a sparse matrix are",
+        "def f(int32(P) ptr, float(Z) v) -> (n) { n(i) +=! 1.0 where p in ptr(i):ptr(i+1) }",
+        "def f(int32(P) ptr, float(Z) v) -> (n) { n(i) +=! 1.0 where p in ptr(i):ptr(i+1), exists v(p) }",
+        "`exists v(p)`",
+        [np.array([0, 2, 3], np.int32), (3,)],
     ),
     Mistake(
         "rows of a sparse matrix with a row too many",

@@ -164,8 +164,10 @@ def a_data_dependent_end():
     @tcjax.kernel
     def some(A: "float(N)", n: "int32"):
         for i in range(0, n):
-            s[()] += A[i]
+            s[()] += 1.0 * i
         return s
+
+    some(np.zeros(3), 2)
 
 
 def bits_for_a_power():
@@ -284,7 +286,7 @@ PYTHON = {
     a_read_that_may_leave: "for ",
     where_the_data_say: '`-> "int32(M)"`',
     two_values_in_one_place: "`H[...] += ...`",
-    a_data_dependent_end: "`for i in range(0, A.shape[0]):` and `if i < n:`",
+    a_data_dependent_end: "`with exists(A[i]):`",
     bits_for_a_power: "`a ** b`",
     too_few_subscripts: "`A[i, j]`",
     a_guard_for_an_index: "`sum[s, s <= t](...)`",

@@ -71,6 +71,7 @@ def statements() -> SearchStrategy[ast.Statement]:
         st.builds(ast.RangeClause, names(), expressions(), expressions()),
         st.builds(ast.LetClause, names(), expressions()),
         st.builds(ast.ExistsClause, expressions()),
+        st.builds(ast.UniqueClause, st.builds(ast.Apply, names(), _tuples(expressions(), 1, 2))),
         st.builds(ast.GuardClause, expressions()),
     )
     reducers = ("+", "*", "min", "max", "any", "all", "logsumexp", "argmin", "argmax", "gcd")

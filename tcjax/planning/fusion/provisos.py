@@ -103,6 +103,14 @@ def placed(
     return replace(step, statement=every)
 
 
+def tests_of_order(step: Step, disordered: Iterable[ir.Tensor]) -> Iterator[Step]:
+    """Statements with the answers of tables, whether pointers decrease somewhere."""
+    for number, tensor in enumerate(disordered):
+        target = ir.Tensor(f"{step.statement.target.name}~order{number}", "bool", ())
+        asked = ir.Define(target, (), ir.Access(tensor, ()), span=step.statement.span)
+        yield Step(asked, {})
+
+
 def tensors(finite: Iterable[ir.Expr]) -> tuple[str, ...]:
     """The names of what the values are computed of."""
     return tuple(dict.fromkeys(access.tensor.name for value in finite for access in ir.accesses(value)))

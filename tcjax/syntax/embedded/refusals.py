@@ -16,7 +16,7 @@ _NAMED = "name an index for every dimension: `A[i, j]`"
 _REFUSED: Final[dict[type[python.AST], tuple[str, str]]] = {
     python.While: ("a `while` loop", _LOOPS),
     python.AsyncFor: ("an `async for` loop", _LOOPS),
-    python.With: ("this `with`", "write `with let(t=e):` or `with exists(e):`"),
+    python.With: ("this `with`", "write `with let(t=e):`, `with exists(e):` or `with unique(e):`"),
     python.AsyncWith: ("an `async with`", _PLAIN),
     python.Try: ("a `try`", _EXCEPTIONS),
     python.TryStar: ("a `try`", _EXCEPTIONS),

@@ -122,6 +122,11 @@ class Statements:
                 ):
                     around = around.add(*(ast.ExistsClause(reader.read(value), span=span) for value in values))
                 case python.withitem(
+                    context_expr=python.Call(func=python.Name(id="unique"), args=[_, *_] as values, keywords=[]),
+                    optional_vars=None,
+                ):
+                    around = around.add(*(ast.UniqueClause(reader.read(value), span=span) for value in values))
+                case python.withitem(
                     context_expr=python.Call(
                         func=python.Name(id="equivalent"),
                         args=[python.Call(func=python.Name(id=function), args=arguments, keywords=[])],

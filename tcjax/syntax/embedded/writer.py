@@ -168,6 +168,8 @@ def _head(clause: ast.Clause, expressions: "Expressions") -> str:
             return f"with let({_name(name, clause.span)}={expressions.write(value)}):"
         case ast.ExistsClause(value):
             return f"with exists({expressions.write(value)}):"
+        case ast.UniqueClause(value):
+            return f"with unique({expressions.write(value)}):"
         case ast.GuardClause(condition):
             return f"if {expressions.write(condition)}:"
         case _:

@@ -138,6 +138,10 @@ class Builder(Lists):
         exists, value = children
         return Piece(ast.ExistsClause(value.node, span=exists.span_to(value.last)), exists, value.last)
 
+    def unique_clause(self, children: Children) -> Piece:
+        unique, value = children
+        return Piece(ast.UniqueClause(value.node, span=unique.span_to(value.last)), unique, value.last)
+
     def guard_clause(self, children: Children) -> Piece:
         (condition,) = children
         node = ast.GuardClause(condition.node, span=condition.first.span_to(condition.last))

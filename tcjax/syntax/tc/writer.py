@@ -94,6 +94,8 @@ def _clause(clause: ast.Clause) -> str:
             return f"{_name(name, clause)} = {_expression(value)}"
         case ast.ExistsClause(value):
             return f"exists {_expression(value)}"
+        case ast.UniqueClause(value):
+            return f"unique {_expression(value)}"
         case ast.GuardClause(condition):
             return _expression(condition)
         case _:

@@ -289,6 +289,9 @@ class _Definition:
         scope: Expressions,
     ) -> ast.Assign:
         left = tuple(map(scope.subscript, statement.indices)) or None
+        if isinstance(statement, ir.Define) and left is not None:
+            data = (n for n, index in enumerate(statement.indices) if index.is_data and index.variables)
+            clauses = [*clauses, *(ast.UniqueClause(left[number]) for number in data)]
         return ast.Assign(self.tensor(statement.target), left, operator, restart, value, None, tuple(clauses))
 
 
