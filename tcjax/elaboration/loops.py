@@ -40,6 +40,17 @@ def check_loops(runs: Sequence[ast.Run], leaves: Sequence[ast.Leaf]) -> None:
                 )
 
 
+def refuse_data(given: ir.Range) -> None:
+    """Raises TC0405 for a loop whose number of steps data would decide."""
+    if given.is_ragged:
+        raise CompileError(
+            Code.READ_IN_BOUND,
+            f"how many steps the loop over `{given.index}` has depends on data",
+            given.span,
+            help="let it run between numbers or sizes, and let a condition choose what a step computes",
+        )
+
+
 def refuse_call(node: ast.CallAssign, number: int, runs: Sequence[ast.Run]) -> None:
     """Raises TC0105 for a call on whole tensors inside of a loop."""
     if any(run.first <= number < run.last for run in runs):

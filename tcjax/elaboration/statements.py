@@ -16,6 +16,7 @@ from .elsewhere import constant
 from .independence import bracketed, independent_sums
 from .inlining import Measure
 from .literals import Literal, Open, Value, dtype_of, settle, settled, settled_beside
+from .loops import refuse_data
 from .outputs import Outputs
 from .quotients import quotients, warn_of_quotients
 from .reducers import registered
@@ -70,6 +71,8 @@ def assign(node: ast.Assign, outputs: Outputs) -> ir.Define | ir.Accumulate:
     left = frozenset().union(*[index.variables for index in indices])
     mentioned = scope.mentioned | clauses.guarding
     loops = tuple(clauses.loops)
+    for index in loops:
+        refuse_data(clauses.ranges[index])
     reduction = tuple([index for index in mentioned if index not in left and index not in clauses.loops])
     for index in scope.indices.values():
         if index not in left and index not in mentioned and index not in clauses.loops:

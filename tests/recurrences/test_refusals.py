@@ -37,7 +37,7 @@ MISTAKES = {
     "going on from nothing": ("for t in 0:N { y(t) += x(t) }", "TC0208", "has no value before the loop"),
     "an initial value": ("y(0) += x(0) for t in 1:N { y(t) = y(t-1) }", "TC0208", "a program with a `for`"),
     "an input": ("for t in 1:N { x(t) = x(t-1) } y(0) = 1", "TC0204", "is an input"),
-    "ends that depend on data": ("for t in q(0):N { y(t) = x(t) }", "TC0405", "cannot depend on data"),
+    "ends that depend on data": ("for t in q(0):N { y(t) = x(t) }", "TC0405", "depends on data"),
 }
 
 
