@@ -209,3 +209,17 @@ def test_constants_of_python_files_are_read(shell: Shell) -> None:
     assert "`i` is an index here" in checked
     assert "2 * x(i) + 1e-05" in shell("translate", "model.py", "--def", "f", "--to", "tc").output
     assert "only running the file tells" in shell("translate", "model.py", "--def", "unknown", "--to", "tc").output
+
+
+def test_batches_are_checked_formatted_and_explained(shell: Shell) -> None:
+    shell.write("mm.tc", "def mm(float(...,M,K) A,float(...,K,N) B)->(C){C(...,m,n) +=! A(...,m,k)*B(...,k,n)}\n")
+    shell.write("wrong.tc", "def total(float(...,N) A) -> (s) { s() +=! A(...,i) }\n")
+    shell.write(
+        "model.py", 'import tcjax\n@tcjax.kernel\ndef f(A: "float(..., N)"):\n    y[..., i] = A[..., i]\n    return y\n'
+    )
+
+    assert shell("check", "mm.tc", "model.py").exit_code == 0
+    assert "batches do not fit" in shell("check", "mm.tc", "--shapes", "A=2x3x4", "B=3x4x5").output
+    assert "nothing reduces the batch" in shell("check", "wrong.tc").output
+    assert "C(..., m, n) +=! A(..., m, k) * B(..., k, n)" in shell("fmt", "mm.tc", "--diff").output
+    assert "C[b0, b1, m, n]" in shell("explain", "mm.tc", "--shapes", "A=2x1x3x4", "B=5x4x6").output

@@ -774,4 +774,27 @@ MISTAKES = [
         [(5,)],
         follow=Following(CARET, lambda x: x, quoted=1),
     ),
+    Mistake(
+        "a batch on the right alone",
+        "y(i) = 2.0 * A(...,i)",
+        "y(...,i) = 2.0 * A(...,i)",
+        "write `y(..., i)`",
+        [(2, 3, 4)],
+        follow=Following(CARET, lambda A: 2 * A),
+    ),
+    Mistake(
+        "a number for a dimension behind a batch",
+        "def f(float(...,N) A) -> (y) { y(...,i) = A(...,i) / A.0 }",
+        "def f(float(...,N) A) -> (y) { y(...,i) = A(...,i) / N }",
+        "`float(...,N) A`",
+        [(2, 3)],
+    ),
+    Mistake(
+        "batches of other extents",
+        "y(...,i) = A(...,i) + B(...,i)",
+        "y(...,i) = A(...,i) + B(...,i)",
+        "equal extents, or 1",
+        [(2, 3), (4, 3)],
+        right_shapes=[(2, 3), (1, 3)],
+    ),
 ]

@@ -342,3 +342,61 @@ def test_random_batches_agree_with_einsum(text: str, batches: tuple[tuple[int, .
 
     np.testing.assert_allclose(kernel.interpret(*arrays), expected, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(np.asarray(kernel(*arrays)), expected, rtol=1e-5, atol=1e-5)
+
+
+# ---------------------------------------------------------------- plans
+
+
+@pytest.mark.parametrize(
+    ("batched", "plain", "shapes"),
+    [
+        (MM, "C(b0,m,n) +=! A(b0,m,k) * B(b0,k,n)", [(6, 8, 4), (6, 4, 8)]),
+        (MM, "C(b0,m,n) +=! A(b0,m,k) * B(k,n)", [(6, 8, 4), (4, 8)]),
+        (
+            "s(...,q,k) +=! Q(...,q,d) * K(...,k,d)  y(...,q,e) = sum[k](exp(s(...,q,k)) * V(...,k,e))"
+            " / sum[k](exp(s(...,q,k)))",
+            "s(b0,q,k) +=! Q(b0,q,d) * K(b0,k,d)  y(b0,q,e) = sum[k](exp(s(b0,q,k)) * V(b0,k,e))"
+            " / sum[k](exp(s(b0,q,k)))",
+            [(4, 32, 8), (4, 48, 8), (4, 48, 8)],
+        ),
+        (
+            "y(...,i) = logsumexp[j](x(...,i) - z(...,j))",
+            "y(b0,b1,i) = logsumexp[j](x(b0,b1,i) - z(0,b1,j))",
+            [(2, 3, 40), (1, 3, 50)],
+        ),
+    ],
+)
+def test_a_batch_is_planned_as_if_its_dimensions_were_named(
+    batched: str, plain: str, shapes: list[tuple[int, ...]]
+) -> None:
+    arrays = [random(*shape) for shape in shapes]
+
+    assert str(tcjax.kernel(batched).plan(*arrays)) == str(tcjax.kernel(plain).plan(*arrays))
+
+
+def test_a_batch_of_a_result_that_an_inner_index_shadows_is_not_guessed() -> None:
+    with pytest.raises(tcjax.CompileError, match="TC0501"):
+        tcjax.kernel("t(i) = a(i) + sum[i](b(i))  y(...) = t(...) + a(...)")
+
+
+def test_parameters_that_are_only_passed_on_wait_for_the_call() -> None:
+    text = TYPED + " def passed(A, B) -> (D) { D = mm(A, B) }"
+    a, b = random(2, 3, 4), random(4, 5)
+
+    np.testing.assert_allclose(np.asarray(tcjax.load(text).passed(a, b)), a @ b, rtol=1e-4, atol=1e-5)
+
+
+def test_what_python_computes_has_no_batch() -> None:
+    text = TYPED + " def made(A, B) -> (D) { E = g(A) D = mm(E, B) }"
+
+    with pytest.raises(tcjax.CompileError, match="TC0505"):
+        tcjax.load(text, fns={"g": lambda a: a})["made"](random(3, 4), random(4, 5))
+
+
+def test_schedules_name_the_indices_of_the_batch() -> None:
+    kernel = tcjax.kernel(MM)
+    a, b = random(3, 8, 4), random(4, 6)
+
+    scheduled = kernel.with_schedule(kernel.schedule())
+
+    np.testing.assert_allclose(np.asarray(scheduled(a, b)), a @ b, rtol=1e-4, atol=1e-5)
