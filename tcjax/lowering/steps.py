@@ -198,13 +198,15 @@ class _Given:
     ) -> tuple[Carry, list[jax.Array]]:
         """The same of a step that may be before the loop: then it gives the rows that are there.
 
-        What it computes then is not used, and has a derivative of zero whatever comes out: its operands are ones.
+        What it computes then is not used, and has a derivative of zero whatever comes out: its operands are ones, where
+        they could make it anything else.
         """
+        steps, rows_before = self.steps, max(kept.order for kept in self.steps.kept)
 
         def safe(array: jax.Array) -> jax.Array:
-            return jnp.where(live, array, jnp.ones((), array.dtype))
+            # The only step before the loop hands its derivative on to zeros.
+            return array if steps.is_tame and rows_before == 1 else jnp.where(live, array, jnp.ones((), array.dtype))
 
-        steps = self.steps
         inside = replace(self, whole={name: safe(array) for name, array in self.whole.items()})
         after, rows = inside.results(jax.tree.map(safe, carry), jax.tree.map(safe, moving), at, step)
         stays = [kept.tensor for kept in steps.kept if kept.stays and kept.dimension is not None]

@@ -96,8 +96,31 @@ def _loop(
     )
     low, apart = (min(values), abs(values.step)) if values else (0, 1)
     chunk = _chunk(len(values)) if len(values) * _stored(step.bound) > most else None
-    steps = Steps(segment.loop.index, len(values), low, apart, values.step < 0, inputs, kept, chunk)
+    steps = Steps(segment.loop.index, len(values), low, apart, values.step < 0, inputs, kept, chunk, _is_tame(step))
     return Call(targets, plan(step.bound), tuple(tensor.name for tensor in segment.arguments), steps)
+
+
+def _is_tame(step: transforms.OneStep) -> bool:
+    """Whether a step adds up products of rows that earlier ones wrote, numbers, and at most one other operand each."""
+    for statement in step.bound.function.statements:
+        if not isinstance(statement, ir.Define) or statement.domain.guard is not None:
+            return False
+        for _, term in ir.terms(statement.value):
+            others = 0
+            for factor in ir.factors(term):
+                match factor:
+                    case ir.Const():
+                        continue
+                    case ir.Access(tensor, indices) if tensor.name in step.taken:
+                        taken = step.taken[tensor.name]
+                        others += taken.kind != "row"
+                        if taken.kind not in ("part", "whole", "row") or any(index.is_data for index in indices):
+                            return False
+                    case _:
+                        return False
+            if others > 1:
+                return False
+    return True
 
 
 def _stored(bound: ranges.Bound) -> int:

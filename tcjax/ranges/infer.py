@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Final
 
 from .. import ir
@@ -89,6 +90,9 @@ class _Inference:
         self.growing = function.recurrent - {tensor.name for tensor in function.declared}
         self.is_draft = is_draft
         self.settled: set[str] = set()
+        # What each statement writes of a tensor of loops, and the extents of ranges, which are not negative.
+        self.found: dict[str, list[Place]] = {}
+        self.extents: list[Size] = []
         self.facts = facts
         self.sizes: dict[SizeVar, Size] = {}
         self.written: set[str] = set()
@@ -111,7 +115,7 @@ class _Inference:
         for statement in self.function.statements:
             for target in ir.targets(statement):
                 if target.name in self.growing and target.name not in self.settled:
-                    self.write(target, draft.places[target.name])
+                    self.write(target, draft.grown(target.name))
                     self.places[target.name] = replace(self.places[target.name], written=False)
                     self.settled.add(target.name)
         self.written.clear()
@@ -151,11 +155,15 @@ class _Inference:
 
     def grow(self, statement: Comprehension, solution: Solution) -> None:
         """Notes what a statement writes, beside what others write."""
-        name, found = statement.target.name, found_place(statement, solution, self.sizes)
-        extents = [interval.extent for interval in solution.ranges.values() if interval is not None]
-        facts = self.facts.assume(*(AtLeastZero(Affine.of(extent)) for extent in extents))
-        given = self.places.get(name)
-        self.places[name] = found if given is None else joined_place(given, found, facts)
+        self.extents += [interval.extent for interval in solution.ranges.values() if interval is not None]
+        found = self.found.setdefault(statement.target.name, [])
+        found.append(found_place(statement, solution, self.sizes))
+        self.places[statement.target.name] = self.grown(statement.target.name)
+
+    def grown(self, name: str) -> Place:
+        """Where a tensor of loops has its elements, by what is known so far."""
+        facts = self.facts.assume(*(AtLeastZero(Affine.of(extent)) for extent in self.extents))
+        return reduce(lambda one, other: joined_place(one, other, facts), self.found[name])
 
     def need(self, solution: Solution) -> None:
         """Notes what must not be negative for the statement to be legal, where its formulas tell."""

@@ -120,3 +120,16 @@ def test_a_gradient_has_one_loop_each_way() -> None:
     text = str(jax.make_jaxpr(jax.grad(lambda a, b: kernel(a, b).sum(), (0, 1)))(a, a))
 
     assert text.count("scan[") == 2
+
+
+def test_what_is_infinite_beside_a_row_before_the_loop_spoils_no_gradient() -> None:
+    random = np.random.default_rng(0)
+    a, b = random.uniform(0.5, 1, (6, 2)).astype(np.float32), random.normal(size=(6, 2)).astype(np.float32)
+    for text, first in ((LINEAR, 0), (DOWN, 5), (LINEAR.replace("h(t-1,d) +", "h(t-1,d) * b(t,d) +"), 0)):
+        kernel = tcjax.kernel(text)
+        wild = a.copy()
+        wild[first] = np.inf, np.nan
+
+        one, two = (jax.grad(lambda a, b, k=kernel: k(a, b).sum(), (0, 1))(x, b) for x in (a, wild))
+
+        jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6), one, two)

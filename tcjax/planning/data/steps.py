@@ -72,7 +72,8 @@ class Steps:
     """``for index``: `count` steps, the least value of the index `low` and the others `apart`, or `backwards`.
 
     `inputs` are those of one step by the names of its parameters, `kept` its results in order. Of a chunk of so many
-    steps as `chunk` says, a derivative stores what goes in, and computes it again.
+    steps as `chunk` says, a derivative stores what goes in, and computes it again. A step that `is_tame` gives operands
+    other than rows a derivative of zero where the rows before are zero and nothing uses its result.
     """
 
     index: IndexVar
@@ -83,6 +84,7 @@ class Steps:
     inputs: tuple[tuple[str, Input], ...]
     kept: tuple[Kept, ...]
     chunk: int | None = None
+    is_tame: bool = False
 
     def value(self, step: int) -> int:
         """The value of the index in a step, counted in the order in which they run."""
