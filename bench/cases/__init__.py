@@ -18,6 +18,7 @@ from . import (
     layers,
     lookups,
     nests,
+    ragged,
     schedules,
     statistics,
     subscripts,
@@ -36,6 +37,7 @@ FAMILIES = (
     schedules,
     comprehensions,
     nests,
+    ragged,
 )
 SIZES = ("tiny", "small", "full")
 

@@ -76,7 +76,7 @@ def test_a_checked_kernel_tells_where_the_promise_is_broken() -> None:
     x = np.ones(3, np.float32)
 
     program(x, np.array([2, 0, 1], np.int32), M=4)
-    with pytest.raises(tcjax.DataError, match="at i = 1 this writes .* which 2 points write"):
+    with pytest.raises(tcjax.DataError, match=r"at i = 1 this writes .* which 2 points write"):
         program(x, np.array([2, 0, 0], np.int32), M=4)
 
 
