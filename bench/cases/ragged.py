@@ -17,6 +17,8 @@ RAGGED_SIZES = {
     "small": [(5000, 50_000)],
     "full": [(5000, 50_000), (50_000, 1_000_000)],
 }
+# The table of rows, and the test whether pointers are in order, are kept where XLA fuses a form by hand.
+SLACK = 1 << 20
 RUNNING_SIZES = {"tiny": [(9,)], "small": [(20_000,)], "full": [(20_000,), (1_000_000,)]}
 
 Rows = Callable[[jax.Array], jax.Array]
@@ -57,6 +59,7 @@ def sparse_product(rows: int, elements: int) -> Case:
         reference=reference,
         forms={name: by(row_of) for name, row_of in _ways(rows, elements).items()},
         tolerance=1e-3,
+        slack=SLACK,
     )
 
 
@@ -88,6 +91,7 @@ def segment_softmax(rows: int, elements: int) -> Case:
         make_arrays=lambda rng: (rng.standard_normal(elements, np.float32), _pointers(rng, rows, elements)),
         reference=reference,
         forms={name: by(row_of) for name, row_of in _ways(rows, elements).items()},
+        slack=SLACK,
     )
 
 
