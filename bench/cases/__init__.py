@@ -18,6 +18,7 @@ from . import (
     layers,
     lookups,
     nests,
+    ragged,
     recurrences,
     schedules,
     statistics,
@@ -37,6 +38,7 @@ FAMILIES = (
     schedules,
     comprehensions,
     nests,
+    ragged,
     recurrences,
 )
 SIZES = ("tiny", "small", "full")
