@@ -269,3 +269,8 @@ def test_a_range_may_have_one_end_of_data() -> None:
     A, n = np.arange(12, dtype=np.float32).reshape(3, 4), np.array([0, 3, 9], np.int32)
 
     np.testing.assert_allclose(program(A, n), [0.0, 5 + 6, 9 + 10 + 11])
+
+
+def test_sac_has_no_word_for_it() -> None:
+    with pytest.raises(tcjax.CompileError, match="SaC cannot say a range whose ends read tensors"):
+        kernel("sparse product").to("sac")
