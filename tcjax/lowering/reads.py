@@ -41,7 +41,10 @@ class _Cut:
 
 
 def _cut_and_padded(node: Read, context: Context) -> jax.Array | None:
-    """Slices of a padded tensor as padded slices, which XLA reads without a test; None where no number says where."""
+    """Slices of a padded tensor as padded slices, which XLA reads without a test; None where no number says where.
+
+    Nor where it is one of many, term by term: they share one padded tensor, and each would be stored by XLA:CPU (0.10).
+    """
     views = list(node.views)
     around: list[Padded] = []
     while views and isinstance(view := views[-1], Padded) and (not around or around[-1].value == view.value):
@@ -51,7 +54,8 @@ def _cut_and_padded(node: Read, context: Context) -> jax.Array | None:
     lows = [strip.low + sum(view.low for view in around if view.dimension == n) for n, strip in enumerate(strips)]
     zeros = any(strip.low or strip.high for strip in strips)
     starts = numbers([position(strip.start, context) for strip in strips])
-    if starts is None or not (around or zeros) or (around and zeros) or context.padded:
+    many = any(strip.start.variables for strip in strips)
+    if many or starts is None or not (around or zeros) or (around and zeros) or context.padded:
         return None
     array = context.viewed(node.tensor, tuple(views))
     if not all(isinstance(extent, int) for extent in array.shape):
