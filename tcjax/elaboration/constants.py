@@ -98,9 +98,6 @@ def _declared(tree: ast.Program | ast.Definition) -> Iterator[Place]:
                     yield size, f"a size of `{parameter.name}`", parameter.span
         for parameter in definition.returns:
             yield parameter.name, "an output", parameter.span
-        for loop in ast.nodes(definition):
-            if isinstance(loop, ast.For):
-                yield loop.index, "an index", loop.span
         for statement in definition.leaves:
             yield from _in_statement(statement)
 

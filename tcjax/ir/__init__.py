@@ -11,6 +11,7 @@ from .conditions import (
     is_padded,
     negated,
     number_of,
+    within,
 )
 from .expressions import (
     Access,
@@ -52,6 +53,7 @@ from .traversal import (
     rebuild_range,
     rebuild_subscript,
     replaced,
+    tensors_read,
     walk,
 )
 from .verifier import verify
@@ -121,8 +123,10 @@ __all__ = [
     "show_expr",
     "summed",
     "targets",
+    "tensors_read",
     "terms",
     "types",
     "verify",
     "walk",
+    "within",
 ]

@@ -61,6 +61,11 @@ def both(first: Expr | None, second: Expr | None) -> Expr | None:
     return conjunction(new if first is None else (first, *new))
 
 
+def within(value: Expr, lo: Expr, hi: Expr) -> tuple[Expr, Expr]:
+    """``lo <= value`` and ``value < hi``."""
+    return Binary("<=", lo, value, "bool"), Binary("<", value, hi, "bool")
+
+
 def inside(read: Access, firsts: Sequence[SizeLike]) -> Expr:
     """Whether every subscript is inside of its dimension, which begins at one of the `firsts`: with a boundary it is.
 
@@ -69,8 +74,8 @@ def inside(read: Access, firsts: Sequence[SizeLike]) -> Expr:
     conditions: list[Expr] = []
     for subscript, first, extent in zip(read.indices, firsts, read.tensor.shape, strict=True):
         if subscript.bounded is None:
-            place, lo, hi = integer(subscript), Affine.of(Size.of(first)), Affine.of(extent + first)
-            conditions += [Binary("<=", integer(lo), place, "bool"), Binary("<", place, integer(hi), "bool")]
+            lo, hi = Affine.of(Size.of(first)), Affine.of(extent + first)
+            conditions += within(integer(subscript), integer(lo), integer(hi))
     return conjunction(conditions) or Const(True, "bool")
 
 

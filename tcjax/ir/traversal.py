@@ -21,9 +21,10 @@ from .expressions import (
     Range,
     Reduce,
     Select,
+    Tensor,
     Unary,
 )
-from .statements import Accumulate, Define
+from .statements import Accumulate, ApplyForeign, Define, Invoke, Statement
 
 
 def data_atoms(affine: Affine) -> Iterator[Data]:
@@ -182,3 +183,14 @@ def free_indices(expr: Expr) -> frozenset[IndexVar]:
 def bound_indices(expr: Expr) -> frozenset[IndexVar]:
     """The index variables that inline reductions in the expression bind."""
     return frozenset(index for node in walk(expr) if isinstance(node, Reduce) for index in node.indices)
+
+
+def tensors_read(statement: Statement) -> Iterator[Tensor]:
+    """The tensors that a statement reads or passes on, once for each read; what it goes on from is not among them."""
+    match statement:
+        case Define() | Accumulate():
+            yield from (access.tensor for access in accesses_of(statement))
+        case Invoke(_, _, arguments) | ApplyForeign(_, _, arguments):
+            yield from arguments
+        case _:
+            assert_never(statement)

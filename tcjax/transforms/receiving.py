@@ -142,9 +142,5 @@ def _of_run(run: Run, at: int, place: IndexVar, ends: tuple[int, int]) -> Iterat
 def _within(value: Affine, ends: tuple[int, int], known: tuple[int, int] | None = None) -> list[ir.Expr]:
     """That a value is in a range, without what is known of it."""
     lo, hi = ends
-    tests: list[ir.Expr] = []
-    if known is None or lo > known[0]:
-        tests.append(ir.Binary("<=", ir.Const(lo, "int32"), ir.integer(value), "bool"))
-    if known is None or hi < known[1]:
-        tests.append(ir.Binary("<", ir.integer(value), ir.Const(hi, "int32"), "bool"))
-    return tests
+    low, high = ir.within(ir.integer(value), ir.Const(lo, "int32"), ir.Const(hi, "int32"))
+    return [*([low] if known is None or lo > known[0] else []), *([high] if known is None or hi < known[1] else [])]

@@ -49,7 +49,7 @@ def segments(bound: ranges.Bound) -> tuple[Segment, ...]:
         if loop is None:
             found.append(_plain(bound, first, last, results, defined))
         else:
-            needed = {t.name: t for statement in run for t in _read(statement)} | written
+            needed = {t.name: t for statement in run for t in ir.tensors_read(statement)} | written
             arguments = tuple(tensor for name, tensor in needed.items() if name in defined)
             found.append(Segment(bound, loop, arguments, results))
         defined |= set(written)
@@ -60,17 +60,9 @@ def _is_outermost(loop: ir.Loop, function: ir.Function) -> bool:
     return function.around(loop.first)[0] is loop
 
 
-def _read(statement: ir.Statement) -> list[ir.Tensor]:
-    match statement:
-        case ir.Define() | ir.Accumulate():
-            return [access.tensor for access in ir.accesses_of(statement)]
-        case ir.Invoke(_, _, arguments) | ir.ApplyForeign(_, _, arguments):
-            return list(arguments)
-
-
 def _needed(statement: ir.Statement) -> list[str]:
     """The tensors whose elements a statement reads, or leaves as they are."""
-    return [tensor.name for tensor in (*_read(statement), *ir.targets(statement))]
+    return [tensor.name for tensor in (*ir.tensors_read(statement), *ir.targets(statement))]
 
 
 def _plain(
@@ -80,7 +72,7 @@ def _plain(
     function = bound.function
     run, boxes = list(function.statements[first:last]), list(bound.boxes[first:last])
     written = {t.name: t for statement in run for t in ir.targets(statement)}
-    read = {t.name: t for statement in run for t in _read(statement)}
+    read = {t.name: t for statement in run for t in ir.tensors_read(statement)}
     goes_on = [tensor for name, tensor in written.items() if name in defined]
     arguments = [tensor for name, tensor in read.items() if name in defined and name not in written]
     shapes, origins = dict(bound.shapes), dict(bound.origins)

@@ -190,9 +190,8 @@ def _decides(
 
 def _at_row(statement: ir.Accumulate, segment: Segment, row: Affine, ends: tuple[int, int]) -> ir.Accumulate:
     """The statement at the row of each position, where there is one."""
-    chosen = ir.integer(row)
     low, high = (ir.Const(end, "int32") for end in ends)
-    inside = (ir.Binary("<=", low, chosen, "bool"), ir.Binary("<", chosen, high, "bool"))
+    inside = ir.within(ir.integer(row), low, high)
     others = (part for part in ir.conjuncts(statement.domain.guard) if part not in segment.conditions)
     domain = replace(statement.domain, guard=ir.conjunction((*inside, *others)))
     moved = (segment.row,) if segment.row in statement.reduction else (segment.row, segment.position)

@@ -223,8 +223,7 @@ class _Inspector:
 
 def _within(index: Affine, first: int, extent: int) -> tuple[ir.Expr, ir.Expr]:
     """That data name an element: elsewhere nothing is written."""
-    place, lo, hi = ir.integer(index), ir.Const(first, "int32"), ir.Const(first + extent, "int32")
-    return ir.Binary("<=", lo, place, "bool"), ir.Binary("<", place, hi, "bool")
+    return ir.within(ir.integer(index), ir.Const(first, "int32"), ir.Const(first + extent, "int32"))
 
 
 def _number(axes: Sequence[tuple[IndexVar, int, int]]) -> ir.Expr:

@@ -89,9 +89,7 @@ def placed(
     inside = list(ir.conjuncts(statement.domain.guard))
     for subscript, first, extent in zip(statement.indices, origin, shape, strict=True):
         if subscript.is_data:
-            place = ir.integer(subscript - first)
-            inside.append(ir.Binary("<=", ir.Const(0, "int32"), place, "bool"))
-            inside.append(ir.Binary("<", place, ir.Const(extent, "int32"), "bool"))
+            inside += ir.within(ir.integer(subscript - first), ir.Const(0, "int32"), ir.Const(extent, "int32"))
     has_place = ir.conjunction(inside)
     if not any(subscript.is_data for subscript in statement.indices) or has_place is None:
         return None
