@@ -266,6 +266,7 @@ class Scope:
                 help=f"write `{name}[{self._over(node)}]{_reduced(span.text.removeprefix(name))}`",
             )
         candidates = (*environment.tensors, *BUILTINS, *environment.functions, *environment.definitions, "min", "max")
+        candidates += ("pad",) if self.reads is None else BOUNDARIES
         return CompileError(
             Code.UNDEFINED_NAME,
             f"there is no tensor and no function `{name}`",

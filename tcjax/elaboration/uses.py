@@ -154,6 +154,7 @@ def function_as_input(definition: ast.Definition, otherwise: str, *, guess: bool
     so this is only told where something else is wrong too.
     """
     inputs = {p.span: p.name for p in definition.parameters or () if p.type is None}
+    subscripts = {argument.span for node in _applied(definition) for argument in node.arguments}
     for node in _applied(definition):
         name = node.function
         if inputs.get(node.span) != name:
@@ -162,8 +163,9 @@ def function_as_input(definition: ast.Definition, otherwise: str, *, guess: bool
         help = elsewhere(name, node.span, node.arguments)
         if not guess and not reads:
             continue
-        if guess and not help and reads:
-            candidate = closest(name, (*BUILTINS, "min", "max"))
+        is_subscript = node.span in subscripts and len(node.arguments) == 1
+        if guess and not help and (reads or is_subscript):
+            candidate = closest(name, (*BUILTINS, "min", "max") if reads else BOUNDARIES)
             help = f"did you mean `{candidate}`?" if candidate else ""
         if help:
             separator = " " if help.endswith("?") else ". "

@@ -384,6 +384,8 @@ def _remedy(
         return f"write {phrases.all_ranged(swapped, access.span)} instead"
     if tightened is not None:
         index, interval = tightened
+        if index in solution.survey.loops:
+            return f"let the loop run over {phrases.limits(index, interval.lo, interval.hi, access.span)}"
         clause = _range(index, interval.lo, interval.hi, solution, access.span)
         return f"write {clause} instead" if index in solution.survey.ranges else f"add {clause}"
     if writes:

@@ -40,6 +40,7 @@ class Survey:
     left side first; `auxiliary` are those of inline reductions in ``exists``. `ranges` are the given ones but for the
     `ragged` ones, whose hulls follow from the reads. `reads` is what is evaluated, `hypothetical` what only ``exists``
     mentions, `guard` what must hold for the statement to write, `guarded` whether a written guard is part of it.
+    `loops` are the indices of the loops around it.
     """
 
     indices: tuple[IndexVar, ...]
@@ -51,6 +52,7 @@ class Survey:
     hypothetical: tuple[Read, ...]
     guard: Test | None
     guarded: bool
+    loops: tuple[IndexVar, ...]
 
 
 def survey(statement: Comprehension) -> Survey:
@@ -86,6 +88,7 @@ def survey(statement: Comprehension) -> Survey:
         hypothetical=tuple(imagined.reads),
         guard=path,
         guarded=guarded,
+        loops=statement.domain.loops,
     )
 
 

@@ -603,6 +603,20 @@ MISTAKES = [
         follow=Following(CLAUSE, lambda x: x[[0, 0, 1, 2, 3]]),
     ),
     Mistake(
+        "a boundary that is misspelt",
+        "y(i)=x(warp(i-1)) where i in 0:x.0",
+        "y(i)=x(wrap(i-1)) where i in 0:x.0",
+        "did you mean `wrap`?",
+        [(5,)],
+    ),
+    Mistake(
+        "a boundary that is misspelt, with declared inputs",
+        "def f(float(N) x) -> (y) { y(i)=x(refelct(i-1)) where i in 0:N }",
+        "def f(float(N) x) -> (y) { y(i)=x(reflect(i-1)) where i in 0:N }",
+        "did you mean `reflect`?",
+        [(5,)],
+    ),
+    Mistake(
         "a boundary around a part of a subscript",
         "y(i)=x(wrap(i)+1) where i in 0:x.0",
         "y(i)=x(wrap(i+1)) where i in 0:x.0",

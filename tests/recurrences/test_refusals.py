@@ -72,6 +72,16 @@ def test_a_statement_that_needs_steps_is_told_its_loop_which_compiles() -> None:
     np.testing.assert_allclose(right(X), tcjax.kernel(LINEAR)(X))
 
 
+def test_a_read_beyond_the_steps_is_told_how_far_the_loop_may_run() -> None:
+    with pytest.raises(tcjax.CompileError) as caught:
+        tcjax.kernel("def f(float(N) x) -> (y) { for t in 0:N { y(t) = x(t+1) } }")(X)
+
+    assert caught.value.code == "TC0701"
+    limits = caught.value.help.split("`")[1]
+    right = tcjax.kernel(f"def f(float(N) x) -> (y) {{ for {limits} {{ y(t) = x(t+1) }} }}")
+    np.testing.assert_allclose(right(X), X[1:])
+
+
 def test_what_a_program_with_a_loop_cannot_do_is_a_compile_error() -> None:
     kernel = tcjax.kernel(LINEAR)
     mesh = jax.make_mesh((1,), ("d",), axis_types=(jax.sharding.AxisType.Auto,))
