@@ -18,6 +18,8 @@ from . import (
     layers,
     lookups,
     nests,
+    ragged,
+    recurrences,
     schedules,
     statistics,
     subscripts,
@@ -36,6 +38,8 @@ FAMILIES = (
     schedules,
     comprehensions,
     nests,
+    ragged,
+    recurrences,
 )
 SIZES = ("tiny", "small", "full")
 

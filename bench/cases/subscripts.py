@@ -15,6 +15,7 @@ DIGITS = {"tiny": [4], "small": [1024], "full": [2048]}
 HEADS = {"tiny": [(2, 3, 5, 4)], "small": [(8, 16, 256, 64)], "full": [(32, 16, 512, 64)]}
 SHUFFLES = {"tiny": [(3, 2, 4, 5)], "small": [(32, 2, 256, 256)], "full": [(64, 4, 256, 256)]}
 PATCHES = {"tiny": [(7, 8, 3)], "small": [(512, 512, 3)], "full": [(1024, 1024, 5)]}
+STENCILS = {"tiny": [(6, 8)], "small": [(512, 512), (2048, 2048)], "full": [(4096, 4096)]}
 TORI = {"tiny": [(6, 8)], "small": [(1024, 1024)], "full": [(4096, 4096)]}
 CIRCLES = {"tiny": [(9, 4)], "small": [(1 << 18, 9)], "full": [(1 << 22, 9)]}
 
@@ -27,6 +28,8 @@ def cases(size: str) -> Iterator[Case]:
     yield from (patches(*sizes) for sizes in PATCHES[size])
     yield from (torus(*sizes) for sizes in TORI[size])
     yield from (edges(*sizes) for sizes in TORI[size])
+    yield from (periodic(*sizes) for sizes in STENCILS[size])
+    yield from (padded(*sizes) for sizes in STENCILS[size])
     yield from (circular(*sizes) for sizes in CIRCLES[size])
 
 
@@ -152,6 +155,43 @@ def edges(h: int, w: int) -> Case:
         reference=reference,
         forms={"padded": partial(_padded, "edge", h, w)},
     )
+
+
+def periodic(h: int, w: int) -> Case:
+    """Five points of the Laplacian on a torus."""
+
+    def rolled(A):
+        return jnp.roll(A, 1, 0) + jnp.roll(A, -1, 0) + jnp.roll(A, 1, 1) + jnp.roll(A, -1, 1) - 4 * A
+
+    return Case(
+        name=f"periodic/{label(h, w)}",
+        text="""
+        def periodic(float(H,W) A) -> (O) {
+            O(i,j) = A(wrap(i - 1), j) + A(wrap(i + 1), j) + A(i, wrap(j - 1)) + A(i, wrap(j + 1)) - 4 * A(i,j)
+        }""",
+        make_arrays=lambda rng: normals(rng, (h, w)),
+        reference=lambda A: _five(np.pad(A, 1, "wrap")),
+        forms={"rolled": rolled, "padded": lambda A: _five(jnp.pad(A, 1, mode="wrap"))},
+    )
+
+
+def padded(h: int, w: int) -> Case:
+    """Five points of the Laplacian with zeros around."""
+    return Case(
+        name=f"padded/{label(h, w)}",
+        text="""
+        def padded(float(H,W) A) -> (O) {
+            O(i,j) = pad(A(i - 1, j), 0) + pad(A(i + 1, j), 0) + pad(A(i, j - 1), 0) + pad(A(i, j + 1), 0) - 4 * A(i,j)
+        }""",
+        make_arrays=lambda rng: normals(rng, (h, w)),
+        reference=lambda A: _five(np.pad(A, 1)),
+        forms={"padded": lambda A: _five(jnp.pad(A, 1))},
+    )
+
+
+def _five(wide):
+    middle = wide[1:-1, 1:-1]
+    return wide[:-2, 1:-1] + wide[2:, 1:-1] + wide[1:-1, :-2] + wide[1:-1, 2:] - 4 * middle
 
 
 def _padded(mode: str, h: int, w: int, A):

@@ -41,10 +41,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """Shapes by parameter and sizes by name, to check bounds for numbers as well."""
+    """Shapes by parameter and sizes by name, to check bounds for numbers as well; numbers that texts have names for."""
 
     shapes: Mapping[str, Shape] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
+    constants: Mapping[str, elaboration.Constant] = field(default_factory=dict)
 
 
 def check_text(text: Text, numbers: Numbers) -> list[Finding]:
@@ -123,6 +124,12 @@ def check_tc(text: str, name: str, numbers: Numbers, found: Findings, first_line
             tc.read(text, name, first_line)
     firsts = {definition.name: definition for definition in reversed(definitions)}
     program = ast.Program(tuple(firsts.values()), tuple(d for d in definitions if firsts[d.name] is not d))
+    try:
+        program = elaboration.with_constants(program, numbers.constants)
+    except CompileError as error:
+        # What else is wrong follows from it.
+        found.add(error)
+        program = ast.Program(())
     with found.collect():
         for warning in elaboration.repeated_definitions(program):
             warn(warning)
@@ -150,9 +157,15 @@ def _check_types(
     definition: ast.Definition, program: ast.Program, functions: Collection[str], numbers: Numbers
 ) -> None:
     definition = elaboration.completed(definition, functions)
-    if elaboration.needs_signature(definition, program, functions):
+    is_batched = elaboration.has_batch(definition, program)
+    if is_batched or elaboration.needs_signature(definition, program, functions):
         elaboration.check(definition, program, functions)
         if elaboration.calls_python(definition, program, functions):
+            return
+    if is_batched:
+        try:
+            definition, program = elaboration.expanded(definition, program, _given(definition, numbers))
+        except elaboration.RankUnknownError:
             return
     signature = _signature(definition, numbers)
     if signature is None:
@@ -169,6 +182,13 @@ def _check_types(
     else:
         for warning in ranges.unread_at_any_size(function):
             warn(warning)
+
+
+def _given(definition: ast.Definition, numbers: Numbers) -> dict[str, elaboration.Given]:
+    """What the shapes say of arguments, and what is likely of the others."""
+    shapes = {name: elaboration.Given(shape.extents, shape.dtype) for name, shape in numbers.shapes.items()}
+    names = [parameter.name for parameter in definition.parameters or ()]
+    return elaboration.guessed(definition) | {name: shapes[name] for name in names if name in shapes}
 
 
 def _signature(definition: ast.Definition, numbers: Numbers) -> dict[str, elaboration.Argument] | None:
@@ -194,7 +214,7 @@ def check_sac(text: str, name: str, numbers: Numbers, found: Findings, first_lin
     """Every function of a SaC text, and its expression."""
     program = None
     with found.collect():
-        program = sac.read(text, name, first_line)
+        program = sac_elaboration.with_constants(sac.read(text, name, first_line), numbers.constants)
     if program is None:
         return
     count = len(found.found)

@@ -86,7 +86,7 @@ def _tc_units(text: Text, tokens: list[Token]) -> Iterator[Unit]:
                 continue
             opening = places[definition.span.line, definition.span.column]
             arrow = _find(tokens, opening, "LBRACE")
-            closing = _find(tokens, arrow, "RBRACE")
+            closing = _closing(tokens, arrow)
             head = tc.write(replace(definition, body=())).splitlines()[0]
             yield Unit(head, tokens[opening], tokens[arrow], opens=True, is_head=True)
             yield from _statements(definition.body, places, tokens, closing, 1)
@@ -98,6 +98,13 @@ def _statements(
 ) -> Iterator[Unit]:
     begins = [places[statement.span.line, statement.span.column] for statement in body]
     for statement, (begin, following) in zip(body, pairwise([*begins, end]), strict=True):
+        if isinstance(statement, ast.For):
+            opening = _find(tokens, begin, "LBRACE")
+            closing = _closing(tokens, opening)
+            yield Unit(tc.loop_head(statement), tokens[begin], tokens[opening], depth, is_head=True)
+            yield from _statements(statement.body, places, tokens, closing, depth + 1)
+            yield Unit("}", tokens[closing], tokens[closing], depth, is_end=True)
+            continue
         last = following - 1
         while last > begin and tokens[last].type == "SEMICOLON":
             last -= 1
@@ -229,7 +236,7 @@ def _lines(units: list[Unit], rest: list[Comment]) -> Iterator[str]:
             line = unit.first.line if inside else comment.line
             if gap(line, opens):
                 yield ""
-            inner = INDENT if unit.is_end else indent
+            inner = INDENT * (unit.depth + 1) if unit.is_end else indent
             yield from _shown(comment.text, inner)
             reached, after_head, opens = (line if inside else comment.last_line), False, False
         if gap(unit.first.line, opens) and not unit.is_end:

@@ -12,7 +12,7 @@ from ..runtime.definitions import Definition, calls_in
 from ..runtime.entry import kernel_of, library
 from ..runtime.options import check_options
 from .failures import Failure
-from .python_files import Found, constants_of, find, read_function
+from .python_files import Found, constants_for, constants_of, find, read_function
 from .texts import Text
 
 
@@ -81,13 +81,20 @@ class _Python(Mapping[str, Kernel]):
 
     def _made(self, found: Found) -> Kernel:
         own = {name: value for name, value in found.options.items() if name in ("dialect", "accumulate", "assume")}
-        options = check_options({**own, **self.options})  # type: ignore[typeddict-item]
+        consts = constants_for(found, self.options.get("consts", {}))
+        if consts is None:
+            raise Failure(
+                f"{self.text.name}:{found.line}: `{found.name}` takes constants that only running the file tells; "
+                "call this kernel from Python"
+            )
+        options = check_options({**own, **self.options, "consts": consts})  # type: ignore[typeddict-item]
         if found.functions:
             raise self._calls_python(found, found.functions[0])
         if found.text is not None:
             kernels = library(found.text, self.text.name, options)
             return chosen({name: kernels[name] for name in kernels}, None, f"{self.text.name}:{found.line}")
-        reading = read_function(found, self.text.name, self.constants, list(self.found.values()))
+        scope = {name: value for name, value in self.constants.items() if name not in consts}
+        reading = read_function(found, self.text.name, scope, list(self.found.values()))
         callables: dict[str, object] = {}
         for name in reading.callables:
             if name not in self.found:

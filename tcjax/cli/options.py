@@ -23,6 +23,9 @@ shapes = click.option(
 sizes = click.option(
     "--size", "sizes", multiple=True, metavar="B=6 ...", help="Sizes that no parameter tells, by name."
 )
+constants = click.option(
+    "--const", "constants", multiple=True, metavar="stride=2 ...", help="Numbers that the program has names for."
+)
 backend = click.option(
     "--backend",
     type=click.Choice(("auto", "xla", "pallas")),
@@ -32,4 +35,15 @@ backend = click.option(
 )
 memory_limit = click.option("--memory-limit", metavar="256MiB", help="The most memory that temporaries may take.")
 
-__all__ = ["Several", "backend", "definition", "file", "files", "memory_limit", "notation", "shapes", "sizes"]
+__all__ = [
+    "Several",
+    "backend",
+    "constants",
+    "definition",
+    "file",
+    "files",
+    "memory_limit",
+    "notation",
+    "shapes",
+    "sizes",
+]

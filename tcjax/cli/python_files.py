@@ -2,10 +2,12 @@
 
 import ast as python
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from .. import elaboration
 from ..diagnostics import Code, CompileError, Source, Span, warn
 from ..syntax import ast, embedded, sac, tc
 from .checking import Findings, Numbers, check_definition, check_sac, check_tc
@@ -19,7 +21,8 @@ _PACKAGE: Final = __name__.split(".")[0]
 class Found:
     """A kernel of a file: a decorated function, or a text in a call, under the name that it is assigned to.
 
-    `options` are the keywords whose values are literals; `functions` the names in ``fns``.
+    `options` are the keywords whose values are literals, and ``consts``, which is None where only running the file
+    tells its numbers; `functions` the names in ``fns``.
     """
 
     name: str
@@ -43,6 +46,7 @@ def find(text: Text) -> list[Found]:
         for target in node.targets
         if isinstance(target, python.Name)
     }
+    bindings = _constants(tree)
     found: list[Found] = []
     for node in python.walk(tree):
         match node:
@@ -51,15 +55,14 @@ def find(text: Text) -> list[Found]:
                     called = decorator.func if isinstance(decorator, python.Call) else decorator
                     if _is_way_in(called, names) == "kernel":
                         call = decorator if isinstance(decorator, python.Call) else None
-                        found.append(_decorated(node, lines, call))
+                        found.append(_decorated(node, lines, call, bindings))
                         break
             case python.Call(func=func, args=[python.Constant(value=str() as given) as literal]):
                 way = _is_way_in(func, names)
                 if way is not None and (way == "kernel" or any(sign in given for sign in "\n({")):
                     name = assigned.get(id(node), f"<line {literal.lineno}>")
-                    found.append(
-                        Found(name, literal.lineno, None, given, _content(literal, given, lines), *_options(node))
-                    )
+                    content = _content(literal, given, lines)
+                    found.append(Found(name, literal.lineno, None, given, content, *_options(node, bindings)))
     return sorted(found, key=lambda each: each.line)
 
 
@@ -71,20 +74,25 @@ def check_python(text: Text, numbers: Numbers, found: Findings) -> None:
         kernels = find(text)
     constants = _constants(_parsed(text)) if kernels else {}
     for kernel in kernels:
+        consts = constants_for(kernel, numbers.constants)
+        if consts is None:
+            continue
+        own = replace(numbers, constants=consts)
         with found.collect():
             if kernel.text is not None:
-                _check_content(kernel, text.name, numbers, found)
+                _check_content(kernel, text.name, own, found)
                 continue
-            reading = read_function(kernel, text.name, constants, kernels)
+            scope = {name: value for name, value in constants.items() if name not in consts}
+            reading = read_function(kernel, text.name, scope, kernels)
             if reading.definition is None:
-                _check_content(_docstring(kernel, text), text.name, numbers, found)
+                _check_content(_docstring(kernel, text), text.name, own, found)
                 continue
+            definition = elaboration.with_constants(reading.definition, consts)
             for warning in reading.warnings:
                 warn(warning)
             others = definitions_of(reading, text.name, constants, kernels)
-            program = ast.Program((reading.definition, *others))
-            functions = _functions(kernel, reading)
-            check_definition(reading.definition, program, functions, numbers)
+            program = ast.Program((definition, *others))
+            check_definition(definition, program, _functions(kernel, reading), own)
     found.placed_in(source)
 
 
@@ -96,7 +104,7 @@ def _check_content(kernel: Found, name: str, numbers: Numbers, found: Findings) 
     elif not kernel.functions:
         check_tc(kernel.content, name, numbers, found, kernel.line)
     else:
-        program = tc.read(kernel.content, name, kernel.line)
+        program = elaboration.with_constants(tc.read(kernel.content, name, kernel.line), numbers.constants)
         for definition in program.definitions:
             with found.collect():
                 check_definition(definition, program, kernel.functions, numbers)
@@ -210,26 +218,55 @@ def _is_way_in(node: python.expr, names: Mapping[str, str]) -> str | None:
             return None
 
 
-def _decorated(node: python.FunctionDef, lines: list[str], call: python.Call | None) -> Found:
+def _decorated(
+    node: python.FunctionDef, lines: list[str], call: python.Call | None, bindings: Mapping[str, object]
+) -> Found:
     first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
     content = "\n".join(lines[first - 1 : node.end_lineno]) + "\n"
-    options, functions = _options(call) if call is not None else ({}, ())
+    options, functions = _options(call, bindings) if call is not None else ({}, ())
     return Found(node.name, first, node, None, content, options, functions)
 
 
-def _options(call: python.Call) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _options(call: python.Call, bindings: Mapping[str, object]) -> tuple[dict[str, Any], tuple[str, ...]]:
     options: dict[str, Any] = {}
     functions: tuple[str, ...] = ()
     for keyword in call.keywords:
         if keyword.arg == "fns" and isinstance(keyword.value, python.Dict):
             keys = [key.value for key in keyword.value.keys if isinstance(key, python.Constant)]
             functions = tuple(key for key in keys if isinstance(key, str))
+        elif keyword.arg == "consts":
+            options["consts"] = _numbers(keyword.value, bindings)
         elif keyword.arg is not None:
             try:
                 options[keyword.arg] = python.literal_eval(keyword.value)
             except ValueError:
                 continue
     return options, functions
+
+
+def _numbers(node: python.expr, bindings: Mapping[str, object]) -> dict[str, Any] | None:
+    """The mapping of names to numbers that ``consts`` is; None where only running the file tells it."""
+    numbers: dict[str, Any] = {}
+    for key, value in zip(node.keys, node.values, strict=True) if isinstance(node, python.Dict) else ():
+        if not isinstance(key, python.Constant) or not isinstance(key.value, str):
+            return None
+        bound = bindings.get(value.id) if isinstance(value, python.Name) else None
+        try:
+            numbers[key.value] = python.literal_eval(value) if bound is None else bound
+        except ValueError:
+            return None
+        if not isinstance(numbers[key.value], bool | int | float | complex):
+            return None
+    return numbers if isinstance(node, python.Dict) else None
+
+
+def constants_for(kernel: Found, given: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The constants of a kernel: its own, and of those `given` for the whole file what it mentions."""
+    own = kernel.options.get("consts", {})
+    if own is None:
+        return None
+    words = set(re.findall(r"\w+", kernel.content))
+    return {**own, **{name: value for name, value in given.items() if name in words}}
 
 
 def _content(literal: python.Constant, given: str, lines: list[str]) -> str:

@@ -63,6 +63,28 @@ def read_sizes(settings: Iterable[str]) -> dict[str, int]:
     return found
 
 
+def read_constants(settings: Iterable[str]) -> dict[str, bool | int | float | complex]:
+    """``stride=2``, ``eps=1e-5``, ``z=2i``, ``exact=true``. Raises `click.BadParameter` for anything else."""
+    given = read_settings(settings, "--const", "stride=2")
+    return {name: _constant(name, value) for name, value in given.items()}
+
+
+def _constant(name: str, text: str) -> bool | int | float | complex:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    imaginary = re.sub(r"(?<=[0-9.])i$", "j", text)
+    for kind in (int, float, complex):
+        try:
+            found = kind(imaginary)
+        except ValueError:
+            continue
+        if not isinstance(found, int) or abs(found) < 2**64:
+            return found
+    raise click.BadParameter(
+        f"{short(text)!r} is no number; write one such as {name}=2, {name}=1e-5 or {name}=true", param_hint="--const"
+    )
+
+
 def read_settings(settings: Iterable[str], option: str, example: str) -> dict[str, str]:
     """``name=value`` by name. Raises `click.BadParameter`."""
     found: dict[str, str] = {}

@@ -33,6 +33,11 @@ def guarded(condition: str, span: Span) -> str:
     return f"`if {_pythonic(condition)}:`" if span.source.is_python else f"`where {condition}`"
 
 
+def promised(subscript: Any, span: Span) -> str:
+    """The promise that a subscript is another one at every point."""
+    return f"`with unique({subscript}):`" if span.source.is_python else f"`where unique {_in_tc(subscript)}`"
+
+
 def chosen(condition: str, tensor: str, indices: Sequence[Any], span: Span, zero: str = "0") -> str:
     """A read under a condition, and 0 where it does not hold; in parentheses, so that it may stand anywhere."""
     read = element(tensor, indices, span)
@@ -87,13 +92,22 @@ def power(span: Span) -> str:
 
 def recurrence(span: Span) -> str:
     """What there is instead of a statement that needs its own earlier values."""
-    return f"no statement reads its own earlier elements: {steps(span)}"
+    return f"only the steps of a loop read what earlier ones wrote: {steps(span)}"
 
 
 def steps(span: Span) -> str:
     """How to say steps of which each needs the one before."""
-    running = "sum[s, s <= t](x[s])" if span.source.is_python else "sum[s where s <= t](x(s))"
-    return f"a running sum is `{running}`, other steps are `jax.lax.scan`"
+    if span.source.is_python:
+        return "a running sum is `sum[s, s <= t](x[s])`, other steps stand in `for t in range(1, T):`"
+    return "a running sum is `sum[s where s <= t](x(s))`, other steps are `for t in 1:T { y(t) = y(t-1) * x(t) }`"
+
+
+def stepped(index: Any, lo: Any, hi: Any, step: int, body: str, span: Span) -> str:
+    """A loop around a statement."""
+    if span.source.is_python:
+        third = "" if step == 1 else f", {step}"
+        return f"`for {index} in range({_pythonic(lo)}, {_pythonic(hi)}{third}):`"
+    return f"`for {index} in {lo}:{hi}{'' if step == 1 else f':{step}'} {{ {body} }}`"
 
 
 def operator(sign: str, span: Span) -> str:
@@ -153,6 +167,10 @@ def value(given: object) -> str:
 _WORDS: Final = {"&&": "and", "||": "or", "!": "not"}
 _PRIMARY: Final = re.compile(r"[\w.]+|\w+\([^()]*\)|\w+\[[^][]*\]")
 _SIZE: Final = re.compile(r"\b([A-Za-z_]\w*)\.(\d+)\b")
+
+
+def _in_tc(text: Any) -> str:
+    return str(text).replace("[", "(").replace("]", ")")
 
 
 def _pythonic(text: Any) -> str:

@@ -8,8 +8,8 @@ from ..ir.builtins import BUILTINS
 from ..symbolic import Affine, IndexVar
 from ..syntax import ast
 from .literals import settle
-from .outputs import Outputs, local_shape
-from .scope import RESERVED, Environment
+from .outputs import Outputs
+from .scope import RESERVED, Environment, local_shape
 from .signature import Argument
 from .spelling import counted, did_you_mean
 
@@ -47,6 +47,8 @@ def as_call(node: ast.Assign | ast.CallAssign, environment: Environment) -> ast.
             return None
     elif name not in environment.definitions:
         return None
+    if any(isinstance(clause, ast.RangeClause) and clause.is_loop for clause in node.where):
+        return call
     if node.where or node.equivalent is not None:
         raise CompileError(
             Code.NOT_IN_THE_NOTATION,

@@ -1,9 +1,11 @@
 """What can be said against a definition before its first call: everything but its types."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from ..diagnostics import CompileError
 from ..syntax import ast
+from .batches import RankUnknownError, expanded, guessed, has_batch
 from .elaborate import elaborated
 from .signature import Argument
 from .uses import Role, completed, function_as_input, ranks_from_uses, uses
@@ -24,9 +26,34 @@ def guess(definition: ast.Definition, functions: Collection[str] = ()) -> dict[s
         return None
     roles: dict[str, Role] = {}
     for use in uses(definition, functions):
-        if roles.get(use.name, "value") == "value":
+        # The size of a tensor says nothing about its elements.
+        if use.kind != "size" and roles.get(use.name, "value") == "value":
             roles[use.name] = use.role
-    return {name: Argument(_LIKELY[roles[name]], ranks[name]) for name in undeclared}
+    return {name: Argument(_LIKELY[roles.get(name, "value")], ranks[name]) for name in undeclared}
+
+
+def likely(
+    definition: ast.Definition, program: ast.Program, functions: Collection[str] = ()
+) -> tuple[ast.Definition, ast.Program, dict[str, Argument]] | None:
+    """The definition for a likely signature, its program, and the signature; None where only a call can tell.
+
+    With ``...`` it is written out for one batch dimension. Raises what `guess` raises.
+    """
+    if not has_batch(definition, program):
+        signature = guess(definition, functions)
+        return None if signature is None else (definition, program, signature)
+    given = guessed(definition, functions)
+    try:
+        signature = guess(expanded(definition, program, given, functions)[0], functions)
+        if signature is None:
+            return None
+        typed = {
+            name: replace(argument, dtype=signature[name].dtype) if name in signature else argument
+            for name, argument in given.items()
+        }
+        return *expanded(definition, program, typed, functions), signature
+    except RankUnknownError:
+        return None
 
 
 def check(definition: ast.Definition, program: ast.Program, functions: Collection[str] = ()) -> None:
@@ -35,19 +62,20 @@ def check(definition: ast.Definition, program: ast.Program, functions: Collectio
     Elaborates with a likely signature, without calling the Python `functions`, and lets pass what is wrong with types
     only. Stops early where only a call can tell a rank.
     """
-    signature = guess(definition, functions)
-    if signature is None:
+    found = likely(definition, program, functions)
+    if found is None:
         return
+    definition, program, signature = found
     try:
         elaborated(definition, program, signature, dict.fromkeys(functions, _Unseen()), None)
-    except _RankUnknownError:
+    except _ResultUnknownError:
         return
     except CompileError as error:
         if error.kind != "type":
             raise function_as_input(definition, error.help, guess=False) or error from None
 
 
-class _RankUnknownError(Exception):
+class _ResultUnknownError(Exception):
     """Only a call can tell what a Python function gives for whole tensors."""
 
 
@@ -58,4 +86,4 @@ class _Unseen:
         return "float32"
 
     def whole(self, arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
-        raise _RankUnknownError
+        raise _ResultUnknownError

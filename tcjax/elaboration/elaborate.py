@@ -9,8 +9,9 @@ from ..ir import types
 from ..symbolic import SizeVar
 from ..syntax import ast
 from .calls import as_call, call, check_arguments, check_declared
-from .outputs import Outputs, declare_input, declared_type, local_shape
-from .scope import Environment
+from .loops import check_loops, expect, loops, refuse_call, refuse_initial
+from .outputs import Outputs, declare_input, declared_type
+from .scope import Environment, local_shape
 from .signature import Argument, ForeignFunction
 from .spelling import counted, did_you_mean
 from .statements import assign
@@ -118,19 +119,26 @@ class _Elaboration:
             if given.type is not None:
                 outputs.annotate(given.name, given.type, given.span)
         statements: list[ir.Statement] = []
-        for number, statement in enumerate(definition.body):
+        leaves, runs = ast.flattened(definition.body)
+        check_loops(runs, leaves)
+        begins: list[int] = []
+        for number, statement in enumerate(leaves):
+            begins.append(len(statements))
+            expect(number, leaves, runs, outputs)
             match statement:
                 case ast.Declare(name, type):
                     _declare(statement, name, type, outputs)
                 case ast.Assign() | ast.CallAssign():
                     whole = as_call(statement, environment)
                     if whole is not None:
+                        refuse_call(whole, number, runs)
                         statements += call(whole, outputs, self._callee, number)
                     else:
                         assert isinstance(statement, ast.Assign)
                         statements.append(assign(statement, outputs))
                 case _:
                     assert_never(statement)
+        refuse_initial(runs, leaves, outputs)
         returns = tuple([_returned(given, environment) for given in definition.returns])
         initial = tuple([environment.tensors[name] for name in outputs.initial])
         declared = tuple(
@@ -144,6 +152,7 @@ class _Elaboration:
             initial,
             declared,
             _free_sizes(parameters, environment),
+            loops(runs, [*begins, len(statements)]),
             span=definition.span,
         )
         return outputs, function
@@ -181,7 +190,7 @@ class _Elaboration:
 def _written(definition: ast.Definition) -> dict[str, int | None]:
     """The rank of everything that a statement writes, by its first statement; None where a call decides it."""
     written: dict[str, int | None] = {}
-    for statement in definition.body:
+    for statement in definition.leaves:
         match statement:
             case ast.Assign(target, indices, value=value):
                 is_call = not indices and isinstance(value, ast.Apply)

@@ -134,8 +134,8 @@ _GENERAL: Final[dict[str, _Written]] = {
     ),
     "clip": _out("min(max(x, lo), hi)"),
     "clamp": _both(
-        "write it out: `min(max(x, lo), hi)`; in a subscript, `y(i) = x(min(max(i - 1, 0), x.0 - 1)) where i in 0:x.0`",
-        "write it out: `min(max(x, lo), hi)`; in a subscript, `x[min(max(i - 1, 0), x.shape[0] - 1)]`",
+        "write it out: `min(max(x, lo), hi)`; around all of a subscript, `y(i) = x(clamp(i - 1)) where i in 0:x.0`",
+        "write it out: `min(max(x, lo), hi)`; around all of a subscript, `x[clamp(i - 1)]`",
     ),
     "average": _out("mean[k](A(i, k))", "mean[k](A[i, k])"),
     "square": _out("x * x"),

@@ -19,7 +19,7 @@ def lint(definition: ast.Definition, functions: Collection[str] = ()) -> Iterato
             help=f"name what it computes: {_with_outputs(definition)}",
         )
     yield from _unused_tensors(definition, functions)
-    for statement in definition.body:
+    for statement in definition.leaves:
         if isinstance(statement, ast.Assign):
             yield from _unused_lets(statement)
             yield from _unused_ranges(statement)
@@ -59,22 +59,22 @@ def unused_parameter(name: str, span: Span) -> CompileWarning:
 def _unused_tensors(definition: ast.Definition, functions: Collection[str]) -> Iterator[CompileWarning]:
     """Parameters that no statement reads, and temporaries on which no output depends."""
     parameters = definition.parameters or ()
-    reads: list[set[str]] = [set() for _ in definition.body]
+    reads: list[set[str]] = [set() for _ in definition.leaves]
     for use in uses(definition, functions):
         reads[use.statement].add(use.name)
-    for statement, names in zip(definition.body, reads, strict=True):
+    for statement, names in zip(definition.leaves, reads, strict=True):
         if isinstance(statement, ast.Assign) and statement.equivalent is not None:
             names.update(_names(statement.equivalent.arguments))
     used = set().union(*reads)
     for parameter in parameters:
         others = [p.type for p in (*parameters, *definition.returns) if p is not parameter and p.type is not None]
-        others += [statement.type for statement in definition.body if isinstance(statement, ast.Declare)]
+        others += [statement.type for statement in definition.leaves if isinstance(statement, ast.Declare)]
         sizes = set() if parameter.type is None else set(map(str, parameter.type.dimensions))
         if parameter.name not in used and sizes.isdisjoint(used.union(*(map(str, type.dimensions) for type in others))):
             yield unused_parameter(parameter.name, parameter.span)
     live = _live({each.name for each in definition.returns}, definition, reads)
     known: set[str] = {parameter.name for parameter in parameters}
-    for statement in definition.body:
+    for statement in definition.leaves:
         names = (statement.name,) if isinstance(statement, ast.Declare) else targets(statement)
         for name in names:
             if definition.returns and name not in live and name not in known:
@@ -92,14 +92,14 @@ def _live(results: set[str], definition: ast.Definition, reads: list[set[str]]) 
     live, before = results, -1
     while len(live) != before:
         before = len(live)
-        for statement, names in zip(definition.body, reads, strict=True):
+        for statement, names in zip(definition.leaves, reads, strict=True):
             if not live.isdisjoint(targets(statement)):
                 live = live | names
     return live
 
 
 def _with_outputs(definition: ast.Definition) -> str:
-    written = dict.fromkeys(name for statement in definition.body for name in targets(statement))
+    written = dict.fromkeys(name for statement in definition.leaves for name in targets(statement))
     names = ", ".join(written) or "C"
     return f"`return {names}`" if definition.span.source.is_python else f"`-> ({names})`"
 
@@ -155,7 +155,7 @@ def _parts(statement: ast.Assign) -> list[ast.Expr]:
         match clause:
             case ast.RangeClause(_, lo, hi):
                 parts += [lo, hi]
-            case ast.LetClause(_, inner) | ast.ExistsClause(inner) | ast.GuardClause(inner):
+            case ast.LetClause(_, inner) | ast.ExistsClause(inner) | ast.UniqueClause(inner) | ast.GuardClause(inner):
                 parts.append(inner)
     return parts
 

@@ -117,7 +117,7 @@ def default_type(value: Weak) -> str:
         case bool():
             return "bool"
         case int() as number:
-            return next(dtype for dtype in ("int32", "int64", "uint64") if _holds(dtype, number))
+            return next(dtype for dtype in ("int32", "int64", "uint64") if holds(dtype, number))
         case float():
             return "float32"
         case _:
@@ -136,7 +136,7 @@ def type_beside(value: Weak, partner: str) -> str:
         case bool():
             return partner
         case int() as number:
-            return partner if inexact or _holds(partner, number) else types.join(default_type(value), partner)
+            return partner if inexact or holds(partner, number) else types.join(default_type(value), partner)
         case float():
             return partner if inexact else "float32"
         case _:
@@ -429,7 +429,7 @@ def cast(value: Number, dtype: str, span: Span) -> Number:
     """A number converted as C does it: floats truncate, integers wrap. Raises TC0107 where C leaves it undefined."""
     if isinstance(value, complex) or not types.is_integral(dtype):
         return convert(value, dtype)
-    if isinstance(value, float) and not (math.isfinite(value) and _holds(dtype, int(value))):
+    if isinstance(value, float) and not (math.isfinite(value) and holds(dtype, int(value))):
         raise CompileError(Code.BAD_NUMBER, f"{value} has no value in {dtype}", span, help="cast it to a wider type")
     bits = types.BITS[dtype]
     wrapped = int(value) % 2**bits
@@ -459,7 +459,7 @@ def fold_call(function: str, arguments: list[float], span: Span) -> Literal | No
         return None
 
 
-def _holds(dtype: str, value: int) -> bool:
+def holds(dtype: str, value: int) -> bool:
     """Whether an integer type can hold a number; a bool holds none."""
     if dtype in types.UNSIGNED:
         return 0 <= value < 2 ** types.BITS[dtype]

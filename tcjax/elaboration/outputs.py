@@ -9,7 +9,7 @@ from ..ir import types
 from ..symbolic import Size, SizeVar
 from ..syntax import ast
 from .literals import Literal, Open, Value, Weak, default_type, dtype_of, type_beside
-from .scope import Environment, check_subscript_count, refuse_reserved
+from .scope import Environment, check_subscript_count, local_shape, refuse_reserved
 from .typed_expressions import scalar_type
 
 
@@ -50,13 +50,16 @@ class Outputs:
         self.annotated: dict[str, ir.Tensor] = {}
         self.initial: dict[str, None] = {}
         self.found: dict[str, _Joined] = {}
+        # The types of what a loop reads before a statement writes it.
+        self.expected: dict[str, str] = {}
         self._used: dict[str, str] = {}
         self._confirmed = True
 
     @property
     def settled(self) -> bool:
         """Whether every type that this round used is what it found in the end."""
-        return self._confirmed and all(self._used[name] == joined.dtype for name, joined in self.found.items())
+        used = {**self._used, **self.expected}
+        return self._confirmed and all(used[name] == joined.dtype for name, joined in self.found.items())
 
     @property
     def types(self) -> dict[str, str]:
@@ -135,11 +138,6 @@ def declared_type(type: ast.TensorType, environment: Environment) -> tuple[str, 
         refuse_reserved(dimension, "a size", type.span)
         shape.append(environment.sizes.setdefault(dimension, Size.of(SizeVar(dimension))))
     return scalar_type(type.scalar, type.span), tuple(shape)
-
-
-def local_shape(name: str, rank: int) -> tuple[Size, ...]:
-    """The sizes of a tensor that nobody named."""
-    return tuple([Size.of(SizeVar(f"{name}.{dimension}")) for dimension in range(rank)])
 
 
 def declare_input(name: str, tensor: ir.Tensor, environment: Environment) -> None:

@@ -9,7 +9,7 @@ from typing import Final, Literal
 from .. import ir
 from ..diagnostics import Code, CompileError, Span, phrases
 from ..ir.builtins import BUILTINS, Builtin
-from ..symbolic import IndexVar, Size
+from ..symbolic import BOUNDARIES, IndexVar, Size, SizeVar
 from ..syntax import ast
 from .elsewhere import elsewhere
 from .literals import Value
@@ -68,6 +68,8 @@ class Scope:
         self.places: dict[IndexVar, Span] = {}
         # Whether this is inside a subscript, a range or a guard.
         self.is_quiet = False
+        # The tensor whose subscripts these are.
+        self.reads: ir.Tensor | None = None
         self._tags: dict[str, int] = {}
 
     @contextmanager
@@ -78,6 +80,16 @@ class Scope:
             yield
         finally:
             self.is_quiet = before
+
+    @contextmanager
+    def reading(self, tensor: ir.Tensor) -> Iterator[None]:
+        """What is inside is a subscript of the tensor."""
+        before, self.reads = self.reads, tensor
+        try:
+            with self.quiet():
+                yield
+        finally:
+            self.reads = before
 
     def fresh(self, name: str, span: Span) -> IndexVar:
         """A new index of this name, told apart from those of the statement that have it already."""
@@ -152,7 +164,7 @@ class Scope:
             help=did_you_mean(name, environment.tensors, "declare it as a parameter, or define it further up"),
         )
 
-    def callee(self, node: ast.Apply) -> "ir.Tensor | Builtin | Literal['extremum', 'python']":
+    def callee(self, node: ast.Apply) -> "ir.Tensor | Builtin | Literal['extremum', 'python', 'pad']":
         """What ``name(...)`` applies, a function with the right number of arguments."""
         name, environment = node.function, self.environment
         if name in ("min", "max"):
@@ -181,6 +193,12 @@ class Scope:
                     help=f"call it in a statement of its own, `T = {name}(...)`, and read "
                     f"`{phrases.element('T', ['...'], node.span)}` here",
                 )
+            if name == "pad":
+                if len(node.arguments) != 2:
+                    raise _wrong_count(node, "a read and a value")
+                return "pad"
+            if name in BOUNDARIES and len(node.arguments) == 1:
+                raise _no_whole_subscript(node, self.reads)
         raise self._not_applicable(node)
 
     def names(self) -> Iterator[str]:
@@ -248,6 +266,7 @@ class Scope:
                 help=f"write `{name}[{self._over(node)}]{_reduced(span.text.removeprefix(name))}`",
             )
         candidates = (*environment.tensors, *BUILTINS, *environment.functions, *environment.definitions, "min", "max")
+        candidates += ("pad",) if self.reads is None else BOUNDARIES
         return CompileError(
             Code.UNDEFINED_NAME,
             f"there is no tensor and no function `{name}`",
@@ -267,6 +286,11 @@ class Scope:
 def _reduced(text: str) -> str:
     """What a reduction was given, as it was written if that is short and whole."""
     return text.strip() if 0 < len(text) <= 60 and text.count("(") == text.count(")") else "(...)"
+
+
+def local_shape(name: str, rank: int) -> tuple[Size, ...]:
+    """The sizes of a tensor that nobody named."""
+    return tuple([Size.of(SizeVar(f"{name}.{dimension}")) for dimension in range(rank)])
 
 
 def refuse_reserved(name: str, what: str, span: Span) -> None:
@@ -305,7 +329,21 @@ def filled(known: Sequence[str], rank: int) -> list[str]:
     return [*known, *letters[: rank - len(known)]] if rank - len(known) <= len(letters) else ["..."]
 
 
+def _no_whole_subscript(node: ast.Apply, tensor: ir.Tensor | None) -> CompileError:
+    name, span = node.function, node.span
+    inner = node.arguments[0].span.text.strip() or "i + 1"
+    read = "A" if tensor is None or tensor.rank != 1 else tensor.name
+    return CompileError(
+        Code.WRONG_KIND_OF_NAME,
+        f"`{name}` brings a whole subscript into its dimension, and this is no whole subscript",
+        span.part(name),
+        help=f"write it around all of a subscript: `{phrases.element(read, [f'{name}({inner})'], span)}`",
+    )
+
+
 def _as_called(name: str) -> str:
+    if name == "pad":
+        return ": `pad(A(i - 1), 0)`"
     builtin = BUILTINS.get(name)
     return "" if builtin is None else f": `{name}({', '.join('abcd'[: builtin.arity])})`"
 

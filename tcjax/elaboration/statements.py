@@ -1,6 +1,7 @@
 """One statement: its left side, its clauses, its right side, and the reduction that they imply."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final, assert_never
 
 from .. import ir
@@ -8,12 +9,14 @@ from ..diagnostics import Code, CompileError, Span, phrases
 from ..ir import Monoid, Reducer, types
 from ..symbolic import Affine, IndexVar
 from ..syntax import ast
+from .boundaries import boundary_of, bounded, inner
 from .chains import chained_comparisons
 from .cutting import Cut
 from .elsewhere import constant
 from .independence import bracketed, independent_sums
 from .inlining import Measure
 from .literals import Literal, Open, Value, dtype_of, settle, settled, settled_beside
+from .loops import refuse_data
 from .outputs import Outputs
 from .quotients import quotients, warn_of_quotients
 from .reducers import registered
@@ -56,8 +59,9 @@ def assign(node: ast.Assign, outputs: Outputs) -> ir.Define | ir.Accumulate:
     for clause in node.where:
         clauses.read(clause)
     check_ends(clauses.ranges)
+    clauses.guard_by_ragged_ranges()
     scope.mentioned = {}
-    indices = tuple([_left_index(index, scope) for index in node.indices or ()])
+    indices = tuple([_left_index(index, d, scope, outputs) for d, index in enumerate(node.indices or ())])
     written, scope.mentioned = scope.mentioned, {}
     result = value(node.value, scope)
     clauses.check_size(settled(result), node.value.span)
@@ -66,18 +70,26 @@ def assign(node: ast.Assign, outputs: Outputs) -> ir.Define | ir.Accumulate:
             clauses.check_size(data.expr, node.span)
     left = frozenset().union(*[index.variables for index in indices])
     mentioned = scope.mentioned | clauses.guarding
-    reduction = tuple([index for index in mentioned if index not in left])
+    loops = tuple(clauses.loops)
+    for index in loops:
+        refuse_data(clauses.ranges[index])
+    reduction = tuple([index for index in mentioned if index not in left and index not in clauses.loops])
     for index in scope.indices.values():
-        if index not in left and index not in mentioned:
+        if index not in left and index not in mentioned and index not in clauses.loops:
             raise _cancelled(index, scope) if index in written else _only_in_clauses(node, index, scope)
+    for promised, span in clauses.unique.items():
+        if promised not in indices:
+            raise _promises_nothing(node, promised, span, indices)
     if node.equivalent is not None:
         _check_equivalent(node.equivalent, scope)
     guards = [settled_beside(condition, dtype_of(result)) for condition in clauses.guards]
-    domain = ir.Domain(tuple(clauses.ranges.values()), ir.conjunction(guards), tuple(clauses.exists))
+    domain = ir.Domain(tuple(clauses.ranges.values()), ir.conjunction(guards), tuple(clauses.exists), loops)
+    if reducer is None and reduction and _are_rows(reduction, indices, clauses.ranges):
+        return _by_rows(node, indices, reduction, result, domain, outputs)
     if reducer is None:
         if reduction:
             raise _missing_reduction(node, reduction, scope)
-        statement = _define(node, indices, result, domain, outputs)
+        statement = _define(node, indices, result, domain, clauses.unique, outputs)
         _heed_quotients(node, result, statement.target, scope, outputs)
         return statement
     if reducer is Reducer.SUM:
@@ -97,6 +109,38 @@ def assign(node: ast.Assign, outputs: Outputs) -> ir.Define | ir.Accumulate:
     statement = _accumulate(node, indices, reducer, reduction, result, domain, outputs)
     _heed_quotients(node, result, statement.target, scope, outputs)
     return statement
+
+
+def _are_rows(reduction: Sequence[IndexVar], indices: Sequence[Affine], ranges: Mapping[IndexVar, ir.Range]) -> bool:
+    """Whether each of these indices counts the rows that a ragged range makes of an index on the left."""
+    left = {index.bare for index in indices}
+    cut = (given for index, given in ranges.items() if given.is_ragged and index in left)
+    return frozenset(reduction) <= frozenset().union(*(given.lo.variables & given.hi.variables for given in cut))
+
+
+def _by_rows(
+    node: ast.Assign,
+    indices: tuple[Affine, ...],
+    reduction: tuple[IndexVar, ...],
+    result: Value,
+    domain: ir.Domain,
+    outputs: Outputs,
+) -> ir.Accumulate:
+    """``w(p) = e where p in ptr(i):ptr(i+1)``: the value of the row that has `p`, the sum of those where several have.
+
+    Raises TC0703 for a tensor that has elements, of which those in no row would have to stay.
+    """
+    if node.target in outputs.environment.tensors:
+        raise CompileError(
+            Code.MISSING_REDUCTION,
+            f"`{node.target}` is defined already, and `{reduction[0]}` is not on the left",
+            node.span.part(node.target),
+            help="write a tensor of another name, or say how to combine values: "
+            + phrases.reductions(node.target, _plain(node), node.span),
+        )
+    reducer, sign = (Reducer.ANY, "any") if dtype_of(result) == "bool" else (Reducer.SUM, "+")
+    summed = replace(node, reducer=sign, restart=True)
+    return _accumulate(summed, indices, reducer, reduction, result, domain, outputs)
 
 
 def _heed_quotients(node: ast.Assign, result: Value, target: ir.Tensor, scope: Scope, outputs: Outputs) -> None:
@@ -119,7 +163,9 @@ class _Clauses:
         self.guarding: dict[IndexVar, None] = {}
         self.exists: list[ir.Expr] = []
         self.bounding: dict[IndexVar, None] = {}
+        self.loops: dict[IndexVar, None] = {}
         self.brackets: dict[str, str] = {}
+        self.unique: dict[Affine, Span] = {}
         self.measure: Measure | None = None
 
     def read(self, clause: ast.Clause) -> None:
@@ -129,6 +175,10 @@ class _Clauses:
         match clause:
             case ast.RangeClause(name, lo, hi):
                 index = scope.index(name, clause.span)
+                if clause.is_loop:
+                    self.loops[index] = None
+                elif index in self.loops:
+                    raise _taken_by_loop(name, clause.span)
                 # Of two ranges for one index the last counts.
                 self.ranges.pop(index, None)
                 self.ranges[index] = ir.Range(index, *interval(Cut(name, lo, hi, self.body), scope), span=clause.span)
@@ -141,6 +191,9 @@ class _Clauses:
                     expression = settled(value(expr, scope))
                 self.check_size(expression, clause.span)
                 self.exists.append(expression)
+            case ast.UniqueClause(expr):
+                with scope.quiet():
+                    self.unique[subscript(value(expr, scope), "what is unique")] = clause.span
             case ast.GuardClause(test):
                 condition = guard(test, scope)
                 self.check_size(settled(condition), clause.span)
@@ -148,6 +201,15 @@ class _Clauses:
                 self.guarding.update(scope.mentioned)
             case _:
                 assert_never(clause)
+
+    def guard_by_ragged_ranges(self) -> None:
+        """A ragged range says which points count, as a guard does: its indices run."""
+        for index, given in self.ranges.items():
+            if given.is_ragged:
+                ends = given.lo.variables | given.hi.variables
+                self.guarding.update(dict.fromkeys((index, *sorted(ends, key=str))))
+                for data in ir.ragged_ends((given,)):
+                    self.check_size(data, given.span)
 
     def _let(self, clause: ast.LetClause, name: str, expr: ast.Expr) -> None:
         scope = self.scope
@@ -206,24 +268,48 @@ def _name_on_the_left(index: ast.Name, target: str, scope: Scope) -> None:
     scope.index(index.id, index.span)
 
 
-def _left_index(node: ast.Expr, scope: Scope) -> Affine:
+def _left_index(node: ast.Expr, dimension: int, scope: Scope, outputs: Outputs) -> Affine:
     if isinstance(node, ast.Name):
         return Affine.of(scope.index(node.id, node.span))
+    kind = boundary_of(node, scope.environment)
     with scope.quiet():
-        return subscript(value(node, scope), "a subscript on the left")
+        index = subscript(value(inner(node, kind), scope), "a subscript on the left")
+    if kind is None:
+        return index
+    target = outputs.annotated.get(scope.target) or scope.environment.tensors.get(scope.target)
+    if target is None:
+        raise CompileError(
+            Code.UNBOUND_INDEX,
+            f"nothing says how large dimension {dimension} of `{scope.target}` is: `{kind}` needs its ends",
+            node.span,
+            help="annotate the return with its sizes, such as "
+            + phrases.returned("float", ["N"], scope.target, node.span),
+        )
+    return bounded(kind, index, target, dimension, scope.environment)
 
 
 def _define(
-    node: ast.Assign, indices: tuple[Affine, ...], result: Value, domain: ir.Domain, outputs: Outputs
+    node: ast.Assign,
+    indices: tuple[Affine, ...],
+    result: Value,
+    domain: ir.Domain,
+    unique: Mapping[Affine, Span],
+    outputs: Outputs,
 ) -> ir.Define:
-    if any(index.is_data for index in indices):
-        reductions = phrases.reductions(node.target, ["..."], node.span)
-        raise CompileError(
-            Code.AMBIGUOUS_TARGET,
-            "nothing says that these targets are distinct: two values may go to one element",
-            node.span.applied(node.target),
-            help=f"say how to combine them: {reductions}, or another reduction",
-        )
+    """The definition. Raises TC0704 where data tell points where to write, and nobody promises that no two meet."""
+    for number, index in enumerate(indices):
+        if index.is_data and index.variables and index not in unique:
+            assert node.indices is not None
+            text = node.indices[number].span.text.strip()
+            written = text if 0 < len(text) <= 60 else index
+            reductions = phrases.reductions(node.target, ["..."], node.span)
+            raise CompileError(
+                Code.AMBIGUOUS_TARGET,
+                "nothing says that these targets are distinct: two values may go to one element",
+                node.span.applied(node.target),
+                help=f"say how to combine them: {reductions}, or another reduction; "
+                f"or promise that they are: {phrases.promised(written, node.span)}",
+            )
     target = outputs.write(node.target, len(indices), result, node.span.applied(node.target))
     return ir.Define(target, indices, settle(result, target.dtype), domain, span=node.span)
 
@@ -292,6 +378,15 @@ def _check_equivalent(node: ast.Equivalent, scope: Scope) -> None:
             )
 
 
+def _taken_by_loop(name: str, span: Span) -> CompileError:
+    return CompileError(
+        Code.ALREADY_DEFINED,
+        f"`{name}` is the index of a `for` around this: it has one value here",
+        span,
+        help="name the index of the range otherwise, or leave the range out",
+    )
+
+
 def _only_in_clauses(node: ast.Assign, index: IndexVar, scope: Scope) -> CompileError:
     otherwise = f"use `{index.name}` in the right side, on the left or in a guard, or leave the clause out"
     ends = [end for clause in node.where if isinstance(clause, ast.RangeClause) for end in (clause.lo, clause.hi)]
@@ -317,6 +412,17 @@ def _cancelled(index: IndexVar, scope: Scope) -> CompileError:
         f"the index `{index.name}` cancels out on the left: each `{index.name}` writes the same elements",
         scope.places[index],
         help=f"leave `{index.name}` out of the statement",
+    )
+
+
+def _promises_nothing(node: ast.Assign, promised: Affine, span: Span, indices: tuple[Affine, ...]) -> CompileError:
+    data = [index for index in indices if index.is_data] or list(indices)
+    meant = f"promise it of a subscript of `{node.target}`, " + phrases.promised(data[0], span) if data else ""
+    return CompileError(
+        Code.ONLY_IN_CLAUSES,
+        f"no subscript on the left is `{promised}`, so that it promises nothing",
+        span,
+        help=meant or "leave the clause out",
     )
 
 

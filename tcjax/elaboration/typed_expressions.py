@@ -10,6 +10,7 @@ from ..ir.builtins import Builtin, argument_type
 from ..symbolic import Affine, IndexVar, Size
 from ..syntax import ast
 from . import operators, reducers
+from .boundaries import boundary_of, bounded, inner, padded
 from .cutting import Cut
 from .elsewhere import elsewhere
 from .independence import bracketed, independent_sums
@@ -55,9 +56,10 @@ def value(node: ast.Expr, scope: Scope) -> Value:
                 check_subscript_count(callee, len(node.arguments), node.span)
             arguments: list[Value] = []
             if isinstance(callee, ir.Tensor):
-                with scope.quiet():
+                with scope.reading(callee):
                     for argument in node.arguments:
-                        arguments.append(value(argument, scope))
+                        kind = boundary_of(argument, scope.environment)
+                        arguments.append(value(inner(argument, kind), scope))
             else:
                 for argument in node.arguments:
                     arguments.append(value(argument, scope))
@@ -75,30 +77,32 @@ def value(node: ast.Expr, scope: Scope) -> Value:
             return result
         case ast.Reduction():
             return _reduction(node, scope)
+        case ast.Batch():
+            raise AssertionError("`batches` writes the dimensions out before")
         case _:
             assert_never(node)
 
 
 def interval(cut: Cut, scope: Scope) -> tuple[Affine, Affine]:
-    """The ends of a range. Raises TC0405 for a tensor read, TC0403 for what is not affine."""
+    """The ends of a range, of a ragged one with what they read. Raises TC0403 for what is not affine otherwise."""
     return _end(cut.lo, cut, scope), _end(cut.hi, cut, scope)
 
 
 def _end(node: ast.Expr, cut: Cut, scope: Scope) -> Affine:
     with scope.quiet():
         end = value(node, scope)
-    if not isinstance(end, Literal):
-        for part in ir.walk(settled(end)):
-            if isinstance(part, (ir.Access, ir.Foreign)):
-                name = part.tensor.name if isinstance(part, ir.Access) else part.function
-                raise CompileError(
-                    Code.READ_IN_BOUND,
-                    f"the end of a range cannot depend on data, but this reads `{name}`",
-                    node.span,
-                    help=f"write {cut.guarded(scope.environment.tensors, node.span)}",
-                )
-    result = subscript(end, "the end of a range")
-    if result.is_data:
+    reads = False
+    for part in () if isinstance(end, Literal) else ir.walk(settled(end)):
+        if isinstance(part, ir.Foreign):
+            raise CompileError(
+                Code.READ_IN_BOUND,
+                f"the end of a range cannot call Python, but this calls `{part.function}`",
+                node.span,
+                help=f"write {cut.guarded(scope.environment.tensors, node.span)}",
+            )
+        reads = reads or isinstance(part, ir.Access)
+    result = with_caches(subscript(end, "the end of a range"))
+    if result.is_data and not reads:
         raise CompileError(
             Code.UNSOLVABLE_INDEX,
             "the end of a range must be affine in sizes and indices",
@@ -238,9 +242,14 @@ def _ends(node: ast.Reduction) -> list[ast.Expr]:
 def _applied(callee: ir.Tensor | Builtin | str, node: ast.Apply, arguments: list[Value], scope: Scope) -> Value:
     match callee:
         case ir.Tensor():
-            what = f"a subscript of `{callee.name}`"
-            indices = tuple([with_caches(subscript(argument, what)) for argument in arguments])
-            return ir.Access(callee, indices, span=node.span)
+            what, environment = f"a subscript of `{callee.name}`", scope.environment
+            indices = [with_caches(subscript(argument, what)) for argument in arguments]
+            for dimension, written in enumerate(node.arguments):
+                kind = boundary_of(written, environment)
+                indices[dimension] = bounded(kind, indices[dimension], callee, dimension, environment)
+            return ir.Access(callee, tuple(indices), span=node.span)
+        case "pad":
+            return padded(node, arguments, scope.environment)
         case Builtin():
             result = operators.call(node.function, callee, arguments, node.span)
             taken = argument_type(callee, joined(arguments))

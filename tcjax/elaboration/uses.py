@@ -6,6 +6,7 @@ from typing import Literal, assert_never
 
 from ..diagnostics import Code, CompileError, Span, phrases
 from ..ir.builtins import BUILTINS
+from ..symbolic import BOUNDARIES
 from ..syntax import ast
 from .elsewhere import constant, elsewhere
 from .spelling import closest, counted
@@ -38,7 +39,7 @@ def needs_signature(
     """Whether only a call can say which types the definition has.
 
     So it is if a parameter is not declared, or if the definition, or one of `program` that it calls, calls one of the
-    Python `functions`.
+    Python `functions`. (`batches` tells of those whose ranks only a call can say.)
     """
     if definition.parameters is None or any(parameter.type is None for parameter in definition.parameters):
         return True
@@ -77,7 +78,7 @@ def completed(definition: ast.Definition, functions: Collection[str] = ()) -> as
     if definition.parameters is not None:
         return definition
     last_writes: dict[str, int] = {}
-    for number, statement in enumerate(definition.body):
+    for number, statement in enumerate(definition.leaves):
         for name in targets(statement):
             last_writes[name] = number
     read: dict[str, Span] = {}
@@ -90,7 +91,7 @@ def completed(definition: ast.Definition, functions: Collection[str] = ()) -> as
     found = tuple([ast.Parameter(name, span=span) for name, span in read.items() if name not in last_writes])
     results = definition.returns
     if not results:
-        last = len(definition.body) - 1
+        last = len(definition.leaves) - 1
         results = tuple(
             [
                 ast.Parameter(name, span=definition.span.part(name))
@@ -107,7 +108,7 @@ def _refuse_unknown_values(
     implied: ast.Definition, definition: ast.Definition, functions: Collection[str], tensors: Collection[str]
 ) -> None:
     """Raises TC0201 for a name of a text without ``def`` that is no tensor, and that no subscript makes an index."""
-    indices = [_indices(statement) for statement in definition.body]
+    indices = [_indices(statement) for statement in definition.leaves]
     everything = list(uses(definition, functions))
     for use in everything:
         if use.inside:
@@ -131,7 +132,7 @@ def _unknown_value(use: Use, definition: ast.Definition, head: str, tensors: Seq
     name, span = use.name, use.span
     text = definition.span.text.strip()
     shown = text if 0 < len(text) <= 80 and "\n" not in span.source.text.strip() else "..."
-    statement = definition.body[use.statement]
+    statement = definition.leaves[use.statement]
     left = [index.id for index in getattr(statement, "indices", None) or () if isinstance(index, ast.Name)]
     array = f", `{phrases.element(name, left, span)}` for an array of them" if left else ""
     is_size = bool(tensors) and name[0].isupper()
@@ -153,6 +154,7 @@ def function_as_input(definition: ast.Definition, otherwise: str, *, guess: bool
     so this is only told where something else is wrong too.
     """
     inputs = {p.span: p.name for p in definition.parameters or () if p.type is None}
+    subscripts = {argument.span for node in _applied(definition) for argument in node.arguments}
     for node in _applied(definition):
         name = node.function
         if inputs.get(node.span) != name:
@@ -161,8 +163,9 @@ def function_as_input(definition: ast.Definition, otherwise: str, *, guess: bool
         help = elsewhere(name, node.span, node.arguments)
         if not guess and not reads:
             continue
-        if guess and not help and reads:
-            candidate = closest(name, (*BUILTINS, "min", "max"))
+        is_subscript = node.span in subscripts and len(node.arguments) == 1
+        if guess and not help and (reads or is_subscript):
+            candidate = closest(name, (*BUILTINS, "min", "max") if reads else BOUNDARIES)
             help = f"did you mean `{candidate}`?" if candidate else ""
         if help:
             separator = " " if help.endswith("?") else ". "
@@ -176,12 +179,12 @@ def function_as_input(definition: ast.Definition, otherwise: str, *, guess: bool
 
 
 def _applied(definition: ast.Definition) -> Iterator[ast.Apply]:
-    for statement in definition.body:
+    for statement in definition.leaves:
         for part, _, _, _ in _expressions(statement, (), None):
             yield from (node for node in ast.walk(part) if isinstance(node, ast.Apply))
 
 
-def _indices(statement: ast.Statement) -> set[str]:
+def _indices(statement: ast.Leaf) -> set[str]:
     """The names that a statement makes indices: those on the left, of ranges, and of the brackets of reductions.
 
     (A name of brackets means nothing outside of them, which elaboration tells.)
@@ -233,7 +236,7 @@ def ranks_from_uses(definition: ast.Definition, functions: Collection[str] = ())
     return ranks
 
 
-def targets(statement: ast.Statement) -> tuple[str, ...]:
+def targets(statement: ast.Leaf) -> tuple[str, ...]:
     """The tensors that a statement writes."""
     match statement:
         case ast.Assign(target):
@@ -248,10 +251,10 @@ def targets(statement: ast.Statement) -> tuple[str, ...]:
 
 def uses(definition: ast.Definition, functions: Collection[str] = ()) -> Iterator[Use]:
     """The names that the statements read, as they are written, left to right; builtins and `functions` apart."""
-    tensors = frozenset(p.name for p in definition.parameters or ()).union(*map(targets, definition.body))
+    tensors = frozenset(p.name for p in definition.parameters or ()).union(*map(targets, definition.leaves))
     # Without a parameter list everything that is applied is a tensor, unless it is a function.
     others = None if definition.parameters is None else tensors
-    for number, statement in enumerate(definition.body):
+    for number, statement in enumerate(definition.leaves):
         for node, role, whole, hidden in _expressions(statement, functions, others):
             yield from _uses_in(node, role, number, whole, hidden, tensors, functions)
 
@@ -259,9 +262,7 @@ def uses(definition: ast.Definition, functions: Collection[str] = ()) -> Iterato
 Part = tuple[ast.Expr, Role, bool, frozenset[str]]
 
 
-def _expressions(
-    statement: ast.Statement, functions: Collection[str], tensors: Collection[str] | None
-) -> Iterator[Part]:
+def _expressions(statement: ast.Leaf, functions: Collection[str], tensors: Collection[str] | None) -> Iterator[Part]:
     """The expressions of a statement: what each is for, whether its names are whole tensors, which names are lets."""
     match statement:
         case ast.Declare():
@@ -286,6 +287,8 @@ def _expressions(
                         yield hi, "subscript", False, lets
                     case ast.LetClause(_, inner) | ast.ExistsClause(inner):
                         yield inner, "value", False, lets
+                    case ast.UniqueClause(inner):
+                        yield inner, "subscript", False, lets
                     case ast.GuardClause(condition):
                         yield condition, "condition", False, lets
                     case _:
@@ -323,6 +326,8 @@ def _uses_in(
                     yield Use(name, kind, 0, role, statement, inside, node.span)
             case ast.SizeOf(name):
                 yield Use(name, "size", 0, role, statement, inside, node.span)
+            case ast.Apply(name) if name not in tensors and _goes_beyond(node, inside):
+                pass
             case ast.Apply(name, arguments) if name in tensors or not (_is_builtin(name) or name in functions):
                 yield Use(name, "read", len(arguments), role, statement, inside, node.span)
                 inner = "subscript"
@@ -345,14 +350,25 @@ def _uses_in(
         pending.extend((child, inner, hidden, inside or id(child) in ends) for child in reversed(ast.children(node)))
 
 
+def _goes_beyond(node: ast.Apply, inside: bool) -> bool:
+    """Whether this is ``wrap(e)`` or another boundary inside of a subscript, or ``pad`` around a read."""
+    match node:
+        case ast.Apply(subscript=True):
+            return False
+        case ast.Apply("pad", arguments):
+            return any(isinstance(part, ast.Apply) for argument in arguments for part in ast.walk(argument))
+        case ast.Apply(name):
+            return inside and name in BOUNDARIES
+
+
 def _is_builtin(name: str) -> bool:
     return name in BUILTINS or name in ("min", "max")
 
 
 def _called(definition: ast.Definition) -> Iterator[str]:
     """Every name that the definition applies and that is no tensor of its own."""
-    tensors = frozenset(p.name for p in definition.parameters or ()).union(*map(targets, definition.body))
-    for statement in definition.body:
+    tensors = frozenset(p.name for p in definition.parameters or ()).union(*map(targets, definition.leaves))
+    for statement in definition.leaves:
         match statement:
             case ast.CallAssign(_, function):
                 yield function

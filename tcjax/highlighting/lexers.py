@@ -7,12 +7,13 @@ from pygments.lexer import RegexLexer, bygroups, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, Whitespace
 
 from .. import ir
+from ..symbolic import BOUNDARIES
 from ..syntax.sac.spelling import TYPES as SAC_TYPES
 from ..syntax.tc.spelling import TYPES as TC_TYPES
 
 _NAME = r"[A-Za-z_]\w*"
 _REDUCERS = tuple(reducer.value for reducer in ir.Reducer)
-_BUILTINS = (*ir.builtins.BUILTINS, "min", "max")
+_BUILTINS = (*ir.builtins.BUILTINS, "min", "max", *BOUNDARIES, "pad")
 
 _NUMBERS = [
     (r"0[xX][0-9a-fA-F]+", Number.Hex),
@@ -47,6 +48,7 @@ class TensorComprehensionLexer(RegexLexer):
             (rf"({_NAME})(\.[0-9]+)", bygroups(Name, Name.Attribute)),
             (_NAME, Name),
             *_NUMBERS,
+            (r"\.\.\.", Punctuation),
             (r"<=>|->|[+*]=!?|\|\||&&|==|!=|<=|=<|>=|<<|>>|//|\.\.|[-+*/%<>=!~&|^?:]", Operator),
             (r"[(){}\[\],;]", Punctuation),
         ],

@@ -9,6 +9,7 @@ import numpy as np
 from .. import ir
 from ..diagnostics import Code, CompileError
 from ..ranges.bound import Bound
+from ..symbolic import Box
 from .scalars import dtype_of
 from .scope import Scope
 from .statements import accumulate, define
@@ -42,26 +43,66 @@ def states(
     tensors = {p.name: _argument(p, arrays[p.name], bound) for p in function.parameters}
     tensors |= {t.name: _argument(t, initial[t.name], bound) for t in function.initial if t.name in initial}
     yield tensors
-    for number, statement in enumerate(function.statements):
+    number = 0
+    while number < len(function.statements):
+        around = function.around(number)
         # Wrapping, overflow and NaN are values here, not events.
         with np.errstate(all="ignore"):
-            tensors = {**tensors, **_written(number, statement, bound, tensors, foreign)}
-        yield tensors
+            if around:
+                last = around[0].last
+                # Elements that no step has written yet are zero.
+                inside = [tensor for s in function.statements[number:last] for tensor in ir.targets(s)]
+                tensors = {**{t.name: np.zeros(bound.shapes[t.name], dtype_of(t.dtype)) for t in inside}, **tensors}
+                states = deque(_steps(number, last, {}, bound, tensors, foreign), maxlen=1)
+                tensors = states[0] if states else tensors
+            else:
+                last = number + 1
+                tensors = {**tensors, **_written(number, bound.boxes[number], bound, tensors, foreign)}
+        # What a loop computes is there once it has ended.
+        for _ in range(number, last):
+            yield tensors
+        number = last
+
+
+def _steps(
+    first: int,
+    last: int,
+    at: Box,
+    bound: Bound,
+    tensors: Mapping[str, Array],
+    foreign: Mapping[str, Callable[..., Any]],
+) -> Iterator[Mapping[str, Array]]:
+    """All tensors after each statement of a run, one step of its loops after the other; `at` is where others are."""
+    number = first
+    while number < last:
+        inner = [loop for loop in bound.function.around(number) if loop.index not in at]
+        if inner:
+            [loop, *_] = inner
+            for value in loop.values(*bound.boxes[number][loop.index]):
+                here = {**at, loop.index: (value, value + 1)}
+                for tensors in _steps(number, loop.last, here, bound, tensors, foreign):  # noqa: B020
+                    yield tensors
+            number = loop.last
+        else:
+            tensors = {**tensors, **_written(number, {**bound.boxes[number], **at}, bound, tensors, foreign)}
+            yield tensors
+            number += 1
 
 
 def _written(
     number: int,
-    statement: ir.Statement,
+    box: Box,
     bound: Bound,
     tensors: Mapping[str, Array],
     foreign: Mapping[str, Callable[..., Any]],
 ) -> Mapping[str, Array]:
-    """The targets of a statement after it."""
+    """The targets of a statement after its points in the box."""
+    statement = bound.function.statements[number]
     match statement:
         case ir.Define():
-            return {statement.target.name: define(statement, Scope(bound, bound.boxes[number], tensors, foreign))}
+            return {statement.target.name: define(statement, _scope(statement, box, bound, tensors, foreign))}
         case ir.Accumulate():
-            return {statement.target.name: accumulate(statement, Scope(bound, bound.boxes[number], tensors, foreign))}
+            return {statement.target.name: accumulate(statement, _scope(statement, box, bound, tensors, foreign))}
         case ir.Invoke(targets, callee, arguments):
             inner = {p.name: tensors[a.name] for p, a in zip(callee.parameters, arguments, strict=True)}
             return _results(targets, interpret(bound.calls[number], inner, foreign=foreign))
@@ -72,6 +113,19 @@ def _written(
             return _foreign_results(statement, foreign[name](*(array.copy() for array in given)), bound)
         case _:
             assert_never(statement)
+
+
+def _scope(
+    statement: ir.Define | ir.Accumulate,
+    box: Box,
+    bound: Bound,
+    tensors: Mapping[str, Array],
+    foreign: Mapping[str, Callable[..., Any]],
+) -> Scope:
+    """Where a statement is evaluated: the loops around it are at one step."""
+    scope, places, values = Scope(bound, box, tensors, foreign).bind(statement.domain.loops)
+    scope.point[places] = [value.start for value in values]
+    return scope
 
 
 def _argument(tensor: ir.Tensor, array: Any, bound: Bound) -> Array:

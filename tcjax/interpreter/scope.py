@@ -8,7 +8,7 @@ import numpy as np
 
 from ..ranges.bound import Bound
 from ..symbolic import Affine, Box, IndexVar
-from ..symbolic.affine import Atom, Clamp, Quotient, Remainder
+from ..symbolic.affine import Atom, Bounded, Clamp, Quotient, Remainder
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,5 +76,32 @@ def _atom_value(atom: Atom, scope: Scope, opaque: Callable[[Atom], Callable[[], 
             inners = [affine_value(argument, scope, opaque) for argument in arguments]
             pick = min if kind == "min" else max
             return lambda: pick([inner() for inner in inners])
+        case Bounded(kind, argument, first, extent):
+            place = affine_value(argument, scope, opaque)
+            start, count = first.evaluate(scope.bound.sizes), extent.evaluate(scope.bound.sizes)
+            return lambda: start + _brought_inside(kind, place() - start, count)
         case _:
             return opaque(atom)
+
+
+def _brought_inside(kind: str, place: int, count: int) -> int:
+    """The place of the element that a boundary names, of so many."""
+    if count == 0:
+        # No element at all: nobody reads here.
+        return 0
+    if kind == "reflect" and count == 1:
+        return 0
+    while not 0 <= place < count:
+        before = place < 0
+        match kind:
+            case "clamp":
+                place = 0 if before else count - 1
+            case "wrap":
+                place += count if before else -count
+            case "mirror":
+                place = -1 - place if before else 2 * count - 1 - place
+            case "reflect":
+                place = -place if before else 2 * (count - 1) - place
+            case _:
+                raise AssertionError(kind)
+    return place

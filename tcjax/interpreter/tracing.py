@@ -64,6 +64,12 @@ class Tracer:
         value = self.states[before][name][place]
         for number in reversed(range(before)):
             statement = self.bound.function.statements[number]
+            if self.bound.function.around(number):
+                if name in [tensor.name for tensor in ir.targets(statement)]:
+                    step = self.by_loop(statement, number, place, value, text)
+                    if step is not None:
+                        return step
+                continue
             match statement:
                 case ir.Define(target) | ir.Accumulate(target) if target.name == name:
                     step = self.by_statement(statement, number, place, value, text, depth)
@@ -85,6 +91,19 @@ class Tracer:
         if name in {p.name for p in self.bound.function.parameters}:
             return Step(text, value)
         return Step(text, value, note="initial value" if name in self.initial else "never written")
+
+    def by_loop(
+        self, statement: ir.Statement, number: int, place: tuple[int, ...], value: Value, text: str
+    ) -> Step | None:
+        """The element as some step of a loop wrote it; None where none may have."""
+        assert isinstance(statement, (ir.Define, ir.Accumulate)), "there are no calls in loops"
+        box, origins = self.bound.boxes[number], self.bound.origins[statement.target.name]
+        for index, at, origin in zip(statement.indices, place, origins, strict=True):
+            ends = box.get(index.bare) if index.bare is not None else None
+            if index.constant not in (None, at + origin) or (ends and not ends[0] <= at + origin < ends[1]):
+                return None
+        loops = ", ".join(str(loop.index) for loop in self.bound.function.around(number))
+        return Step(text, value, note=f"by the loop over {loops}", statement=show_statement(statement))
 
     def by_statement(
         self,

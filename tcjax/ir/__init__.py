@@ -1,7 +1,18 @@
 """Typed index notation: no ranges, no arrays."""
 
 from . import builtins, types
-from .conditions import affine_of, both, condition_of, conjunction, conjuncts, negated, number_of
+from .conditions import (
+    affine_of,
+    both,
+    condition_of,
+    conjunction,
+    conjuncts,
+    inside,
+    is_padded,
+    negated,
+    number_of,
+    within,
+)
 from .expressions import (
     Access,
     Binary,
@@ -18,13 +29,14 @@ from .expressions import (
     Select,
     Tensor,
     Unary,
+    first_of,
 )
 from .integers import integer
 from .monoids import Monoid, Number
 from .operands import Term, divisor_of, factors, multiply, operands, reciprocal, summed, terms
 from .printer import show, show_expr
 from .reducers import BY_OPERATOR, Reducer
-from .statements import Accumulate, ApplyForeign, Define, Domain, Function, Invoke, Statement, targets
+from .statements import Accumulate, ApplyForeign, Define, Domain, Function, Invoke, Loop, Statement, targets
 from .traversal import (
     accesses,
     accesses_of,
@@ -36,9 +48,12 @@ from .traversal import (
     looks_up,
     nodes_of,
     parts_of,
+    ragged_ends,
     rebuild,
+    rebuild_range,
     rebuild_subscript,
     replaced,
+    tensors_read,
     walk,
 )
 from .verifier import verify
@@ -61,6 +76,7 @@ __all__ = [
     "Function",
     "Index",
     "Invoke",
+    "Loop",
     "Monoid",
     "Number",
     "Range",
@@ -84,9 +100,12 @@ __all__ = [
     "data_atoms",
     "divisor_of",
     "factors",
+    "first_of",
     "free_indices",
     "has_reduction",
+    "inside",
     "integer",
+    "is_padded",
     "looks_up",
     "multiply",
     "negated",
@@ -94,7 +113,9 @@ __all__ = [
     "number_of",
     "operands",
     "parts_of",
+    "ragged_ends",
     "rebuild",
+    "rebuild_range",
     "rebuild_subscript",
     "reciprocal",
     "replaced",
@@ -102,8 +123,10 @@ __all__ = [
     "show_expr",
     "summed",
     "targets",
+    "tensors_read",
     "terms",
     "types",
     "verify",
     "walk",
+    "within",
 ]

@@ -1,12 +1,13 @@
 """Boolean expressions as conditions on index variables."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from ..symbolic import FALSE, TRUE, Affine, Condition, all_of, any_of, compare
+from ..symbolic import FALSE, TRUE, Affine, Condition, Size, SizeLike, all_of, any_of, compare
 from ..symbolic.affine import combined
-from .expressions import Binary, Cast, Const, Data, Expr, Extent, Index, Select, Unary
+from .expressions import Access, Binary, Cast, Const, Data, Expr, Extent, Index, Select, Unary, first_of
+from .integers import integer
 from .operands import operands
 from .types import is_integral
 
@@ -58,6 +59,33 @@ def both(first: Expr | None, second: Expr | None) -> Expr | None:
     given = conjuncts(first)
     new = [part for part in conjuncts(second) if part not in given]
     return conjunction(new if first is None else (first, *new))
+
+
+def within(value: Expr, lo: Expr, hi: Expr) -> tuple[Expr, Expr]:
+    """``lo <= value`` and ``value < hi``."""
+    return Binary("<=", lo, value, "bool"), Binary("<", value, hi, "bool")
+
+
+def inside(read: Access, firsts: Sequence[SizeLike]) -> Expr:
+    """Whether every subscript is inside of its dimension, which begins at one of the `firsts`: with a boundary it is.
+
+    What ``pad(read, c)`` asks.
+    """
+    conditions: list[Expr] = []
+    for subscript, first, extent in zip(read.indices, firsts, read.tensor.shape, strict=True):
+        if subscript.bounded is None:
+            lo, hi = Affine.of(Size.of(first)), Affine.of(extent + first)
+            conditions += within(integer(subscript), integer(lo), integer(hi))
+    return conjunction(conditions) or Const(True, "bool")
+
+
+def is_padded(choice: Select) -> bool:
+    """Whether a choice is ``pad(read, c)``."""
+    read = choice.then
+    if not isinstance(read, Access) or not read.indices:
+        return False
+    firsts = [first_of(read.tensor.name, dimension) for dimension in range(read.tensor.rank)]
+    return choice.condition in (inside(read, [0] * read.tensor.rank), inside(read, firsts))
 
 
 def negated(condition: Expr) -> Expr:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from ..diagnostics import NOWHERE, Span
-from ..symbolic import Affine, IndexVar, Size
+from ..symbolic import Affine, IndexVar, Size, SizeVar
 from .monoids import Monoid
 from .reducers import Reducer
 
@@ -32,16 +32,26 @@ class Tensor(Node):
         return len(self.shape)
 
 
+def first_of(tensor: str, dimension: int) -> SizeVar:
+    """The subscript of the first element of a tensor along a dimension, where the range of a statement decides it."""
+    return SizeVar(f"{tensor}.{dimension}.first")
+
+
 @dataclass(frozen=True, slots=True)
 class Range(Node):
     """``index in lo:hi``, as written.
 
-    The ends may use other indices: then the index runs over the hull and a guard cuts it.
+    The ends may use other indices: then the index runs over the hull and a guard cuts it. Of a range whose ends read
+    tensors, which `is_ragged`, the hull is what the index subscripts.
     """
 
     index: IndexVar
     lo: Affine
     hi: Affine
+
+    @property
+    def is_ragged(self) -> bool:
+        return self.lo.is_data or self.hi.is_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +82,8 @@ class Index(Node):
 class Access(Node):
     """``tensor[indices]``, one affine index per dimension.
 
-    A subscript that depends on data has an `ir.Data` atom; such a subscript is clamped into ``[0, extent)``.
+    A subscript that depends on data has an `ir.Data` atom; such a subscript is clamped into ``[0, extent)``. One that
+    goes beyond the ends in another way is a `symbolic.Bounded` and nothing else.
     """
 
     tensor: Tensor

@@ -2,7 +2,7 @@
 
 from functools import reduce
 
-from ..symbolic import Affine, Clamp, IndexVar, Quotient, Remainder, Size
+from ..symbolic import Affine, Bounded, Clamp, IndexVar, Quotient, Remainder, Size
 from ..symbolic.affine import Atom
 from .expressions import Binary, Cast, Const, Data, Expr, Extent, Index
 
@@ -29,6 +29,8 @@ def _atom(atom: Atom) -> Expr:
             return _binary("%", integer(argument), _size(divisor))
         case Clamp(kind, arguments):
             return reduce(lambda left, right: _binary(kind, left, right), map(integer, arguments))
+        case Bounded():
+            return integer(atom.written_out())
         case Data(expr):
             return expr if expr.dtype == "int32" else Cast(expr, "int32")
         case _:

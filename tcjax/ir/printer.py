@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from .conditions import is_padded
 from .expressions import (
     Access,
     Binary,
@@ -27,7 +28,12 @@ def show(function: Function) -> str:
         f"function {function.name}({', '.join(map(show_tensor, function.parameters))})"
         f" -> ({', '.join(map(show_tensor, function.returns))})"
     ]
-    lines += [f"  {line}" for statement in function.statements for line in show_statement(statement).splitlines()]
+    for number, statement in enumerate(function.statements):
+        around = function.around(number)
+        opened = [loop for loop in around if loop.first == number]
+        for depth, loop in enumerate(opened, start=len(around) - len(opened) + 1):
+            lines.append(f"{'  ' * depth}for {loop.index} by {loop.step}:")
+        lines += ["  " * (len(around) + 1) + line for line in show_statement(statement).splitlines()]
     return "\n".join(lines)
 
 
@@ -78,6 +84,8 @@ def show_expr(expr: Expr) -> str:
             return f"python {function}({', '.join(map(show_expr, arguments))})"
         case Cast(operand, dtype):
             return f"{dtype}({show_expr(operand)})"
+        case Select(_, then, otherwise) if is_padded(expr):
+            return f"pad({show_expr(then)}, {show_expr(otherwise)})"
         case Select(condition, then, otherwise):
             return f"({show_expr(condition)} ? {show_expr(then)} : {show_expr(otherwise)})"
         case Reduce(reducer, indices, ranges, guard, body, rank, _accumulate, _dtype):

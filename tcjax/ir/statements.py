@@ -10,11 +10,15 @@ from .monoids import Monoid
 
 @dataclass(frozen=True, slots=True)
 class Domain(Node):
-    """What a statement says of its points: given ranges, a guard, and reads that only take part in inference."""
+    """What a statement says of its points: given ranges, a guard, and reads that only take part in inference.
+
+    `loops` are the indices of the loops around the statement, outermost first: they have a given range each.
+    """
 
     ranges: tuple[Range, ...] = ()
     guard: Expr | None = None
     exists: tuple[Expr, ...] = ()
+    loops: tuple[IndexVar, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +88,34 @@ def targets(statement: Statement) -> tuple[Tensor, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class Loop(Node):
+    """``for index in lo:hi:step``: the statements numbered from `first` up to `last`, at one value after the other.
+
+    The values are those of the index's range in the statements, every `step`-th from its start, or from its end
+    backwards.
+    """
+
+    index: IndexVar
+    step: int
+    first: int
+    last: int
+
+    def holds(self, number: int) -> bool:
+        """Whether a statement is inside."""
+        return self.first <= number < self.last
+
+    def values(self, lo: int, hi: int) -> range:
+        """The values of the index in order, for its range."""
+        return range(lo, hi, self.step) if self.step > 0 else range(hi - 1, lo - 1, self.step)
+
+
+@dataclass(frozen=True, slots=True)
 class Function(Node):
     """A definition with every type known.
 
     `initial` are the outputs whose first statement accumulates without restarting: a caller may pass their
     initial values under their names. `declared` are the locals whose extents an annotation or a declaration fixed.
-    `free_sizes` are sizes that no parameter binds.
+    `free_sizes` are sizes that no parameter binds. `loops` are recurrences, each behind those around it.
     """
 
     name: str
@@ -99,6 +125,18 @@ class Function(Node):
     initial: tuple[Tensor, ...] = ()
     declared: tuple[Tensor, ...] = ()
     free_sizes: tuple[SizeVar, ...] = ()
+    loops: tuple[Loop, ...] = ()
+
+    def around(self, number: int) -> tuple[Loop, ...]:
+        """The loops around a statement, outermost first."""
+        return tuple(loop for loop in self.loops if loop.holds(number))
+
+    @property
+    def recurrent(self) -> frozenset[str]:
+        """The tensors of which a loop writes other elements in each step."""
+        written = (self.statements[n] for loop in self.loops for n in range(loop.first, loop.last))
+        own = (s for s in written if isinstance(s, (Define, Accumulate)))
+        return frozenset(s.target.name for s in own if any(i.variables & {*s.domain.loops} for i in s.indices))
 
     def __str__(self) -> str:
         from .printer import show

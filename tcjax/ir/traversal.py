@@ -1,12 +1,12 @@
 """Walks over expressions: children, rebuilding, free index variables, reads."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from operator import is_
 from typing import assert_never
 
 from ..symbolic import Affine, IndexVar
-from ..symbolic.affine import Atom, Clamp, Quotient, Remainder
+from ..symbolic.affine import Atom, Bounded, Clamp, Quotient, Remainder
 from .expressions import (
     Access,
     Binary,
@@ -18,11 +18,13 @@ from .expressions import (
     Extent,
     Foreign,
     Index,
+    Range,
     Reduce,
     Select,
+    Tensor,
     Unary,
 )
-from .statements import Accumulate, Define
+from .statements import Accumulate, ApplyForeign, Define, Invoke, Statement
 
 
 def data_atoms(affine: Affine) -> Iterator[Data]:
@@ -35,7 +37,7 @@ def _data_of(atom: Atom) -> Iterator[Data]:
     match atom:
         case Data():
             yield atom
-        case Quotient(argument, _) | Remainder(argument, _):
+        case Quotient(argument, _) | Remainder(argument, _) | Bounded(_, argument):
             yield from data_atoms(argument)
         case Clamp(_, arguments):
             for argument in arguments:
@@ -44,8 +46,21 @@ def _data_of(atom: Atom) -> Iterator[Data]:
             return
 
 
+def ragged_ends(ranges: Iterable[Range]) -> tuple[Expr, ...]:
+    """What data decide in the ends of given ranges."""
+    ends = (end for given in ranges if given.is_ragged for end in (given.lo, given.hi))
+    return tuple(data.expr for end in ends for data in data_atoms(end))
+
+
+def rebuild_range(given: Range, visit: Callable[[Expr], Expr]) -> Range:
+    """The range with `visit` of what data decide in its ends."""
+    if not given.is_ragged:
+        return given
+    return replace(given, lo=rebuild_subscript(given.lo, visit), hi=rebuild_subscript(given.hi, visit))
+
+
 def children(expr: Expr) -> tuple[Expr, ...]:
-    """The direct sub-expressions, those inside data-dependent subscripts included."""
+    """The direct sub-expressions, those inside data-dependent subscripts and ranges included."""
     match expr:
         case Const() | Extent() | Index():
             return ()
@@ -59,8 +74,8 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return arguments
         case Select(condition, then, otherwise):
             return (condition, then, otherwise)
-        case Reduce(guard=guard, body=body, rank=rank):
-            return tuple(part for part in (guard, body, rank) if part is not None)
+        case Reduce(ranges=ranges, guard=guard, body=body, rank=rank):
+            return (*ragged_ends(ranges), *(part for part in (guard, body, rank) if part is not None))
         case _:
             assert_never(expr)
 
@@ -89,11 +104,12 @@ def rebuild(expr: Expr, visit: Callable[[Expr], Expr]) -> Expr:
             if all(map(is_, own, given)):
                 return expr
             return replace(expr, condition=own[0], then=own[1], otherwise=own[2])
-        case Reduce(guard=guard, body=body, rank=rank):
+        case Reduce(ranges=ranges, guard=guard, body=body, rank=rank):
             own = guard and visit(guard), visit(body), rank and visit(rank)
-            if all(map(is_, own, (guard, body, rank))):
+            given = tuple(rebuild_range(each, visit) for each in ranges)
+            if all(map(is_, own, (guard, body, rank))) and all(map(is_, given, ranges)):
                 return expr
-            return replace(expr, guard=own[0], body=own[1], rank=own[2])
+            return replace(expr, ranges=given, guard=own[0], body=own[1], rank=own[2])
         case _:
             assert_never(expr)
 
@@ -133,10 +149,10 @@ def looks_up(expr: Expr) -> bool:
 
 
 def parts_of(statement: Define | Accumulate) -> tuple[Expr, ...]:
-    """What a statement computes: its value, its guard, and what decides where its values go."""
+    """What a statement computes: its value, its guard, and what decides where its values go and where they count."""
     guard = () if statement.domain.guard is None else (statement.domain.guard,)
     places = (data.expr for subscript in statement.indices for data in data_atoms(subscript))
-    return (statement.value, *guard, *places)
+    return (statement.value, *guard, *places, *ragged_ends(statement.domain.ranges))
 
 
 def nodes_of(statement: Define | Accumulate) -> Iterator[Expr]:
@@ -167,3 +183,14 @@ def free_indices(expr: Expr) -> frozenset[IndexVar]:
 def bound_indices(expr: Expr) -> frozenset[IndexVar]:
     """The index variables that inline reductions in the expression bind."""
     return frozenset(index for node in walk(expr) if isinstance(node, Reduce) for index in node.indices)
+
+
+def tensors_read(statement: Statement) -> Iterator[Tensor]:
+    """The tensors that a statement reads or passes on, once for each read; what it goes on from is not among them."""
+    match statement:
+        case Define() | Accumulate():
+            yield from (access.tensor for access in accesses_of(statement))
+        case Invoke(_, _, arguments) | ApplyForeign(_, _, arguments):
+            yield from arguments
+        case _:
+            assert_never(statement)

@@ -23,6 +23,14 @@ BITS: Final = {
     **{name: int("".join(c for c in name if c.isdigit())) for name in SCALARS if name not in ("bool", "bfloat16")},
 }
 
+# The largest number of each floating-point type.
+LARGEST: Final = {
+    "float16": 65504.0,
+    "bfloat16": 3.3895313892515355e38,
+    "float32": 3.4028234663852886e38,
+    "float64": 1.7976931348623157e308,
+}
+
 
 def is_float(scalar: str) -> bool:
     return scalar in FLOATS

@@ -24,7 +24,7 @@ from .expressions import (
 )
 from .printer import show_expr
 from .statements import Accumulate, ApplyForeign, Define, Domain, Function, Invoke, Statement, targets
-from .traversal import data_atoms
+from .traversal import data_atoms, ragged_ends
 
 Bound = frozenset[IndexVar]
 
@@ -42,7 +42,14 @@ def verify(function: Function) -> None:
         assert parameter.dtype in types.SCALARS, parameter
         defined[parameter.name] = parameter
     inputs = frozenset(defined)
-    for statement in function.statements:
+    for number, statement in enumerate(function.statements):
+        around = function.around(number)
+        if isinstance(statement, (Define, Accumulate)):
+            assert statement.domain.loops == tuple(loop.index for loop in around), f"{statement.domain.loops}: {around}"
+        else:
+            assert not around, f"a call in the loops {around}"
+        if number in {loop.first for loop in function.loops}:
+            _enter(function, number, defined)
         _verify_statement(statement, defined)
         for target in targets(statement):
             assert target.name not in inputs, f"the input {target.name} is written"
@@ -52,14 +59,22 @@ def verify(function: Function) -> None:
         assert defined.get(tensor.name) == tensor, f"{tensor.name} is not defined as {tensor!r}"
 
 
+def _enter(function: Function, number: int, defined: dict[str, Tensor]) -> None:
+    """A loop may read what it writes further down, at an earlier step."""
+    inside = max(loop.last for loop in function.loops if loop.first == number)
+    for statement in function.statements[number:inside]:
+        for target in targets(statement):
+            defined.setdefault(target.name, target)
+
+
 def _verify_statement(statement: Statement, defined: dict[str, Tensor]) -> None:
     match statement:
         case Define(target, indices, value, domain):
-            bound = _bound_on_the_left(target, indices)
+            bound = _bound_on_the_left(target, indices) | set(domain.loops)
             assert value.dtype == target.dtype, f"{target.name}: {target.dtype} = {value.dtype}"
             _verify_parts(indices, domain, value, bound, defined)
         case Accumulate(target, indices, reducer, _, reduction, value, accumulate, domain):
-            left = _bound_on_the_left(target, indices)
+            left = _bound_on_the_left(target, indices) | set(domain.loops)
             assert len(set(reduction)) == len(reduction), f"{reduction} names an index twice"
             assert not left & set(reduction), f"{reduction} are on the left too"
             assert not reducer.is_ranked, f"{reducer.value}= needs an r"
@@ -90,10 +105,11 @@ def _verify_parts(
     indices: Iterable[Affine], domain: Domain, value: Expr, bound: Bound, defined: dict[str, Tensor]
 ) -> None:
     _verify_ranges(domain.ranges, bound)
+    assert {*domain.loops} <= {given.index for given in domain.ranges}, f"a loop of {domain.loops} has no range"
     for given in domain.ranges:
         assert given.index in bound, f"the range of {given.index}, which does not occur"
     subscripts = [data.expr for index in indices for data in data_atoms(index)]
-    for expr in (*subscripts, value, *domain.exists):
+    for expr in (*subscripts, *ragged_ends(domain.ranges), value, *domain.exists):
         _verify_expr(expr, bound, defined)
     if domain.guard is not None:
         assert domain.guard.dtype == "bool", f"the guard is {domain.guard.dtype}"
@@ -104,7 +120,6 @@ def _verify_ranges(ranges: tuple[Range, ...], bound: Bound) -> None:
     assert len({given.index for given in ranges}) == len(ranges), "two ranges for one index"
     for given in ranges:
         assert given.lo.variables | given.hi.variables <= bound, f"nothing binds the indices of {given.lo}:{given.hi}"
-        assert not given.lo.is_data and not given.hi.is_data, f"{given.lo}:{given.hi} depends on data"
 
 
 def _verify_defined(arguments: tuple[Tensor, ...], defined: dict[str, Tensor]) -> None:
@@ -205,7 +220,7 @@ def _verify_reduce(node: Reduce, outside: Bound) -> list[tuple[Expr, Bound]]:
     assert node.accumulate in types.SCALARS, node.accumulate
     assert (node.rank is not None) == node.reducer.is_ranked, f"{node.reducer.value} with the rank {node.rank}"
     assert node.dtype == node.reducer.result(node.body.dtype, node.accumulate), f"gives {node.dtype}"
-    parts = [node.body]
+    parts = [node.body, *ragged_ends(node.ranges)]
     if node.reducer.takes_bool:
         assert node.body.dtype == "bool", f"{node.reducer.value} of {node.body.dtype}"
     if node.guard is not None:

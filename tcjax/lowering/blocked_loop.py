@@ -1,7 +1,7 @@
 """The one runner of loops over blocks: tiles after each other, blocks between ends, and states that remember points."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any, Generic, TypeVar
 
@@ -43,7 +43,7 @@ class Blocks(Generic[V]):
     tail: Callable[[], V] | None = None
     unroll: int = 1
     span: tuple[jax.Array, jax.Array] | None = None
-    arrays: Arrays | None = None
+    arrays: Arrays = field(default_factory=dict[str, jax.Array])
 
     def trip(self, first: int | jax.Array, count: int | None = None) -> list[V]:
         """So many blocks from one on."""
@@ -86,7 +86,7 @@ class States(Generic[S, V]):
         def step(trip: jax.Array, state: S) -> S:
             return self.absorb(state, blocks.trip(trip * jnp.int32(blocks.unroll) + jnp.int32(first)))
 
-        return over_blocks(step, state, blocks.trips(first, trips), blocks.arrays or {})
+        return over_blocks(step, state, blocks.trips(first, trips), blocks.arrays)
 
     def closed(self, state: S) -> S:
         """The state after all blocks."""
@@ -118,7 +118,7 @@ class Recomputed(States[S, V]):
                 return step(before, first)
             return lax.scan(jax.checkpoint(step, prevent_cse=False), before, first + jnp.arange(count, dtype=jnp.int32))
 
-        state = steady(lambda before: step(before, first)[0], state, (blocks.arrays or {}).values())
+        state = steady(lambda before: step(before, first)[0], state, blocks.arrays.values())
         runs, rest = divmod(trips, self.length)
         if rest:
             again = jax.checkpoint(lambda before: run(before, jnp.int32(first), rest)[0], prevent_cse=False)

@@ -1,7 +1,7 @@
 """A bundle in XLA operations: a block of its matrices, which is multiplied from both sides, after the other."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import jax
@@ -33,7 +33,7 @@ def lower_kernel_sums(
     """The sums of a bundle, in order."""
     own = _Bundle(products, bundle, Context(arrays, foreign), lower)
     axes = (*products.batch, *products.rows, SIDE)
-    below, parts = own.nothing(products.along, products.columns), list[list[jax.Array]]()
+    below, parts = own.below(), list[list[jax.Array]]()
     loop: BlockedLoop | None = plan
     while loop is not None:
         run = Run(loop, arrays, foreign, lower)
@@ -41,7 +41,7 @@ def lower_kernel_sums(
         def tile(
             starts: Starts, kept: list[jax.Array], loop: BlockedLoop = loop, run: Run = run
         ) -> tuple[list[jax.Array], list[jax.Array]]:
-            return reduced(run.blocks(starts), _Rows(own, loop, starts, kept))
+            return reduced(run.blocks(starts), _Rows(own, loop, starts), (own.above(loop), kept))
 
         above, below = over_tiles(loop.tiles, [axes] * len(products.across), tile, arrays, below)
         parts.append(above)
@@ -82,10 +82,15 @@ class _Bundle:
         # Whoever computed it in a loop would do so again and again.
         return lax.optimization_barrier(lax.concatenate(found, len(shape)))
 
-    def nothing(self, along: Sequence[Columns], side: Axes) -> list[jax.Array]:
+    def above(self, loop: BlockedLoop) -> list[jax.Array]:
+        """Sums over columns for a tile of rows, before all columns."""
+        shape = (*self.batch, *loop.shape(self.plan.rows))
+        return [jnp.zeros((*shape, one.width), self.plan.dtype) for one in self.plan.across]
+
+    def below(self) -> list[jax.Array]:
         """Sums over rows before all rows."""
-        shape = self.plan.shape(side)
-        return [jnp.zeros((*self.batch, one.width, *shape), self.plan.dtype) for one in along]
+        shape = self.plan.shape(self.plan.columns)
+        return [jnp.zeros((*self.batch, one.width, *shape), self.plan.dtype) for one in self.plan.along]
 
     def result(self, nest: Nest, pieces: Sequence[Piece], products: Sequence[jax.Array], summed: bool) -> jax.Array:
         plan = self.plan
@@ -112,12 +117,11 @@ class _Bundle:
 
 @dataclass(frozen=True, slots=True)
 class _Rows(States[State, Visited]):
-    """The products of a tile of rows, which goes on from the sums over the rows of those before it, `kept`."""
+    """The products of a tile of rows."""
 
     bundle: _Bundle
     plan: BlockedLoop
     starts: Starts
-    kept: list[jax.Array]
 
     @property
     def start(self) -> jax.Array:
@@ -128,11 +132,6 @@ class _Rows(States[State, Visited]):
             return self.starts[tile.start] - jnp.int32(tile.lo)
         return jnp.int32(plan.extents[rows[-1]] - self.plan.extents[rows[-1]])
 
-    def empty(self, sample: Callable[[], Visited] | None = None) -> State:
-        plan = self.bundle.plan
-        shape = (*self.bundle.batch, *self.plan.shape(plan.rows))
-        return [jnp.zeros((*shape, one.width), plan.dtype) for one in plan.across], self.kept
-
     def after(self, state: State | None, block: Visited) -> State:
         plan, bundle = self.bundle.plan, self.bundle
         extents = {**self.plan.extents, plan.columns[-1]: block.block.width}
@@ -140,7 +139,8 @@ class _Rows(States[State, Visited]):
         begin, height, width = self.start, extents[plan.rows[-1]], block.block.width
         last = plan.extents[plan.columns[-1]] - width
         left = block.at[BLOCK] * jnp.int32(width) if BLOCK in block.at else jnp.int32(last)
-        above, below = map(list, self.empty() if state is None else state)
+        assert state is not None, "a tile goes on from the sums over the rows of those before it"
+        above, below = map(list, state)
         shape = (*bundle.batch, *flat)
         for place, (value, live) in enumerate(block.points):
             # Stored, it is computed once for both products.

@@ -41,6 +41,7 @@ from ..planning.data.stages import (
     Unstored,
     scope_of,
 )
+from ..planning.data.steps import Steps
 from .apart import keep_apart
 from .assembly import assemble
 from .bands import lower_band
@@ -63,6 +64,7 @@ from .reductions import (
     lower_scan,
     lower_unroll,
 )
+from .steps import lower_steps
 from .stores import boxed
 from .tiles import lower_tiled
 from .varying import equally_varying
@@ -136,6 +138,8 @@ def _computed(
                     before = known[target] if stage.in_turn else before
                 case Tiled(target=target):
                     known[target] = lower_tiled(stage, known, foreign, lower_node)
+                case Call(_, inner, _, Steps() as steps):
+                    known.update(lower_steps(steps, known, lambda given, inner=inner: lower(inner, given, {}, foreign)))
                 case Call(targets, inner, arguments):
                     passed = {name: known[argument] for name, argument in zip(inner.parameters, arguments, strict=True)}
                     known.update(zip(targets, lower(inner, passed, {}, foreign), strict=True))

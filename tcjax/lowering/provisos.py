@@ -92,7 +92,10 @@ def _bind(
     test, *both = (jax.make_jaxpr(way)(*arrays) for way in ways)
     used = list(map(operator.or_, *map(_used, both)))
     tested = [own and _is_inexact(array) for own, array in zip(_used(test), arrays, strict=True)]
-    if derived and not any(map(operator.and_, tested, used)):
+    if any(_used(test)) and not any(tested):
+        # It asks about integers, which are the same whatever the values.
+        finite = [False] * len(finite)
+    elif derived and not any(map(operator.and_, tested, used)):
         # A derivative without these values: zero times what else there is.
         test = jax.make_jaxpr(lambda *_: jnp.array(True))(*arrays)
     kept = list(map(operator.or_, used, _used(test)))

@@ -1,6 +1,7 @@
 """Tensor reads: slices, reshapes, diagonals and gathers."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
@@ -8,21 +9,79 @@ from jax import lax
 from jax.core import max_dim
 
 from ..planning.data.nodes import Axes, Lookup, Read, Strip
+from ..planning.data.views import Padded
 from ..symbolic import IndexVar
 from .context import Context, Lower, align, transpose
-from .positions import Start, cut, position
+from .positions import Start, cut, numbers, position
 
 
 def lower_read(node: Read, context: Context, lower: Lower) -> jax.Array:
-    array, moved = _pad(node, context)
-    array = _cut(array, node.dimensions, moved, context)
     looked_up = [n for n, dimension in enumerate(node.dimensions) if isinstance(dimension, Lookup)]
+    array = None if looked_up else _cut_and_padded(node, context)
+    if array is None:
+        array, moved = _pad(node, context)
+        array = _cut(array, node.dimensions, moved, context)
     if looked_up:
         array, axes = _gather(array, node, looked_up, context, lower)
     else:
         array, axes = _split(array, [d for d in node.dimensions if isinstance(d, Strip)])
     array, axes = _diagonals(array, axes)
     return transpose(array, axes, node.axes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """The part of a strip that is inside of its dimension, and how many elements lie before and behind it."""
+
+    start: int
+    stop: int
+    stride: int
+    before: int
+    behind: int
+
+
+def _cut_and_padded(node: Read, context: Context) -> jax.Array | None:
+    """Slices of a padded tensor as padded slices, which XLA reads without a test; None where no number says where.
+
+    Nor where it is one of many, term by term: they share one padded tensor, and each would be stored by XLA:CPU (0.10).
+    """
+    views = list(node.views)
+    around: list[Padded] = []
+    while views and isinstance(view := views[-1], Padded) and (not around or around[-1].value == view.value):
+        around.append(view)
+        views.pop()
+    strips = [dimension for dimension in node.dimensions if isinstance(dimension, Strip)]
+    lows = [strip.low + sum(view.low for view in around if view.dimension == n) for n, strip in enumerate(strips)]
+    zeros = any(strip.low or strip.high for strip in strips)
+    starts = numbers([position(strip.start, context) for strip in strips])
+    many = any(strip.start.variables for strip in strips)
+    if many or starts is None or not (around or zeros) or (around and zeros) or context.padded:
+        return None
+    array = context.viewed(node.tensor, tuple(views))
+    if not all(isinstance(extent, int) for extent in array.shape):
+        return None
+    cuts = [
+        _inside(strip, start - low, extent)
+        for strip, start, low, extent in zip(strips, starts, lows, array.shape, strict=True)
+    ]
+    if any(c.start or c.stop != extent or c.stride != 1 for c, extent in zip(cuts, array.shape, strict=True)):
+        array = lax.slice(array, [c.start for c in cuts], [c.stop for c in cuts], [c.stride for c in cuts])
+    value = jnp.array(around[0].value if around else 0, array.dtype)
+    array = lax.pad(array, value, [(c.before, c.behind, 0) for c in cuts])
+    backwards = [n for n, strip in enumerate(strips) if strip.stride < 0 and strip.count > 1]
+    return lax.rev(array, backwards) if backwards else array
+
+
+def _inside(strip: Strip, first: int, extent: int) -> _Cut:
+    """What of a strip, whose first element would be `first`, is inside; a backward one is cut forward."""
+    count, stride = strip.count, abs(strip.stride) if strip.count > 1 else 1
+    first = first if strip.stride > 0 or count < 2 else first - stride * (count - 1)
+    before = min(count, max(0, -(first // stride)))
+    last = min(count - 1, (extent - 1 - first) // stride)
+    if last < before:
+        return _Cut(0, 0, 1, count, 0)
+    start = first + stride * before
+    return _Cut(start, first + stride * last + 1, stride, before, count - 1 - last)
 
 
 def _pad(node: Read, context: Context) -> tuple[jax.Array, list[int]]:

@@ -48,6 +48,8 @@ class _Function:
         self.arrays: dict[str, jax.Array] = {}
         self.origins: dict[str, tuple[Affine, ...]] = {}
         self.sizes: dict[SizeVar, Dim] = {SizeVar(name): value for name, value in sizes.items()}
+        for loop in function.loops:
+            raise open_question(f"how many steps the loop over `{loop.index}` has", loop.span)
         self.found = ranges.infer_ranges(function)
         for access in self.found.undecided:
             raise open_question(

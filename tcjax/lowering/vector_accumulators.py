@@ -245,7 +245,7 @@ def _looped(monoid: Monoid, state: State, blocks: Blocks[Point], first: int, tri
         return _packed(after) if monoid.together else after
 
     start = _packed(state) if monoid.together else state
-    carry = over_blocks(step, start, blocks.trips(first, trips), blocks.arrays or {})
+    carry = over_blocks(step, start, blocks.trips(first, trips), blocks.arrays)
     return _unpacked(carry, state) if monoid.together else carry
 
 

@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..planning.data.views import Divide, Merge, Pieces, Repeat, Slide, Tile, View, Zeros, are_blocks
+from ..ir import types
+from ..planning.data.views import Divide, Merge, Padded, Pieces, Repeat, Slide, Tile, View, Zeros, are_blocks
 from ..symbolic.runs import Run
 
 
@@ -47,9 +48,11 @@ def _put_together(array: jax.Array, first: Pieces, second: Pieces) -> jax.Array:
 def _viewed(array: jax.Array, view: View) -> jax.Array:
     shape = array.shape
     match view:
-        case Pieces(d, runs):
+        case Pieces(d, runs, fused):
             parts = [_run(array, d, run) for run in runs]
-            return parts[0] if len(parts) == 1 else lax.concatenate(parts, d)
+            return _added(parts, d) if fused else parts[0] if len(parts) == 1 else lax.concatenate(parts, d)
+        case Padded(d, low, high, value):
+            return _laid_out(array, d, low, high, value)
         case Repeat(d, times):
             return _spread(array, d + 1, times, d)
         case Tile(d, times):
@@ -66,6 +69,33 @@ def _viewed(array: jax.Array, view: View) -> jax.Array:
             return _slid(array, view)
         case _:
             assert_never(view)
+
+
+def _added(parts: list[jax.Array], d: int) -> jax.Array:
+    """The parts behind each other along a dimension, as a sum of padded ones: XLA:CPU stores concatenations.
+
+    Stencils on a torus take a fifth of the time, and so do their derivatives.
+    """
+    kind = parts[0].dtype
+    if not jnp.issubdtype(kind, jnp.number) or kind.name not in types.SCALARS:
+        return lax.concatenate(parts, d)
+    # Of all numbers negative zero alone leaves every other as it is.
+    nothing = 0 if jnp.issubdtype(kind, jnp.integer) else -0.0
+    nothing = complex(-0.0, -0.0) if jnp.issubdtype(kind, jnp.complexfloating) else nothing
+    extent, place = sum(part.shape[d] for part in parts), 0
+    total: jax.Array | None = None
+    for part in parts:
+        count = part.shape[d]
+        laid = _laid_out(part, d, place, extent - place - count, nothing)
+        total, place = laid if total is None else total + laid, place + count
+    assert total is not None
+    return total
+
+
+def _laid_out(array: jax.Array, d: int, low: int, high: int, value: complex) -> jax.Array:
+    """The array with elements of one value before it and behind it."""
+    widths = [(low, high, 0) if n == d else (0, 0, 0) for n in range(array.ndim)]
+    return lax.pad(array, jnp.array(value, array.dtype), widths)
 
 
 def _run(array: jax.Array, d: int, run: Run | Zeros) -> jax.Array:

@@ -49,6 +49,10 @@ def plan_formula(
     target, given = statement.target, statement
     statement, decided = transforms.decide(_without_empty(statement, box), box)
     whole = box
+    first = origins[target.name]
+    if not loops and all(isinstance(one, int) for one in first):
+        start = tuple(one for one in first if isinstance(one, int))
+        statement, box = transforms.receive(statement, box, shapes[target.name], start, filled=not defined)
     statement, box = _split(statement, box, loops)
     decided = (*decided, *_splits(whole, box))
     statement, straight = straighten(statement, box, shapes, origins, loops)

@@ -9,6 +9,7 @@ from .. import ir, ranges, transforms
 from ..symbolic import Box
 from ..transforms import Step
 from .assembling import assemblies
+from .branches import is_risky
 from .choice import MOST_GROWTH, SMALL_SPACE
 from .cost.costs import cost_of
 from .cost.memory import allowance
@@ -20,23 +21,30 @@ from .data.stages import Call, CallForeign, Compute, Plan, Proviso, Stage, Unsto
 from .formulas import plan_formula
 from .fusion.orders import cheapest_orders
 from .fusion.parts import in_parts
-from .fusion.provisos import WORTH, placed, tensors, tests
+from .fusion.provisos import WORTH, placed, tensors, tests, tests_of_order
 from .fusion.rare import as_rare
 from .fusion.recomputed import stored_apart
 from .fusion.shares import with_shares
 from .fusion.sharing import share
 from .fusion.softmax import fuse
+from .fusion.tables import without_unread
 from .fusion.temporaries import settle
 from .printer import operations_of
+from .recurrences import plan_loops
 from .reductions import fixed
 
 
 def make_plan(bound: ranges.Bound, preferences: Preferences = DEFAULT) -> Plan:
     """Chooses the operation for each statement, and which of the reductions that the program repeats are stored."""
+    if bound.function.loops:
+        limit = preferences.backend.memory
+        most = allowance(_given(bound)) if limit is None else limit
+        return plan_loops(bound, partial(make_plan, preferences=preferences), most)
     known = _Known()
     if preferences.stored or preferences.forms:
         return _planned(bound, preferences, known).in_parts
     most = _most_stored(bound, preferences)
+    bound, known.tables = transforms.with_row_tables(bound, most)
     without: set[transforms.CommonForm] = set()
     while True:
         wide, names = transforms.named_in_common(bound, most, without)
@@ -51,7 +59,7 @@ def make_plan(bound: ranges.Bound, preferences: Preferences = DEFAULT) -> Plan:
         return _planned(transforms.reordered_bound(wide, orders), preferences, known)
 
     orders = cheapest_orders(found.plan, found.priced, lambda orders: ordered(orders).plan)
-    plan = (ordered(orders) if orders else found).in_parts
+    plan = without_unread((ordered(orders) if orders else found).in_parts, known.tables)
     if not names and not orders:
         return plan
     return replace(plan, stages=tuple(_told(stage, names, orders) for stage in plan.stages))
@@ -112,7 +120,7 @@ class _Planned:
 
     def plan_steps(self, part: ranges.Bound, steps: Mapping[int, Step]) -> Plan:
         """The plan of the statements of one part."""
-        planner = _Planner(part, self.preferences, _Known())
+        planner = _Planner(part, self.preferences, _Known(tables=self.known.tables))
         names = [step.statement.target.name for step in steps.values()]
         stages: list[Stage] = [planner.plan(n, step, names[n] in names[:n]) for n, step in steps.items()]
         return _assembled(part, stages, steps, planner)
@@ -162,15 +170,16 @@ def _assembled(bound: ranges.Bound, stages: list[Stage], steps: Mapping[int, Ste
     return Plan(function.name, *names, initial, with_shares(stored_apart(fused, names[1])), bound, groups)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Known:
     """Plans of statements by their place in the text and all that they depend on, and the prices of plans by identity.
 
-    A plan is kept beside its price, so that no other one gets its identity.
+    A plan is kept beside its price, so that no other one gets its identity. The `tables` say what is in which row.
     """
 
     plans: dict[tuple[object, ...], Compute] = field(default_factory=dict)
     prices: dict[int, tuple[Compute, Price]] = field(default_factory=dict)
+    tables: transforms.Tables = field(default_factory=dict)
 
 
 class _Planner:
@@ -286,6 +295,7 @@ class _Planner:
         if any(isinstance(node, ir.Foreign) for node in ir.nodes_of(step.statement)):
             # A Python function may use values that JAX traces: no operand of one of two ways.
             return
+        yield from self.in_order(step, defined, otherwise)
         for form in (transforms.without_truths(step.statement), transforms.without_lows(step.statement)):
             if form is not None:
                 yield from self.on_condition(step, form, defined, otherwise)
@@ -307,6 +317,22 @@ class _Planner:
             if way.seconds + seconds <= WORTH * otherwise.seconds:
                 both = way.seconds + seconds
                 yield _Way(replace(way.stage, proviso=proviso if checks else None), partial(float, both))
+
+    def in_order(self, step: Step, defined: bool, otherwise: "_Way") -> Iterator["_Way"]:
+        """A form for pointers that do not decrease, which cut an axis into rows."""
+        bound = self.bound
+        found = transforms.by_rows(step, bound.shapes, bound.origins, self.known.tables)
+        if found is None:
+            return
+        tests = [self.test(each).stage for each in tests_of_order(step, found.disordered)]
+        proviso = Proviso(tuple(tests), as_rare(otherwise.stage), found.pointers, of_order=True)
+        form = replace(step, statement=found.statement)
+        if not is_risky(found.statement.value):
+            # What has no row has no place. It must not be computed where a derivative could be no number.
+            form = _placed(form, bound.shapes, bound.origins)
+        for way in self.ways(form, defined):
+            if way.seconds < otherwise.seconds:
+                yield _Way(replace(way.stage, proviso=proviso), partial(float, way.seconds))
 
     def test(self, step: Step) -> "_Way":
         """A statement whose result is one number that no other statement reads."""

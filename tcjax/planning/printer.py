@@ -76,8 +76,9 @@ def show_plan(plan: Plan) -> str:
                 once = "" if kernel is None else "; on a GPU one Pallas kernel"
                 lines.append(f"  {target}: {dtype}{list(shape)} in tiles{once}")
                 lines += [f"    {line}" for step in steps for line in _show_step(step, repeats)]
-            case Call(targets, inner, arguments):
-                lines.append(f"  {', '.join(targets)} = {inner.name}({', '.join(arguments)})")
+            case Call(targets, inner, arguments, steps):
+                many = "" if steps is None else f"{steps.count} steps {'down ' * steps.backwards}along {steps.index}: "
+                lines.append(f"  {', '.join(targets)} = {many}{inner.name}({', '.join(arguments)})")
                 lines += [f"    {line}" for line in show_plan(inner).splitlines()]
                 repeats.write(*targets)
             case Unstored(target, dtype, shape, readers):
@@ -125,7 +126,8 @@ def _show_compute(stage: Compute, repeats: Repeats) -> list[str]:
     repeats.write(stage.target)
     where, otherwise = "", list[str]()
     if stage.proviso is not None:
-        where = f", where {_listed(stage.proviso.named)} finite"
+        what = "in order" if stage.proviso.of_order else "finite"
+        where = f", where {_listed(stage.proviso.named)} {what}"
         otherwise = ["otherwise:", *_show_compute(stage.proviso.otherwise, repeats)[1:]]
     return [f"{stage.target}: {stage.dtype}{list(stage.shape)}{how}{where}", *before, *tree, *otherwise]
 

@@ -9,7 +9,7 @@ from typing import Final
 from .. import ir
 from ..symbolic import Affine, Box, Facts, IndexVar, Size
 from ..transforms.factors import masked
-from .data.nests import LoopSchedule, Nest
+from .data.nests import LoopSchedule, Nest, Operand
 from .data.nodes import Apply, Axes, Fill, Node
 from .data.preferences import Preferences
 from .data.views import Viewed
@@ -178,12 +178,18 @@ def masked_by(guard: ir.Expr | None, body: ir.Expr, reducer: ir.Reducer | ir.Mon
     return masked(guard, body, nothing)
 
 
+def scope_of(operands: Iterable[Operand], order: Iterable[IndexVar], box: Box, steps: Iterable[IndexVar] = ()) -> Scope:
+    """The scope of what reads these operands: axes lie in this order, and those of `steps` in the box are steps."""
+    operands = tuple(operands)
+    return Scope(
+        box,
+        {o.name: o.shape for o in operands},
+        {o.name: o.origin for o in operands},
+        {index: number for number, index in enumerate(dict.fromkeys((*order, *box)))},
+        frozenset(steps) & box.keys(),
+    )
+
+
 def plain_scope(nest: Nest) -> Scope:
     """The scope of a nest on its own: it plans no further nests."""
-    indices = dict.fromkeys((*nest.axes, *nest.reduce.indices, *nest.ranges))
-    return Scope(
-        nest.ranges,
-        {o.name: o.shape for o in nest.operands},
-        {o.name: o.origin for o in nest.operands},
-        {index: number for number, index in enumerate(indices)},
-    )
+    return scope_of(nest.operands, (*nest.axes, *nest.reduce.indices), nest.ranges)

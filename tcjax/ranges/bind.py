@@ -14,10 +14,11 @@ from .checks import check_accesses
 from .coverage import Coverage
 from .limits import check_array, check_points
 from .pairs import check_own_reads, check_targets
+from .recurrences import check_order
 from .rounds import Place, Solution, left_constraints, solve_statement
 from .sizes import as_variable, bind_sizes
 from .survey import Comprehension
-from .targets import declared_place, found_place, settled_place
+from .targets import declared_place, found_place, joined_place, settled_place
 
 Shape = tuple[int, ...]
 ForeignShapes = Callable[[str, tuple[ir.Tensor, ...], tuple[Shape, ...]], tuple[Shape, ...]]
@@ -45,7 +46,12 @@ def bind(
     as it takes". Raises `CompileError` for every mistake of section 4 to 7 (TC04xx, TC05xx, TC06xx, TC07xx).
     """
     known = bind_sizes(function, shapes, sizes, assumptions)
-    binder = _Binder(function, known, initial or {}, foreign, Coverage(function, shapes, assumptions), limited)
+
+    def binder_of(settled: Mapping[str, Place] | None) -> _Binder:
+        coverage = Coverage(function, shapes, assumptions)
+        return _Binder(function, dict(known), initial or {}, foreign, coverage, limited, settled)
+
+    binder = binder_of(_settled(function, binder_of(None)) if function.loops else {})
     for number, statement in enumerate(function.statements):
         binder.step(number, statement)
     bound = binder.finish()
@@ -53,8 +59,19 @@ def bind(
     return replace(bound, assumptions=tuple(map(str, assumptions))) if assumptions else bound
 
 
+def _settled(function: ir.Function, draft: "_Binder") -> dict[str, Place]:
+    """Where the tensors that loops write step by step have their elements: wherever any statement writes."""
+    for number, statement in enumerate(function.statements):
+        draft.step(number, statement)
+    return {name: replace(draft.places[name], written=False) for name in draft.growing}
+
+
 class _Binder:
-    """What is known of the tensors between two statements."""
+    """What is known of the tensors between two statements.
+
+    `settled` are the places of those that loops write step by step; None while they are looked for: then nothing is
+    checked, and their places grow.
+    """
 
     def __init__(
         self,
@@ -64,8 +81,12 @@ class _Binder:
         foreign: ForeignShapes | None,
         coverage: Coverage,
         limited: bool,
+        settled: Mapping[str, Place] | None,
     ) -> None:
         self.function = function
+        self.growing = function.recurrent - {tensor.name for tensor in function.declared}
+        self.is_draft = settled is None
+        self.solved: dict[int, tuple[Solution, Box]] = {}
         self.coverage = coverage
         self.limited = limited
         self.sizes = sizes
@@ -81,6 +102,7 @@ class _Binder:
         for tensor in function.initial:
             if tensor.name in initial:
                 self.start(tensor, initial[tensor.name])
+        self.places |= settled or {}
 
     def start(self, tensor: ir.Tensor, shape: Shape) -> None:
         """Takes up the shape of an initial value."""
@@ -140,11 +162,18 @@ class _Binder:
         if self.learn_free_sizes(statement, solution):
             solution = self.solve(statement)
         box = self.numbers(statement, solution)
+        if self.is_draft:
+            self.grow(statement, solution)
+            return box, solution.reasons
+        self.solved[number] = solution, box
         if name in self.places:
             check_own_reads(self.function, statement, solution, box, self.places[name], self.sizes)
         given = self.places.get(name)
         found = found_place(statement, solution, self.sizes)
-        place = settled_place(statement, solution, given, found, declared=name in self.declared)
+        if given is not None and name in self.growing:
+            place = replace(given, written=True)
+        else:
+            place = settled_place(statement, solution, given, found, declared=name in self.declared)
         self.require_known(place.intervals, statement)
         self.check_array(statement.target, _extents(place), statement.span)
         for dimension, extent in enumerate(_extents(place)):
@@ -162,6 +191,20 @@ class _Binder:
         self.coverage.read(number, statement, solution, box)
         self.coverage.write(statement, solution, place, declared=name in self.declared)
         return box, solution.reasons
+
+    def grow(self, statement: Comprehension, solution: Solution) -> None:
+        """Notes what a statement writes, of a tensor of loops beside what others write."""
+        target = statement.target
+        given, found = self.places.get(target.name), found_place(statement, solution, self.sizes)
+        if target.name not in self.growing:
+            place = settled_place(statement, solution, given, found, declared=target.name in self.declared)
+            self.places[target.name] = place
+            self.learn_shape(target, _extents(place))
+        else:
+            for dimension, interval in enumerate(found.intervals):
+                if interval is None and given is None:
+                    raise mistakes.unbound_target(statement, dimension)
+            self.places[target.name] = found if given is None else joined_place(given, found, Facts())
 
     def solve(self, statement: Comprehension) -> Solution:
         solution = solve_statement(statement, self.places, self.sizes, Facts())
@@ -216,7 +259,6 @@ class _Binder:
     def write_whole(self, statement: ir.Statement, target: ir.Tensor, shape: Shape) -> None:
         """The target of a call: it starts at 0, unless it is there already."""
         self.check_array(target, shape, statement.span)
-        self.learn_shape(target, shape)
         place = self.places.get(target.name)
         if place is None:
             place = Place(tuple(Interval.of(0, extent) for extent in shape))
@@ -224,6 +266,7 @@ class _Binder:
         if wanted != shape:
             raise mistakes.call_output_size(statement, target, shape, wanted)
         self.places[target.name] = Place(place.intervals)
+        self.learn_shape(target, shape)
 
     def learn_shape(self, tensor: ir.Tensor, shape: Shape) -> None:
         """Notes the sizes of a tensor's dimensions that are not known yet."""
@@ -231,6 +274,9 @@ class _Binder:
             variable = as_variable(size)
             if variable is not None:
                 self.sizes.setdefault(variable, extent)
+        if tensor.name in self.places:
+            for dimension, first in enumerate(_origin(self.places[tensor.name])):
+                self.sizes.setdefault(ir.first_of(tensor.name, dimension), first)
         self.refresh()
 
     def refresh(self) -> None:
@@ -243,6 +289,7 @@ class _Binder:
         missing = self.missing_sizes()
         if missing:
             raise mistakes.unbound_size(self.function.span, missing)
+        check_order(self.function, self.solved, self.sizes)
         unread = self.coverage.unread()
         for each in unread:
             for number, index in each.indices:

@@ -20,6 +20,7 @@ class Bound:
     * `calls`: the bound callee of each `Invoke`, by statement number.
     * `assumptions`: what the user said of the sizes, and holds.
     * `reasons`: for each statement, in words, what fixed the range of each index (a read, or a given range).
+    * `is_part`: this is a run of statements of a program, or a step of its loop: its ranges are those of the program.
     * `unread`: the elements of parameters that no read covers, although nothing in the program says so; `warnings` has
       them for what it calls, too.
     """
@@ -33,6 +34,7 @@ class Bound:
     reasons: tuple[Mapping[IndexVar, str], ...] = ()
     assumptions: tuple[str, ...] = ()
     unread: tuple[Unread, ...] = ()
+    is_part: bool = False
 
     @property
     def warnings(self) -> Iterator[CompileWarning]:

@@ -35,7 +35,7 @@ class _Checker:
         region = constraint.region
         assert region is not None
         domain = {index: self.box[index] for index in (*self.solution.survey.indices, *constraint.read.inner)}
-        if constraint.subscript.is_data:
+        if constraint.is_always_inside:
             if region.extent.constant == 0:
                 self.search(constraint, region, all_of(()), domain, writes=writes)
             return

@@ -31,7 +31,7 @@ def explicit_guard(node: ir.Statement | ir.Reduce) -> ir.Expr | None:
 
 
 def moving_guard(node: ir.Statement | ir.Reduce) -> ir.Expr | None:
-    """What cuts the hulls of the ranges whose ends use other indices."""
+    """What cuts the hulls of the ranges whose ends use other indices or data."""
     match node:
         case ir.Define(domain=domain) | ir.Accumulate(domain=domain):
             ranges = domain.ranges
@@ -50,9 +50,9 @@ def last_of_each(ranges: tuple[ir.Range, ...]) -> dict[IndexVar, ir.Range]:
 
 
 def moving_ends(given: ir.Range) -> Iterator[ir.Expr]:
-    """``lo <= index`` and ``index < hi``, for each end that depends on an index."""
+    """``lo <= index`` and ``index < hi``, for each end that depends on an index; both of a ragged range."""
     index = ir.Index(given.index, span=given.span)
-    if given.lo.variables:
+    if given.lo.variables or given.is_ragged:
         yield ir.Binary("<=", ir.integer(given.lo), index, "bool", span=given.span)
-    if given.hi.variables:
+    if given.hi.variables or given.is_ragged:
         yield ir.Binary("<", index, ir.integer(given.hi), "bool", span=given.span)

@@ -2,16 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Final
 
 from .. import ir
-from ..symbolic import Facts, IndexVar, Interval, Size, SizeVar
+from ..symbolic import Affine, AtLeastZero, Facts, IndexVar, Interval, Size, SizeVar
 from . import mistakes
 from .pairs import undecided_own_reads
 from .rounds import Place, Solution, solve_statement
 from .sizes import as_variable
 from .survey import Comprehension
-from .targets import declared_place, found_place
+from .targets import declared_place, found_place, joined_place
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,11 @@ def infer_ranges(function: ir.Function, facts: Facts | None = None) -> SymbolicR
     nothing bounds, TC0708 for a statement that reads what it writes.
     """
     inference = _Inference(function, facts or Facts())
-    for number, statement in enumerate(function.statements):
-        inference.step(number, statement)
+    if function.loops:
+        draft = _Inference(function, facts or Facts(), is_draft=True)
+        draft.run()
+        inference.settle(draft)
+    inference.run()
     written = {name: place.intervals for name, place in inference.places.items() if name in inference.written}
     needs = tuple(size for size in inference.needs if not inference.facts.at_least_zero(size))
     return SymbolicRanges(
@@ -81,8 +85,14 @@ NAMED_EXTENT_LIMIT: Final = 100
 class _Inference:
     """What is known of the tensors between two statements."""
 
-    def __init__(self, function: ir.Function, facts: Facts) -> None:
+    def __init__(self, function: ir.Function, facts: Facts, *, is_draft: bool = False) -> None:
         self.function = function
+        self.growing = function.recurrent - {tensor.name for tensor in function.declared}
+        self.is_draft = is_draft
+        self.settled: set[str] = set()
+        # What each statement writes of a tensor of loops, and the extents of ranges, which are not negative.
+        self.found: dict[str, list[Place]] = {}
+        self.extents: list[Size] = []
         self.facts = facts
         self.sizes: dict[SizeVar, Size] = {}
         self.written: set[str] = set()
@@ -94,6 +104,21 @@ class _Inference:
         # An initial value may be passed: then it has the extents ``C.0``.
         self.places = {tensor.name: declared_place(tensor, {}) for tensor in (*function.initial, *function.declared)}
         self.places |= {tensor.name: declared_place(tensor, {}, written=True) for tensor in function.parameters}
+
+    def run(self) -> None:
+        """All statements in order."""
+        for number, statement in enumerate(self.function.statements):
+            self.step(number, statement)
+
+    def settle(self, draft: "_Inference") -> None:
+        """Takes the places of what loops write step by step from a draft, where they grew."""
+        for statement in self.function.statements:
+            for target in ir.targets(statement):
+                if target.name in self.growing and target.name not in self.settled:
+                    self.write(target, draft.grown(target.name))
+                    self.places[target.name] = replace(self.places[target.name], written=False)
+                    self.settled.add(target.name)
+        self.written.clear()
 
     def step(self, number: int, statement: ir.Statement) -> None:
         match statement:
@@ -118,12 +143,27 @@ class _Inference:
         solution = solve_statement(statement, self.places, self.sizes, self.facts)
         if solution.unsolved:
             raise mistakes.unbound_index(self.function, statement, solution)
+        if self.is_draft and statement.target.name in self.growing:
+            self.grow(statement, solution)
+            return StatementRanges(solution.ranges, solution.reasons)
         self.need(solution)
         place = self.places.get(statement.target.name)
         if place is not None:
             self.undecided += undecided_own_reads(self.function, statement, solution, place, self.sizes, self.facts)
         self.write(statement.target, found_place(statement, solution, self.sizes))
         return StatementRanges(solution.ranges, solution.reasons)
+
+    def grow(self, statement: Comprehension, solution: Solution) -> None:
+        """Notes what a statement writes, beside what others write."""
+        self.extents += [interval.extent for interval in solution.ranges.values() if interval is not None]
+        found = self.found.setdefault(statement.target.name, [])
+        found.append(found_place(statement, solution, self.sizes))
+        self.places[statement.target.name] = self.grown(statement.target.name)
+
+    def grown(self, name: str) -> Place:
+        """Where a tensor of loops has its elements, by what is known so far."""
+        facts = self.facts.assume(*(AtLeastZero(Affine.of(extent)) for extent in self.extents))
+        return reduce(lambda one, other: joined_place(one, other, facts), self.found[name])
 
     def need(self, solution: Solution) -> None:
         """Notes what must not be negative for the statement to be legal, where its formulas tell."""
@@ -142,12 +182,14 @@ class _Inference:
         """The first statement decides where a tensor is, unless a declaration does."""
         self.written.add(target.name)
         place = self.places.get(target.name)
-        if place is not None and (place.written or target.name in self.declared):
+        if place is not None and (place.written or target.name in self.declared | self.settled):
             self.places[target.name] = replace(place, written=True)
             return
         intervals: list[Interval | None] = []
         for size, interval in zip(target.shape, found.intervals, strict=True):
             variable = as_variable(size)
+            if interval is not None:
+                self.sizes[ir.first_of(target.name, len(intervals))] = interval.lo
             if variable is not None and interval is not None:
                 if len(str(interval.extent)) > NAMED_EXTENT_LIMIT:
                     interval = Interval(interval.lo, interval.lo + variable)

@@ -1,6 +1,6 @@
 """What range inference says when it cannot go on."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
 from .. import ir
@@ -29,11 +29,14 @@ def unbound_index(function: ir.Function, statement: Comprehension, solution: Sol
             + phrases.ranged(waits[0], 0, _some_size(function, solution), given.span)
             + (size if ends & sizes else ""),
         )
+    ragged = next((solution.survey.ragged[i] for i in solution.unsolved if i in solution.survey.ragged), None)
+    if ragged is not None:
+        return _unbound_hull(function, ragged)
     mentions = [read for read in solution.reads if index in read.subscript.variables]
     seen = list(dict.fromkeys(_why_not(index, constraint, solution) for constraint in mentions))
     shown = "; ".join(seen[:3]) or "no tensor is read at it"
     span = mentions[0].read.access.span if mentions else statement.span.part(index.name)
-    range = _range(index, 0, _some_size(function, solution), solution, span)
+    range = _range(index, 0, _own_size(mentions) or _some_size(function, solution), solution, span)
     close = get_close_matches(index.name, _names(function), 1) if index not in _left_indices(statement) else []
     inner = index in solution.survey.inline
     if not mentions and not close and not inner and index not in _left_indices(statement):
@@ -50,6 +53,27 @@ def unbound_index(function: ir.Function, statement: Comprehension, solution: Sol
         f"nothing says how far `{index}` runs: {shown}",
         span,
         help=f"add {range}{hint}",
+    )
+
+
+def _own_size(mentions: Sequence[Constraint]) -> str | None:
+    """The extent of the dimension that an index runs along, most likely, where a boundary keeps it inside."""
+    found = (m.read.access.tensor.shape[m.dimension] for m in mentions if m.subscript.bounded is not None)
+    return next(map(str, found), None)
+
+
+def _unbound_hull(function: ir.Function, given: ir.Range) -> CompileError:
+    """TC0405 for a ragged range that says which values of its index count, where nothing says which there are."""
+    index, span = given.index, given.span
+    ends = [read.tensor for end in ir.ragged_ends((given,)) for read in ir.accesses(end)]
+    rows = [tensor for tensor in function.parameters if tensor.rank == 1 and tensor not in ends]
+    example = phrases.element(rows[0].name if rows else "x", [index], span)
+    exists = f"`with exists({example}):`" if span.source.is_python else f"`exists {example}`"
+    return CompileError(
+        Code.READ_IN_BOUND,
+        f"nothing says how far `{index}` can run: the end of its range reads `{ends[0].name}`",
+        span,
+        help=f"read a tensor at `{index}`, or name one whose elements `{index}` counts: {exists}",
     )
 
 
@@ -186,6 +210,7 @@ def read_while_written(
     twins: Mapping[IndexVar, IndexVar],
     point: Mapping[IndexVar, Size] | None,
     sizes: Mapping[SizeVar, SizeLike],
+    ranges: Mapping[IndexVar, Interval | None],
     *,
     inside: bool,
 ) -> CompileError:
@@ -199,7 +224,8 @@ def read_while_written(
         message = f"no proof was found that no other point writes the element that `{show_access(access)}` reads"
     else:
         seen = frozenset[IndexVar]().union(*(index.variables for index in (*left.indices, *access.indices)))
-        own = ", ".join(f"{index} = {point[index]}" for index in (*twins, *read.inner) if index in seen)
+        around = statement.domain.loops
+        own = ", ".join(f"{index} = {point[index]}" for index in (*around, *twins, *read.inner) if index in seen)
         others = ", ".join(f"{i} = {point[twins[i]]}" for i in twins if i in _left_indices(statement))
         wrote, reads = _values(left, point, sizes), _values(access, point, sizes)
         surely = not any(index.is_data for index in (*left.indices, *access.indices))
@@ -213,7 +239,71 @@ def read_while_written(
         Code.READ_WHILE_WRITTEN,
         phrases.condition(message, span),
         span,
-        help=phrases.steps(span) + (f"; if the old values are meant, {copied}" if inside else ""),
+        help=(_as_loop(statement, ranges, span) or phrases.steps(span))
+        + (f"; if the old values are meant, {copied}" if inside else ""),
+    )
+
+
+def _as_loop(statement: Comprehension, ranges: Mapping[IndexVar, Interval | None], span: Span) -> str:
+    """The loop that computes the statement step by step; nothing where one index does not say how."""
+    offsets: dict[IndexVar, set[int | None]] = {}
+    for access in ir.accesses_of(statement):
+        if access.tensor != statement.target:
+            continue
+        for left, index in zip(statement.indices, access.indices, strict=True):
+            if left.bare is None:
+                return ""
+            if left != index:
+                offsets.setdefault(left.bare, set()).add((index - left).constant)
+    if len(offsets) != 1 or statement.domain.loops:
+        return ""
+    [(index, found)] = offsets.items()
+    numbers = [offset for offset in found if offset is not None]
+    step = 1 if all(offset < 0 for offset in numbers) else -1 if all(offset > 0 for offset in numbers) else 0
+    interval = ranges.get(index)
+    if len(numbers) < len(found) or not step or interval is None:
+        return ""
+    given = {each.index: each for each in statement.domain.ranges}.get(index)
+    lo, hi = (interval.lo, interval.hi) if given is None else (given.lo, given.hi)
+    first, last = (lo, hi) if step > 0 else (hi - 1, lo - 1)
+    body, _, clauses = " ".join(statement.span.text.split()).partition(" where ")
+    own = "" if given is None else " ".join(given.span.text.split())
+    if clauses != own and not span.source.is_python:
+        return ""
+    loop = phrases.stepped(index, first, last, step, body, span)
+    return f"steps that need the one before stand in a loop: {loop}"
+
+
+def read_before_step(
+    statement: Comprehension,
+    writes: Comprehension,
+    read: Read,
+    loops: Sequence[ir.Loop],
+    twins: Mapping[IndexVar, IndexVar],
+    point: Mapping[IndexVar, int] | None,
+    sizes: Mapping[SizeVar, int],
+) -> CompileError:
+    """TC0708 where a step of the `loops` reads an element that a later one, at the values for the `twins`, writes."""
+    access, span, name = read.access, read.access.span, written_name(read.access)
+    if point is None:
+        message = f"no proof was found that an earlier step wrote the element that `{show_access(access)}` reads"
+    else:
+        seen = frozenset[IndexVar]().union(*(index.variables for index in access.indices))
+        indices = dict.fromkeys((*statement.domain.loops, *sorted(seen, key=str)))
+        own = ", ".join(f"{index} = {point[index]}" for index in indices if index in point)
+        then = ", ".join(f"{loop.index} = {point[twins[loop.index]]}" for loop in loops)
+        element = _values(access, {index: Size.of(value) for index, value in point.items()}, sizes)
+        surely = not any(index.is_data for index in (*writes.indices, *access.indices))
+        when = f"is written at {then}" if surely else "may be written at a later step"
+        message = f"at {own} this reads {name}[{element}], which {when}: a step reads what earlier ones wrote"
+    loop = loops[-1]
+    offset = "-" if loop.step > 0 else "+"
+    way = "upwards" if loop.step > 0 else "downwards"
+    return CompileError(
+        Code.READ_WHILE_WRITTEN,
+        phrases.condition(message, span),
+        span,
+        help=f"`{loop.index}` runs {way} here: read at `{loop.index}{offset}1`, or let it run the other way",
     )
 
 
@@ -294,6 +384,8 @@ def _remedy(
         return f"write {phrases.all_ranged(swapped, access.span)} instead"
     if tightened is not None:
         index, interval = tightened
+        if index in solution.survey.loops:
+            return f"let the loop run over {phrases.limits(index, interval.lo, interval.hi, access.span)}"
         clause = _range(index, interval.lo, interval.hi, solution, access.span)
         return f"write {clause} instead" if index in solution.survey.ranges else f"add {clause}"
     if writes:

@@ -46,16 +46,24 @@ def check_targets(statement: ir.Define, solution: Solution, box: Box, sizes: Map
     if all(index.bare is not None for index in statement.indices):
         return
     indices = solution.survey.indices
-    twins = _twins(indices)
+    twins = _apart(statement, indices)
     targets = [index.substitute_sizes(sizes) for index in statement.indices]
     guard = Paths(sizes).condition(solution.survey.guard)
-    same = [compare("==", target, target.substitute(twins)) for target in targets]
+    same = [part for target in targets for part in _meets(target, twins)]
     differ = any_of(compare("<", index, twin) for index, twin in twins.items())
     found = _search(
         all_of([*same, guard, rewritten(guard, lambda affine: affine.substitute(twins)), differ]), indices, twins, box
     )
     if not found.empty:
         raise mistakes.shared_target(statement, indices, twins, found.point, sizes)
+
+
+def _meets(target: Affine, twins: Mapping[IndexVar, IndexVar]) -> Iterator[Condition]:
+    """When a subscript of the left side is the same at two points; of data, only at the same ones: it is promised."""
+    if target.is_data:
+        yield from (compare("==", index, twins[index]) for index in target.variables)
+    else:
+        yield compare("==", target, target.substitute(twins))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +98,7 @@ def check_own_reads(
             point = None if found.point is None else {index: Size.of(value) for index, value in found.point.items()}
             inside = _stays_inside(statement, solution, place, sizes, solution.facts)
             raise mistakes.read_while_written(
-                function, statement, meeting.read, meeting.twins, point, sizes, inside=inside
+                function, statement, meeting.read, meeting.twins, point, sizes, solution.ranges, inside=inside
             )
 
 
@@ -113,7 +121,7 @@ def undecided_own_reads(
         if point is not None:
             inside = _stays_inside(statement, solution, place, sizes, solution.facts.assume(*ordinary))
             raise mistakes.read_while_written(
-                function, statement, meeting.read, meeting.twins, point, sizes, inside=inside
+                function, statement, meeting.read, meeting.twins, point, sizes, solution.ranges, inside=inside
             )
         ranges, twins = solution.ranges, meeting.twins
         there = {twins[i]: interval for i, interval in ranges.items() if i in twins and interval is not None}
@@ -129,7 +137,7 @@ def _meetings(statement: Comprehension, solution: Solution, sizes: Mapping[SizeV
     """
     paths = Paths(sizes)
     indices = solution.survey.indices
-    twins = _twins(indices)
+    twins = _apart(statement, indices)
     written = [index.substitute_sizes(sizes) for index in statement.indices]
     there = [index.substitute(twins) for index in written]
     restarts = isinstance(statement, ir.Accumulate) and statement.restart
@@ -139,9 +147,9 @@ def _meetings(statement: Comprehension, solution: Solution, sizes: Mapping[SizeV
         if read.access.tensor.name != statement.target.name:
             continue
         taken = [index.substitute_sizes(sizes) for index in read.access.indices]
-        same = [_perhaps("==", index, other) for index, other in zip(taken, there, strict=True)]
+        same = [perhaps("==", index, other) for index, other in zip(taken, there, strict=True)]
         apart = any_of(compare("!=", index, own) for index, own in zip(taken, written, strict=True))
-        differ = any_of(_perhaps("!=", own, other) for own, other in zip(written, there, strict=True))
+        differ = any_of(perhaps("!=", own, other) for own, other in zip(written, there, strict=True))
         condition = all_of([*same, apart, differ, paths.condition(read.path), writes])
         if condition != FALSE:
             yield _Meeting(read, (*indices, *read.inner), twins, condition)
@@ -167,11 +175,17 @@ def _stays_inside(
     return True
 
 
-def _twins(indices: tuple[IndexVar, ...]) -> dict[IndexVar, IndexVar]:
+def _apart(statement: Comprehension, indices: tuple[IndexVar, ...]) -> dict[IndexVar, IndexVar]:
+    """Names for the indices at another point of the statement; loops around it are at one step."""
+    return twins_of(tuple(index for index in indices if index not in statement.domain.loops))
+
+
+def twins_of(indices: tuple[IndexVar, ...]) -> dict[IndexVar, IndexVar]:
+    """Names for indices at another point."""
     return {index: IndexVar(f"{index.name}'", index.tag) for index in indices}
 
 
-def _perhaps(operator: str, one: Affine, other: Affine) -> Condition:
+def perhaps(operator: str, one: Affine, other: Affine) -> Condition:
     """The comparison of values at two points; data may be different at each, and anything."""
     return TRUE if one.is_data or other.is_data else compare(operator, one, other)
 
@@ -180,12 +194,17 @@ def _search(
     condition: Condition, indices: tuple[IndexVar, ...], twins: Mapping[IndexVar, IndexVar], box: Box
 ) -> Search:
     """A pair of points where the condition holds, if there is one."""
+    own = {index: ends for index, ends in box.items() if index in indices}
+    return search(condition, {**own, **{twins[index]: own[index] for index in indices if index in twins}})
+
+
+def search(condition: Condition, box: Box) -> Search:
+    """A point of the box where the condition holds, if there is one."""
     found = Search(empty=True)
     for width in (SMALL_CORNER, None):
-        corner = {i: (lo, hi if width is None else min(hi, lo + width)) for i, (lo, hi) in box.items() if i in indices}
         if found.empty:
-            others = {twins[index]: corner[index] for index in indices if index in twins}
-            found = Facts.over({**corner, **others}).find(condition)
+            corner = {i: (lo, hi if width is None else min(hi, lo + width)) for i, (lo, hi) in box.items()}
+            found = Facts.over(corner).find(condition)
     return found
 
 
@@ -251,4 +270,4 @@ def _holds(condition: Condition, facts: Facts) -> bool:
             return facts.prove(condition)
 
 
-__all__ = ["check_own_reads", "check_targets", "undecided_own_reads"]
+__all__ = ["check_own_reads", "check_targets", "perhaps", "search", "twins_of", "undecided_own_reads"]

@@ -48,11 +48,16 @@ class Constraint:
     read: Read
     dimension: int
 
+    @property
+    def is_always_inside(self) -> bool:
+        """Whether it is brought into its dimension, which then must have an element: by a boundary, or as data are."""
+        return self.subscript.is_data or self.subscript.bounded is not None
+
     @cached_property
     def subscripts(self) -> tuple[Affine, ...]:
         """What constrains: the subscript itself, with each clamp replaced by each of its arguments."""
         bare = self.subscript.bare is not None
-        if self.subscript.is_data or (self.read.guarded and not bare):
+        if self.is_always_inside or (self.read.guarded and not bare):
             return ()
         return (self.subscript,) if bare else tuple(_unclamped(self.subscript))
 

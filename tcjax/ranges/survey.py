@@ -37,19 +37,22 @@ class Survey:
     """A statement taken apart.
 
     `indices` are its own index variables and `inline` those of its inline reductions, in the order of first appearance,
-    left side first; `auxiliary` are those of inline reductions in ``exists``. `ranges` are the given ones, `reads`
-    what is evaluated, `hypothetical` what only ``exists`` mentions, `guard` what must hold for the statement to
-    write, `guarded` whether a written guard is part of it.
+    left side first; `auxiliary` are those of inline reductions in ``exists``. `ranges` are the given ones but for the
+    `ragged` ones, whose hulls follow from the reads. `reads` is what is evaluated, `hypothetical` what only ``exists``
+    mentions, `guard` what must hold for the statement to write, `guarded` whether a written guard is part of it.
+    `loops` are the indices of the loops around it.
     """
 
     indices: tuple[IndexVar, ...]
     inline: tuple[IndexVar, ...]
     auxiliary: tuple[IndexVar, ...]
     ranges: dict[IndexVar, ir.Range]
+    ragged: dict[IndexVar, ir.Range]
     reads: tuple[Read, ...]
     hypothetical: tuple[Read, ...]
     guard: Test | None
     guarded: bool
+    loops: tuple[IndexVar, ...]
 
 
 def survey(statement: Comprehension) -> Survey:
@@ -60,12 +63,14 @@ def survey(statement: Comprehension) -> Survey:
     if isinstance(statement, ir.Accumulate):
         walker.indices.update(dict.fromkeys(statement.reduction))
     domain = statement.domain
+    walker.indices.update(dict.fromkeys(domain.loops))
     moving, guard = moving_guard(statement), domain.guard
     inside = _under(moving, None)
     path, guarded = _under(guard, inside), guard is not None
     for index in statement.indices:
         for data in ir.data_atoms(index):
             walker.walk(data.expr, path, guarded)
+    walker.bounded(domain.ranges, None, False, ())
     walker.walk(statement.value, path, guarded)
     if guard is not None:
         walker.walk(guard, inside, False)
@@ -77,11 +82,13 @@ def survey(statement: Comprehension) -> Survey:
         indices=tuple(index for index in indices if index not in inline),
         inline=tuple(inline),
         auxiliary=tuple(index for index in imagined.inline if index not in inline),
-        ranges=last_of_each(domain.ranges) | walker.ranges | imagined.ranges,
+        ranges=walker.ranges | imagined.ranges,
+        ragged=walker.ragged | imagined.ragged,
         reads=reads,
         hypothetical=tuple(imagined.reads),
         guard=path,
         guarded=guarded,
+        loops=statement.domain.loops,
     )
 
 
@@ -94,6 +101,7 @@ class _Walker:
         self.indices: dict[IndexVar, None] = {}
         self.inline: dict[IndexVar, None] = {}
         self.ranges: dict[IndexVar, ir.Range] = {}
+        self.ragged: dict[IndexVar, ir.Range] = {}
         self.reads: list[Read] = []
 
     def meet(self, affine: Affine) -> None:
@@ -103,9 +111,21 @@ class _Walker:
             else:
                 self.indices.update(dict.fromkeys(sorted(atom.index_variables(), key=str)))
 
-    def walk(self, expr: ir.Expr, path: Test | None, guarded: bool) -> None:
+    def bounded(
+        self, ranges: tuple[ir.Range, ...], path: Test | None, guarded: bool, inner: tuple[IndexVar, ...]
+    ) -> None:
+        """Notes given ranges, and what the ends of ragged ones read."""
+        for index, given in last_of_each(ranges).items():
+            (self.ragged if given.is_ragged else self.ranges)[index] = given
+            if given.is_ragged:
+                self.meet(given.lo)
+                self.meet(given.hi)
+                for expr in ir.ragged_ends((given,)):
+                    self.walk(expr, path, guarded, inner)
+
+    def walk(self, expr: ir.Expr, path: Test | None, guarded: bool, inner: tuple[IndexVar, ...] = ()) -> None:
         """Notes every read below, outermost and leftmost first. ``&&`` and ``||`` stop early, as in C."""
-        pending: list[tuple[ir.Expr, Test | None, bool, tuple[IndexVar, ...]]] = [(expr, path, guarded, ())]
+        pending: list[tuple[ir.Expr, Test | None, bool, tuple[IndexVar, ...]]] = [(expr, path, guarded, inner)]
         while pending:
             node, path, guarded, inner = pending.pop()
             match node:
@@ -128,8 +148,8 @@ class _Walker:
                 case ir.Reduce(_, indices, ranges, _, body, rank):
                     self.inline.update(dict.fromkeys(indices))
                     self.indices.update(dict.fromkeys(indices))
-                    self.ranges.update(last_of_each(ranges))
                     within = (*inner, *indices)
+                    self.bounded(ranges, path, guarded, within)
                     moving, guard = moving_guard(node), explicit_guard(node)
                     inside = _under(moving, path)
                     below = [(body, _under(guard, inside), guarded or guard is not None, within)]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from .. import ir
-from ..symbolic import Interval, Size, SizeLike, SizeVar
+from ..symbolic import Facts, Interval, Size, SizeLike, SizeVar
 from . import mistakes
 from .rounds import Place, Solution
 from .survey import Comprehension
@@ -26,6 +26,19 @@ def found_place(statement: Comprehension, solution: Solution, sizes: Mapping[Siz
             values = Interval(values.lo, solution.facts.maximum(values.lo, values.hi))
         intervals.append(values)
     return Place(tuple(intervals))
+
+
+def joined_place(one: Place, other: Place, facts: Facts) -> Place:
+    """The hull of two places; where `one` has elements and `other` does not say, those of `one`."""
+    intervals = [
+        mine if theirs is None else theirs if mine is None else _hull(mine, theirs, facts)
+        for mine, theirs in zip(one.intervals, other.intervals, strict=True)
+    ]
+    return Place(tuple(intervals))
+
+
+def _hull(one: Interval, other: Interval, facts: Facts) -> Interval:
+    return Interval(facts.minimum(one.lo, other.lo), facts.maximum(one.hi, other.hi))
 
 
 def settled_place(

@@ -70,7 +70,7 @@ def _mistaken_for(name: str, frontend: Frontend) -> str:
     types = [parameter.type for parameter in frontend.definition.parameters or ()]
     if any(name in type.dimensions for type in types if type is not None):
         return f"; the size `{name}` is that of the arrays"
-    written = {getattr(statement, "target", None) for statement in frontend.definition.body}
+    written = {getattr(statement, "target", None) for statement in frontend.definition.leaves}
     if name not in written and re.search(rf"\b{re.escape(name)}\b", tc.write(frontend.definition)) is not None:
         return f"; `{name}` is an index in the text: write a number there, or mention it in a type"
     return ""

@@ -214,8 +214,9 @@ def call_of(
 
 
 def _ranks_of(arrays: Collection[Any]) -> Call:
-    """A call as far as types and ranks go."""
-    return Call(tuple((0,) * array.ndim for array in arrays), _types_of(arrays))
+    """A call as far as types and ranks go, and extents that are numbers; -1 for others."""
+    shapes = [tuple(extent if isinstance(extent, int) else -1 for extent in array.shape) for array in arrays]
+    return Call(tuple(shapes), _types_of(arrays))
 
 
 def _types_of(arrays: Collection[Any]) -> tuple[str, ...]:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import jax
 
-from .. import planning, ranges
+from .. import ir, planning, ranges
+from ..diagnostics import Code, CompileError
 from . import pipeline
 from .determinism import check_deterministic
 from .frontends import Call, Frontend
@@ -17,6 +18,17 @@ if TYPE_CHECKING:
     from ..planning.sharding import ShardedPlan
     from .inspecting import Inspection
     from .tuning.choices import Choice
+
+
+def refuse_loops(function: ir.Function) -> None:
+    """Raises `CompileError` (TC0801) for a schedule of a program with a loop of its own."""
+    for loop in function.loops:
+        raise CompileError(
+            Code.BAD_SCHEDULE,
+            f"the loop over `{loop.index}` runs step by step: a schedule cannot move it",
+            loop.span,
+            help="schedule a kernel for what is before or after the loop",
+        )
 
 
 @dataclass(eq=False)
@@ -57,6 +69,7 @@ class Compiler:
             preferences = replace(preferences, stored=schedule is not None)
             plan = pipeline.plan(self.frontend, bound, preferences)
             if schedule is not None:
+                refuse_loops(bound.function)
                 # Only who writes a schedule imports what it needs.
                 from ..planning.schedule import nest
                 from ..planning.tiling import tile
@@ -72,7 +85,8 @@ class Compiler:
         if options.deterministic:
             check_deterministic(self.frontend)
         elif choice is None and options.schedule is None:
-            return remembered(self.frontend, call, self.bound(call), self.planned)
+            with self.frontend.within_depth():
+                return remembered(self.frontend, call, self.bound(call), self.planned)
         return choice
 
     def results(

@@ -25,6 +25,8 @@ _PROBES = (11, 23)
 
 def _program(text: str, name: str, first_line: int, options: Options) -> tree.Program:
     program = sac.read(text, name, first_line)
+    with within_depth("kernel", program.span):
+        program = elaboration.with_constants(program, options.consts)
     if options.strict:
         for warning in elaboration.lint(program):
             warn(warning, strict=True)

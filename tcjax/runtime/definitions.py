@@ -8,15 +8,18 @@ from typing import ClassVar, assert_never
 from .. import elaboration, ir
 from ..diagnostics import Code, CompileError, CompileWarning, Span, warn
 from ..syntax import ast, tc
+from .depth import within_depth
 from .frontends import Call, Elaborated, Parameter, Said
 from .options import Options
 from .recent import Recent
 
-Signature = tuple[tuple[str, int], ...]
+Signature = tuple[tuple[str, elaboration.Extents], ...]
 
 
 def _program(text: str, name: str, first_line: int, options: Options) -> ast.Program:
     program = tc.read(text, name, first_line)
+    with within_depth("kernel", program.span):
+        program = elaboration.with_constants(program, options.consts)
     for warning in elaboration.repeated_definitions(program):
         warn(warning, strict=options.strict)
     return program
@@ -45,7 +48,7 @@ def _entry(program: ast.Program) -> ast.Definition:
 def calls_in(definition: ast.Definition) -> Iterator[str]:
     """The names of the functions that a definition calls on whole tensors; a tensor of its own hides a function."""
     tensors = {parameter.name for parameter in definition.parameters or ()}
-    for statement in definition.body:
+    for statement in definition.leaves:
         match statement:
             case ast.CallAssign(targets, function):
                 yield function
@@ -64,7 +67,10 @@ def calls_in(definition: ast.Definition) -> Iterator[str]:
 
 @dataclass(eq=False)
 class Definition(Elaborated[Signature]):
-    """A definition of index notation: typed once for the types and ranks of its arguments."""
+    """A definition of index notation: typed once for the types and ranks of its arguments.
+
+    With ``...`` also for the dimensions whose extent is 1: these are the ones that broadcast.
+    """
 
     reserved: ClassVar[frozenset[str]] = elaboration.RESERVED | {"min", "max", *ir.types.SPELLINGS}
 
@@ -72,6 +78,7 @@ class Definition(Elaborated[Signature]):
     definition: ast.Definition
     options: Options
     _functions: Recent[Signature, ir.Function] = field(default_factory=Recent)
+    _signatures: Recent[Call, Signature] = field(default_factory=Recent)
 
     @staticmethod
     def read(text: str, name: str, first_line: int, options: Options) -> "Definition":
@@ -91,7 +98,8 @@ class Definition(Elaborated[Signature]):
     def __post_init__(self) -> None:
         self.definition = elaboration.completed(self.definition, self.options.fns)
         if self.is_open:
-            elaboration.check(self.definition, self.program, self.foreign)
+            with self.within_depth():
+                elaboration.check(self.definition, self.program, self.foreign)
         else:
             self.typed(())
         if self.options.strict:
@@ -116,7 +124,12 @@ class Definition(Elaborated[Signature]):
     @cached_property
     def is_open(self) -> bool:
         """Whether types are known only at a call."""
-        return elaboration.needs_signature(self.definition, self.program, self.options.fns)
+        return self.is_batched or elaboration.needs_signature(self.definition, self.program, self.options.fns)
+
+    @cached_property
+    def is_batched(self) -> bool:
+        """Whether ``...`` stands for dimensions, so that ranks are known only at a call."""
+        return elaboration.has_batch(self.definition, self.program)
 
     @cached_property
     def keywords(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -150,36 +163,53 @@ class Definition(Elaborated[Signature]):
         """Whoever writes a definition, or index notation, names its parameters: a count says what is missing."""
 
     def signature(self, call: Call) -> Signature:
-        """Type and rank of every parameter; nothing where all are declared."""
+        """Type and rank of every parameter; nothing where all are declared. Raises TC0601 where batches do not fit."""
         if not self.is_open:
             return ()
-        return tuple((dtype, len(shape)) for dtype, shape in zip(call.dtypes, call.shapes, strict=True))
+        if not self.is_batched:
+            return tuple((dtype, (None,) * len(shape)) for dtype, shape in zip(call.dtypes, call.shapes, strict=True))
+        return self._signatures.of(call, lambda: self._batched(call))
+
+    def _batched(self, call: Call) -> Signature:
+        extents = [tuple(extent if extent >= 0 else None for extent in shape) for shape in call.shapes]
+        given = {p.name: elaboration.Given(own) for p, own in zip(self.parameters, extents, strict=True)}
+        with self.within_depth():
+            elaboration.expanded(self.definition, self.program, given, self.foreign)
+        ones = [tuple(1 if extent == 1 else None for extent in own) for own in extents]
+        return tuple(zip(call.dtypes, ones, strict=True))
 
     def elaborated(self, signature: Signature) -> ir.Function:
-        known = {
-            parameter.name: elaboration.Argument(dtype, rank)
-            for parameter, (dtype, rank) in zip(self.parameters, signature, strict=bool(signature))
+        given = {
+            parameter.name: elaboration.Given(extents, dtype)
+            for parameter, (dtype, extents) in zip(self.parameters, signature, strict=bool(signature))
         }
-        return self._elaborated(known, self.warn)
+        known = {name: elaboration.Argument(each.dtype or "", len(each.extents)) for name, each in given.items()}
+        definition, program = self.definition, self.program
+        if self.is_batched:
+            definition, program = elaboration.expanded(definition, program, given, self.foreign)
+        return self._elaborated(definition, program, known, self.warn)
 
     @cached_property
     def likely(self) -> ir.Function | None:
         # Names, such as those of sizes that only an annotation mentions, do not depend on types.
         if not self.is_open:
             return self.typed(())
-        guessed = elaboration.guess(self.definition, self.foreign)
+        with self.within_depth():
+            found = elaboration.likely(self.definition, self.program, self.foreign)
         try:
             # The call itself will warn.
-            return None if guessed is None else self._elaborated(guessed, lambda warning: None)
+            return None if found is None else self._elaborated(*found, lambda warning: None)
         except CompileError:
             return None
 
     def _elaborated(
-        self, known: Mapping[str, elaboration.Argument], report: Callable[[CompileWarning], None]
+        self,
+        definition: ast.Definition,
+        program: ast.Program,
+        known: Mapping[str, elaboration.Argument],
+        report: Callable[[CompileWarning], None],
     ) -> ir.Function:
-        return elaboration.elaborate(
-            self.definition, self.program, known, self.foreign, self.options.accumulate, report
-        )
+        return elaboration.elaborate(definition, program, known, self.foreign, self.options.accumulate, report)
 
     def explained(self, error: Said) -> Said:
         """What range inference found: it speaks of index notation."""

@@ -6,12 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from .. import files
+from .. import elaboration, files
 from ..diagnostics import Code, CompileError, phrases, warn
 from ..syntax import ast
 from . import pipeline
 from .assumptions import shared_out
 from .definitions import Definition
+from .depth import within_depth
 from .foreign import means_builtin
 from .frontends import Frontend, notation
 from .kernel import Kernel
@@ -30,9 +31,9 @@ def kernel(source: str | Callable[..., Any] | None = None, /, **options: Unpack[
 
     `source` is the text of one definition (or of one statement), or a Python function in index notation, or one
     whose docstring is the text; without it, a decorator that takes the options. `fns` gives Python functions that
-    the program calls by name, `accumulate` the type in which sums run. Raises `CompileError` for whatever is wrong
-    with the text. `assume` states facts about sizes, ``["N % 8 == 0", "K <= N"]``: they are checked when shapes are
-    known, and used before.
+    the program calls by name, `consts` numbers that it has names for, ``{"stride": 2}``, `accumulate` the type in
+    which sums run. `assume` states facts about sizes, ``["N % 8 == 0", "K <= N"]``: they are checked when shapes are
+    known, and used before. Raises `CompileError` for whatever is wrong with the text.
     """
     checked = check_options(options)
     if source is None:
@@ -129,7 +130,8 @@ def _from_function(function: Any, options: Options) -> Kernel:
     # Only who decorates needs the Python notation: `import tcjax` stays light.
     from ..syntax import embedded
 
-    return kernel_of(embedded.read(function), getattr(function, "__name__", "kernel"), options)
+    reading = embedded.read(function, options.consts)
+    return kernel_of(reading, getattr(function, "__name__", "kernel"), options)
 
 
 def kernel_of(reading: "embedded.Reading", name: str, options: Options) -> Kernel:
@@ -149,7 +151,9 @@ def kernel_of(reading: "embedded.Reading", name: str, options: Options) -> Kerne
         assert reading.text is not None
         frontend = pipeline.read(reading.text, reading.source.name, reading.source.first_line, options)
         return Kernel(frontend.behind(name, reading.parameters, others))
-    return Kernel(Definition(ast.Program((reading.definition, *others)), reading.definition, options))
+    with within_depth(name, reading.definition.span):
+        definition = elaboration.with_constants(reading.definition, options.consts)
+    return Kernel(Definition(ast.Program((definition, *others)), definition, options))
 
 
 def _definitions(kernel: Kernel, name: str) -> list[ast.Definition]:

@@ -148,9 +148,10 @@ def _describe(plan: planning.Plan) -> dict[str, Any]:
                 for compute, loops in stage.computes():
                     own = at if compute.target == stage.target else numbers[compute.target]
                     statements.append({**_tile(compute, loops, plan.bound, own), **_verdict(plan, own, growth[own])})
-            case planning.Call(targets, inner, _):
+            case planning.Call(_, inner, _, steps):
                 described = _describe(inner)
-                statements += [{**inside, "inside": inner.name} for inside in described["statements"]]
+                around = inner.name if steps is None else f"{inner.name}, in each of {steps.count} steps"
+                statements += [{**inside, "inside": inside.get("inside", around)} for inside in described["statements"]]
             case planning.Unstored():
                 statements.append(_unstored(stage, plan.bound, number))
             case planning.CallForeign(targets, function, _, results, frame):
@@ -263,11 +264,12 @@ def _runner_up(stage: planning.Compute, seconds: float) -> dict[str, Any] | None
 
 
 def _proviso(stage: planning.Compute) -> dict[str, Any]:
-    """What has to be finite for a statement to be computed so, and what is done where it is not."""
+    """What has to be finite, or in order, for a statement to be computed so, and what is done where it is not."""
     if stage.proviso is None:
         return {}
     otherwise = planning.operations_of(stage.proviso.otherwise)
-    return {"proviso": {"finite": list(stage.proviso.named), "otherwise": otherwise}}
+    what = "ordered" if stage.proviso.of_order else "finite"
+    return {"proviso": {what: list(stage.proviso.named), "otherwise": otherwise}}
 
 
 def _verdict(plan: planning.Plan, number: int, growth: planning.Growth) -> dict[str, Any]:
@@ -384,9 +386,11 @@ def _statement_lines(statement: dict[str, Any]) -> list[str]:
             f"  parts      {statement['row_parts']}, some rows at a time: a condition leaves less in most of them"
         )
     if "proviso" in statement:
-        names = [f"`{name}`" for name in statement["proviso"]["finite"]]
-        finite = f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} finite"
-        lines.append(f"  provided   {finite}; otherwise {statement['proviso']['otherwise']}")
+        given = statement["proviso"]
+        names = [f"`{name}`" for name in given.get("finite", given.get("ordered"))]
+        what = "finite" if "finite" in given else "in order"
+        provided = f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} {what}"
+        lines.append(f"  provided   {provided}; otherwise {given['otherwise']}")
     lines += [f"  known      {fact}" for fact in statement.get("facts", ()) if fact != statement["reason"]]
     lines.append(
         f"  estimate   {_count(statement['flops'])} operations, {_bytes(statement['bytes'])} moved, "

@@ -12,6 +12,7 @@ from jax.errors import InconclusiveDimensionOperation
 from .. import ir
 from ..diagnostics import Code, CompileError, phrases
 from .arguments import native_type
+from .definitions import Definition
 from .frontends import Frontend
 
 _SPEC = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*(?:\[(.*)\])?\s*\Z", re.DOTALL)
@@ -46,7 +47,8 @@ def read_specs(frontend: Frontend, specs: Sequence[Any], constraints: Sequence[s
 def declared_specs(frontend: Frontend) -> list[str]:
     """The types and sizes of the parameters, as the program says them: every size is a symbol of its name."""
     function = frontend.likely
-    if function is None or any(parameter.declared is None for parameter in frontend.parameters):
+    is_batched = isinstance(frontend, Definition) and frontend.is_batched
+    if function is None or is_batched or any(parameter.declared is None for parameter in frontend.parameters):
         raise CompileError(
             Code.UNKNOWN_RANK,
             f"without specs nothing says what the parameters of `{frontend.name}` are",

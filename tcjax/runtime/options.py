@@ -5,8 +5,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
+import numpy as np
+
 from .. import ir, planning
 from ..diagnostics import Code, CompileError, phrases
+from ..elaboration import RESERVED, Constant
 from ..ranges import Assumption, read_assumption
 from .sharding import Sharding, check_sharding
 
@@ -24,6 +27,7 @@ class Options:
     """What `tcjax.kernel` takes besides the program."""
 
     fns: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    consts: Mapping[str, Constant] = field(default_factory=dict)
     accumulate: str | None = None
     backend: str = "auto"
     strict: bool = False
@@ -46,6 +50,7 @@ class KernelOptions(TypedDict, total=False):
 
     dialect: str | None
     fns: Mapping[str, Callable[..., Any]] | None
+    consts: Mapping[str, Any] | None
     memory_limit: str | int | None
     schedule: "Schedule | None"
     accumulate: str | None
@@ -85,6 +90,7 @@ def check_options(given: KernelOptions) -> Options:
         raise _bad("checked", audit, 'True, False, or "nan", which looks for NaN in results too')
     checked = Options(
         dict(fns or {}),
+        constants_of(options.get("consts")),
         None if accumulate is None else ir.types.SPELLINGS[str(accumulate)],
         str(backend),
         strict,
@@ -107,6 +113,44 @@ def check_flag(name: str, given: object) -> bool:
     if not isinstance(given, bool):
         raise _bad(name, given, "True or False")
     return given
+
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+# Whole numbers of a text have as many bits.
+_LARGEST = 2**64 - 1
+
+
+def constants_of(given: object) -> dict[str, Constant]:
+    """Numbers by name, as Python's own. Raises `CompileError` (TC0308) for anything else."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise _bad("consts", given, 'a mapping of names to numbers, such as consts={"stride": 2, "eps": 1e-5}')
+    found: dict[str, Constant] = {}
+    for name, value in given.items():
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise _bad("consts", {name: value}, "a mapping of names, each of letters, digits and underscores")
+        if name in RESERVED or name in ir.types.SPELLINGS or name in ("inf", "nan", "min", "max"):
+            raise _bad("consts", {name: value}, f"for names of the writer's own: `{name}` has a meaning already")
+        found[name] = _number(name, value)
+    return found
+
+
+def _number(name: str, value: object) -> Constant:
+    if isinstance(value, np.generic) and value.dtype.kind in "biufc":
+        value = value.item()
+    match value:
+        case bool():
+            return value
+        case int() if abs(value) <= _LARGEST:
+            return int(value)
+        case float():
+            return float(value)
+        case complex():
+            return complex(value)
+        case _:
+            wanted = "a mapping of names to numbers: int (of 64 bits), float, complex, bool, or a scalar of NumPy"
+            raise _bad("consts", {name: value}, wanted)
 
 
 _UNITS = {"": 1, "B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "KB": 10**3, "MB": 10**6, "GB": 10**9}

@@ -19,7 +19,7 @@ def written(frontend: Frontend, dialect: str, function: ir.Function | None) -> s
         return frontend.text()
     if isinstance(frontend, Definition) and dialect == "python":
         return "\n".join(map(embedded.write, frontend.definitions))
-    if function is None:
+    if function is None and not (dialect == "sac" and isinstance(frontend, Definition) and frontend.is_batched):
         function = frontend.likely
     if function is None:
         raise CompileError(

@@ -2,7 +2,20 @@
 
 from typing import TYPE_CHECKING
 
-from .affine import Affine, AffineLike, Atom, Box, Clamp, IndexVar, Opaque, Quotient, Remainder, clamp
+from .affine import (
+    BOUNDARIES,
+    Affine,
+    AffineLike,
+    Atom,
+    Bounded,
+    Box,
+    Clamp,
+    IndexVar,
+    Opaque,
+    Quotient,
+    Remainder,
+    clamp,
+)
 from .audits import Given, auditing, dropping
 from .conditions import (
     FALSE,
@@ -25,6 +38,7 @@ from .known import Facts
 from .size import Extremum, Floor, Size, SizeLike, SizeVar, maximum, minimum
 
 __all__ = [
+    "BOUNDARIES",
     "FALSE",
     "TRUE",
     "Affine",
@@ -33,6 +47,7 @@ __all__ = [
     "AnyOf",
     "AtLeastZero",
     "Atom",
+    "Bounded",
     "Box",
     "Clamp",
     "Condition",

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from .size import ZERO, Size, SizeLike, SizeVar, maximum, minimum
 
@@ -70,6 +70,47 @@ class Clamp:
         return f"{self.kind}({', '.join(map(str, self.arguments))})"
 
 
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """``clamp(argument)``, ``wrap``, ``mirror`` or ``reflect``: always one of the `extent` elements from `first` on.
+
+    `clamp` repeats the elements at the ends, `wrap` goes round, `mirror` repeats what is before an end behind it, last
+    element first (half-sample symmetry), `reflect` does too, without the last element (whole-sample symmetry).
+    """
+
+    kind: str
+    argument: "Affine"
+    first: Size
+    extent: Size
+
+    def index_variables(self) -> frozenset[IndexVar]:
+        return self.argument.variables
+
+    def written_out(self) -> "Affine":
+        """The same by remainders and extrema."""
+        place, last = self.argument - self.first, self.extent - 1
+        match self.kind:
+            case "clamp":
+                inside = clamp("max", [clamp("min", [place, last]), 0])
+            case "wrap":
+                inside = place.remainder(self.extent) if self.extent != ZERO else Affine.of(0)
+            case "mirror":
+                inside = _there_and_back(place, self.extent * 2, last + self.extent)
+            case "reflect":
+                # One element is its own mirror image.
+                inside = _there_and_back(place, maximum(last * 2, 1), last * 2)
+            case _:
+                raise AssertionError(self.kind)
+        return inside + self.first
+
+    def __str__(self) -> str:
+        return f"{self.kind}({self.argument})"
+
+
+# How a subscript is brought into its dimension.
+BOUNDARIES: Final = ("clamp", "wrap", "mirror", "reflect")
+
+
 @runtime_checkable
 class Opaque(Protocol):
     """What symbolic arithmetic cannot look into, such as a tensor read used as a subscript."""
@@ -77,7 +118,7 @@ class Opaque(Protocol):
     def index_variables(self) -> frozenset[IndexVar]: ...
 
 
-Atom = IndexVar | Quotient | Remainder | Clamp | Opaque
+Atom = IndexVar | Quotient | Remainder | Clamp | Bounded | Opaque
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +164,15 @@ class Affine:
         if len(self.terms) == 1 and self.base == ZERO:
             atom, weight = self.terms[0]
             if isinstance(atom, IndexVar) and weight.constant == 1:
+                return atom
+        return None
+
+    @property
+    def bounded(self) -> Bounded | None:
+        """The boundary if the expression is ``wrap(e)`` or another one, and nothing else."""
+        if len(self.terms) == 1 and self.base == ZERO:
+            atom, weight = self.terms[0]
+            if isinstance(atom, Bounded) and weight.constant == 1:
                 return atom
         return None
 
@@ -285,7 +335,7 @@ class Affine:
         return f"{text} - {base[1:]}" if base.startswith("-") and " " not in base else f"{text} + {base}"
 
 
-AffineLike = Affine | IndexVar | Quotient | Remainder | Clamp | Opaque | Size | SizeVar | int
+AffineLike = Affine | IndexVar | Quotient | Remainder | Clamp | Bounded | Opaque | Size | SizeVar | int
 
 
 def clamp(kind: str, arguments: Iterable[AffineLike]) -> Affine:
@@ -301,6 +351,12 @@ def clamp(kind: str, arguments: Iterable[AffineLike]) -> Affine:
         else:
             kept.append(argument)
     return kept[0] if len(kept) == 1 else Affine.of(Clamp(kind, tuple(sorted(kept, key=str))))
+
+
+def _there_and_back(place: Affine, period: Size, turn: Size) -> Affine:
+    """The place where one walks up and down in turn: at `turn` less a step it comes by again."""
+    there = place.remainder(period) if period != ZERO else Affine.of(0)
+    return clamp("min", [there, -there + turn])
 
 
 def combined(operator: str, left: Affine, right: Affine) -> Affine | None:
@@ -340,7 +396,7 @@ def _is_data(atom: Atom) -> bool:
     match atom:
         case IndexVar():
             return False
-        case Quotient(argument, _) | Remainder(argument, _):
+        case Quotient(argument, _) | Remainder(argument, _) | Bounded(_, argument):
             return argument.is_data
         case Clamp(_, arguments):
             return any(argument.is_data for argument in arguments)
@@ -352,6 +408,8 @@ def _has_sizes(atom: Atom) -> bool:
     match atom:
         case Quotient(argument, divisor) | Remainder(argument, divisor):
             return divisor.constant is None or argument.has_sizes
+        case Bounded(_, argument, first, extent):
+            return first.constant is None or extent.constant is None or argument.has_sizes
         case Clamp(_, arguments):
             return any(argument.has_sizes for argument in arguments)
         case _:
@@ -370,6 +428,8 @@ def _rewrite_atom(inner: Atom, atom: Callable[[Atom], AffineLike], size: Callabl
             return Affine.of(0) if divisor == ZERO else argument.rewrite(atom, size).remainder(divisor)
         case Clamp(kind, arguments):
             return clamp(kind, [argument.rewrite(atom, size) for argument in arguments])
+        case Bounded(kind, argument, first, extent):
+            return Affine.of(Bounded(kind, argument.rewrite(atom, size), size(first), size(extent)))
         case _:
             return Affine.of(atom(inner))
 
@@ -384,6 +444,8 @@ def _evaluate_atom(atom: Atom, value: Callable[[Atom], int], sizes: Mapping[Size
             return argument.evaluate(value, sizes) % by if by else 0
         case Clamp(kind, arguments):
             return (min if kind == "min" else max)(argument.evaluate(value, sizes) for argument in arguments)
+        case Bounded():
+            return atom.written_out().evaluate(value, sizes)
         case _:
             return value(atom)
 

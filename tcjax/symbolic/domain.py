@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 
-from .affine import Affine, Atom, Box, Clamp, IndexVar, Quotient, Remainder
+from .affine import Affine, Atom, Bounded, Box, Clamp, IndexVar, Quotient, Remainder
 from .conditions import AllOf, AnyOf, AtLeastZero, Condition
 from .linear import Linear, extremes, linear, propagate, surely_empty
 
@@ -126,6 +126,8 @@ class _System:
                 return total
             case Clamp():
                 return self.clamp(atom)
+            case Bounded():
+                return self.sum(atom.written_out())
             case _:
                 return None
 

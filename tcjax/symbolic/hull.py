@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from .affine import Affine, Atom, Clamp, IndexVar, Quotient, Remainder
+from .affine import Affine, Atom, Bounded, Clamp, IndexVar, Quotient, Remainder
 from .interval import Interval
 from .size import ZERO, Size
 
@@ -53,6 +53,12 @@ def _atom_numbers(atom: Atom, ranges: Mapping[IndexVar, Range]) -> tuple[int, in
                 return None
             pick = min if kind == "min" else max
             return pick(first for first, _ in known), pick(last for _, last in known)
+        case Bounded(_, argument, Size() as first, extent):
+            start, count, inner = first.constant, extent.constant, numbers(argument, ranges)
+            if start is None or count is None:
+                return None
+            is_inside = inner is not None and start <= inner[0] and inner[1] < start + count
+            return inner if is_inside else (start, start + count - 1)
         case _:
             return None
 
@@ -101,5 +107,7 @@ def _atom_formulas(
             inners = [formulas(argument, ranges, at_least_zero) for argument in arguments]
             known = [inner for inner in inners if inner is not None]
             return None if len(known) < len(inners) else Interval.extremum(kind, known)
+        case Bounded(_, _, first, extent):
+            return Interval(first, first + extent)
         case _:
             return None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from math import gcd
 
-from .affine import Affine, Atom, Clamp, IndexVar, Quotient, Remainder, clamp
+from .affine import Affine, Atom, Bounded, Clamp, IndexVar, Quotient, Remainder, clamp
 from .hull import Range, numbers
 from .size import Size
 
@@ -28,6 +28,8 @@ def _resolved_atom(atom: Atom, ranges: Ranges) -> Affine:
             return _remainder(resolved(argument, ranges), divisor, ranges)
         case Clamp(kind, arguments):
             return _clamp(kind, [resolved(argument, ranges) for argument in arguments], ranges)
+        case Bounded():
+            return resolved(atom.written_out(), ranges)
         case _:
             return Affine.of(atom)
 

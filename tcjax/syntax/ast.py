@@ -3,8 +3,10 @@
 Equality ignores where a node came from, so ``parse(print(tree)) == tree`` is a law.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeVar
 
 from ..diagnostics import NOWHERE, Span
 
@@ -110,7 +112,12 @@ class Reduction(Node):
     arguments: "tuple[Expr, ...]"
 
 
-Expr = Number | Name | SizeOf | Apply | Cast | Unary | Binary | Conditional | Reduction
+@dataclass(frozen=True, slots=True)
+class Batch(Node):
+    """``...`` as the first subscript: any number of leading dimensions."""
+
+
+Expr = Number | Name | SizeOf | Apply | Cast | Unary | Binary | Conditional | Reduction | Batch
 
 
 # ---------------------------------------------------------------- clauses of `where`
@@ -118,11 +125,12 @@ Expr = Number | Name | SizeOf | Apply | Cast | Unary | Binary | Conditional | Re
 
 @dataclass(frozen=True, slots=True)
 class RangeClause(Node):
-    """``k in lo:hi``, half open."""
+    """``k in lo:hi``, half open; `is_loop` says that a `For` around the statement gives it, not a clause."""
 
     index: str
     lo: Expr
     hi: Expr
+    is_loop: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +149,20 @@ class ExistsClause(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class UniqueClause(Node):
+    """``unique J(i)``: promises that this subscript of the left side is another one at every point."""
+
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class GuardClause(Node):
     """``k <= q``: points where it is false take no part."""
 
     condition: Expr
 
 
-Clause = RangeClause | LetClause | ExistsClause | GuardClause
+Clause = RangeClause | LetClause | ExistsClause | UniqueClause | GuardClause
 
 
 # ---------------------------------------------------------------- statements
@@ -190,10 +205,11 @@ class CallAssign(Node):
 
 @dataclass(frozen=True, slots=True)
 class TensorType(Node):
-    """``float(N, 3)``; a dimension is a name or a number."""
+    """``float(N, 3)``; a dimension is a name or a number. With `batch`, ``float(..., N, 3)``."""
 
     scalar: str
     dimensions: tuple[str | int, ...]
+    batch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +220,29 @@ class Declare(Node):
     type: TensorType
 
 
-Statement = Assign | CallAssign | Declare
+@dataclass(frozen=True, slots=True)
+class For(Node):
+    """``for t in lo:hi { body }``: the body at one value after the other; with a `step`, ``for t in lo:hi:step``."""
+
+    index: str
+    lo: Expr
+    hi: Expr
+    body: "tuple[Statement, ...]"
+    step: Expr | None = None
+
+
+Statement = Assign | CallAssign | Declare | For
+# What stands in no `For` of the tree that it is taken from.
+Leaf = Assign | CallAssign | Declare
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A `For` with the places of the first leaf inside it, and of the first behind it."""
+
+    loop: For
+    first: int
+    last: int
 
 
 # ---------------------------------------------------------------- definitions
@@ -231,6 +269,11 @@ class Definition(Node):
     returns: tuple[Parameter, ...]
     body: tuple[Statement, ...]
 
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The statements in order, those of loops too, as if their ranges stood in the statements' clauses."""
+        return flattened(self.body)[0]
+
 
 @dataclass(frozen=True, slots=True)
 class Program(Node):
@@ -238,6 +281,56 @@ class Program(Node):
 
     definitions: tuple[Definition, ...]
     repeated: tuple[Definition, ...] = field(default=(), compare=False)
+
+
+def flattened(body: tuple[Statement, ...]) -> tuple[tuple[Leaf, ...], tuple[Run, ...]]:
+    """The statements of a body in order, with a clause for every `For` around them; the loops, outermost first."""
+    leaves: list[Leaf] = []
+    runs: list[Run] = []
+
+    def visit(statements: tuple[Statement, ...], around: tuple[RangeClause, ...]) -> None:
+        for statement in statements:
+            match statement:
+                case For(body=inner):
+                    first, place = len(leaves), len(runs)
+                    visit(inner, (*around, _upwards(statement)))
+                    runs.insert(place, Run(statement, first, len(leaves)))
+                case Assign() if around:
+                    leaves.append(replace(statement, where=(*around, *statement.where)))
+                case _:
+                    leaves.append(statement)
+
+    visit(body, ())
+    return tuple(leaves), tuple(runs)
+
+
+def stride(loop: For) -> int | None:
+    """The step of a loop; None where it is no literal, or zero."""
+    match loop.step:
+        case None:
+            return 1
+        case Number(int() as value) | Unary("-", Number(int() as value)) if value and not isinstance(value, bool):
+            return -value if isinstance(loop.step, Unary) else value
+        case _:
+            return None
+
+
+def _upwards(loop: For) -> RangeClause:
+    """The values of a loop as a range: from the least to the greatest, whatever is between them."""
+    step, lo, hi = stride(loop) or 1, loop.lo, loop.hi
+
+    def of(operator: str, left: Expr, right: Expr | int) -> Expr:
+        second = Number(right, span=loop.span) if isinstance(right, int) else right
+        return left if second == Number(0) else Binary(operator, left, second, span=loop.span)
+
+    if step < -1 or step > 1:
+        length = of("-", hi, lo) if step > 0 else of("-", lo, hi)
+        count = of("/", of("+", length, abs(step) - 1), abs(step))
+        beyond = of("*", of("-", count, 1), step)
+        hi = of("+", of("+", lo, beyond), 1 if step > 0 else -1)
+    if step < 0:
+        lo, hi = of("+", hi, 1), of("+", lo, 1)
+    return RangeClause(loop.index, lo, hi, True, span=loop.span.part(loop.index))
 
 
 def ends(node: Expr) -> tuple[Expr, ...]:
@@ -259,7 +352,7 @@ def walk(node: Expr) -> Iterator[Expr]:
 def children(node: Expr) -> tuple[Expr, ...]:
     """The direct sub-expressions, in the order in which they are written."""
     match node:
-        case Number() | Name() | SizeOf():
+        case Number() | Name() | SizeOf() | Batch():
             return ()
         case Apply(_, arguments):
             return arguments
@@ -271,3 +364,56 @@ def children(node: Expr) -> tuple[Expr, ...]:
             return (condition, then, otherwise)
         case Reduction(_, _, guards, arguments):
             return (*ends(node), *guards, *arguments)
+
+
+def nodes(node: Node) -> Iterator[Node]:
+    """A node of any tree, and all nodes in it: a node before its parts, and those as they are written."""
+    pending = [node]
+    while pending:
+        node = pending.pop()
+        yield node
+        parts: list[Node] = []
+        for each in fields(node):
+            value = getattr(node, each.name)
+            parts += [part for part in (value if isinstance(value, tuple) else (value,)) if isinstance(part, Node)]
+        pending += reversed(parts)
+
+
+AnyNode = TypeVar("AnyNode", bound=Node)
+
+
+def mapped(node: AnyNode, change: Callable[[Node], Node]) -> AnyNode:
+    """The tree with what `change` gives for each of its nodes, the parts of a node before the node itself.
+
+    It is for any tree of nodes, and as deep in Python's stack as the tree is.
+    """
+    changed: dict[str, Any] = {}
+    for each in fields(node):
+        value = getattr(node, each.name)
+        if isinstance(value, Node):
+            new: Any = mapped(value, change)
+        elif isinstance(value, tuple) and any([isinstance(part, Node) for part in value]):
+            parts: list[Any] = []
+            for part in value:
+                parts.append(mapped(part, change) if isinstance(part, Node) else part)
+            new = value if all(map(_is, parts, value)) else tuple(parts)
+        else:
+            continue
+        if new is not value:
+            changed[each.name] = new
+    return change(replace(node, **changed) if changed else node)  # type: ignore[return-value]
+
+
+def _is(first: object, second: object) -> bool:
+    return first is second
+
+
+def literal(value: bool | int | float | complex, span: Span) -> Expr:
+    """A number as a writer would have to write it: without a sign inside it, without a complex sum."""
+    if isinstance(value, complex):
+        imaginary = Number(complex(0, abs(value.imag)), span=span)
+        signed = Unary("-", imaginary, span=span) if math.copysign(1, value.imag) < 0 else imaginary
+        return Binary("+", literal(value.real, span), signed, span=span) if value.real else signed
+    if value < 0 or (value == 0 and math.copysign(1, value) < 0):
+        return Unary("-", Number(-value, span=span), span=span)
+    return Number(value, span=span)

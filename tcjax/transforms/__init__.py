@@ -24,7 +24,10 @@ from .pieces import in_pieces
 from .places import placed
 from .plain_indices import plain_indices
 from .powers import without_powers
+from .receiving import receive
+from .recurrences import OneStep, Row, Segment, Taken, one_step, segments, with_rows, written_rows
 from .rests import Contents
+from .row_tables import ByRows, Tables, by_rows, with_row_tables
 from .shifts import fix_extrema
 from .softmaxes import as_quotients, normalisers
 from .specialize import specialize, specialize_expr
@@ -37,20 +40,27 @@ from .truths import Guarded, without_truths
 from .turns import turn
 
 __all__ = [
+    "ByRows",
     "CommonForm",
     "Contents",
     "Guarded",
     "Known",
     "Named",
+    "OneStep",
     "Orders",
     "Renaming",
+    "Row",
+    "Segment",
     "Shapes",
     "Step",
+    "Tables",
+    "Taken",
     "apart",
     "as_accumulation",
     "as_quotients",
     "as_quotients_of_sums",
     "beyond_others",
+    "by_rows",
     "canonical",
     "centres",
     "curves",
@@ -69,6 +79,7 @@ __all__ = [
     "narrowed",
     "needs_before",
     "normalisers",
+    "one_step",
     "peak_of",
     "placed",
     "plain_calls",
@@ -77,8 +88,10 @@ __all__ = [
     "plain_guard",
     "plain_indices",
     "reads",
+    "receive",
     "reordered",
     "reordered_bound",
+    "segments",
     "solve",
     "specialize",
     "specialize_expr",
@@ -90,8 +103,11 @@ __all__ = [
     "windowed",
     "with_centres",
     "with_own_indices",
+    "with_row_tables",
+    "with_rows",
     "without_lows",
     "without_means",
     "without_powers",
     "without_truths",
+    "written_rows",
 ]

@@ -6,7 +6,7 @@ from itertools import count
 from typing import assert_never
 
 from .. import ir
-from ..ranges import Bound
+from ..ranges import Bound, effective_guard
 from ..symbolic import Affine, Box, IndexVar, Size
 from ..symbolic.affine import Atom
 from .definitions import as_define, covers, guarded
@@ -155,7 +155,7 @@ class Scope:
                 return ir.rebuild(expr, self.expr)
 
     def reduce(self, expr: ir.Reduce) -> ir.Reduce:
-        conditions, body = ir.conjuncts(expr.guard), expr.body
+        conditions, body = ir.conjuncts(effective_guard(expr)), expr.body
         while (parts := guarded(expr.reducer, body)) is not None:
             condition, body = parts
             conditions = (*conditions, *ir.conjuncts(condition))

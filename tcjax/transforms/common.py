@@ -1,7 +1,7 @@
 """Reductions that a program has more than once: each gets a name of its own, as if the writer had given it one."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from string import ascii_lowercase
@@ -26,7 +26,7 @@ CommonForm = tuple[ir.Expr, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class Place:
     """A reduction in a statement, and its free indices in the order in which they are met."""
 
     statement: int
@@ -54,12 +54,12 @@ def named_in_common(
         if not repeated:
             break
         name = f"{_word(repeated[0].reduce)}{MARK}{ascii_lowercase[number]}"
-        bound = _named(bound, repeated, name)
+        bound = with_name(bound, repeated, name)
         names[name] = repeated[0].form
     return bound, names
 
 
-def _repeated(bound: Bound, most: int, without: Collection[CommonForm]) -> list[_Place]:
+def _repeated(bound: Bound, most: int, without: Collection[CommonForm]) -> list[Place]:
     """All places of the largest reduction that is in several; none if there is none."""
     places = [place for number in range(len(bound.function.statements)) for place in _places(bound, number)]
     counts = Counter(place.form for place in places)
@@ -67,11 +67,11 @@ def _repeated(bound: Bound, most: int, without: Collection[CommonForm]) -> list[
     if not several:
         return []
     largest = max(several, key=lambda place: sum(1 for _ in ir.walk(place.reduce)))
-    found = [place for place in several if place.form == largest.form and _unchanged(bound, largest, place)]
+    found = [place for place in several if place.form == largest.form and unchanged(bound, largest, place)]
     return found if len(found) > 1 else []
 
 
-def _places(bound: Bound, number: int) -> Iterator[_Place]:
+def _places(bound: Bound, number: int) -> Iterator[Place]:
     """The heavy reductions of a statement that can be computed at all points of their free indices, outer ones first.
 
     What a condition decides can be where its reads lie inside of their tensors everywhere.
@@ -88,12 +88,12 @@ def _places(bound: Bound, number: int) -> Iterator[_Place]:
                 pending += [(condition, decided), (then, True), (otherwise, True)]
                 continue
             case ir.Reduce(ir.Reducer() as reducer, indices, guard=guard) if not reducer.is_ranked:
-                free = tuple(dict.fromkeys(_indices(expr)))
+                free = tuple(dict.fromkeys(free_of(expr)))
                 ends = [box[index] for index in (*free, *indices)]
                 heavy = prod(hi - lo for lo, hi in ends) >= FEW_POINTS
                 foreign = any(isinstance(node, ir.Foreign) for node in ir.walk(expr))
-                if free and heavy and not foreign and not (decided and _reads_beside(bound, expr, box)):
-                    yield _Place(number, expr, _form(bound, expr, free, box), free)
+                if free and heavy and not foreign and not (decided and reads_beside(bound, expr, box)):
+                    yield Place(number, expr, form_of(bound, expr, free, box), free)
                 decided = decided or guard is not None
             case ir.Reduce():
                 continue
@@ -102,7 +102,7 @@ def _places(bound: Bound, number: int) -> Iterator[_Place]:
         pending.extend((part, decided) for part in ir.children(expr))
 
 
-def _reads_beside(bound: Bound, reduce: ir.Reduce, box: Box) -> bool:
+def reads_beside(bound: Bound, reduce: ir.Reduce, box: Box) -> bool:
     """Whether a reduction may read beside its tensors where no condition keeps it from that."""
     facts = Facts.over({index: span for index, span in box.items() if span[0] < span[1]})
     for access in ir.accesses(reduce):
@@ -114,7 +114,7 @@ def _reads_beside(bound: Bound, reduce: ir.Reduce, box: Box) -> bool:
     return False
 
 
-def _indices(reduce: ir.Reduce) -> Iterator[IndexVar]:
+def free_of(reduce: ir.Reduce) -> Iterator[IndexVar]:
     """The free indices in the order in which they are first met."""
     own = ir.free_indices(reduce)
     for access in ir.accesses(reduce):
@@ -123,13 +123,13 @@ def _indices(reduce: ir.Reduce) -> Iterator[IndexVar]:
     yield from sorted(own, key=str)
 
 
-def _form(bound: Bound, reduce: ir.Reduce, free: tuple[IndexVar, ...], box: Box) -> CommonForm:
+def form_of(bound: Bound, reduce: ir.Reduce, free: tuple[IndexVar, ...], box: Box) -> CommonForm:
     tensors = {access.tensor.name: access.tensor for access in ir.accesses(reduce)}
     extents = tuple(hi - lo for lo, hi in (box[index] for index in free))
     return Scope(tensors, bound.origins, box).bind(free).expr(reduce), extents
 
 
-def _unchanged(bound: Bound, first: _Place, later: _Place) -> bool:
+def unchanged(bound: Bound, first: Place, later: Place) -> bool:
     """Whether nothing is written between two places that the reduction reads."""
     read = {access.tensor.name for access in ir.accesses(first.reduce)}
     ends = sorted((first.statement, later.statement))
@@ -137,14 +137,13 @@ def _unchanged(bound: Bound, first: _Place, later: _Place) -> bool:
     return not read & {tensor.name for tensors in written for tensor in tensors}
 
 
-def _named(bound: Bound, places: list[_Place], name: str) -> Bound:
+def with_name(bound: Bound, places: Sequence[Place], name: str) -> Bound:
     """The program with the reduction as a tensor of this name, in front of the first statement that has it."""
     first = min(places, key=lambda place: place.statement)
     number, box = first.statement, bound.boxes[first.statement]
     lows = tuple(box[index][0] for index in first.free)
     shape = tuple(box[index][1] - box[index][0] for index in first.free)
-    sizes = tuple(SizeVar(f"{name}.{dimension}") for dimension in range(len(shape)))
-    tensor = ir.Tensor(name, first.reduce.dtype, tuple(map(Size.of, sizes)))
+    tensor = local_tensor(name, first.reduce.dtype, len(shape))
     given = bound.function.statements[number]
     assert isinstance(given, (ir.Define, ir.Accumulate))
     domain = ir.Domain(tuple(one for one in given.domain.ranges if one.index in first.free))
@@ -161,17 +160,38 @@ def _named(bound: Bound, places: list[_Place], name: str) -> Bound:
         assert isinstance(old, (ir.Define, ir.Accumulate))
         new = replace(old, value=_with(old.value, reads))
         statements[at], boxes[at] = new, _used(new, boxes[at], given=old)
-    reasons = list(bound.reasons)
-    fixed = {index: bound.reasons[number].get(index, "") for index in used} if reasons else {}
+    reasons = {index: bound.reasons[number].get(index, "") for index in used} if bound.reasons else {}
+    bound = replace(bound, function=replace(bound.function, statements=tuple(statements)), boxes=tuple(boxes))
+    return with_statement(bound, number, statement, {i: box[i] for i in box if i in used}, lows, shape, reasons)
+
+
+def local_tensor(name: str, dtype: str, rank: int) -> ir.Tensor:
+    """A tensor of the program's own, whose extents are sizes of its own."""
+    return ir.Tensor(name, dtype, tuple(Size.of(SizeVar(f"{name}.{dimension}")) for dimension in range(rank)))
+
+
+def with_statement(
+    bound: Bound,
+    number: int,
+    statement: Formula,
+    box: Box,
+    lows: tuple[int, ...],
+    shape: tuple[int, ...],
+    reasons: Mapping[IndexVar, str],
+) -> Bound:
+    """The program with one more statement, which defines a `local_tensor` with these first elements and extents."""
+    target, statements = statement.target, bound.function.statements
+    sizes = (SizeVar(f"{target.name}.{dimension}") for dimension in range(len(shape)))
+    told = bound.reasons
     return replace(
         bound,
         function=replace(bound.function, statements=(*statements[:number], statement, *statements[number:])),
         sizes={**bound.sizes, **dict(zip(sizes, shape, strict=True))},
-        boxes=(*boxes[:number], {index: box[index] for index in box if index in used}, *boxes[number:]),
-        origins={**bound.origins, name: lows},
-        shapes={**bound.shapes, name: shape},
+        boxes=(*bound.boxes[:number], box, *bound.boxes[number:]),
+        origins={**bound.origins, target.name: lows},
+        shapes={**bound.shapes, target.name: shape},
         calls={at + (at >= number): inner for at, inner in bound.calls.items()},
-        reasons=(*reasons[:number], fixed, *reasons[number:]) if reasons else (),
+        reasons=(*told[:number], reasons, *told[number:]) if told else (),
     )
 
 

@@ -47,7 +47,6 @@ def everywhere(
 
 def _inside(index: IndexVar, own: tuple[int, int], places: tuple[int, int]) -> list[ir.Expr]:
     """What is left to ask of an index that gets the range `places` in place of its own."""
-    value, (low, high) = ir.Index(index), own
-    below = ir.Binary("<=", ir.Const(low, "int32"), value, "bool")
-    above = ir.Binary("<", value, ir.Const(high, "int32"), "bool")
+    low, high = own
+    below, above = ir.within(ir.Index(index), ir.Const(low, "int32"), ir.Const(high, "int32"))
     return [*([below] if places[0] < low else []), *([above] if high < places[1] else [])]

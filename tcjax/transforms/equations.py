@@ -53,8 +53,7 @@ def _chosen(statement: ir.Accumulate, index: IndexVar, box: Box) -> ir.Accumulat
         ):
             continue
         low, high = (ir.Const(end, "int32") for end in box[index])
-        chosen = ir.integer(value)
-        inside = (ir.Binary("<=", low, chosen, "bool"), ir.Binary("<", chosen, high, "bool"))
+        inside = ir.within(ir.integer(value), low, high)
         others = (other for other in parts if other is not part)
         guard = ir.conjunction((*others, *inside))
         rest = tuple(other for other in statement.reduction if other != index)

@@ -15,7 +15,7 @@ from ..symbolic import IndexVar
 _STEEP: Final = ("sqrt", "cbrt", "pow", "**", "hypot", "rhypot", "norm3d", "norm4d", "atan2")
 _ON_INTEGERS: Final = ("/", "//", "%", "quot", "rem")
 
-Kind = Literal["outside", "division", "nan", "slope"]
+Kind = Literal["outside", "division", "nan", "slope", "meeting"]
 # Parts of a sentence: an index stands for its value, None for the offending value.
 Words = tuple[str | IndexVar | None, ...]
 
@@ -48,7 +48,7 @@ def findings(statement: ir.Define | ir.Accumulate, bound: Bound, *, slopes: bool
     """Everything that data decide in a statement, what is inside of other things first."""
     left = dict.fromkeys(index for affine in statement.indices for index in sorted(affine.variables, key=str))
     reduced = statement.reduction if isinstance(statement, ir.Accumulate) else ()
-    outer = Path((*left, *reduced), slopes=slopes)
+    outer = Path(tuple(dict.fromkeys((*statement.domain.loops, *left, *reduced))), slopes=slopes)
     path = outer.where(statement.domain.guard)
     if statement.domain.guard is not None:
         yield from _inside(statement.domain.guard, outer, bound)

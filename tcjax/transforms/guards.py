@@ -14,7 +14,7 @@ def guard_ranges(statement: Formula) -> Formula:
     What the ranges say besides is in the box that `ranges.bind` found.
     """
     guard = ranges.effective_guard(statement)
-    domain = ir.Domain((), None if guard is None else _guarded(guard), statement.domain.exists)
+    domain = ir.Domain((), None if guard is None else _guarded(guard), statement.domain.exists, statement.domain.loops)
     return replace(statement, value=_guarded(statement.value), domain=domain)
 
 

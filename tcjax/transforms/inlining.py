@@ -229,8 +229,4 @@ class Renaming:
 
 def reads(statement: ir.Statement) -> Iterable[str]:
     """The tensors that a statement reads, by name; what it goes on from is not among them."""
-    match statement:
-        case ir.Define() | ir.Accumulate():
-            return (access.tensor.name for access in ir.accesses_of(statement))
-        case ir.Invoke() | ir.ApplyForeign():
-            return (tensor.name for tensor in statement.arguments)
+    return (tensor.name for tensor in ir.tensors_read(statement))

@@ -56,8 +56,15 @@ def inspect(bound: Bound, *, nan: bool = False, slopes: bool = False) -> Inspect
     is infinite.
     """
     inspector = _Inspector(bound, nan, slopes)
-    for number, statement in enumerate(bound.function.statements):
-        inspector.step(number, statement)
+    number, function = 0, bound.function
+    while number < len(function.statements):
+        around = function.around(number)
+        if around:
+            inspector.loop(around[0])
+            number = around[0].last
+        else:
+            inspector.step(number, function.statements[number])
+            number += 1
     return inspector.finish()
 
 
@@ -70,7 +77,37 @@ class _Inspector:
         self.boxes: list[Box] = []
         self.calls: dict[int, Bound] = {}
         self.results: list[ir.Tensor] = []
+        # The first elements and extents of tensors of its own.
+        self.places: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {}
         self.checks: list[RuntimeCheck] = []
+        self.loops: list[ir.Loop] = []
+
+    def loop(self, outer: ir.Loop) -> None:
+        """The statements of a loop; what they read is looked at behind it, where all steps are there at once.
+
+        What every step writes anew is no longer there then: nothing is said of it.
+        """
+        function, shift = self.bound.function, len(self.statements) - outer.first
+        numbers = range(outer.first, outer.last)
+        for loop in function.loops:
+            if outer.first <= loop.first and loop.last <= outer.last:
+                self.loops.append(replace(loop, first=loop.first + shift, last=loop.last + shift))
+        written: set[str] = set()
+        for number in numbers:
+            self.put(function.statements[number], self.bound.boxes[number])
+            written |= {tensor.name for tensor in ir.targets(function.statements[number])}
+        gone = written - function.recurrent
+        for number in numbers:
+            statement = function.statements[number]
+            assert isinstance(statement, (ir.Define, ir.Accumulate)), "there are no calls in loops"
+            plain = guard_ranges(specialize(statement, self.bound.sizes))
+            for finding in findings(plain, self.bound, slopes=self.slopes):
+                parts = (finding.wrong, finding.value, *finding.path.guards)
+                if gone.isdisjoint(access.tensor.name for part in parts for access in ir.accesses(part)):
+                    self.look(finding, self.bound.boxes[number])
+        for number in numbers if self.nan else ():
+            for target in ir.targets(function.statements[number]):
+                self.look_for_nan(target, function.statements[number].span)
 
     def step(self, number: int, statement: ir.Statement) -> None:
         """A statement behind those that look at it; NaN is looked for behind it."""
@@ -80,6 +117,8 @@ class _Inspector:
                 plain = guard_ranges(specialize(statement, self.bound.sizes))
                 for finding in findings(plain, self.bound, slopes=self.slopes):
                     self.look(finding, box)
+                if isinstance(plain, ir.Define):
+                    self.look_for_meetings(plain, box)
                 self.put(statement, box)
                 if self.nan:
                     self.look_for_nan(statement.target, statement.span)
@@ -117,6 +156,26 @@ class _Inspector:
         words = (f"{target.name}[", *listed(indices), "] is NaN")
         self.look(Finding("nan", words, Path(indices), wrong, ir.Const(0, "int32"), span), box)
 
+    def look_for_meetings(self, statement: ir.Define, box: Box) -> None:
+        """How many points write each element, and the points that are not alone, where ``unique`` promises it."""
+        if not any(index.is_data and index.variables for index in statement.indices):
+            return
+        name = statement.target.name
+        # No program names a tensor so.
+        counts = ir.Tensor(f"points of {name} {len(self.results)}", "int32", statement.target.shape)
+        one, domain = ir.Const(1, "int32"), replace(statement.domain, exists=())
+        self.put(ir.Accumulate(counts, statement.indices, ir.Reducer.SUM, True, (), one, "int32", domain), box)
+        self.places[counts.name] = self.bound.origins[name], self.bound.shapes[name]
+        found = ir.Access(counts, statement.indices)
+        wrong = ir.Binary("<", one, found, "bool")
+        left = dict.fromkeys(i for index in statement.indices for i in sorted(index.variables, key=str))
+        ends = zip(statement.indices, *self.places[counts.name], strict=True)
+        inside = [test for index, first, extent in ends if index.is_data for test in _within(index, first, extent)]
+        guards = (*ir.conjuncts(statement.domain.guard), *inside)
+        shown = listed([index.bare or str(index) for index in statement.indices])
+        words = (f"this writes {name}[", *shown, "], which ", None, " points write")
+        self.look(Finding("meeting", words, Path(tuple(left), guards), wrong, found, statement.span), box)
+
     def look(self, finding: Finding, box: Box) -> None:
         """Two statements: the first point where something is wrong, and the value there."""
         expressions = (finding.wrong, finding.value, *finding.path.guards)
@@ -145,17 +204,26 @@ class _Inspector:
 
     def finish(self) -> Inspection:
         scalars = {tensor.name: () for tensor in self.results}
-        function = replace(self.bound.function, statements=tuple(self.statements), returns=tuple(self.results))
+        function = replace(
+            self.bound.function, statements=tuple(self.statements), returns=tuple(self.results), loops=tuple(self.loops)
+        )
+        origins = scalars | {name: first for name, (first, _) in self.places.items()}
+        shapes = scalars | {name: extents for name, (_, extents) in self.places.items()}
         bound = replace(
             self.bound,
             function=function,
             boxes=tuple(self.boxes),
-            origins={**self.bound.origins, **scalars},
-            shapes={**self.bound.shapes, **scalars},
+            origins={**self.bound.origins, **origins},
+            shapes={**self.bound.shapes, **shapes},
             calls=self.calls,
             reasons=tuple({} for _ in self.statements),
         )
         return Inspection(bound, tuple(self.checks))
+
+
+def _within(index: Affine, first: int, extent: int) -> tuple[ir.Expr, ir.Expr]:
+    """That data name an element: elsewhere nothing is written."""
+    return ir.within(ir.integer(index), ir.Const(first, "int32"), ir.Const(first + extent, "int32"))
 
 
 def _number(axes: Sequence[tuple[IndexVar, int, int]]) -> ir.Expr:

@@ -18,8 +18,8 @@ from .inlining import Renaming, Step, is_large
 from .peaks import points
 from .substitution import substitute_expr
 
-# The largest finite numbers, by type.
-_LARGEST: Final = {"float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308}
+# The types in which exponents are put together.
+_TYPES: Final = ("float32", "float64")
 
 
 def normalisers(statement: Formula) -> Iterator[str]:
@@ -76,7 +76,7 @@ class _Rewriter:
             case ir.Select(condition, then, otherwise):
                 inside = conditions.union(ir.conjuncts(condition))
                 return replace(expr, then=self.expr(then, inside), otherwise=self.expr(otherwise, conditions))
-            case ir.Call("exp", (argument,), dtype) if dtype in _LARGEST:
+            case ir.Call("exp", (argument,), dtype) if dtype in _TYPES:
                 found = self.quotient(expr, ir.terms(argument), conditions)
                 if found is not None:
                     return found
@@ -154,6 +154,6 @@ class _Rewriter:
 
 def _finite(value: ir.Expr) -> ir.Expr:
     """The value, or the nearest finite number."""
-    most, dtype = _LARGEST[value.dtype], value.dtype
+    most, dtype = ir.types.LARGEST[value.dtype], value.dtype
     least = ir.Binary("min", value, ir.Const(most, dtype), dtype)
     return ir.Binary("max", least, ir.Const(-most, dtype), dtype)

@@ -5,23 +5,31 @@ from dataclasses import replace
 from typing import TypeVar
 
 from .. import ir
-from ..symbolic import Affine, SizeVar
+from ..symbolic import Affine, IndexVar, SizeVar
 
 Sizes = Mapping[SizeVar, int]
 Formula = TypeVar("Formula", bound="ir.Define | ir.Accumulate")
 
 
 def specialize(statement: Formula, sizes: Sizes) -> Formula:
-    """The statement with every size replaced by its value."""
+    """The statement with every size replaced by its value, and boundaries of subscripts written out."""
     guard = statement.domain.guard
+    indices = tuple(_affine(index, sizes) for index in statement.indices)
+    if isinstance(statement, ir.Accumulate):
+        # In ``O(i % N)`` no index is left where N is 1: all values of it go to one element.
+        kept = frozenset[IndexVar]().union(*(index.variables for index in indices))
+        given = dict.fromkeys(i for index in statement.indices for i in sorted(index.variables, key=str))
+        gone = tuple(index for index in given if index not in kept)
+        statement = replace(statement, reduction=(*gone, *statement.reduction))
     return replace(
         statement,
-        indices=tuple(_affine(index, sizes) for index in statement.indices),
+        indices=indices,
         value=specialize_expr(statement.value, sizes),
         domain=ir.Domain(
             tuple(_range(given, sizes) for given in statement.domain.ranges),
             None if guard is None else specialize_expr(guard, sizes),
             statement.domain.exists,
+            statement.domain.loops,
         ),
     )
 
@@ -46,7 +54,9 @@ def _range(given: ir.Range, sizes: Sizes) -> ir.Range:
 
 
 def _affine(affine: Affine, sizes: Sizes) -> Affine:
-    return affine.rewrite(
+    affine = affine.rewrite(
         lambda atom: ir.Data(specialize_expr(atom.expr, sizes)) if isinstance(atom, ir.Data) else atom,
         lambda size: size.substitute(sizes),
     )
+    bounded = affine.bounded
+    return affine if bounded is None else bounded.written_out()

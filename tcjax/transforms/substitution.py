@@ -1,6 +1,6 @@
 """Statements over other indices: each old index becomes an affine expression of new ones."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -28,14 +28,22 @@ def substitute(
     assert not statement.domain.ranges
     substitution = _Substitution(values, finish, inline)
     guard = statement.domain.guard
+    indices = tuple(map(substitution.affine, statement.indices))
     rest = {
-        "indices": tuple(map(substitution.affine, statement.indices)),
+        "indices": indices,
         "value": substitution.expr(statement.value),
         "domain": replace(statement.domain, guard=None if guard is None else substitution.expr(guard)),
     }
     if isinstance(statement, ir.Accumulate):
-        rest["reduction"] = reduction
+        # What `finish` decides on the left may leave an index out of it: all its values go to one element.
+        moved = _variables(substitute_affine(index, values) for index in statement.indices)
+        lost = sorted(moved - _variables(indices) - set(reduction), key=str)
+        rest["reduction"] = (*lost, *reduction)
     return replace(statement, **rest)
+
+
+def _variables(subscripts: Iterable[Affine]) -> frozenset[IndexVar]:
+    return frozenset[IndexVar]().union(*(subscript.variables for subscript in subscripts))
 
 
 def substitute_expr(expr: ir.Expr, values: Mapping[IndexVar, Affine]) -> ir.Expr:

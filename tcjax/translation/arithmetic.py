@@ -5,7 +5,7 @@ from functools import reduce
 from typing import Protocol, TypeVar, assert_never
 
 from .. import ir
-from ..symbolic import Affine, Clamp, Extremum, Facts, Floor, IndexVar, Quotient, Remainder, Size, SizeVar
+from ..symbolic import Affine, Bounded, Clamp, Extremum, Facts, Floor, IndexVar, Quotient, Remainder, Size, SizeVar
 from ..symbolic.affine import Atom
 
 Tree = TypeVar("Tree")
@@ -28,6 +28,8 @@ class Arithmetic(Protocol[Tree]):
     def floor(self, argument: Tree, divisor: Tree, nonnegative: bool) -> Tree: ...
 
     def remainder(self, argument: Tree, divisor: Tree) -> Tree: ...
+
+    def bounded(self, bounded: Bounded) -> Tree: ...
 
     def index(self, index: IndexVar) -> Tree: ...
 
@@ -90,6 +92,8 @@ def _write_atom(atom: Atom, notation: Arithmetic[Tree]) -> Tree:
             return notation.remainder(write_affine(argument, notation), write_size(divisor, notation))
         case Clamp(kind, arguments):
             return notation.extremum(kind, [write_affine(argument, notation) for argument in arguments])
+        case Bounded():
+            return notation.bounded(atom)
         case ir.Data(expr):
             return notation.data(expr)
         case _:

@@ -56,6 +56,7 @@ def expressions(statement: ir.Statement) -> Iterator[ir.Expr]:
     match statement:
         case ir.Define(_, indices, value, domain) | ir.Accumulate(_, indices, _, _, _, value, _, domain):
             yield from (data.expr for index in indices for data in ir.data_atoms(index))
+            yield from ir.ragged_ends(domain.ranges)
             yield value
             if domain.guard is not None:
                 yield domain.guard

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import assert_never
 
 from .. import ir
-from ..symbolic import Affine, Clamp, Extremum, Floor, IndexVar, Interval, Quotient, Remainder, Size, SizeVar
+from ..symbolic import Affine, Bounded, Clamp, Extremum, Floor, IndexVar, Interval, Quotient, Remainder, Size, SizeVar
 from ..symbolic.affine import Atom
 from ..symbolic.size import SizeAtom
 from .formula import Fenced, Formula, Number, Row, Scripts, Sign, Space, Symbol, Word, applied
@@ -65,6 +65,8 @@ def _atom(atom: Atom, indices: Indices, write: Write) -> Formula:
             return Row((inner, Sign("mod"), _factor(divisor)))
         case Clamp(kind, arguments):
             return applied(Word(kind), *(affine_formula(argument, indices, write) for argument in arguments))
+        case Bounded(kind, argument):
+            return applied(Word(kind), affine_formula(argument, indices, write))
         case ir.Data(expr):
             return write(expr)
         case _:

@@ -129,7 +129,7 @@ def _on_the_left(indices: tuple[Affine, ...]) -> list[IndexVar]:
 
 def _scope(statement: ir.Define | ir.Accumulate) -> Expressions:
     """Every index of the statement but those of inline reductions."""
-    found = _on_the_left(statement.indices)
+    found = [*_on_the_left(statement.indices), *statement.domain.loops]
     if isinstance(statement, ir.Accumulate):
         found += statement.reduction
     names: dict[IndexVar, Symbol] = {}

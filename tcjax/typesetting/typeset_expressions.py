@@ -89,6 +89,8 @@ class Expressions:
                 return applied(Word(function), *map(self.plain, arguments)), ATOM
             case ir.Cast(operand, dtype):
                 return self.cast(operand, dtype)
+            case ir.Select(_, then, otherwise) if ir.is_padded(expr):
+                return applied(Word("pad"), self.plain(then), self.plain(otherwise)), ATOM
             case ir.Select(condition, then, otherwise):
                 return self.choice(condition, then, otherwise)
             case ir.Reduce():

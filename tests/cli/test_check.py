@@ -130,7 +130,7 @@ def test_a_statement_that_reads_what_it_writes_is_found_without_shapes(shell: Sh
     )
     shell.write(
         "b.py",
-        "import tcjax\n\n\n@tcjax.kernel\ndef running(x):\n    y[i] = x[i]\n    for i in range(1, x.shape[0]):\n"
+        "import tcjax\n\n\n@tcjax.kernel\ndef running(x):\n    y[i] = x[i]\n    if i > 0:\n"
         "        y[i] = y[i - 1] + x[i]\n    return y\n",
     )
 

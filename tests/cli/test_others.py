@@ -174,3 +174,52 @@ def test_a_mistake_in_a_program_is_the_message_with_its_caret(shell: Shell) -> N
         result = shell(command, "rows.tc", *others)
         assert (result.exit_code, result.stdout) == (2, ""), command
         assert "rows.tc:1:44" in result.stderr and "help: " in result.stderr
+
+
+def test_constants_are_given_by_name(shell: Shell) -> None:
+    shell.write("f.tc", "def f(float(N) x) -> (y) { y(i) = s * x(stride*i) }\n")
+
+    assert shell("check", "f.tc").exit_code == 1
+    assert shell("check", "f.tc", "--const", "s=2.5", "stride=2").exit_code == 0
+    assert "2.5 * x[2 * i]" in shell("translate", "f.tc", "--to", "python", "--const", "s=2.5", "stride=2").output
+    assert "2.0i * x(1 * i)" in shell("translate", "f.tc", "--to", "tc", "--const", "s=2i", "stride=1").output
+    run = shell("run", "f.tc", "--input", "x=[1,2,3]", "--const", "s=-2", "stride=2")
+    assert "[-2. -6.]" in run.output
+    assert "no number" in shell("check", "f.tc", "--const", "s=a").output
+    assert "nothing is called `q`" in shell("check", "f.tc", "--const", "q=1", "s=1", "stride=1").output
+
+
+def test_constants_of_python_files_are_read(shell: Shell) -> None:
+    shell.write(
+        "model.py",
+        "import tcjax, other\n"
+        "EPS = 1e-5\n"
+        "@tcjax.kernel(consts={'eps': EPS, 's': 2})\n"
+        "def f(x: 'float(N)'):\n"
+        "    y[i] = s * x[i] + eps\n"
+        "    return y\n"
+        "g = tcjax.kernel('h(i) = s * x(i) where i in 0:n', consts={'s': 2, 'n': 4})\n"
+        "unknown = tcjax.kernel('h(i) = s * x(i)', consts={'s': other.number})\n"
+        "twice = tcjax.kernel('h(i) = s * x(i)', consts={'s': 2, 'i': 3})\n",
+    )
+
+    checked = shell("check", "model.py").output
+
+    assert "1 file: 1 mistake" in checked
+    assert "`i` is an index here" in checked
+    assert "2 * x(i) + 1e-05" in shell("translate", "model.py", "--def", "f", "--to", "tc").output
+    assert "only running the file tells" in shell("translate", "model.py", "--def", "unknown", "--to", "tc").output
+
+
+def test_batches_are_checked_formatted_and_explained(shell: Shell) -> None:
+    shell.write("mm.tc", "def mm(float(...,M,K) A,float(...,K,N) B)->(C){C(...,m,n) +=! A(...,m,k)*B(...,k,n)}\n")
+    shell.write("wrong.tc", "def total(float(...,N) A) -> (s) { s() +=! A(...,i) }\n")
+    shell.write(
+        "model.py", 'import tcjax\n@tcjax.kernel\ndef f(A: "float(..., N)"):\n    y[..., i] = A[..., i]\n    return y\n'
+    )
+
+    assert shell("check", "mm.tc", "model.py").exit_code == 0
+    assert "batches do not fit" in shell("check", "mm.tc", "--shapes", "A=2x3x4", "B=3x4x5").output
+    assert "nothing reduces the batch" in shell("check", "wrong.tc").output
+    assert "C(..., m, n) +=! A(..., m, k) * B(..., k, n)" in shell("fmt", "mm.tc", "--diff").output
+    assert "C[b0, b1, m, n]" in shell("explain", "mm.tc", "--shapes", "A=2x1x3x4", "B=5x4x6").output

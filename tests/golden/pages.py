@@ -66,10 +66,13 @@ def _range_lines(kernel: tcjax.Kernel, specs: list[jax.ShapeDtypeStruct]) -> lis
 def _symbolic(kernel: tcjax.Kernel, specs: list[jax.ShapeDtypeStruct]) -> list[dict[str, object]]:
     """The formulas of the ranges: of any call, or for the ranks of this one where those decide what the program is."""
     try:
-        return kernel.ranges()
+        known = kernel.ranges()
+        if [list(each) for each in known] == [list(each) for each in kernel.ranges(*specs)]:
+            return known
     except tcjax.CompileError:
-        statements = infer_ranges(kernel.ir(*specs)).statements
-        return [{str(index): interval for index, interval in s.intervals.items()} for s in statements]
+        pass
+    statements = infer_ranges(kernel.ir(*specs)).statements
+    return [{str(index): interval for index, interval in s.intervals.items()} for s in statements]
 
 
 def _primitives(jaxpr: object) -> list[str]:

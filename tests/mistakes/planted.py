@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -39,11 +38,6 @@ MATRIX = "def f(float(M,N) A) -> (B) {{ {} }}"
 
 SPARSE = "def spmv(int32(P) ptr, int32(Z) col, float(Z) v, float(C) x) -> (y) {{ y(i) +=! v(p) * x(col(p)) where {} }}"
 ROWS = [np.array([0, 2, 3], np.int32), np.array([0, 1, 1], np.int32), (3,), (2,)]
-
-
-def sparse_product(ptr: np.ndarray, col: np.ndarray, v: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The product of a matrix in rows of its elements with a vector."""
-    return np.array([v[lo:hi] @ x[col[lo:hi]] for lo, hi in pairwise(ptr)], np.float32)
 
 
 MISTAKES = [
@@ -291,7 +285,7 @@ MISTAKES = [
     ),
     Mistake(
         "a loop",
-        ROW.format("for i in 0:N { B(i) = A(i) }"),
+        ROW.format("while i < N { B(i) = A(i) }"),
         ROW.format("B(i) = A(i) where i in 0:N"),
         "where i in 0:N",
         [(3,)],
@@ -601,12 +595,55 @@ MISTAKES = [
         follow=Following(CALL, lambda x: np.clip(x, 0.25, 0.5)),
     ),
     Mistake(
-        "clamp in a subscript",
+        "clamp in a subscript, and nothing that says how far",
         "y(i)=x(clamp(i-1))",
-        "y(i)=x(max(i-1, 0)) where i in 0:x.0",
-        "in a subscript",
+        "y(i)=x(clamp(i-1)) where i in 0:x.0",
+        "`where i in 0:x.0`",
         [(5,)],
-        follow=Following(PROGRAM, lambda x: x[[0, 0, 1, 2, 3]], quoted=1),
+        follow=Following(CLAUSE, lambda x: x[[0, 0, 1, 2, 3]]),
+    ),
+    Mistake(
+        "a boundary that is misspelt",
+        "y(i)=x(warp(i-1)) where i in 0:x.0",
+        "y(i)=x(wrap(i-1)) where i in 0:x.0",
+        "did you mean `wrap`?",
+        [(5,)],
+    ),
+    Mistake(
+        "a boundary that is misspelt, with declared inputs",
+        "def f(float(N) x) -> (y) { y(i)=x(refelct(i-1)) where i in 0:N }",
+        "def f(float(N) x) -> (y) { y(i)=x(reflect(i-1)) where i in 0:N }",
+        "did you mean `reflect`?",
+        [(5,)],
+    ),
+    Mistake(
+        "a boundary around a part of a subscript",
+        "y(i)=x(wrap(i)+1) where i in 0:x.0",
+        "y(i)=x(wrap(i+1)) where i in 0:x.0",
+        "write it around all of a subscript",
+        [(5,)],
+    ),
+    Mistake(
+        "clamp with ends in a subscript",
+        "y(i)=x(clamp(i-1, 0, 4)) where i in 0:x.0",
+        "y(i)=x(clamp(i-1)) where i in 0:x.0",
+        "`min(max(i-1, 0), 4)`",
+        [(5,)],
+        follow=Following(CARET, lambda x: x[[0, 0, 1, 2, 3]]),
+    ),
+    Mistake(
+        "pad around a product",
+        "y(i)=pad(2.0*x(i-1), 0) where i in 0:x.0",
+        "y(i)=2.0*pad(x(i-1), 0) where i in 0:x.0",
+        "pad every read by itself",
+        [(5,)],
+    ),
+    Mistake(
+        "pad without a value",
+        "y(i)=pad(x(i-1)) where i in 0:x.0",
+        "y(i)=pad(x(i-1), 0) where i in 0:x.0",
+        "a read and a value",
+        [(5,)],
     ),
     Mistake(
         "a size by a name of mathematics",
@@ -660,12 +697,11 @@ MISTAKES = [
         follow=Following("y(i) -= w(i)", lambda x, w: x - w, quoted=1),
     ),
     Mistake(
-        "rows of a sparse matrix",
-        SPARSE.format("p in ptr(i):ptr(i+1)"),
-        SPARSE.format("p in 0:v.0, i in 0:ptr.0-1, ptr(i) <= p, p < ptr(i+1)"),
-        "i in 0:ptr.0 - 1",
-        ROWS,
-        follow=Following(CLAUSES, sparse_product),
+        "how long the rows of a sparse matrix are",
+        "def f(int32(P) ptr, float(Z) v) -> (n) { n(i) +=! 1.0 where p in ptr(i):ptr(i+1) }",
+        "def f(int32(P) ptr, float(Z) v) -> (n) { n(i) +=! 1.0 where p in ptr(i):ptr(i+1), exists v(p) }",
+        "`exists v(p)`",
+        [np.array([0, 2, 3], np.int32), (3,)],
     ),
     Mistake(
         "rows of a sparse matrix with a row too many",
@@ -751,5 +787,28 @@ MISTAKES = [
         "`x(i)` for an array",
         [(5,)],
         follow=Following(CARET, lambda x: x, quoted=1),
+    ),
+    Mistake(
+        "a batch on the right alone",
+        "y(i) = 2.0 * A(...,i)",
+        "y(...,i) = 2.0 * A(...,i)",
+        "write `y(..., i)`",
+        [(2, 3, 4)],
+        follow=Following(CARET, lambda A: 2 * A),
+    ),
+    Mistake(
+        "a number for a dimension behind a batch",
+        "def f(float(...,N) A) -> (y) { y(...,i) = A(...,i) / A.0 }",
+        "def f(float(...,N) A) -> (y) { y(...,i) = A(...,i) / N }",
+        "`float(...,N) A`",
+        [(2, 3)],
+    ),
+    Mistake(
+        "batches of other extents",
+        "y(...,i) = A(...,i) + B(...,i)",
+        "y(...,i) = A(...,i) + B(...,i)",
+        "equal extents, or 1",
+        [(2, 3), (4, 3)],
+        right_shapes=[(2, 3), (1, 3)],
     ),
 ]

@@ -102,14 +102,6 @@ BODIES = {
         ["for i in range(0, N):", "for j in range(0, M):"],
         under=[0, 1],
     ),
-    "rows of a sparse matrix": Body(
-        'ptr: "int32(R)", col: "int32(Z)", v: "float(Z)", x: "float(C)"',
-        "B[i] += v[p] * x[col[p]]",
-        [POINTERS, COLUMNS, VALUES, VECTOR],
-        lambda ptr, col, v, x: np.add.reduceat(v * x[col], ptr[:-1]),
-        ["for p in range(ptr[i], ptr[i + 1]):"],
-        under=[0, 1, 2],
-    ),
 }
 
 

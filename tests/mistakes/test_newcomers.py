@@ -36,7 +36,7 @@ TEXTS = {
         "def c(float(N) x) -> (y) { y(0) = x(0)  y(t) = x(t) + y(t-1) where t in 1:N }",
         [VECTOR],
         "TC0708",
-        "other steps are `jax.lax.scan`",
+        "`for t in 1:N { y(t) = x(t) + y(t-1) }`",
     ),
     "subscripts of an einsum": ("bi,oij,bj->bo", [], "TC0101", '`tcjax.einsum("bi,oij,bj->bo", A, B, C)`'),
     "a comprehension without braces": ("{ [i] -> sum([k] -> A[i,k]) }", [], "TC0101", "`sum({ [i] -> e })`"),
@@ -164,8 +164,10 @@ def a_data_dependent_end():
     @tcjax.kernel
     def some(A: "float(N)", n: "int32"):
         for i in range(0, n):
-            s[()] += A[i]
+            s[()] += 1.0 * i
         return s
+
+    some(np.zeros(3), 2)
 
 
 def bits_for_a_power():
@@ -192,8 +194,8 @@ def a_guard_for_an_index():
 def a_loop_over_time():
     @tcjax.kernel
     def running(x: "float(N)"):
-        y[0] = x[0]
-        for t in range(1, N):
+        y[t] = x[t]
+        if t > 0:
             y[t] = y[t - 1] + x[t]
         return y
 
@@ -284,11 +286,11 @@ PYTHON = {
     a_read_that_may_leave: "for ",
     where_the_data_say: '`-> "int32(M)"`',
     two_values_in_one_place: "`H[...] += ...`",
-    a_data_dependent_end: "`for i in range(0, A.shape[0]):` and `if i < n:`",
+    a_data_dependent_end: "`with exists(A[i]):`",
     bits_for_a_power: "`a ** b`",
     too_few_subscripts: "`A[i, j]`",
     a_guard_for_an_index: "`sum[s, s <= t](...)`",
-    a_loop_over_time: "`sum[s, s <= t](x[s])`",
+    a_loop_over_time: "`for t in range(0, 5):`",
     a_function_of_numpys: "`sum[j, j <= t](x[j])`",
 }
 

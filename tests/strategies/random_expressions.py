@@ -528,6 +528,9 @@ class Expressions:
         extent = self.number(1, 5)
         variable = self.declare(kind, (extent,))
         size = self.parameters[-1].sizes[0]
+        if self.chance(35):
+            around = self.pick("0", "0", "3", *(("1.5", "-inf") if kind == "float" else ()))
+            return f"pad({variable.name}({subscript.text}), {around})"
         lower, upper = f"{subscript.text} >= 0", f"{subscript.text} < {size}"
         otherwise = {"float": "0.0", "int": "0"}[kind] if self.chance(70) else self.value(kind, 0)
         read = f"{variable.name}({subscript.text})"

@@ -102,6 +102,11 @@ def subscripts(draw: st.DrawFn, box: Box) -> Subscript:
             inner = affine([(1, i), (1, j)], box).plus(draw(st.integers(-2, 1)))
             hi = draw(st.integers(0, 4))
             return Subscript(f"max(min({inner.text}, {hi}), 0)", 0, hi)
+        case "boundary":
+            terms = [(draw(st.sampled_from((1, 1, -1, 2))), i)] + ([(1, j)] if i != j and draw(st.booleans()) else [])
+            inner = affine(terms, box).plus(draw(st.integers(-4, 4)))
+            kind = draw(st.sampled_from(("clamp", "wrap", "mirror", "reflect")))
+            return Subscript(f"{kind}({inner.text})", 0, draw(st.integers(0, 4)))
         case "block":
             by = draw(st.sampled_from((2, 3)))
             inner = affine([(1, i)], box)
@@ -120,6 +125,7 @@ FORMS = (
     *("strided window",) * 2,
     *("difference", "radix", "radix", "floor", "remainder", "clamp", "constant"),
     *("rotation", "circle", "digit", "row", "edge", "block"),
+    *("boundary",) * 2,
 )
 TWO = ("window", "strided window", "difference", "radix", "circle", "row", "edge")
 

@@ -54,7 +54,7 @@ def expressions() -> SearchStrategy[ast.Expr]:
 def _operations(parts: SearchStrategy[ast.Expr]) -> SearchStrategy[ast.Expr]:
     bounds = st.one_of(st.builds(ast.Bound, names()), st.builds(ast.Bound, names(), parts, parts))
     return st.one_of(
-        st.builds(ast.Apply, names(), _tuples(parts, 0, 3)),
+        st.builds(ast.Apply, names(), _subscripts(parts)),
         st.builds(ast.Apply, st.sampled_from(("min", "max")), st.tuples(parts, parts)),
         st.builds(ast.Cast, st.sampled_from(_SCALARS), parts),
         st.builds(ast.Unary, st.sampled_from(("-", "!", "~")), parts),
@@ -71,6 +71,7 @@ def statements() -> SearchStrategy[ast.Statement]:
         st.builds(ast.RangeClause, names(), expressions(), expressions()),
         st.builds(ast.LetClause, names(), expressions()),
         st.builds(ast.ExistsClause, expressions()),
+        st.builds(ast.UniqueClause, st.builds(ast.Apply, names(), _tuples(expressions(), 1, 2))),
         st.builds(ast.GuardClause, expressions()),
     )
     reducers = ("+", "*", "min", "max", "any", "all", "logsumexp", "argmin", "argmax", "gcd")
@@ -81,7 +82,7 @@ def statements() -> SearchStrategy[ast.Statement]:
                 target, indices, *assignment, value, equivalent, where
             ),
             names(),
-            st.none() | _tuples(expressions(), 0, 3),
+            st.none() | _subscripts(expressions()),
             assignments,
             expressions(),
             st.none() | st.builds(ast.Equivalent, names(), _tuples(expressions(), 0, 2)),
@@ -105,7 +106,14 @@ def programs() -> SearchStrategy[ast.Program]:
 
 
 def _types() -> SearchStrategy[ast.TensorType]:
-    return st.builds(ast.TensorType, st.sampled_from(_SCALARS), _tuples(st.one_of(names(), st.integers(0, 64)), 0, 3))
+    dimensions = _tuples(st.one_of(names(), st.integers(0, 64)), 0, 3)
+    return st.builds(ast.TensorType, st.sampled_from(_SCALARS), dimensions, st.booleans())
+
+
+def _subscripts(expressions: SearchStrategy[ast.Expr]) -> SearchStrategy[tuple[ast.Expr, ...]]:
+    """Subscripts, or ``...`` and subscripts."""
+    plain = _tuples(expressions, 0, 3)
+    return st.one_of(plain, plain, plain.map(lambda behind: (ast.Batch(), *behind)))
 
 
 def _tuples(elements: SearchStrategy, least: int, most: int) -> SearchStrategy[tuple]:

@@ -29,7 +29,9 @@ def _tests(plan: planning.Plan) -> list[str]:
         ("O(i) = i < 9 ? A(i) : 0.0 where i in 0:9", []),
         ("O(i) = i < 8 ? A(i) : 0.0 where i in 0:9", ["<", "where"]),
         ("O(i) = i >= 9 ? A(i-9) : 1.0 where i in 0:9", []),
-        ("O(i) = i >= 8 ? A(i-8) : 1.0 where i in 0:9", [">=", "where"]),
+        # Ones lie around what is read.
+        ("O(i) = i >= 8 ? A(i-8) : 1.0 where i in 0:9", []),
+        ("O(i) = i >= 8 ? A(i-8) : A(i) where i in 0:9", [">=", "where"]),
         ("O(i) = (i >= 0 && i < 5) ? A(i) : 2.0 where i in 0:9", ["<", "where"]),
         ("O(i) = (i < 0 || i < 5) ? A(i) : 2.0 where i in 0:9", ["<", "where"]),
         ("O(i) = (i >= 0 || i < 5) ? A(i) : 2.0 where i in 0:9", []),

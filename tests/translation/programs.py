@@ -54,6 +54,12 @@ def elaborated(program: ast.Program, arguments: tuple[np.ndarray, ...]) -> ir.Fu
     signature = {
         name: elaboration.Argument(str(array.dtype), array.ndim) for name, array in zip(names, arguments, strict=True)
     }
+    if elaboration.has_batch(definition, program):
+        given = {
+            name: elaboration.Given(tuple(1 if extent == 1 else None for extent in array.shape), str(array.dtype))
+            for name, array in zip(names, arguments, strict=True)
+        }
+        definition, program = elaboration.expanded(definition, program, given)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CompileWarning)
         return elaboration.elaborate(definition, program, signature, {})

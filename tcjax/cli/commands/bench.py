@@ -11,6 +11,7 @@ from .. import options
 @options.definition
 @options.shapes
 @options.sizes
+@options.constants
 @click.option(
     "--against", metavar="EXPRESSION", help="The same in Python, with jnp, jax, lax and the arguments' names."
 )
@@ -24,6 +25,7 @@ def bench(
     name: str | None,
     shapes: tuple[str, ...],
     sizes: tuple[str, ...],
+    constants: tuple[str, ...],
     against: str | None,
     seconds: float,
     as_json: bool,
@@ -41,12 +43,13 @@ def bench(
     """
     from ..kernels import chosen, kernels_of
     from ..measuring import measure, show
-    from ..shapes import read_shapes, read_sizes
+    from ..shapes import read_constants, read_shapes, read_sizes
     from ..specs import random_arrays, specs_of
     from ..texts import read_text
 
     given, numbers = read_shapes(shapes), read_sizes(sizes)
     text = read_text(file, notation)  # type: ignore[arg-type]
-    kernel = chosen(kernels_of(text, backend=backend, memory_limit=memory_limit), name, text.name)
+    own = {"consts": read_constants(constants), "backend": backend, "memory_limit": memory_limit}
+    kernel = chosen(kernels_of(text, **own), name, text.name)
     arrays = random_arrays(specs_of(kernel, given))
     click.echo(show(measure(kernel, arrays, numbers, against, seconds), as_json))

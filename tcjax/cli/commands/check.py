@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import click
 
@@ -14,9 +15,15 @@ from ..failures import Failure, show_error
 @options.notation
 @options.shapes
 @options.sizes
+@options.constants
 @click.option("--json", "as_json", is_flag=True, help="A list of findings for editors and scripts, on stdout.")
 def check(
-    files: tuple[str, ...], notation: str | None, shapes: tuple[str, ...], sizes: tuple[str, ...], as_json: bool
+    files: tuple[str, ...],
+    notation: str | None,
+    shapes: tuple[str, ...],
+    sizes: tuple[str, ...],
+    constants: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Reports the mistakes of all definitions of all files.
 
@@ -33,19 +40,21 @@ def check(
     """
     from ...diagnostics import CompileError
     from ..checking import Numbers, check_text
-    from ..shapes import read_shapes, read_sizes
+    from ..shapes import read_constants, read_shapes, read_sizes
     from ..texts import read_text
 
-    numbers = Numbers(read_shapes(shapes), read_sizes(sizes))
+    numbers = Numbers(read_shapes(shapes), read_sizes(sizes), read_constants(constants))
     found: list[dict] = []
     unreadable: list[Failure] = []
     errors = warned = 0
-    unknown = set(numbers.shapes)
+    unknown, unused = set(numbers.shapes), set(numbers.constants)
     for path in dict.fromkeys(files):
         try:
             text = read_text(path, notation)  # type: ignore[arg-type]
-            unknown -= set(re.findall(r"\w+", text.content))
-            findings = check_text(text, numbers)
+            words = set(re.findall(r"\w+", text.content))
+            unknown, unused = unknown - words, unused - words
+            own = {name: value for name, value in numbers.constants.items() if name in words}
+            findings = check_text(text, replace(numbers, constants=own))
         except Failure as failure:
             unreadable.append(failure)
             continue
@@ -63,6 +72,9 @@ def check(
     if unknown and not unreadable:
         listed = ", ".join(f"`{name}`" for name in sorted(unknown))
         raise Failure(f"--shapes: nothing is called {listed} in these files")
+    if unused and not unreadable:
+        listed = ", ".join(f"`{name}`" for name in sorted(unused))
+        raise Failure(f"--const: nothing is called {listed} in these files")
     readable = len(dict.fromkeys(files)) - len(unreadable)
     if as_json:
         click.echo(json.dumps(found, indent=2))

@@ -15,6 +15,7 @@ from ..failures import files, one_line
 @options.definition
 @options.shapes
 @options.sizes
+@options.constants
 @options.backend
 @options.memory_limit
 @click.option("--compiled", is_flag=True, help="Compile it too, forward and gradient, and tell XLA's own figures.")
@@ -25,6 +26,7 @@ def explain(
     name: str | None,
     shapes: tuple[str, ...],
     sizes: tuple[str, ...],
+    constants: tuple[str, ...],
     backend: str,
     memory_limit: str | None,
     compiled: bool,
@@ -39,13 +41,14 @@ def explain(
       tcjax explain mlp.tc --shapes x=128x784 W=256x784 bias=256 --html mlp.html
     """
     from ..kernels import chosen, kernels_of
-    from ..shapes import read_shapes, read_sizes
+    from ..shapes import read_constants, read_shapes, read_sizes
     from ..specs import specs_of
     from ..texts import read_text
 
     given, numbers = read_shapes(shapes), read_sizes(sizes)
     text = read_text(file, notation)  # type: ignore[arg-type]
-    kernel = chosen(kernels_of(text, backend=backend, memory_limit=memory_limit), name, text.name)
+    own = {"consts": read_constants(constants), "backend": backend, "memory_limit": memory_limit}
+    kernel = chosen(kernels_of(text, **own), name, text.name)
     specs = specs_of(kernel, given)
     positional = [specs.pop(parameter.name) for parameter in kernel._frontend.parameters]
     others: dict[str, Any] = {**specs, **numbers}

@@ -20,6 +20,7 @@ from .. import options
     help="An argument: a .npy, .npz (data.npz:key), .csv or .png file, a number, or a list such as [1,2,3].",
 )
 @options.sizes
+@options.constants
 @click.option("--out", metavar="DIR", help="Write the results into this directory; without it they are shown.")
 @click.option(
     "--format",
@@ -40,6 +41,7 @@ def run(
     name: str | None,
     inputs: tuple[str, ...],
     sizes: tuple[str, ...],
+    constants: tuple[str, ...],
     out: str | None,
     format: str,
     cast: bool,
@@ -66,13 +68,14 @@ def run(
     from ..failures import Failure
     from ..kernels import chosen, kernels_of
     from ..measuring import seconds_text
-    from ..shapes import read_sizes
+    from ..shapes import read_constants, read_sizes
     from ..texts import read_text
 
     arrays, numbers = read_arrays(inputs), read_sizes(sizes)
     text = read_text(file, notation)  # type: ignore[arg-type]
+    own = {"consts": read_constants(constants), "backend": backend, "memory_limit": memory_limit}
     with jax.enable_x64(x64 or bool(jax.config.read("jax_enable_x64"))):
-        kernel = chosen(kernels_of(text, backend=backend, memory_limit=memory_limit), name, text.name)
+        kernel = chosen(kernels_of(text, **own), name, text.name)
         declared: dict[str, str | None] = {p.name: p.declared for p in kernel._frontend.parameters}
         missing = [each for each in declared if each not in arrays]
         if missing and arrays.keys() <= declared.keys():

@@ -10,10 +10,13 @@ from .. import options
 @options.notation
 @options.definition
 @options.shapes
+@options.constants
 @click.option(
     "--to", "target", type=click.Choice(("tc", "sac", "python", "latex")), required=True, help="The notation to write."
 )
-def translate(file: str, notation: str | None, name: str | None, shapes: tuple[str, ...], target: str) -> None:
+def translate(
+    file: str, notation: str | None, name: str | None, shapes: tuple[str, ...], constants: tuple[str, ...], target: str
+) -> None:
     """Prints every definition, or the one that --def names, in another notation.
 
     What a SaC program is in index notation depends on the ranks of its arguments: --shapes tells them. Comments are not
@@ -26,13 +29,13 @@ def translate(file: str, notation: str | None, name: str | None, shapes: tuple[s
     """
     from ..failures import Failure
     from ..kernels import chosen, kernels_of
-    from ..shapes import read_shapes
+    from ..shapes import read_constants, read_shapes
     from ..specs import specs_of
     from ..texts import read_text
 
     given = read_shapes(shapes)
     text = read_text(file, notation)  # type: ignore[arg-type]
-    kernels = kernels_of(text)
+    kernels = kernels_of(text, consts=read_constants(constants))
     if given and name is None:
         wanted = [chosen(kernels, None, text.name)]
     elif name is not None:

@@ -15,6 +15,7 @@ from .. import options
 @options.definition
 @options.shapes
 @options.sizes
+@options.constants
 @click.option(
     "--seconds", type=click.FloatRange(0.1, 86400), default=30.0, show_default=True, help="About how long to search."
 )
@@ -24,6 +25,7 @@ def tune(
     name: str | None,
     shapes: tuple[str, ...],
     sizes: tuple[str, ...],
+    constants: tuple[str, ...],
     seconds: float,
 ) -> None:
     """Measures other forms of a program's loops on random arrays, and remembers the fastest for every process.
@@ -35,13 +37,13 @@ def tune(
       tcjax tune distances.tc --shapes x=4096x16 y=4096x16 --seconds 60
     """
     from ..kernels import chosen, kernels_of
-    from ..shapes import read_shapes, read_sizes
+    from ..shapes import read_constants, read_shapes, read_sizes
     from ..specs import random_arrays, specs_of
     from ..texts import read_text
 
     given, numbers = read_shapes(shapes), read_sizes(sizes)
     text = read_text(file, notation)  # type: ignore[arg-type]
-    kernel = chosen(kernels_of(text), name, text.name)
+    kernel = chosen(kernels_of(text, consts=read_constants(constants)), name, text.name)
     arrays = random_arrays(specs_of(kernel, given))
     positional = [arrays.pop(parameter.name) for parameter in kernel._frontend.parameters]
     # The search ends at an interruption and keeps what it found.

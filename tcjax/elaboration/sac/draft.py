@@ -10,7 +10,7 @@ from ...diagnostics import Code, CompileError, CompileWarning, Span
 from ...symbolic import Affine, Condition, Facts, IndexVar, Size, SizeVar, with_sizes
 from ...syntax.sac import tree
 from ..literals import Value
-from ..outputs import local_shape
+from ..scope import local_shape
 from ..signature import CellFunction
 from .arrays import Array
 

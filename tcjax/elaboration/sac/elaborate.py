@@ -8,8 +8,8 @@ from ...diagnostics import Code, CompileError, CompileWarning, Span
 from ...symbolic import Size, SizeVar
 from ...syntax.sac import tree
 from ..literals import settled
-from ..outputs import local_shape
 from ..reducers import registered
+from ..scope import local_shape
 from ..signature import CellFunction
 from ..spelling import did_you_mean
 from .array_expressions import LIBRARY, expression

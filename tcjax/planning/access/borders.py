@@ -47,7 +47,8 @@ def borders(
     for name, reads in subscripts.items():
         ways = [way for way in (beyond(read, shapes[name], known) for read in dict.fromkeys(reads)) if way is not None]
         curved = [way for way in ways if any(part.way for part in way)]
-        if len(curved) < 2:
+        if len(curved) < 2 or not any(sum(bool(part.way) for part in way) > 1 for way in curved):
+            # Beyond one end at a time each read by itself is faster: nothing is stored.
             continue
         merged = [_border([way[d] for way in curved], extent, known) for d, extent in enumerate(shapes[name])]
         kept = tuple(border for border in merged if border is not None)

@@ -2,18 +2,23 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from math import prod
 from typing import Final, TypeVar
 
 from ... import ir
 from ...symbolic import Affine, Box, IndexVar, Size
 from ...transforms import Known
-from ..data.views import Pieces, Viewed
+from ...transforms.factors import non_negative
+from ..data.views import Padded, Pieces, View, Viewed, shaped
 from .borders import Borders, beyond, borders, extension
 from .viewing import Viewing
 
 Formula = TypeVar("Formula", bound="ir.Define | ir.Accumulate")
 Origins = Mapping[str, tuple[int | Affine, ...]]
 
+# So many pieces are added up faster than put behind each other (bench: periodic).
+FEW_PIECES: Final = 3
 # A view may have so many times the elements that are read, or so many in any case.
 MOST_GROWTH: Final = 4
 FEW_ELEMENTS: Final = 256
@@ -32,13 +37,21 @@ def straighten(
     statement: Formula, box: Box, shapes: Mapping[str, tuple[int, ...]], origins: Origins, loops: frozenset[IndexVar]
 ) -> tuple[Formula, Straight]:
     """The statement with reads of views in the place of reads that would look their elements up."""
-    straightener = _Straightener(box, Known.over(box), shapes, origins, loops)
+    # What is copied, or read by several points of a reduction, is better put together once.
+    reduced = frozenset(statement.reduction) if isinstance(statement, ir.Accumulate) else frozenset[IndexVar]()
+    copied = statement.value.operand if isinstance(statement.value, ir.Cast) else statement.value
+    reduced |= frozenset(box) if isinstance(copied, ir.Access) else ir.bound_indices(statement.value)
+    straightener = _Straightener(box, Known.over(box), shapes, origins, loops, reduced)
     if not loops:
         # What a loop would extend in every iteration is better read piece by piece.
         straightener.extend(statement.value, statement.domain.guard)
-    value = straightener.expr(statement.value)
+    summed = isinstance(statement, ir.Accumulate) and statement.reducer is ir.Reducer.SUM and bool(statement.reduction)
+    value = straightener.expr(statement.value, summed)
     guard = statement.domain.guard
-    domain = replace(statement.domain, guard=None if guard is None else straightener.expr(guard))
+    guard = None if guard is None else straightener.expr(guard)
+    if isinstance(statement, ir.Accumulate):
+        value, guard = straightener.unguarded(statement.reducer, value, guard)
+    domain = replace(statement.domain, guard=guard)
     straight = replace(statement, value=value, domain=domain)
     found = straightener.found
     return straight, Straight(
@@ -57,6 +70,7 @@ class _Straightener:
     shapes: Mapping[str, tuple[int, ...]]
     origins: Origins
     loops: frozenset[IndexVar]
+    reduced: frozenset[IndexVar]
     found: dict[str, tuple[Viewed, tuple[int, ...]]] = field(default_factory=dict)
     extended: dict[str, tuple[Borders, tuple[Pieces, ...]]] = field(default_factory=dict)
 
@@ -77,11 +91,57 @@ class _Straightener:
         origins = self.origins[access.tensor.name]
         return tuple(self.known.simplify(index - o) for index, o in zip(access.indices, origins, strict=True))
 
-    def expr(self, node: ir.Expr) -> ir.Expr:
-        node = ir.rebuild(node, self.expr)
+    def expr(self, node: ir.Expr, summed: bool = False) -> ir.Expr:
+        """The expression; where something is `summed` up, operations lay zeros around what they read by themselves."""
+        inside = summed or (isinstance(node, ir.Reduce) and node.reducer is ir.Reducer.SUM)
+        node = ir.rebuild(node, lambda part: self.expr(part, inside))
+        if isinstance(node, ir.Select):
+            return self.padded(node, summed) or node
+        if isinstance(node, ir.Reduce):
+            body, guard = self.unguarded(node.reducer, node.body, node.guard)
+            return node if body is node.body else replace(node, body=body, guard=guard)
         if not isinstance(node, ir.Access) or all(index.is_linear for index in node.indices):
             return node
         return self.access(node)
+
+    def unguarded(
+        self, reducer: ir.Reducer | ir.Monoid, body: ir.Expr, guard: ir.Expr | None
+    ) -> tuple[ir.Expr, ir.Expr | None]:
+        """An extremum of a read without the guard that keeps that inside of its tensor: its identity lies around."""
+        if guard is None or isinstance(reducer, ir.Monoid) or not reducer.is_extremum:
+            return body, guard
+        empty = ir.Const(reducer.empty(body.dtype), body.dtype)
+        padded = self.padded(ir.Select(guard, body, empty, body.dtype), summed=False)
+        return (body, guard) if padded is None else (padded, None)
+
+    def padded(self, choice: ir.Select, summed: bool) -> ir.Access | None:
+        """The read of a padded tensor that a choice between a read and a number is, if it is one."""
+        read, value = choice.then, choice.otherwise
+        if self.loops or not isinstance(read, ir.Access) or not isinstance(value, ir.Const):
+            return None
+        if (summed and value.value == 0) or not all(index.is_linear for index in read.indices):
+            return None
+        name = read.tensor.name
+        viewed, shape = self.found[name] if name in self.found else (Viewed(name, (), ""), self.shapes[name])
+        origins = (0,) * len(shape) if name in self.found else self.origins[name]
+        subscripts = [index - origin for index, origin in zip(read.indices, origins, strict=True)]
+        ends = [self.known.bounds(subscript) for subscript in subscripts]
+        inside = {test for s, extent in zip(subscripts, shape, strict=True) for test in (s, Affine.of(extent - 1) - s)}
+        tests = [non_negative(test) for test in ir.conjuncts(choice.condition)]
+        if 0 in shape or None in ends or not all(test in inside for test in tests):
+            return None
+        views: list[Padded] = []
+        for d, (span, extent) in enumerate(zip(ends, shape, strict=True)):
+            assert span is not None
+            low, high = max(0, -span[0]), max(0, span[1] + 1 - extent)
+            if low or high:
+                views.append(Padded(d, low, high, value.value))
+                subscripts[d] = subscripts[d] + low
+        whole = tuple(reduce(shaped, views, tuple(shape)))
+        if prod(whole) > MOST_GROWTH * max(prod(shape), FEW_ELEMENTS):
+            return None
+        why = "; ".join(part for part in (viewed.why, f"`{value.value}` lies around {viewed.tensor}") if part)
+        return self.read(read, replace(viewed, views=(*viewed.views, *views), why=why), whole, subscripts)
 
     def access(self, access: ir.Access) -> ir.Access:
         name = access.tensor.name
@@ -101,7 +161,10 @@ class _Straightener:
         view = Viewing(self.known, list(self.shapes[name]), subscripts, MOST_GROWTH * max(points, FEW_ELEMENTS))
         if not view.straightened():
             return access
-        viewed = Viewed(name, tuple(view.views), "; ".join(dict.fromkeys(view.reasons)))
+        views = view.views
+        if not self.loops and not self.reduced & frozenset[IndexVar]().union(*(index.variables for index in indices)):
+            views = [_fused(each) for each in views]
+        viewed = Viewed(name, tuple(views), "; ".join(dict.fromkeys(view.reasons)))
         return self.read(access, viewed, tuple(view.shape), view.subscripts)
 
     def shared(self, access: ir.Access, subscripts: tuple[Affine, ...]) -> ir.Access | None:
@@ -124,3 +187,9 @@ class _Straightener:
             self.found[own] = viewed, shape
         tensor = ir.Tensor(own, access.tensor.dtype, tuple(map(Size.of, shape)))
         return replace(access, tensor=tensor, indices=tuple(subscripts))
+
+
+def _fused(view: View) -> View:
+    """The view, pieces of which are added up by what reads them if they are few."""
+    few = isinstance(view, Pieces) and 1 < len(view.runs) <= FEW_PIECES
+    return replace(view, fused=True) if few else view

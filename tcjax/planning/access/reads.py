@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ... import ir
 from ...symbolic import Affine, IndexVar
-from ...symbolic.affine import Atom, Clamp, Quotient, Remainder
+from ...symbolic.affine import Atom, Bounded, Clamp, Quotient, Remainder
 from ..data.nodes import Apply, Axes, CallBuiltin, Iota, Lookup, Node, Read, Step, Strip
 from ..data.views import View, Viewed
 from ..rules import plan_value
@@ -234,6 +234,8 @@ def _plan_atom(atom: Atom, scope: Scope) -> Node:
             for argument in arguments[1:]:
                 node = scope.apply(kind, (node, plan_integer(argument, scope)), "int32")
             return node
+        case Bounded():
+            return plan_integer(atom.written_out(), scope)
         case ir.Data(expr):
             return scope.cast(plan_value(expr, replace(scope, live=None, counts=frozenset())), "int32")
         case _:

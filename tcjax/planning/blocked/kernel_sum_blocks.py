@@ -1,6 +1,6 @@
 """A bundle as blocks of its matrices: what one block computes, and which columns it is multiplied with."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Final
@@ -12,10 +12,10 @@ from ..data.blocked_loop import BLOCK, ROW, Block, BlockedLoop, End, Points, Til
 from ..data.groups import Blocks, KernelSums
 from ..data.kernel_sums import Columns, MatrixProducts, Piece
 from ..data.layouts import Layout
-from ..data.nests import Nest
+from ..data.nests import Nest, Operand
 from ..data.nodes import Node
 from ..rules import plan_value
-from ..scope import Scope
+from ..scope import Scope, scope_of
 from .domains import ends
 from .kernel_sums import Apart, Axes, apart
 from .layouts import laid_out
@@ -168,7 +168,7 @@ class _Planner:
         rows, columns = self.sides
         summed = tuple(frozenset(rows) <= frozenset(nest.reduce.indices) for nest in self.bundle.sums)
         across, along = self.columns(summed, over_rows=False), self.columns(summed, over_rows=True)
-        scope = self.scope(ranges)
+        scope = self.scope(ranges, self.bundle.operands)
 
         def planned(expr: ir.Expr | None) -> Node | None:
             return None if expr is None else plan_value(written_out(expr, ranges), scope)
@@ -208,10 +208,7 @@ class _Planner:
     def block(self, part: Part) -> Block:
         """The matrices of a block."""
         laid, _ = self.laid_out()
-        shapes = {operand.name: operand.shape for operand in laid.operands}
-        origins = {operand.name: operand.origin for operand in laid.operands}
-        scope = self.scope(part.box)
-        scope = replace(scope, shapes={**scope.shapes, **shapes}, origins={**scope.origins, **origins})
+        scope = self.scope(part.box, laid.operands)
         body = laid.reduce.body
         assert isinstance(body, ir.Call)
 
@@ -237,17 +234,10 @@ class _Planner:
         product = any(isinstance(node, ir.Reduce) and is_contraction(node, ranges) for node in ir.walk(body))
         return laid_out(nest, self.blocks.loop, None if product else columns[-1])
 
-    def scope(self, box: Box) -> Scope:
+    def scope(self, box: Box, operands: Iterable[Operand]) -> Scope:
         rows, columns = self.sides
-        operands = self.bundle.operands
-        order = dict.fromkeys((*self.apart.batch, *rows, *columns[:-1], ROW, *columns[-1:], *box))
-        return Scope(
-            box,
-            {o.name: o.shape for o in operands},
-            {o.name: o.origin for o in operands},
-            {index: number for number, index in enumerate(order)},
-            frozenset((FIRST, BLOCK)) & box.keys(),
-        )
+        order = (*self.apart.batch, *rows, *columns[:-1], ROW, *columns[-1:])
+        return scope_of(operands, order, box, (FIRST, BLOCK))
 
     def visited(self) -> int:
         """How many blocks the conditions leave."""

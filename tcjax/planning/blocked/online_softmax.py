@@ -1,5 +1,6 @@
 """A softmax as blocks of scores: what one block computes, for which tile of the result, and which blocks count."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ... import ir
@@ -9,11 +10,11 @@ from ...transforms.factors import masked
 from ..data.blocked_loop import BLOCK, ROW, Block, BlockedLoop, Points
 from ..data.groups import Blocks, Softmax, parts
 from ..data.layouts import Layout
-from ..data.nests import Nest
+from ..data.nests import Nest, Operand
 from ..data.nodes import Axes, Node
 from ..data.online_softmax import EXPONENTIALS, OnlineSoftmax
 from ..rules import plan_value
-from ..scope import Scope
+from ..scope import Scope, scope_of
 from .domains import ends
 from .layouts import laid_out
 from .softmax import statistic_of
@@ -71,14 +72,14 @@ class _Planner:
         """The scores of a block, and the sums of their exponentials."""
         softmax, box, moved = self.softmax, part.box, part.of
         axes = self.axes
-        scope = self.scope(box, axes)
-        tensor = ir.Tensor(EXPONENTIALS, softmax.scores.dtype, tuple(Size.of(box[a][1] - box[a][0]) for a in axes))
+        shape, origin = tuple(box[a][1] - box[a][0] for a in axes), tuple(box[a][0] for a in axes)
+        exponentials = Operand(EXPONENTIALS, softmax.scores.dtype, shape, origin)
+        scope = self.scope(box, (*softmax.operands, exponentials))
+        tensor = ir.Tensor(EXPONENTIALS, exponentials.dtype, tuple(map(Size.of, shape)))
         read = ir.Access(tensor, tuple(map(Affine.of, axes)))
 
         laid, _ = self.laid_out()
-        shapes = {operand.name: operand.shape for operand in laid.operands}
-        origins = {operand.name: operand.origin for operand in laid.operands}
-        own = replace(scope, shapes={**scope.shapes, **shapes}, origins={**scope.origins, **origins})
+        own = self.scope(box, laid.operands)
 
         def summed(nest: Nest) -> Node:
             _, weight = parts(nest)
@@ -104,17 +105,10 @@ class _Planner:
         minor = None if is_product(self.softmax) or not self.rows else self.rows[-1]
         return laid_out(nest, self.blocks.loop, minor)
 
-    def scope(self, box: Box, axes: Axes) -> Scope:
-        softmax = self.softmax
-        shapes = {o.name: o.shape for o in softmax.operands}
-        origins = {o.name: o.origin for o in softmax.operands}
-        shapes[EXPONENTIALS] = tuple(box[axis][1] - box[axis][0] for axis in axes)
-        origins[EXPONENTIALS] = tuple(box[axis][0] for axis in axes)
+    def scope(self, box: Box, operands: Iterable[Operand]) -> Scope:
+        softmax, axes = self.softmax, self.axes
         columns = [axis for nest in softmax.sums for axis in nest.axes]
         own = [axis for axis in columns if axis not in softmax.rows]
         # What is vectorised lies last.
-        order = dict.fromkeys(
-            (*axes, *columns, *box) if is_product(softmax) else (*self.others, ROW, *own, *axes, *box)
-        )
-        steps = frozenset(tile.start for tile in self.space.tiles) | {BLOCK}
-        return Scope(box, shapes, origins, {index: number for number, index in enumerate(order)}, steps & box.keys())
+        order = (*axes, *columns) if is_product(softmax) else (*self.others, ROW, *own, *axes)
+        return scope_of(operands, order, box, (BLOCK, *(tile.start for tile in self.space.tiles)))

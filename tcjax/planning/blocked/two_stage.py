@@ -14,7 +14,7 @@ from ...transforms.widening import widened
 from ..data.nests import LoopSchedule, Nest, Operand
 from ..data.two_stage import BLOCK, BLOCKS, FIRSTS, LEFT, PLACE, RANK, VALUES, Part, TwoStage
 from ..rules import plan_value
-from ..scope import Scope
+from ..scope import scope_of
 from .loop_schedules import choose
 from .ranks import ranks, reads, sieve_axes, sieve_tile
 from .terms import written_out
@@ -86,7 +86,7 @@ def plan_two_stage(nest: Nest, size: int) -> TwoStage:
     # A few reads become gathers of elements; many of them gather whole rows, which a reduction then sums.
     terms = written_out(body, ranges) if reads(body, loop, nest) <= MOST_GATHERS else body
     span = {**inner, **box, RANK: (0, wanted), PLACE: (0, size)}
-    scope = _scope((*nest.operands, chosen), (RANK, PLACE, *free), span)
+    scope = scope_of((*nest.operands, chosen), (RANK, PLACE, *free), span)
     values = scope.cast(plan_value(transforms.substitute_expr(terms, {loop: at}), scope), value)
     left, known = tensor(VALUES, value, LEFT, wanted * size)
     rest = Nest(
@@ -104,16 +104,6 @@ def _below(place: ir.Expr, extent: int) -> ir.Expr:
 
 def _boxed(box: Ranges) -> tuple[tuple[IndexVar, int, int], ...]:
     return tuple((index, *box[index]) for index in sorted(box, key=str))
-
-
-def _scope(operands: tuple[Operand, ...], axes: tuple[IndexVar, ...], box: Ranges) -> Scope:
-    order = dict.fromkeys((*axes, *box))
-    return Scope(
-        box,
-        {o.name: o.shape for o in operands},
-        {o.name: o.origin for o in operands},
-        {index: number for number, index in enumerate(order)},
-    )
 
 
 def _cut(nest: Nest, axis: IndexVar, extent: int) -> tuple[Nest, tuple[Part, ...]]:

@@ -1,6 +1,6 @@
 """A nest as a loop with vector accumulators: what one block computes, and how many there are."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Final
@@ -12,11 +12,11 @@ from ...transforms.widening import widened
 from ..data.blocked_loop import BLOCK, ROW, STEP, Block, BlockedLoop, Cut, Points
 from ..data.layouts import Layout
 from ..data.machine import CPU, Machine
-from ..data.nests import LoopSchedule, Nest
+from ..data.nests import LoopSchedule, Nest, Operand
 from ..data.nodes import Axes, Contract, Node, has
 from ..data.vector_accumulators import VectorAccumulators
 from ..rules import plan_value
-from ..scope import Scope, plain_scope
+from ..scope import Scope, plain_scope, scope_of
 from .domains import conditions_of, ends
 from .layouts import laid_out, spaced
 from .loop_schedules import point_operations
@@ -70,7 +70,7 @@ def plan_nest(nest: Nest, form: LoopSchedule) -> BlockedLoop:
     reduce = nest.reduce
     planner = _Planner(nest, form, axes, space)
     body, cuts = (None, ()) if space.body is None else planner.body(space.body)
-    tail = None if space.tail is None else planner.block(space.tail, reduce)
+    tail = None if space.tail is None else planner.block(space.tail, reduce, nest.operands)
     limits = ends(conditions_of(guarded) if tiles else (), form.loop, space.axes, space.box)
     return BlockedLoop(
         axes if form.inside else (ROW, *axes),
@@ -123,12 +123,8 @@ class _Planner:
         # A trip has so many steps at most: a loop begins with a part of one and a whole one.
         steps = 2 * self.form.unroll
         cuts = self.cuts()
-        shapes = {o.name: o.shape for o in self.nest.operands}
-        for cut in cuts:
-            shape = list(shapes[cut.tensor])
-            shape[cut.dimension] = steps * part.width
-            shapes[cut.tensor] = tuple(shape)
         dimensions = {cut.tensor: cut.dimension for cut in cuts}
+        operands = [_cut(o, dimensions.get(o.name), steps * part.width) for o in self.nest.operands]
         step = Affine.of(STEP).scale(part.width) + Affine.of(ROW)
 
         def visit(expr: ir.Expr) -> ir.Expr:
@@ -139,7 +135,7 @@ class _Planner:
             return replace(expr, indices=(*expr.indices[:place], step, *expr.indices[place + 1 :]))
 
         part = replace(part, box={**part.box, STEP: (0, steps)})
-        return self.block(part, visit(self.nest.reduce), shapes, dimensions), cuts
+        return self.block(part, visit(self.nest.reduce), operands), cuts
 
     def cuts(self) -> tuple[Cut, ...]:
         """The tensors that are read along one dimension by the loop index alone, and nowhere else by it."""
@@ -160,15 +156,9 @@ class _Planner:
             found[name] = cut if name not in found or found[name] == cut else None
         return tuple(cut for cut in found.values() if cut is not None)
 
-    def block(
-        self,
-        part: Part,
-        reduce: ir.Expr,
-        shapes: Mapping[str, tuple[int, ...]] | None = None,
-        cut: Mapping[str, int] | None = None,
-    ) -> Block:
+    def block(self, part: Part, reduce: ir.Expr, operands: Iterable[Operand]) -> Block:
         """The points of a block."""
-        return Block(part.width, (self.points(part, reduce, self.scope(part.box, shapes, cut or {})),))
+        return Block(part.width, (self.points(part, reduce, self.scope(part.box, operands)),))
 
     def points(self, part: Part, reduce: ir.Expr, scope: Scope) -> Points:
         found = transforms.substitute_expr(reduce, part.values)
@@ -184,19 +174,17 @@ class _Planner:
         live = None if found.guard is None else plan_value(found.guard, scope)
         return Points(scope.cast(plan_value(wide, scope), _state(found)), live)
 
-    def scope(self, box: Box, shapes: Mapping[str, tuple[int, ...]] | None, cut: Mapping[str, int]) -> Scope:
-        origins = {
-            o.name: tuple(0 if cut.get(o.name) == number else first for number, first in enumerate(o.origin))
-            for o in self.nest.operands
-        }
+    def scope(self, box: Box, operands: Iterable[Operand]) -> Scope:
         # Rows that data choose lie as they are gathered: what a block reduces of them is minor.
         first = (*self.axes, ROW) if self.form.inside and ir.looks_up(self.nest.reduce) else (ROW, *self.axes)
-        indices = dict.fromkeys((*first, *self.nest.reduce.indices, *box))
-        loops = frozenset(index for index in (BLOCK, STEP, *(tile.start for tile in self.space.tiles)) if index in box)
-        return Scope(
-            box,
-            shapes or {o.name: o.shape for o in self.nest.operands},
-            origins,
-            {index: number for number, index in enumerate(indices)},
-            loops,
-        )
+        starts = (tile.start for tile in self.space.tiles)
+        return scope_of(operands, (*first, *self.nest.reduce.indices), box, (BLOCK, STEP, *starts))
+
+
+def _cut(operand: Operand, dimension: int | None, extent: int) -> Operand:
+    """The operand with so many elements along a dimension, from its first one on."""
+    if dimension is None:
+        return operand
+    shape, origin = list(operand.shape), list(operand.origin)
+    shape[dimension], origin[dimension] = extent, 0
+    return replace(operand, shape=tuple(shape), origin=tuple(origin))

@@ -22,6 +22,7 @@ from ..data.stages import (
     Unit,
     Unstored,
 )
+from ..data.steps import Steps
 from .bill import is_view
 from .meter import Meter, lies, loop_bytes
 from .prices import is_one_loop, is_plain, names_read, surroundings
@@ -133,8 +134,10 @@ def plan_cost(plan: Plan) -> Cost:
                 cost = cost_of(stage) if isinstance(stage, Compute) else tiled_cost(stage)
                 # XLA begins loops as early as it can: their accumulators are there at the same time.
                 own = _loops(stage.value) if isinstance(stage, Compute) and stage.chunks is None else 0
-            case Call(plan=inner):
+            case Call(plan=inner, steps=steps):
                 cost = plan_cost(inner)
+                if steps is not None:
+                    cost = Cost(cost.flops * steps.count, cost.bytes * steps.count, cost.temporary)
             case CallForeign() | Unstored():
                 cost = Cost(0, 0, 0)
         loops += own
@@ -220,6 +223,8 @@ def _written(stage: Unit) -> dict[str, int]:
             return found
         case Compute() | Tiled():
             return {stage.target: prod(stage.shape) * ir.types.width(stage.dtype)}
+        case Call(_, _, _, Steps(kept=kept)):
+            return {each.tensor: prod(each.shape) * ir.types.width(each.dtype) for each in kept if each.stays}
         case Call(targets, plan, _):
             shapes, tensors = plan.bound.shapes, plan.bound.function.returns
             sizes = [prod(shapes[tensor.name]) * ir.types.width(tensor.dtype) for tensor in tensors]

@@ -52,6 +52,8 @@ class Growth:
 def growth_of(plan: Plan) -> dict[int, Growth]:
     """How each statement of a plan grows, by the number of its stage; those of called definitions are in theirs."""
     bound = plan.bound
+    if bound.is_part:
+        return {number: Growth({}, {}) for number in range(len(plan.stages))}
     inferred = ranges.infer_ranges(bound.function)
     found: dict[int, Growth] = {}
     for number, stage in enumerate(plan.stages):

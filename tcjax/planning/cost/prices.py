@@ -149,8 +149,9 @@ def _statements(plan: Plan, machine: Machine) -> Price:
                 total += _parts(stage, machine, shapes)
             case Tiled(steps=steps):
                 total += _steps(steps, machine, shapes)
-            case Call(plan=inner):
-                total += _statements(inner, machine)
+            case Call(plan=inner, steps=steps):
+                price_of_all = _statements(inner, machine)
+                total += price_of_all if steps is None else price_of_all * steps.count
             case CallForeign() | Unstored():
                 continue
     return total

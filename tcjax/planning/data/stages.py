@@ -9,6 +9,7 @@ from ...ir import Monoid, Reducer
 from ...symbolic import Box, IndexVar
 from .assembly import Assembly
 from .nodes import Axes, FusedReduction, Lookup, Node, Strip
+from .steps import Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +84,20 @@ class ChunkedScatter:
 
 @dataclass(frozen=True, slots=True)
 class Proviso:
-    """What a statement as planned takes for granted: that some values are finite.
+    """What a statement as planned takes for granted: that some values are finite, or pointers in order.
 
-    They are where all `tests` are zero, each the sum of zero times such values, or zero times what they cannot exceed.
-    Otherwise the statement is computed as in `otherwise`; `named` are the tensors of these values.
+    Values are finite where all `tests` are zero, each the sum of zero times such values, or zero times what they
+    cannot exceed. Otherwise the statement is computed as in `otherwise`; `named` are the tensors of these values.
     Where each value becomes part of the result unless it has no place in the target, there is `placed`: true where all
     have one. Then a finite result tells that they are finite, and the tests are for other results.
+    `of_order`, the tensors have pointers that do not decrease where all `tests` are false.
     """
 
     tests: "tuple[Compute, ...]"
     otherwise: "Compute"
     named: tuple[str, ...]
     placed: "Compute | None" = None
+    of_order: bool = False
 
     @property
     def asked(self) -> "tuple[Compute, ...]":
@@ -139,11 +142,12 @@ class Compute:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Another definition, on whole tensors."""
+    """Another definition, on whole tensors; with `steps` a loop, of which `plan` is one step."""
 
     targets: tuple[str, ...]
     plan: "Plan"
     arguments: tuple[str, ...]
+    steps: Steps | None = None
 
 
 @dataclass(frozen=True, slots=True)

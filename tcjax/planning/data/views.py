@@ -19,10 +19,24 @@ class Zeros:
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """Runs of one dimension's elements behind each other; a run of stride 0 repeats one element."""
+    """Runs of one dimension's elements behind each other; a run of stride 0 repeats one element.
+
+    Where they are `fused`, nothing is stored: each run is padded to the whole extent, and what reads them adds them up.
+    """
 
     dimension: int
     runs: tuple[Run | Zeros, ...]
+    fused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Padded:
+    """A dimension with so many elements of one value laid before it and behind it."""
+
+    dimension: int
+    low: int
+    high: int
+    value: bool | int | float | complex
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +81,7 @@ class Slide:
     columns: int
 
 
-View = Pieces | Repeat | Tile | Merge | Divide | Slide
+View = Pieces | Padded | Repeat | Tile | Merge | Divide | Slide
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +98,8 @@ def shaped(shape: Sequence[int], view: View) -> tuple[int, ...]:
     match view:
         case Pieces(d, runs):
             return (*shape[:d], sum(run.count for run in runs), *shape[d + 1 :])
+        case Padded(d, low, high):
+            return (*shape[:d], low + shape[d] + high, *shape[d + 1 :])
         case Repeat(d, times) | Tile(d, times):
             return (*shape[:d], shape[d] * times, *shape[d + 1 :])
         case Merge(first, second):
@@ -106,7 +122,9 @@ def is_reshape(view: View) -> bool:
 
 def extends(view: View) -> bool:
     """Whether the view has elements several times, or others between them: it may have to be stored."""
-    return isinstance(view, (Repeat, Tile, Slide)) or (isinstance(view, Pieces) and len(view.runs) > 1)
+    if isinstance(view, Pieces):
+        return len(view.runs) > 1 and not view.fused
+    return isinstance(view, (Padded, Repeat, Tile, Slide))
 
 
 def growth(view: View) -> int:
@@ -124,15 +142,20 @@ def are_blocks(first: View, second: View) -> bool:
     """Whether two views are put into place block by block: concatenations would copy everything twice."""
     if not isinstance(first, Pieces) or not isinstance(second, Pieces):
         return False
+    if first.fused or second.fused or first.dimension == second.dimension:
+        return False
     counts = len(first.runs), len(second.runs)
-    return first.dimension != second.dimension and min(counts) > 1 and counts[0] * counts[1] <= MOST_BLOCKS
+    return min(counts) > 1 and counts[0] * counts[1] <= MOST_BLOCKS
 
 
 def describe_view(view: View) -> str:
     """The view in a few words, for a printed plan."""
     match view:
-        case Pieces(d, runs):
-            return f"dimension {d} in {len(runs)} pieces" if len(runs) > 1 else f"dimension {d} cut"
+        case Pieces(d, runs, fused):
+            together = " added up" if fused else ""
+            return f"dimension {d} in {len(runs)} pieces{together}" if len(runs) > 1 else f"dimension {d} cut"
+        case Padded(d, low, high, value):
+            return f"dimension {d} padded {low},{high} with {value}"
         case Repeat(d, times):
             return f"each of dimension {d} {times} times"
         case Tile(d, times):

@@ -89,9 +89,7 @@ def placed(
     inside = list(ir.conjuncts(statement.domain.guard))
     for subscript, first, extent in zip(statement.indices, origin, shape, strict=True):
         if subscript.is_data:
-            place = ir.integer(subscript - first)
-            inside.append(ir.Binary("<=", ir.Const(0, "int32"), place, "bool"))
-            inside.append(ir.Binary("<", place, ir.Const(extent, "int32"), "bool"))
+            inside += ir.within(ir.integer(subscript - first), ir.Const(0, "int32"), ir.Const(extent, "int32"))
     has_place = ir.conjunction(inside)
     if not any(subscript.is_data for subscript in statement.indices) or has_place is None:
         return None
@@ -101,6 +99,14 @@ def placed(
         return None
     every = ir.Accumulate(target, (), Reducer.ALL, True, reduction, has_place, "bool", span=statement.span)
     return replace(step, statement=every)
+
+
+def tests_of_order(step: Step, disordered: Iterable[ir.Tensor]) -> Iterator[Step]:
+    """Statements with the answers of tables, whether pointers decrease somewhere."""
+    for number, tensor in enumerate(disordered):
+        target = ir.Tensor(f"{step.statement.target.name}~order{number}", "bool", ())
+        asked = ir.Define(target, (), ir.Access(tensor, ()), span=step.statement.span)
+        yield Step(asked, {})
 
 
 def tensors(finite: Iterable[ir.Expr]) -> tuple[str, ...]:

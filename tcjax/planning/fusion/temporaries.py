@@ -20,6 +20,9 @@ FEW_ELEMENTS: Final = 1 << 14
 # where it becomes part of a loop nest, whose derivative computes it again.
 WORTH: Final = 0.9
 WORTH_PRODUCT: Final = 0.7
+# A number goes unless what reads it then has to be computed in another way, at so many times the price and more.
+MOST_OF_NUMBERS: Final = 2
+NOISE: Final = 1e-5
 # Longer programs keep what they name: each costs the planning of its readers.
 MOST_STEPS: Final = 64
 
@@ -257,8 +260,9 @@ class _Program:
         own = prod(self.bound.shapes[name]) * ir.types.width(statement.target.dtype)
         needed = max(own, *(self.needs(each, self.steps[each]) for each in given)) if self.memory is not None else 0
         refused = self.memory is not None and needed > self.memory
-        # What a limit of memory would refuse with the name stored is taken at any price; a number has none.
-        goes = refused or is_number or after <= self.worth(number, found) * before
+        # What a limit of memory would refuse with the name stored is taken at any price; a number has hardly any.
+        is_free = is_number and after <= MOST_OF_NUMBERS * before + NOISE
+        goes = refused or is_free or after <= self.worth(number, found) * before
         return Gone(tuple(found), after, before) if goes else None
 
     def worth(self, number: int, found: Mapping[int, Step]) -> float:

@@ -26,6 +26,13 @@ def shard(
     does not divide into equal blocks.
     """
     function = bound.function
+    if function.loops:
+        loop = function.loops[0]
+        raise refused(
+            f"the steps of the loop over `{loop.index}` need one another: a mesh cannot take them apart",
+            loop.span,
+            "put the kernel in `jax.shard_map` yourself, each device with whole sequences of its own",
+        )
     formulas = [cut_formula(number, statement, bound, axes) for number, statement in enumerate(function.statements)]
     known = {index.name for formula in formulas for index in formula.box}
     for name in axes:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import Final
 
-from ..affine import Affine, Atom, Clamp, IndexVar, Quotient, Remainder, combined
+from ..affine import Affine, Atom, Bounded, Clamp, IndexVar, Quotient, Remainder, combined
 from ..conditions import AllOf, AnyOf, AtLeastZero, Condition
 from ..size import Extremum, Floor, Size, SizeVar
 from .trees import And, Binary, Compare, Const, Expr, Or, Var, binary, spine
@@ -88,6 +88,8 @@ def _atom(atom: Atom, names: Names, depth: int) -> Expr:
             return binary("%", affine_expression(argument, names, depth + 1), size_expression(divisor, names))
         case Clamp(kind, arguments):
             return _extremum(kind, [affine_expression(argument, names, depth + 1) for argument in arguments])
+        case Bounded():
+            return affine_expression(atom.written_out(), names, depth + 1)
         case _:
             return names.of(atom)
 

@@ -7,7 +7,7 @@ from ...diagnostics import Code, CompileError
 from .. import ast
 from .refusals import not_in_notation
 from .script import Script
-from .types import JAXTYPING, SCALARS, parse_dimension, parse_type
+from .types import JAXTYPING, SCALARS, parse_type, tensor_type
 
 # Annotations that say "an array" and no more.
 _ARRAYS = frozenset({"Array", "ArrayLike", "ndarray"})
@@ -66,9 +66,7 @@ def _jaxtyping(node: python.Subscript, place: python.expr, script: Script) -> as
                 raise CompileError(
                     Code.WRONG_TYPE, f"`{name}` is not one scalar type", span, help="write `Float32`, `Int32` or `Bool`"
                 )
-            return ast.TensorType(
-                JAXTYPING[name], tuple(parse_dimension(word, span) for word in dimensions.split()), span=span
-            )
+            return tensor_type(JAXTYPING[name], dimensions.split(), span)
         case _:
             raise _unknown(place, script)
 

@@ -24,7 +24,7 @@ def kinds(definition: ast.Definition) -> dict[str, Floating]:
     """What every tensor of `definition` is: as declared, else what all the values that it is given join to."""
     known: dict[str, Floating] = {}
     values: dict[str, list[ast.Assign]] = {}
-    for statement in definition.body:
+    for statement in definition.leaves:
         match statement:
             case ast.Assign(target):
                 known[target] = None
@@ -73,7 +73,7 @@ def is_floating(expr: ast.Expr, known: Mapping[str, Floating]) -> Floating:
             return isinstance(value, float | complex)
         case ast.Name(id):
             return known.get(id, False)
-        case ast.SizeOf():
+        case ast.SizeOf() | ast.Batch():
             return False
         case ast.Apply(function, arguments):
             return _applied(function, arguments, known)

@@ -1,7 +1,6 @@
 """Python expressions as the tree's: subscripts, reductions in brackets, builtins by name, constants of the scope."""
 
 import ast as python
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -47,13 +46,15 @@ REDUCERS: Final = frozenset({"sum", "any", "all", "prod", "mean", "logsumexp", "
 class Expressions:
     """Reads the expressions of one script.
 
-    `names` says what names mean, `ranks` how many dimensions declared tensors have, and `renamed` under which names the
-    tree has tensors that the body calls otherwise. `warnings` takes up what is legal but probably not meant.
+    `names` says what names mean, `ranks` how many dimensions declared tensors have, `tails` the dimensions behind the
+    ``...`` of those that have one, and `renamed` under which names the tree has tensors that the body calls otherwise.
+    `warnings` takes up what is legal but probably not meant.
     """
 
     script: Script
     names: Names
     ranks: Mapping[str, int] = field(default_factory=dict)
+    tails: Mapping[str, tuple[str | int, ...]] = field(default_factory=dict)
     renamed: Mapping[str, str] = field(default_factory=dict)
     warnings: list[CompileWarning] = field(default_factory=list)
 
@@ -69,7 +70,7 @@ class Expressions:
                 return ast.Number(value, span=span)
             case python.Name(id=name):
                 value = self.names.number(name)
-                return ast.Name(self.name(name, node), span=span) if value is None else literal(value, span)
+                return ast.Name(self.name(name, node), span=span) if value is None else ast.literal(value, span)
             case python.UnaryOp(op=python.UAdd(), operand=operand):
                 return self.read(operand)
             case python.UnaryOp(op=operator, operand=operand):
@@ -109,7 +110,11 @@ class Expressions:
         parts = slice.elts if isinstance(slice, python.Tuple) else [slice]
         for part in parts:
             self._warn_of_leaked_index(part)
-        return tuple(map(self.read, parts))
+        match parts:
+            case [python.Constant(value=value) as first, *rest] if value is ...:
+                return ast.Batch(span=self.script.span(first)), *map(self.read, rest)
+            case _:
+                return tuple(map(self.read, parts))
 
     def _warn_of_leaked_index(self, node: python.expr) -> None:
         # A loop or a notebook cell above leaves `i` behind: `A[i]` would quietly read one element.
@@ -144,7 +149,8 @@ class Expressions:
             case python.Name(id=name):
                 return ast.Apply(self.name(name, node.value), self.subscripts(node.slice), subscript=True, span=span)
             case python.Attribute(value=python.Name(id=name), attr="shape"):
-                return ast.SizeOf(name, self._dimension(name, node.slice), span=span)
+                behind = self._tail(name, node.slice, span)
+                return ast.SizeOf(name, self._dimension(name, node.slice), span=span) if behind is None else behind
             case python.Attribute(value=python.Name(id=name), attr="T"):
                 raise not_in_notation(
                     "nothing is transposed in index notation",
@@ -180,11 +186,21 @@ class Expressions:
             help=f"count from the first dimension: `{tensor}.shape[0]`",
         )
 
+    def _tail(self, tensor: str, node: python.expr, span: Span) -> ast.Expr | None:
+        """The declared size of a dimension behind ``...``, counted from the last one."""
+        sizes = self.tails.get(tensor, ())
+        match node:
+            case python.UnaryOp(op=python.USub(), operand=python.Constant(value=int() as back)):
+                if 0 < back <= len(sizes):
+                    size = sizes[-back]
+                    return ast.Number(size, span=span) if isinstance(size, int) else ast.Name(size, span=span)
+        return None
+
     def _attribute(self, node: python.Attribute, span: Span) -> ast.Expr:
         path = _path(node)
         value = self.names.number(*path) if path else None
         if value is not None:
-            return literal(value, span)
+            return ast.literal(value, span)
         if node.attr == "shape":
             raise not_in_notation("a shape is not a number", node, self.script, help="write `A.shape[0]`")
         raise refuse(node, self.script)
@@ -353,6 +369,14 @@ class Expressions:
             case _:
                 raise refuse(node, self.script)
 
+    def stepped(self, node: python.expr) -> tuple[tuple[ast.Expr, ast.Expr], ast.Expr | None]:
+        """``range(hi)``, ``range(lo, hi)`` or ``range(lo, hi, step)`` as its bounds and its step."""
+        match node:
+            case python.Call(func=python.Name(id="range"), args=[lo, hi, step], keywords=[]):
+                return (self.read(lo), self.read(hi)), self.read(step)
+            case _:
+                return self.interval(node), None
+
     def interval(self, node: python.expr) -> tuple[ast.Expr, ast.Expr]:
         """``range(hi)`` or ``range(lo, hi)`` as its two bounds."""
         match node:
@@ -367,17 +391,6 @@ class Expressions:
                     self.script,
                     help="write `range(lo, hi)`, and `A[2*k]` for a step of 2",
                 )
-
-
-def literal(value: bool | int | float | complex, span: Span) -> ast.Expr:
-    """A number as a writer would have to write it: without a sign inside it, without a complex sum."""
-    if isinstance(value, complex):
-        imaginary = ast.Number(complex(0, abs(value.imag)), span=span)
-        signed = ast.Unary("-", imaginary, span=span) if math.copysign(1, value.imag) < 0 else imaginary
-        return ast.Binary("+", literal(value.real, span), signed, span=span) if value.real else signed
-    if value < 0 or (value == 0 and math.copysign(1, value) < 0):
-        return ast.Unary("-", ast.Number(-value, span=span), span=span)
-    return ast.Number(value, span=span)
 
 
 def _chained(operator: str, operands: list[ast.Expr], span: Span) -> ast.Expr:

@@ -2,7 +2,7 @@
 
 import ast as python
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Final
@@ -40,8 +40,8 @@ class Reading:
     warnings: tuple[CompileWarning, ...] = ()
 
 
-def read(function: object) -> Reading:
-    """What `function` says, from its source.
+def read(function: object, hidden: Collection[str] = ()) -> Reading:
+    """What `function` says, from its source; names in `hidden` have no meaning in the enclosing scope.
 
     Raises `CompileError`: TC0105 for anything but a function in the notation, TC0106 where there is no source.
     """
@@ -57,7 +57,8 @@ def read(function: object) -> Reading:
     script = parse_function(function)
     match script.body:
         case (python.FunctionDef(name=name) as node, *_) if name == function.__code__.co_name:
-            return _reading(node, script, _scope(function))
+            scope = {name: value for name, value in _scope(function).items() if name not in hidden}
+            return _reading(node, script, scope)
         case (python.AsyncFunctionDef() as node, *_):
             raise _async(node, script)
         case _:
@@ -144,8 +145,9 @@ def _read_definition(node: python.FunctionDef, script: Script, scope: Mapping[st
     sizes = _sizes((*declared.values(), *types), body, script, scope)
     outer = Names(scope, sizes.union(names, {node.name}, _written(body), _left_indices(body)))
     copies = accumulators(body, parameters)
-    ranks = {name: len(type.dimensions) for name, type in declared.items()}
-    reader = Expressions(script, outer, ranks, renamed(copies))
+    ranks = {name: len(type.dimensions) for name, type in declared.items() if not type.batch}
+    tails = {name: type.dimensions for name, type in declared.items() if type.batch}
+    reader = Expressions(script, outer, ranks, tails, renamed(copies))
     *statements, last = body
     defined = frozenset(names).union(copy.target for copy in copies.values())
     block = Statements(defined, scope).block(statements, reader, Around())

@@ -16,7 +16,7 @@ _NAMED = "name an index for every dimension: `A[i, j]`"
 _REFUSED: Final[dict[type[python.AST], tuple[str, str]]] = {
     python.While: ("a `while` loop", _LOOPS),
     python.AsyncFor: ("an `async for` loop", _LOOPS),
-    python.With: ("this `with`", "write `with let(t=e):` or `with exists(e):`"),
+    python.With: ("this `with`", "write `with let(t=e):`, `with exists(e):` or `with unique(e):`"),
     python.AsyncWith: ("an `async with`", _PLAIN),
     python.Try: ("a `try`", _EXCEPTIONS),
     python.TryStar: ("a `try`", _EXCEPTIONS),
@@ -60,7 +60,7 @@ def refuse(node: python.expr | python.stmt, script: Script) -> CompileError:
     """The error for a construct that the notation has no meaning for."""
     what, instead = _REFUSED.get(type(node), ("this", _BODY))
     if isinstance(node, python.Constant) and node.value is ...:
-        what, instead = "`...`", _NAMED
+        what, instead = "`...`", f"{_NAMED}; for leading dimensions it stands first, `A[..., i]`"
     return not_in_notation(f"{what} has no meaning in index notation", node, script, help=instead)
 
 

@@ -10,6 +10,7 @@ from ...diagnostics import phrases
 from .. import ast
 from .annotations import read_annotation
 from .python_expressions import BINARY, Expressions
+from .recurrences import recurs
 from .refusals import not_in_notation, refuse
 
 # An annotation that holds one of TC's operators: ``C[i]: "max=!" = e``.
@@ -21,10 +22,11 @@ AUGMENTED: Final = {"+": "+", "*": "*", "|": "any", "&": "all", "^": "+"}
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What stands around a statement: its clauses, outermost first, and an equivalent."""
+    """What stands around a statement: its clauses, outermost first, an equivalent, and whether a `for` does."""
 
     clauses: tuple[ast.Clause, ...] = ()
     equivalent: ast.Equivalent | None = None
+    in_loop: bool = False
 
     def add(self, *clauses: ast.Clause) -> "Around":
         return replace(self, clauses=self.clauses + clauses)
@@ -77,8 +79,20 @@ class Statements:
                 "a `for` has no `else`", node.orelse[0], reader.script, help="write the statement after the loop"
             )
         index = reader.name(node.target.id, node.target)
-        clause = ast.RangeClause(index, *reader.interval(node.iter), span=reader.script.span(node.target))
-        return self.block(node.body, reader.within(index), around.add(clause))
+        (lo, hi), step = reader.stepped(node.iter)
+        before = self.defined | self.written
+        body = self.block(node.body, reader.within(index), replace(around, in_loop=True))
+        loop = ast.For(index, lo, hi, tuple(body), step, span=reader.script.span(node))
+        size = ast.stride(loop)
+        # What a let names means nothing in the ends of a loop around it.
+        plain = not any(isinstance(clause, ast.LetClause) for clause in around.clauses)
+        if (plain and recurs(loop, before)) or (step is not None and size in (1, -1)):
+            return [replace(loop, step=None) if size == 1 else loop]
+        if step is not None:
+            reader.interval(node.iter)
+        # It only says how far the index runs.
+        clause = ast.RangeClause(index, lo, hi, span=reader.script.span(node.target))
+        return [_ranged(statement, clause, len(around.clauses)) for statement in body]
 
     def _choice(self, node: python.If, reader: Expressions, around: Around) -> list[ast.Statement]:
         condition = reader.read(node.test)
@@ -107,6 +121,11 @@ class Statements:
                     optional_vars=None,
                 ):
                     around = around.add(*(ast.ExistsClause(reader.read(value), span=span) for value in values))
+                case python.withitem(
+                    context_expr=python.Call(func=python.Name(id="unique"), args=[_, *_] as values, keywords=[]),
+                    optional_vars=None,
+                ):
+                    around = around.add(*(ast.UniqueClause(reader.read(value), span=span) for value in values))
                 case python.withitem(
                     context_expr=python.Call(
                         func=python.Name(id="equivalent"),
@@ -259,6 +278,17 @@ class Statements:
         if len(names) == 1:
             return ast.Assign(names[0], None, None, False, called, span=span)
         return ast.CallAssign(tuple(names), called.function, called.arguments, span=span)
+
+
+def _ranged(statement: ast.Statement, clause: ast.RangeClause, place: int) -> ast.Statement:
+    """The statement, or those of a loop, with one more clause behind so many others."""
+    match statement:
+        case ast.Assign(where=where):
+            return replace(statement, where=(*where[:place], clause, *where[place:]))
+        case ast.For(body=body):
+            return replace(statement, body=tuple(_ranged(inner, clause, place) for inner in body))
+        case _:
+            return statement
 
 
 def _reads_elsewhere(target: python.expr, value: python.expr) -> bool:

@@ -1,6 +1,7 @@
 """The types that annotations write: TC's strings, and jaxtyping's dimensions."""
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from ...diagnostics import Code, CompileError, Span
@@ -48,7 +49,13 @@ def parse_type(text: str, span: Span) -> ast.TensorType:
         known = ", ".join(SCALARS)
         raise CompileError(Code.WRONG_TYPE, f"`{scalar}` is not a scalar type", span, help=f"write one of {known}")
     words = [word.strip() for word in dimensions.split(",")] if dimensions else []
-    return ast.TensorType(SCALARS[scalar], tuple(parse_dimension(word, span) for word in words), span=span)
+    return tensor_type(SCALARS[scalar], words, span)
+
+
+def tensor_type(scalar: str, words: Sequence[str], span: Span) -> ast.TensorType:
+    """The type of these dimensions; where the first is ``...``, any number of others stand before the rest."""
+    batch = list(words[:1]) == ["..."]
+    return ast.TensorType(scalar, tuple(parse_dimension(word, span) for word in words[batch:]), batch, span=span)
 
 
 def parse_dimension(word: str, span: Span) -> str | int:

@@ -2,14 +2,15 @@
 
 import keyword
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, assert_never
 
 from ...diagnostics import NOWHERE, Code, CompileError, Span
 from .. import ast
 from .division import Floating, is_floating, kinds, with_lets
-from .python_expressions import REDUCERS, literal
+from .python_expressions import REDUCERS
+from .recurrences import recurs
 from .script import too_deep
 from .types import SCALARS
 
@@ -70,7 +71,8 @@ def _signature(definition: ast.Definition, parameters: tuple[ast.Parameter, ...]
 
 def _type(type: ast.TensorType) -> str:
     scalar = _PRINTED_TYPES.get(type.scalar, type.scalar)
-    return f'"{scalar}({",".join(map(str, type.dimensions))})"' if type.dimensions else f'"{scalar}"'
+    dimensions = ["..."] * type.batch + list(map(str, type.dimensions))
+    return f'"{scalar}({",".join(dimensions)})"' if dimensions else f'"{scalar}"'
 
 
 def _name(name: str, span: Span = NOWHERE) -> str:
@@ -90,22 +92,52 @@ def _body(definition: ast.Definition, parameters: tuple[ast.Parameter, ...]) -> 
     known = kinds(definition)
     tensors = frozenset({*known, *(result.name for result in definition.returns)})
     started = {parameter.name for parameter in parameters}
-    for statement in definition.body:
+    yield from _block(definition.body, started, tensors, known, 1)
+    results = [_name(result.name, result.span) for result in definition.returns]
+    yield f"{_INDENT}return {results[0] if len(results) == 1 else _sequence(results) or '()'}"
+
+
+def _block(
+    body: tuple[ast.Statement, ...],
+    started: set[str],
+    tensors: frozenset[str],
+    known: Mapping[str, Floating],
+    depth: int,
+) -> Iterator[str]:
+    """The lines of statements; `started` are the tensors that have been written, and becomes so."""
+    for statement in body:
         match statement:
             case ast.Assign(target, where=where):
-                yield from _assign(statement, target not in started, Expressions(tensors, with_lets(where, known)))
+                lines = _assign(statement, target not in started, Expressions(tensors, with_lets(where, known)))
+                yield from (_INDENT * (depth - 1) + line for line in lines)
                 started.add(target)
             case ast.CallAssign(targets, function, arguments):
                 names = [_name(target, statement.span) for target in targets]
                 call = Expressions(tensors, known).call(function, arguments, statement.span)
-                yield f"{_INDENT}{_sequence(names)} = {call}"
+                yield f"{_INDENT * depth}{_sequence(names)} = {call}"
                 started.update(targets)
             case ast.Declare(name, type):
-                yield f"{_INDENT}{_name(name, statement.span)}: {_type(type)}"
+                yield f"{_INDENT * depth}{_name(name, statement.span)}: {_type(type)}"
+            case ast.For(index, lo, hi, inner, step):
+                # With a step it is a loop, whatever is inside.
+                third = step if step is not None or recurs(statement, started) else ast.Number(1)
+                if ast.stride(statement) not in (1, -1) and not recurs(statement, started):
+                    raise _only_steps(statement)
+                ends = (lo, hi) if third is None else (lo, hi, third)
+                listed = Expressions(tensors, known).listed(ends)
+                yield f"{_INDENT * depth}for {_name(index, statement.span)} in range({listed}):"
+                yield from _block(inner, started, tensors, known, depth + 1)
             case _:
                 assert_never(statement)
-    results = [_name(result.name, result.span) for result in definition.returns]
-    yield f"{_INDENT}return {results[0] if len(results) == 1 else _sequence(results) or '()'}"
+
+
+def _only_steps(loop: ast.For) -> CompileError:
+    return CompileError(
+        Code.NOT_TRANSLATABLE,
+        f"Python cannot say the steps of `{loop.index}` where none needs another",
+        loop.span,
+        help="let the index run over all values, and multiply it in the subscripts",
+    )
 
 
 def _assign(statement: ast.Assign, first: bool, expressions: "Expressions") -> Iterable[str]:
@@ -136,6 +168,8 @@ def _head(clause: ast.Clause, expressions: "Expressions") -> str:
             return f"with let({_name(name, clause.span)}={expressions.write(value)}):"
         case ast.ExistsClause(value):
             return f"with exists({expressions.write(value)}):"
+        case ast.UniqueClause(value):
+            return f"with unique({expressions.write(value)}):"
         case ast.GuardClause(condition):
             return f"if {expressions.write(condition)}:"
         case _:
@@ -152,6 +186,8 @@ class Expressions:
     def write(self, expr: ast.Expr, level: int = _CONDITIONAL) -> str:
         """The expression, in parentheses if it binds looser than `level`."""
         match expr:
+            case ast.Batch():
+                return "..."
             case ast.Number(value):
                 return self._number(expr, value, level)
             case ast.Name(id):
@@ -159,7 +195,8 @@ class Expressions:
             case ast.SizeOf(tensor, dimension):
                 return f"{_name(tensor, expr.span)}.shape[{dimension}]"
             case ast.Apply(function, arguments):
-                if function in self.tensors or expr.subscript or function in _READERS_OWN:
+                is_batch = bool(arguments) and isinstance(arguments[0], ast.Batch)
+                if is_batch or function in self.tensors or expr.subscript or function in _READERS_OWN:
                     return f"{_name(function, expr.span)}[{self.listed(arguments) or '()'}]"
                 return self.call(function, arguments, expr.span)
             case ast.Cast(scalar, operand):
@@ -185,7 +222,7 @@ class Expressions:
         return f"{_name(function, span)}({self.listed(arguments)})"
 
     def _number(self, expr: ast.Number, value: bool | int | float | complex, level: int) -> str:
-        spelled = literal(value, expr.span)
+        spelled = ast.literal(value, expr.span)
         if not isinstance(spelled, ast.Number):
             return self.write(spelled, level)
         if isinstance(value, complex):

@@ -11,6 +11,8 @@ from .number import number
 from .precedence import PRECEDENCE
 from .spelling import OPERATORS, TYPES
 
+# What a list of dimensions begins with where `...` does.
+_BATCH: Final = object()
 _SHALLOWER: Final = "compute a part of it in a statement of its own, or write a long sum as `sum[k](...)`"
 
 
@@ -62,9 +64,15 @@ class Builder(Lists):
         return Piece(ast.TensorType(TYPES[scalar.text], (), span=scalar.span), scalar, scalar)
 
     def tensor_type(self, children: Children) -> Piece:
-        scalar, _, dimensions, closing = children
-        node = ast.TensorType(TYPES[scalar.text], tuple(dimensions or ()), span=scalar.span_to(closing))
-        return Piece(node, scalar, closing)
+        scalar, _, shape, closing = children
+        batch = bool(shape) and shape[0] is _BATCH
+        dimensions = tuple(shape[batch:] if shape else ())
+        return Piece(
+            ast.TensorType(TYPES[scalar.text], dimensions, batch, span=scalar.span_to(closing)), scalar, closing
+        )
+
+    def batch_shape(self, children: Children) -> Children:
+        return [_BATCH, *(children[2] if len(children) > 1 else ())]
 
     def size_dimension(self, children: Children) -> str:
         return children[0].text
@@ -108,6 +116,12 @@ class Builder(Lists):
         type, name = children
         return Piece(ast.Declare(name.text, type.node, span=type.first.span_to(name)), type.first, name)
 
+    def loop(self, children: Children) -> Piece:
+        opening, index, _, lo, _, hi, step, _, body, closing = children
+        span = opening.span_to(closing)
+        node = ast.For(index.text, lo.node, hi.node, nodes(body), step and step.node, span=span)
+        return Piece(node, opening, closing, _deeper(body, span))
+
     def equivalent(self, children: Children) -> Piece:
         sign, function, _, arguments, closing = children
         return Piece(ast.Equivalent(function.text, nodes(arguments), span=sign.span_to(closing)), sign, closing)
@@ -123,6 +137,10 @@ class Builder(Lists):
     def exists_clause(self, children: Children) -> Piece:
         exists, value = children
         return Piece(ast.ExistsClause(value.node, span=exists.span_to(value.last)), exists, value.last)
+
+    def unique_clause(self, children: Children) -> Piece:
+        unique, value = children
+        return Piece(ast.UniqueClause(value.node, span=unique.span_to(value.last)), unique, value.last)
 
     def guard_clause(self, children: Children) -> Piece:
         (condition,) = children
@@ -181,6 +199,14 @@ class Builder(Lists):
                 help=f"write `{name}(a, {name}(b, c))` for three values, `{name}[k](e)` for the values at every `k`",
             )
         return self.apply(children)
+
+    def batch_alone(self, children: Children) -> Children:
+        (dots,) = children
+        return [Piece(ast.Batch(span=dots.span), dots, dots, 1)]
+
+    def batch_first(self, children: Children) -> Children:
+        dots, _, arguments = children
+        return [*self.batch_alone([dots]), *arguments]
 
     def cast(self, children: Children) -> Piece:
         scalar, _, operand, closing = children

@@ -102,7 +102,7 @@ def _operator(tokens: list[Token], position: int, accepted: set[str]) -> str:
 _FOREIGN: Final = {
     "if": "TC has no `if`: write `c ? a : b`, or a guard behind the statement: `where c`",
     "else": "TC has no `else`: write `c ? a : b`",
-    "for": "TC has no loops: every index runs by itself, over the range in `where i in 0:N` if you give one",
+    "for": "every index runs by itself; steps that need the one before read `for t in 1:N { h(t) = a(t) * h(t-1) }`",
     "while": "TC has no loops: every index runs by itself, over the range in `where i in 0:N` if you give one",
     "return": "TC has no `return`: name the outputs in the head of the def, `-> (C)`",
     "let": "a let stands behind the statement: `O(i) = t * t where t = A(i)`",

@@ -237,7 +237,9 @@ _PAST_PARENTHESIS: Final = frozenset(("RBRACE", "LBRACE", "RSQB", "WHERE", "EQUA
 def _place(before: Token, found: Token, accepted: set[str]) -> str:
     """For what is left: what this place of a text holds."""
     if "EXISTS" in accepted:
-        return "write `where i in 0:N`, `where t = e`, `where exists e` or `where i <= j`"
+        return "write `where i in 0:N`, `where t = e`, `where exists e`, `where unique J(i)` or `where i <= j`"
+    if found.type == "ELLIPSIS":
+        return "`...` is the first subscript of a tensor, `A(..., i)`, or its first dimension, `float(..., N) A`"
     if before.type in ("TYPE", "TYPE_WORD") and accepted == {"LPAR"}:
         return f"a cast reads `{before.text}(e)`"
     if "NUMBER" in accepted and "MINUS" in accepted:
@@ -283,7 +285,7 @@ _INSTEAD: Final = {
     "∑": "write `sum[k](e)`",
     "Σ": "write `sum[k](e)`",
     "∏": "write `prod[k](e)`",
-    "…": "write `..`",
+    "…": "write `...` for leading dimensions, `..` in a range",
     "²": "write a power as `pow(a, 2)`",
     "³": "write a power as `pow(a, 3)`",
     "√": "write `sqrt(e)`",

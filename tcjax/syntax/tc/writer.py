@@ -24,7 +24,7 @@ def write(tree: ast.Program | ast.Definition | ast.Statement | ast.Expr) -> str:
             return "\n\n".join(write(definition) for definition in definitions)
         case ast.Definition():
             return _definition(tree)
-        case ast.Assign() | ast.CallAssign() | ast.Declare():
+        case ast.Assign() | ast.CallAssign() | ast.Declare() | ast.For():
             return _statement(tree)
         case _:
             return _expression(tree)
@@ -34,8 +34,7 @@ def _definition(definition: ast.Definition) -> str:
     if definition.parameters is None:
         return "\n".join(_statement(statement) for statement in definition.body)
     head = f"def {_name(definition.name, definition)}({_parameters(definition.parameters)})"
-    body = "".join(f"  {_statement(statement)}\n" for statement in definition.body)
-    return f"{head} -> ({_parameters(definition.returns)}) {{\n{body}}}"
+    return f"{head} -> ({_parameters(definition.returns)}) {{\n{_block(definition.body)}}}"
 
 
 def _parameters(parameters: tuple[ast.Parameter, ...]) -> str:
@@ -46,8 +45,8 @@ def _parameters(parameters: tuple[ast.Parameter, ...]) -> str:
 
 
 def _type(type: ast.TensorType) -> str:
-    dimensions = ",".join(_name(d, type) if isinstance(d, str) else str(d) for d in type.dimensions)
-    return _scalar(type.scalar) + (f"({dimensions})" if type.dimensions else "")
+    dimensions = ["..."] * type.batch + [_name(d, type) if isinstance(d, str) else str(d) for d in type.dimensions]
+    return _scalar(type.scalar) + (f"({','.join(dimensions)})" if dimensions else "")
 
 
 def _scalar(scalar: str) -> str:
@@ -55,6 +54,16 @@ def _scalar(scalar: str) -> str:
 
 
 # ---------------------------------------------------------------- statements
+
+
+def _block(body: tuple[ast.Statement, ...]) -> str:
+    return "".join(f"  {line}\n" for statement in body for line in _statement(statement).split("\n"))
+
+
+def loop_head(loop: ast.For) -> str:
+    """``for t in lo:hi:step {``: a loop up to its body."""
+    step = "" if loop.step is None else f":{_expression(loop.step)}"
+    return f"for {_name(loop.index, loop)} in {_expression(loop.lo)}:{_expression(loop.hi)}{step} {{"
 
 
 def _statement(statement: ast.Statement) -> str:
@@ -71,6 +80,8 @@ def _statement(statement: ast.Statement) -> str:
             return f"{names} = {_call(function, arguments, statement)}"
         case ast.Declare(name, type):
             return f"{_type(type)} {_name(name, statement)}"
+        case ast.For(body=body):
+            return f"{loop_head(statement)}\n{_block(body)}}}"
         case _:
             assert_never(statement)
 
@@ -83,6 +94,8 @@ def _clause(clause: ast.Clause) -> str:
             return f"{_name(name, clause)} = {_expression(value)}"
         case ast.ExistsClause(value):
             return f"exists {_expression(value)}"
+        case ast.UniqueClause(value):
+            return f"unique {_expression(value)}"
         case ast.GuardClause(condition):
             return _expression(condition)
         case _:
@@ -111,7 +124,7 @@ def _expression(expr: ast.Expr) -> str:
 
 def _parts(expr: ast.Expr) -> tuple[ast.Expr, ...]:
     match expr:
-        case ast.Number() | ast.Name() | ast.SizeOf():
+        case ast.Number() | ast.Name() | ast.SizeOf() | ast.Batch():
             return ()
         case ast.Apply():
             return expr.arguments
@@ -137,6 +150,8 @@ def _operation(expr: ast.Expr, parts: list[Levelled]) -> Levelled:
             return _name(id, expr), OPERAND
         case ast.SizeOf(tensor, dimension):
             return f"{tensor}.{dimension}", OPERAND
+        case ast.Batch():
+            return "...", OPERAND
         case ast.Apply(function):
             return f"{_function(function, expr)}({_listed(parts)})", OPERAND
         case ast.Cast(scalar):

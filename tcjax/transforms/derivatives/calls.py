@@ -60,8 +60,7 @@ def inlined(function: ir.Function, namer: Namer) -> ir.Function:
             for target in ir.targets(inner):
                 if target.name not in tensors:
                     name = namer.new(f"{statement.function.name}_{target.name}")
-                    own = {SizeVar(f"{target.name}.{d}"): Size.of(SizeVar(f"{name}.{d}")) for d in range(target.rank)}
-                    sizes |= own
+                    sizes |= _own_sizes(target, name)
                     tensors[target.name] = replace(target, name=name)
         tensors = {name: replace(t, shape=_shape(t.shape, sizes)) for name, t in tensors.items()}
         declared += [tensors[tensor.name] for tensor in callee.declared]
@@ -85,6 +84,29 @@ def _passed(source: ir.Tensor, target: ir.Tensor) -> ir.Define:
     """``target(i) = source(i)``; the names of its sizes stay its own."""
     indices = tuple([Affine.of(IndexVar("ijklmnpqrs"[axis % 10], axis // 10)) for axis in range(target.rank)])
     return ir.Define(target, indices, ir.Access(source, indices), AS_PASSED)
+
+
+def _own_sizes(target: ir.Tensor, name: str) -> dict[SizeVar, Size]:
+    """The extents and first subscripts of a tensor that gets another name."""
+    sizes: dict[SizeVar, Size] = {}
+    for dimension in range(target.rank):
+        sizes[SizeVar(f"{target.name}.{dimension}")] = Size.of(SizeVar(f"{name}.{dimension}"))
+        sizes[ir.first_of(target.name, dimension)] = Size.of(ir.first_of(name, dimension))
+    return sizes
+
+
+def with_sizes(statement: ir.Statement, sizes: Mapping[SizeVar, Size]) -> ir.Statement:
+    """The statement with sizes that are used in it as values or in subscripts replaced."""
+    tensors = {target.name: target for target in ir.targets(statement)}
+    if isinstance(statement, (ir.Define, ir.Accumulate)):
+        tensors |= {access.tensor.name: access.tensor for part in _parts(statement) for access in ir.accesses(part)}
+    else:
+        tensors |= {argument.name: argument for argument in statement.arguments}
+    return _translated(statement, tensors, sizes)
+
+
+def _parts(statement: ir.Define | ir.Accumulate) -> tuple[ir.Expr, ...]:
+    return *ir.parts_of(statement), *statement.domain.exists
 
 
 def _shape(shape: tuple[Size, ...], sizes: Mapping[SizeVar, Size]) -> tuple[Size, ...]:
@@ -159,10 +181,8 @@ def apart(function: ir.Function, wanted: Collection[str], namer: Namer) -> ir.Fu
         for target in ir.targets(statement):
             if target.name not in tensors:
                 name = namer.new(target.name) if target.name in wanted else target.name
-                for dimension in range(target.rank):
-                    own = SizeVar(f"{target.name}.{dimension}")
-                    if name != target.name:
-                        sizes.setdefault(own, Size.of(SizeVar(f"{name}.{dimension}")))
+                if name != target.name:
+                    sizes = {**_own_sizes(target, name), **sizes}
                 tensors[target.name] = replace(target, name=name)
     tensors = {name: replace(t, shape=_shape(t.shape, sizes)) for name, t in tensors.items()}
     assert inputs <= tensors.keys()

@@ -7,6 +7,7 @@ from ... import ir, ranges
 from ...diagnostics import CompileError
 from ...ir import Reducer
 from ...symbolic import Affine, IndexVar, Interval, Size, SizeVar
+from ..inlining import reads
 from .calls import targets
 from .steps import Place, Step, zeroed
 
@@ -20,7 +21,7 @@ def needed(steps: Sequence[Step], results: Iterable[ir.Tensor]) -> tuple[Step, .
     for step in reversed(steps):
         if wanted & set(targets(step.statement)):
             kept.append(step)
-            wanted |= _reads(step.statement)
+            wanted.update(reads(step.statement))
     return tuple(reversed(kept))
 
 
@@ -106,7 +107,7 @@ class _Clauses:
         self.sizes = sizes
         target = targets(step.statement)[0]
         inputs = {parameter.name for parameter in function.parameters}
-        known = [name for name in sorted({*_reads(step.statement), target}) if name in tensors and name not in inputs]
+        known = [name for name in sorted({*reads(step.statement), target}) if name in tensors and name not in inputs]
         fills = [zeroed(tensors[name], places[name]) for name in known]
         declared = tuple([t for t in function.declared if t.name == target and target not in tensors])
         self.function = replace(function, returns=(), declared=declared)
@@ -151,14 +152,6 @@ class _Clauses:
 def _formula(step: Step) -> ir.Define | ir.Accumulate:
     assert isinstance(step.statement, (ir.Define, ir.Accumulate))
     return step.statement
-
-
-def _reads(statement: ir.Statement) -> set[str]:
-    match statement:
-        case ir.Define() | ir.Accumulate():
-            return {access.tensor.name for access in ir.accesses_of(statement)}
-        case ir.Invoke(_, _, arguments) | ir.ApplyForeign(_, _, arguments):
-            return {argument.name for argument in arguments}
 
 
 def _indices(statement: ir.Define | ir.Accumulate) -> tuple[IndexVar, ...]:

@@ -341,7 +341,9 @@ def _moved(expr: ir.Expr, solution: Solution) -> ir.Expr:
 
 
 def _inside(subscript: Affine, place: Interval) -> Affine:
-    """Where a read that data decides really reads: such a subscript is clamped."""
+    """Where a read that data decides really reads: without a boundary such a subscript is clamped."""
+    if subscript.bounded is not None:
+        return subscript
     return clamp("max", (clamp("min", (subscript, place.hi - 1)), place.lo))
 
 

@@ -11,6 +11,7 @@ from .arithmetic import cast, compare, constant, times
 from .backward import Backward, Occurrence
 from .calls import Namer, apart, names_in, targets
 from .clauses import clauses, needed
+from .extending import Extending
 from .forward import Known, depends
 from .hoisting import hoisted, reduction
 from .inversion import Inversion, Receipt, formula, gathered
@@ -28,6 +29,7 @@ def adjoint_program(function: ir.Function, wrt: Iterable[str] | None = None) -> 
     identity. Raises `CompileError`: TC0308 for a name that is no float parameter, TC0309 for what has no derivative.
     """
     names = _checked(function, wrt)
+    refuse_loops(function)
     namer = Namer(names_in(function))
     smooth = [number for number, tensor in enumerate(function.returns) if is_smooth(tensor.dtype)]
     outputs = {function.returns[number].name: number for number in reversed(smooth)}
@@ -36,6 +38,20 @@ def adjoint_program(function: ir.Function, wrt: Iterable[str] | None = None) -> 
     namer.taken -= wanted - {parameter.name for parameter in function.parameters}
     returned = {name: found.returns[number] for name, number in sorted(outputs.items(), key=lambda item: item[1])}
     return _Adjoint(found, names, returned, namer).function()
+
+
+def refuse_loops(function: ir.Function) -> None:
+    """Raises `CompileError` (TC0309) for a loop, in what the function calls too."""
+    for loop in function.loops:
+        raise CompileError(
+            Code.NO_DERIVATIVE,
+            f"the derivative of the loop over `{loop.index}` is no program yet",
+            loop.span,
+            help="`jax.grad` and `jax.vjp` of the kernel compute it, in linear time",
+        )
+    for statement in function.statements:
+        if isinstance(statement, ir.Invoke):
+            refuse_loops(statement.function)
 
 
 def _checked(function: ir.Function, wrt: Iterable[str] | None) -> tuple[str, ...]:
@@ -252,16 +268,22 @@ class _Adjoint:
         if source is not None and source not in self.cotangents and cotangent.name not in self.inputs:
             self.cotangents[source] = cotangent
             return
+        extending = Extending(inversion, self.namer, self.places)
         by_name: dict[str, list[Occurrence]] = {}
-        for occurrence in occurrences:
+        for occurrence in map(extending.occurrence, occurrences):
             by_name.setdefault(occurrence.access.tensor.name, []).append(occurrence)
+        extended = {tensor.name: (key[0], tensor) for key, (tensor, _) in extending.known.items()}
         spreading = Spreading(statement, cotangent, scope, self.namer, self.places)
         for name, found in by_name.items():
-            into = self.cotangent(name)
+            source, tensor = extended.get(name, (name, None))
+            into = self.cotangent(name) if tensor is None else replace(tensor, name=self.namer.new(f"d_{name}"))
             found = [spreading.occurrence(each) for each in found]
             inversion.axes |= spreading.axes
             self.backward += spreading.taken()
             self.receive(name, gathered([inversion.receipt(each, into) for each in found]), scope)
+            if tensor is not None:
+                receipt, around = extending.folded(tensor, self.cotangents[name], self.cotangent(source))
+                self.receive(source, [receipt], around)
         self.forget(step, statement, cotangent)
 
     def whole_copy(self, step: Step, statement: ir.Define | ir.Accumulate) -> str | None:

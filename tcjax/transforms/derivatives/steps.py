@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from ... import ir, ranges
 from ...diagnostics import Code, CompileError
 from ...ir import Reducer
-from ...symbolic import Affine, IndexVar, Interval, Size
+from ...symbolic import Affine, IndexVar, Interval, Size, SizeVar
 from ..guards import guard_ranges
-from .calls import AS_PASSED, Namer, inlined, passed_on, targets
+from .calls import AS_PASSED, Namer, inlined, passed_on, targets, with_sizes
 
 Place = tuple[Interval, ...]
 
@@ -47,6 +47,13 @@ def flattened(function: ir.Function, namer: Namer) -> Steps:
                 source.span,
                 help="write it from 0 on, or write the called definition's statements here",
             )
+    # The adjoint may do without the statement that decides where a tensor is.
+    sizes: dict[SizeVar, Size] = {}
+    for name, intervals in known.locals.items():
+        for dimension, interval in enumerate(intervals):
+            if interval is not None:
+                sizes |= {SizeVar(f"{name}.{dimension}"): interval.extent, ir.first_of(name, dimension): interval.lo}
+    flat = replace(flat, statements=tuple([with_sizes(statement, sizes) for statement in flat.statements]))
     places = {p.name: tuple([Interval(Size.of(0), size) for size in p.shape]) for p in flat.parameters}
     for name, intervals in known.locals.items():
         places[name] = tuple([_formula(interval, flat, name) for interval in intervals])

@@ -59,6 +59,9 @@ class _Program:
         """The lets of a function; what it calls is added before."""
         if not function.returns:
             raise refuse("SaC", "a function without a result", function.span, help="return what it computes")
+        for loop in function.loops:
+            help = "write it in TC, or with `for` in Python"
+            raise refuse("SaC", f"the recurrence over `{loop.index}`", loop.span, help=help)
         for size in function.free_sizes:
             help = f"declare a parameter that has `{size}` as an extent"
             raise refuse("SaC", f"the size `{size}`, which only a result has", function.span, help=help)

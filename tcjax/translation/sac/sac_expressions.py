@@ -7,7 +7,7 @@ from typing import Final, assert_never
 
 from ... import ir
 from ...ir import types
-from ...symbolic import Affine, Facts, IndexVar, Interval, Size, SizeVar
+from ...symbolic import Affine, Bounded, Facts, IndexVar, Interval, Size, SizeVar
 from ...symbolic.affine import Atom
 from ...syntax.sac import tree
 from ..arithmetic import write_affine, write_size
@@ -250,6 +250,9 @@ class Scope:
 
     def remainder(self, argument: tree.Expr, divisor: tree.Expr) -> tree.Expr:
         return tree.Call("mod", (argument, divisor))
+
+    def bounded(self, bounded: Bounded) -> tree.Expr:
+        return write_affine(bounded.written_out(), self)
 
     def index(self, index: IndexVar) -> tree.Expr:
         return tree.Name(self.indices[index])

@@ -83,6 +83,10 @@ class Body:
 
     def formula(self, statement: ir.Define | ir.Accumulate, ranges: StatementRanges) -> tree.Expr:
         """The array that the statement makes of its target."""
+        inner = (node for node in ir.nodes_of(statement) if isinstance(node, ir.Reduce))
+        if any(given.is_ragged for given in (*statement.domain.ranges, *(r for node in inner for r in node.ranges))):
+            help = "write the ends as conditions: `where ptr(i) <= p && p < ptr(i+1)`"
+            raise refuse("SaC", "a range whose ends read tensors", statement.span, help=help)
         outer = Scope(
             self.tensors.copy(), self.shapes, self.starts, self.sizes, frozenset(self.taken), ranges.intervals
         )

@@ -133,27 +133,67 @@ class _Definition:
 
     # ---------------------------------------------------------------- statements
 
-    def statements(self) -> Iterator[ast.Statement]:
+    def statements(self) -> tuple[ast.Statement, ...]:
+        """The statements, those of loops in their loops."""
+        written = list(self.flat())
+        return self.nested(written, 0, len(self.function.statements), 0)
+
+    def nested(
+        self, written: list[tuple[int, ast.Statement]], first: int, last: int, depth: int
+    ) -> tuple[ast.Statement, ...]:
+        """Of numbered statements those from `first` to before `last`, with the loops at this depth and below."""
+        found: list[ast.Statement] = []
+        done = first
+        for number, statement in written:
+            if not done <= number < last:
+                continue
+            around = self.function.around(number)[depth:]
+            if around:
+                body = self.nested(written, number, around[0].last, depth + 1)
+                found.append(self.loop(around[0], body))
+                done = around[0].last
+            else:
+                found.append(statement)
+        return tuple(found)
+
+    def loop(self, loop: ir.Loop, body: tuple[ast.Statement, ...]) -> ast.For:
+        statement = self.function.statements[loop.first]
+        assert isinstance(statement, (ir.Define, ir.Accumulate)), "there are no calls in loops"
+        scope = self.scope(statement)
+        given = next(range_ for range_ in statement.domain.ranges if range_.index == loop.index)
+        lo, hi = (given.lo, given.hi) if loop.step > 0 else (given.hi - 1, given.lo - 1)
+        size = ast.Number(abs(loop.step))
+        step = None if loop.step == 1 else size if loop.step > 0 else ast.Unary("-", size)
+        return ast.For(scope.indices[loop.index], scope.subscript(lo), scope.subscript(hi), body, step)
+
+    def flat(self) -> Iterator[tuple[int, ast.Statement]]:
+        """The statements with their numbers."""
         statements = list(self.function.statements)
         while statements:
-            statement = statements.pop(0)
-            if isinstance(statement, (ir.Define, ir.Accumulate)) and statement.target.name in self.filled:
-                self.filled.remove(statement.target.name)
-                yield self.define(_zeros(statement.target))
-            match statement:
-                case ir.Define():
-                    yield self.define(statement)
-                case ir.Accumulate():
-                    yield self.accumulate(statement)
-                case ir.Invoke(targets, _, arguments):
-                    yield self.call(self.converted(targets, statements), self.calls[id(statement)], arguments)
-                case ir.ApplyForeign(targets, name, arguments, frame):
-                    if frame:
-                        help = "give it whole tensors, or scalars"
-                        raise refuse("TC", f"to apply `{name}` to the cells of a tensor", statement.span, help=help)
-                    yield self.call(self.converted(targets, statements), name, arguments)
-                case _:
-                    assert_never(statement)
+            number = len(self.function.statements) - len(statements)
+            for statement in self.written(statements):
+                yield number, statement
+
+    def written(self, statements: list[ir.Statement]) -> Iterator[ast.Statement]:
+        """The first of the statements, which is taken off the list, and what belongs to it."""
+        statement = statements.pop(0)
+        if isinstance(statement, (ir.Define, ir.Accumulate)) and statement.target.name in self.filled:
+            self.filled.remove(statement.target.name)
+            yield self.define(_zeros(statement.target))
+        match statement:
+            case ir.Define():
+                yield self.define(statement)
+            case ir.Accumulate():
+                yield self.accumulate(statement)
+            case ir.Invoke(targets, _, arguments):
+                yield self.call(self.converted(targets, statements), self.calls[id(statement)], arguments)
+            case ir.ApplyForeign(targets, name, arguments, frame):
+                if frame:
+                    help = "give it whole tensors, or scalars"
+                    raise refuse("TC", f"to apply `{name}` to the cells of a tensor", statement.span, help=help)
+                yield self.call(self.converted(targets, statements), name, arguments)
+            case _:
+                assert_never(statement)
 
     def converted(self, targets: tuple[ir.Tensor, ...], statements: list[ir.Statement]) -> tuple[str, ...]:
         """The targets of a call; the conversions that elaboration adds after it are taken off `statements`."""
@@ -249,6 +289,9 @@ class _Definition:
         scope: Expressions,
     ) -> ast.Assign:
         left = tuple(map(scope.subscript, statement.indices)) or None
+        if isinstance(statement, ir.Define) and left is not None:
+            data = (n for n, index in enumerate(statement.indices) if index.is_data and index.variables)
+            clauses = [*clauses, *(ast.UniqueClause(left[number]) for number in data)]
         return ast.Assign(self.tensor(statement.target), left, operator, restart, value, None, tuple(clauses))
 
 
@@ -260,6 +303,8 @@ def _operator(reducer: Reducer | ir.Monoid) -> str:
 def _clauses(domain: ir.Domain, scope: Expressions) -> list[ast.Clause]:
     clauses: list[ast.Clause] = []
     for given in domain.ranges:
+        if given.index in domain.loops:
+            continue
         ends = scope.subscript(given.lo), scope.subscript(given.hi)
         clauses.append(ast.RangeClause(scope.indices[given.index], *ends))
     clauses += [ast.ExistsClause(scope.root(expr)) for expr in domain.exists]
@@ -302,7 +347,7 @@ def _names_in(expr: ast.Expr) -> Iterator[str]:
     match expr:
         case ast.Name(name):
             yield name
-        case ast.Number() | ast.SizeOf():
+        case ast.Number() | ast.SizeOf() | ast.Batch():
             return
         case ast.Apply(_, arguments):
             for argument in arguments:

@@ -7,7 +7,7 @@ from typing import Final, assert_never
 
 from ... import ir
 from ...ir import types
-from ...symbolic import Affine, IndexVar, Size, SizeVar
+from ...symbolic import Affine, Bounded, IndexVar, Size, SizeVar
 from ...syntax import ast
 from ..arithmetic import write_affine, write_size
 from ..names import IndexNames, inside
@@ -61,6 +61,9 @@ class Expressions:
                 return ast.Apply(function, tuple(map(write, arguments)))
             case ir.Cast(operand, dtype):
                 return ast.Cast(dtype, self.typed(operand))
+            case ir.Select(condition, then, otherwise) if ir.is_padded(expr):
+                value = self.bare(otherwise) if isinstance(otherwise, ir.Const) else self.typed(otherwise)
+                return ast.Apply("pad", (self.element(then, self.typed(then)), value))
             case ir.Select(condition, then, otherwise):
                 return ast.Conditional(self.typed(condition), *self.partners((then, otherwise)))
             case ir.Reduce():
@@ -186,6 +189,9 @@ class Expressions:
     def remainder(self, argument: ast.Expr, divisor: ast.Expr) -> ast.Expr:
         return ast.Binary("%", argument, divisor)
 
+    def bounded(self, bounded: Bounded) -> ast.Expr:
+        return ast.Apply(bounded.kind, (self.subscript(bounded.argument),))
+
     def index(self, index: IndexVar) -> ast.Expr:
         return ast.Name(self.indices[index])
 
@@ -193,6 +199,9 @@ class Expressions:
         if size.name in self.names.sizes:
             return ast.Name(self.names.sizes[size.name])
         tensor, _, dimension = size.name.rpartition(".")
+        if dimension == "first":
+            help = f"write `{tensor.rpartition('.')[0]}` from 0 on"
+            raise refuse("TC", "the first subscript of a tensor, which sizes decide", help=help)
         assert tensor in self.names.tensors, f"no tensor has the size {size}"
         return ast.SizeOf(self.names.tensors[tensor], int(dimension))
 

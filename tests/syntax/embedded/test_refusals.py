@@ -100,6 +100,7 @@ def test_the_caret_is_in_this_file(function: Callable) -> None:
         ("C[i] = 'A'", "this constant", "numbers"),
         ("C[i] = None", "this constant", "numbers"),
         ("C[i] = ...", "`...` has no meaning", "name an index"),
+        ("C[i] = A[i, ...]", "`...` has no meaning", "it stands first"),
         ("C[i] = (t := A[i])", "a `:=`", "of its own"),
         ("C[i] = A[i, :]", "a slice", "name an index"),
         ("C[i] = A @ A", "`@` has no meaning", "sum[k](A[m, k] * B[k, n])"),
@@ -141,7 +142,7 @@ def test_the_caret_is_in_this_file(function: Callable) -> None:
         (
             "C[i] -= A[i] * C[i - 1]",
             "`-=` is not a reduction",
-            "`jax.lax.scan`; where no point writes what another reads",
+            "`for t in range(1, T):`; where no point writes what another reads",
         ),
         ("C = D = A[i]", "several tensors", "one statement for each"),
         ("C, D = A[i]", "only from a call", "O1, O2 = f(A, B)"),

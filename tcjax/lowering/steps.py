@@ -1,0 +1,336 @@
+"""Loops: one step after the other, by `lax.scan`."""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ..planning.data.steps import Kept, Lagged, State, Steps, Value, Whole, Window
+from .context import numeric
+
+Arrays = Mapping[str, jax.Array]
+# What the steps so far leave: rows of each tensor, the last one first; states as a whole.
+Carry = dict[str, tuple[jax.Array, ...]]
+Step = Callable[[Arrays], tuple[jax.Array, ...]]
+
+# So many rows before a loop are steps of it, in its derivative.
+MOST_ROWS_BEFORE: Final = 4
+
+
+def lower_steps(steps: Steps, known: Arrays, step: Step) -> dict[str, jax.Array]:
+    """What a loop writes that something behind it needs; `step` computes the results of one step."""
+    if not steps.count:
+        return {kept.tensor: _content(kept, known) for kept in steps.kept if kept.stays}
+    names = {taken.tensor for _, taken in steps.inputs if not isinstance(taken, Value)}
+    names |= {kept.tensor for kept in steps.kept}
+
+    @jax.custom_jvp
+    def run(used: dict[str, jax.Array]) -> dict[str, jax.Array]:
+        return _in_place(steps, used, step)
+
+    # The derivative of what is read and written in place would take as long for a step as for all of them.
+    @run.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        return jax.jvp(lambda used: _stacked(steps, used, step), primals, tangents)
+
+    return run({name: known[name] for name in sorted(names) if name in known})
+
+
+def _in_place(steps: Steps, known: Arrays, step: Step) -> dict[str, jax.Array]:
+    """All steps in one loop that reads and writes rows of whole arrays."""
+    given = _Given.of(steps, known)
+    stays = [kept for kept in steps.kept if kept.stays and kept.dimension is not None]
+    whole = {kept.tensor: _content(kept, known) for kept in stays}
+
+    def body(number: Any, carried: tuple[Carry, dict[str, jax.Array]]) -> tuple[Carry, dict[str, jax.Array]]:
+        carry, whole = carried
+        at = steps.count - 1 - number if steps.backwards else number
+        after, rows = given.results(carry, {n: read(at) for n, read in given.moving.items()}, at, step)
+        for kept, row in zip(stays, rows, strict=True):
+            assert kept.dimension is not None
+            place = at * steps.apart + (steps.low + kept.offset)
+            whole[kept.tensor] = lax.dynamic_update_index_in_dim(whole[kept.tensor], row, place, kept.dimension)
+        return after, whole
+
+    first = {kept.tensor: _first(kept, steps, known) for kept in steps.kept}
+    last, whole = lax.fori_loop(0, steps.count, body, (first, whole))
+    return {k.tensor: last[k.tensor][0] if k.dimension is None else whole[k.tensor] for k in steps.kept if k.stays}
+
+
+def _stacked(steps: Steps, known: Arrays, step: Step) -> dict[str, jax.Array]:
+    """All steps by `lax.scan`, which gives them slices and stacks their rows: its derivative takes linear time."""
+    more = _rows_before(steps, known)
+    wide = (
+        steps
+        if not more
+        else replace(steps, count=steps.count + more, low=steps.low if steps.backwards else steps.low - more)
+    )
+    given = _Given.of(wide, known)
+    values = jnp.arange(wide.count, dtype="int32")
+    moving = {name: jax.vmap(read)(values) if read.is_odd else read.all() for name, read in given.moving.items()}
+
+    def body(carry: Carry, inside: tuple[Arrays, jax.Array]) -> tuple[Carry, list[jax.Array]]:
+        rows, at = inside
+        if not more:
+            return given.results(carry, rows, at, step)
+        live = at < steps.count if steps.backwards else at >= more
+        return given.guarded(carry, rows, at, step, live, known)
+
+    first = {kept.tensor: _first(kept, wide, known) for kept in wide.kept}
+    last, stacked = _scanned(body, first, (moving, values), wide)
+    found = iter(stacked)
+    return {
+        kept.tensor: last[kept.tensor][0] if kept.dimension is None else _joined(kept, wide, known, next(found))
+        for kept in wide.kept
+        if kept.stays
+    }
+
+
+def _rows_before(steps: Steps, known: Arrays) -> int:
+    """The number of rows before the loop, where they are steps too: such as give what is there.
+
+    Then nothing is cut off the arrays that the steps are given, and nothing joined to what they write.
+    """
+    if steps.apart != 1:
+        return 0
+    found: set[int] = set()
+    for kept in steps.kept:
+        if kept.dimension is None or not kept.stays:
+            continue
+        low = steps.low + kept.offset
+        high, extent = low + steps.count, kept.shape[kept.dimension]
+        first, last = (low, extent) if not steps.backwards else (0, high)
+        held = kept.held or ((0, 0) if kept.tensor not in known else (0, extent))
+        wanted = (high, extent) if steps.backwards else (0, low)
+        found.add(wanted[1] - wanted[0] if held == wanted and (first, last) == (low, high) else 0)
+    shared = sum(known[taken.tensor].nbytes for _, taken in steps.inputs if isinstance(taken, Whole))
+    rows = [known[taken.tensor].nbytes // max(1, steps.count) for _, taken in steps.inputs if isinstance(taken, Window)]
+    [more] = found if len(found) == 1 else [0]
+    # What all steps share would be guarded in each.
+    return more if more <= MOST_ROWS_BEFORE and shared <= 2 * sum(rows) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """A part of an array that moves with the steps: where it begins in step 0, and by how much it moves.
+
+    A dimension in `dropped` has one element, and is none of the part's. Zeros lie around the array where a part reaches
+    beyond it. It `is_odd` where the parts of all steps are no rows of the array.
+    """
+
+    array: jax.Array
+    begins: tuple[int, ...]
+    moves: tuple[int, ...]
+    sizes: tuple[int, ...]
+    dropped: tuple[int, ...]
+    count: int
+
+    @staticmethod
+    def of(
+        array: jax.Array, begins: Sequence[int], moves: Sequence[int], sizes: Sequence[int | None], count: int
+    ) -> "_Rows":
+        widths: list[tuple[int, int, int]] = []
+        for begin, move, size, extent in zip(begins, moves, sizes, array.shape, strict=True):
+            ends = begin, begin + move * (count - 1)
+            widths.append((max(0, -min(ends)), max(0, max(ends) + (1 if size is None else size) - extent), 0))
+        if any(low or high for low, high, _ in widths):
+            array = lax.pad(array, jnp.zeros((), array.dtype), widths)
+        begins = tuple(begin + low for begin, (low, _, _) in zip(begins, widths, strict=True))
+        dropped = tuple(d for d, size in enumerate(sizes) if size is None)
+        return _Rows(array, begins, tuple(moves), tuple(1 if size is None else size for size in sizes), dropped, count)
+
+    @property
+    def is_odd(self) -> bool:
+        moving = tuple(d for d, move in enumerate(self.moves) if move)
+        return len(moving) != 1 or self.dropped != moving
+
+    def __call__(self, at: Any) -> jax.Array:
+        """The part of a step."""
+        starts = [begin + move * at if move else begin for begin, move in zip(self.begins, self.moves, strict=True)]
+        return lax.squeeze(lax.dynamic_slice(self.array, starts, self.sizes), self.dropped)
+
+    def all(self) -> jax.Array:
+        """The parts of all steps."""
+        [d] = self.dropped
+        stride, last = self.moves[d], self.begins[d] + self.moves[d] * (self.count - 1)
+        low, high = min(self.begins[d], last), max(self.begins[d], last)
+        found = lax.slice_in_dim(self.array, low, high + 1, abs(stride), d)
+        return jnp.moveaxis(lax.rev(found, (d,)) if stride < 0 else found, d, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What the steps are given: arrays as a whole, and parts that move."""
+
+    steps: Steps
+    whole: Arrays
+    moving: Mapping[str, _Rows]
+
+    @staticmethod
+    def of(steps: Steps, known: Arrays) -> "_Given":
+        whole: dict[str, jax.Array] = {}
+        moving: dict[str, _Rows] = {}
+        for name, taken in steps.inputs:
+            match taken:
+                case Whole(tensor):
+                    whole[name] = known[tensor]
+                case Window(tensor, begins, counts):
+                    starts = [start + weight * steps.low for weight, start in begins]
+                    moves = [weight * steps.apart for weight, _ in begins]
+                    moving[name] = _Rows.of(known[tensor], starts, moves, counts, steps.count)
+                case Lagged(tensor, 0):
+                    kept = next(kept for kept in steps.kept if kept.tensor == tensor)
+                    content = _content(kept, known)
+                    starts = [steps.low + kept.offset if d == kept.dimension else 0 for d in range(content.ndim)]
+                    moves = [steps.apart if d == kept.dimension else 0 for d in range(content.ndim)]
+                    sizes = [None if d == kept.dimension else extent for d, extent in enumerate(content.shape)]
+                    moving[name] = _Rows.of(content, starts, moves, sizes, steps.count)
+                case _:
+                    continue
+        return _Given(steps, whole, moving)
+
+    def guarded(
+        self, carry: Carry, moving: Arrays, at: jax.Array, step: Step, live: jax.Array, known: Arrays
+    ) -> tuple[Carry, list[jax.Array]]:
+        """The same of a step that may be before the loop: then it gives the rows that are there.
+
+        What it computes then is not used, and has a derivative of zero whatever comes out: its operands are ones, where
+        they could make it anything else.
+        """
+        steps, rows_before = self.steps, max(kept.order for kept in self.steps.kept)
+
+        def safe(array: jax.Array) -> jax.Array:
+            # The only step before the loop hands its derivative on to zeros.
+            return array if steps.is_tame and rows_before == 1 else jnp.where(live, array, jnp.ones((), array.dtype))
+
+        inside = replace(self, whole={name: safe(array) for name, array in self.whole.items()})
+        after, rows = inside.results(jax.tree.map(safe, carry), jax.tree.map(safe, moving), at, step)
+        stays = [kept.tensor for kept in steps.kept if kept.stays and kept.dimension is not None]
+        new = dict(zip(stays, rows, strict=True))
+        for kept in steps.kept:
+            if kept.dimension is None:
+                after[kept.tensor] = (jnp.where(live, after[kept.tensor][0], carry[kept.tensor][0]),)
+                continue
+            computed = new[kept.tensor] if kept.tensor in new else after[kept.tensor][0]
+            row = jnp.where(live, computed, self.before(kept, at, known, computed))
+            after[kept.tensor] = (row, *carry[kept.tensor])[: kept.order]
+            if kept.tensor in new:
+                new[kept.tensor] = row
+        return after, [new[name] for name in stays]
+
+    def before(self, kept: Kept, at: jax.Array, known: Arrays, like: jax.Array) -> jax.Array:
+        """The row of a step that is before the loop."""
+        if kept.tensor not in known or kept.held is None or kept.dimension is None:
+            return jnp.zeros_like(like)
+        rows = kept.held[1] - kept.held[0]
+        place = at - (self.steps.count - rows) if self.steps.backwards else at
+        if rows == 1:
+            return lax.index_in_dim(known[kept.tensor], 0, kept.dimension, keepdims=False)
+        place = jnp.clip(place, 0, rows - 1)
+        return lax.dynamic_index_in_dim(known[kept.tensor], place, kept.dimension, keepdims=False)
+
+    def results(self, carry: Carry, moving: Arrays, at: Any, step: Step) -> tuple[Carry, list[jax.Array]]:
+        """What a step hands on, and its rows of what stays; it is the one of the value `at`, counted upwards."""
+        arrays = {**self.whole, **moving}
+        for name, taken in self.steps.inputs:
+            match taken:
+                case Lagged(tensor, lag) if lag:
+                    arrays[name] = carry[tensor][lag - 1]
+                case State(tensor):
+                    [arrays[name]] = carry[tensor]
+                case Value():
+                    arrays[name] = at * self.steps.apart + self.steps.low
+                case _:
+                    continue
+        after: Carry = {}
+        rows: list[jax.Array] = []
+        for kept, result in zip(self.steps.kept, step(arrays), strict=True):
+            if kept.dimension is None:
+                after[kept.tensor] = (result,)
+                continue
+            after[kept.tensor] = (result, *carry[kept.tensor])[: kept.order]
+            if kept.stays:
+                rows.append(result)
+        return after, rows
+
+
+def _scanned(body: Callable[..., Any], first: Carry, given: Any, steps: Steps) -> tuple[Carry, list[jax.Array]]:
+    """All steps; in chunks, of which a derivative stores what goes in, where the plan says so."""
+    count, size, backwards = steps.count, steps.chunk, steps.backwards
+    if size is None or size >= count:
+        return lax.scan(body, first, given, reverse=backwards)
+    chunks, rest = count // size, count % size
+    # Of the order in which they run, the steps that fill no chunk are the last.
+    cut = rest if backwards else count - rest
+    low, high = jax.tree.map(lambda a: a[:cut], given), jax.tree.map(lambda a: a[cut:], given)
+    whole, part = (high, low) if backwards else (low, high)
+    whole = jax.tree.map(lambda a: a.reshape(chunks, size, *a.shape[1:]), whole)
+
+    @functools.partial(jax.checkpoint, prevent_cse=False)
+    def chunk(carry: Carry, inside: Any) -> tuple[Carry, list[jax.Array]]:
+        return lax.scan(body, carry, inside, reverse=backwards)
+
+    last, rows = lax.scan(chunk, first, whole, reverse=backwards)
+    found = [row.reshape(chunks * size, *row.shape[2:]) for row in rows]
+    if not rest:
+        return last, found
+    last, others = lax.scan(body, last, part, reverse=backwards)
+    pairs = zip(others, found, strict=True) if backwards else zip(found, others, strict=True)
+    return last, [lax.concatenate(pair, 0) for pair in pairs]
+
+
+def _content(kept: Kept, known: Arrays) -> jax.Array:
+    """A tensor before the loop: zeros where nothing was written."""
+    found = known.get(kept.tensor)
+    if found is None:
+        return jnp.zeros(kept.shape, numeric(kept.dtype))
+    if kept.held is None or kept.dimension is None:
+        return found
+    around = kept.held[0], kept.shape[kept.dimension] - kept.held[1], 0
+    widths = [around if d == kept.dimension else (0, 0, 0) for d in range(found.ndim)]
+    return lax.pad(found, jnp.zeros((), found.dtype), widths)
+
+
+def _first(kept: Kept, steps: Steps, known: Arrays) -> tuple[jax.Array, ...]:
+    """What the first step is given of a tensor: the rows before it, or all of it."""
+    if kept.dimension is None:
+        return (_content(kept, known),)
+    rest = (*kept.shape[: kept.dimension], *kept.shape[kept.dimension + 1 :])
+    rows: list[jax.Array] = []
+    for lag in range(1, kept.order + 1):
+        at = steps.value(-lag) + kept.offset
+        begin, end = kept.held or (0, kept.shape[kept.dimension])
+        if kept.tensor in known and begin <= at < end:
+            rows.append(lax.index_in_dim(known[kept.tensor], at - begin, kept.dimension, keepdims=False))
+        else:
+            rows.append(jnp.zeros(rest, numeric(kept.dtype)))
+    return tuple(rows)
+
+
+def _joined(kept: Kept, steps: Steps, known: Arrays, rows: jax.Array) -> jax.Array:
+    """The tensor with the rows of all steps in it."""
+    dimension = kept.dimension
+    assert dimension is not None
+    found = jnp.moveaxis(rows, 0, dimension)
+    extent, low = kept.shape[dimension], steps.low + kept.offset
+    if steps.apart == 1:
+        if low == 0 and steps.count == extent:
+            return found
+        high = low + steps.count
+        if kept.held == (0, low) and high == extent:
+            return lax.concatenate([known[kept.tensor], found], dimension)
+        if kept.held == (high, extent) and low == 0:
+            return lax.concatenate([found, known[kept.tensor]], dimension)
+        content = _content(kept, known)
+        parts = [
+            lax.slice_in_dim(content, 0, low, axis=dimension),
+            found,
+            lax.slice_in_dim(content, low + steps.count, extent, axis=dimension),
+        ]
+        return lax.concatenate([part for part in parts if part.shape[dimension]], dimension)
+    places = (slice(None),) * dimension + (slice(low, low + steps.apart * (steps.count - 1) + 1, steps.apart),)
+    return _content(kept, known).at[places].set(found)

@@ -1,0 +1,166 @@
+"""Loops of a program: its stages are runs of statements without loops, and steps of a loop."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from math import isqrt, prod
+
+from .. import ir, ranges, transforms
+from ..symbolic import IndexVar
+from .data.stages import Call, Plan
+from .data.steps import Input, Kept, Lagged, State, Steps, Value, Whole, Window
+
+MakePlan = Callable[[ranges.Bound], Plan]
+
+
+def plan_loops(bound: ranges.Bound, plan: MakePlan, most: int) -> Plan:
+    """The plan of a program with loops; `plan` is that of one without, or with those inside of them.
+
+    A derivative that would store more than `most` bytes of all steps stores those of some of them, and computes the
+    others again.
+    """
+    stages: list[Call] = []
+    statements: list[ir.Statement] = []
+    calls: dict[int, ranges.Bound] = {}
+    segments = list(transforms.segments(bound))
+    steps = {n: transforms.one_step(segment) for n, segment in enumerate(segments) if segment.loop is not None}
+    held = _held(segments, steps)
+    for number, segment in enumerate(segments):
+        step = steps.get(number)
+        stage = _stage(segment, plan) if step is None else _loop(segment, step, held[number], plan, most)
+        stages.append(stage)
+        calls[number] = stage.plan.bound
+        statements.append(ir.Invoke(segment.results, stage.plan.bound.function, segment.arguments))
+    function = ir.Function(
+        bound.function.name,
+        bound.function.parameters,
+        bound.function.returns,
+        tuple(statements),
+        declared=bound.function.declared,
+        span=bound.function.span,
+    )
+    boxes, reasons = tuple({} for _ in stages), tuple({} for _ in stages)
+    outer = replace(bound, function=function, boxes=boxes, calls=calls, reasons=reasons, is_part=True)
+    parameters, returns = (tuple(t.name for t in ts) for ts in (function.parameters, function.returns))
+    return Plan(function.name, parameters, returns, {}, tuple(stages), outer)
+
+
+def _held(
+    segments: list[transforms.Segment], steps: Mapping[int, transforms.OneStep]
+) -> dict[int, dict[str, tuple[int, int]]]:
+    """For each loop the tensors of which only some rows are stored before it: those that statements before it write.
+
+    The segments with these statements become such as store no others.
+    """
+    found: dict[int, dict[str, tuple[int, int]]] = {number: {} for number in steps}
+    for number, step in steps.items():
+        for row in step.rows:
+            name, dimension = row.tensor.name, row.dimension
+            before = [n for n in range(number) if name in _touched(segments[n])]
+            if dimension is None or not before or segments[before[-1]].loop is not None:
+                continue
+            segment = segments[before[-1]]
+            if name not in [t.name for t in segment.results] or name in [t.name for t in segment.arguments]:
+                continue
+            rows = transforms.written_rows(segment.bound, name, dimension)
+            if rows is not None:
+                segments[before[-1]] = transforms.with_rows(segment, name, dimension, rows)
+                origin = segment.bound.origins[name][dimension]
+                found[number][name] = rows[0] - origin, rows[1] - origin
+    return found
+
+
+def _touched(segment: transforms.Segment) -> set[str]:
+    """The tensors that a segment needs, or leaves."""
+    return {tensor.name for tensor in (*segment.arguments, *segment.results)}
+
+
+def _stage(segment: transforms.Segment, plan: MakePlan) -> Call:
+    targets = tuple(tensor.name for tensor in segment.results)
+    return Call(targets, plan(segment.bound), tuple(tensor.name for tensor in segment.arguments))
+
+
+def _loop(
+    segment: transforms.Segment,
+    step: transforms.OneStep,
+    held: Mapping[str, tuple[int, int]],
+    plan: MakePlan,
+    most: int,
+) -> Call:
+    assert segment.loop is not None
+    targets = tuple(tensor.name for tensor in segment.results)
+    values = step.values
+    inputs = tuple((name, _input(taken)) for name, taken in step.taken.items())
+    kept = tuple(
+        replace(_kept(row, segment.bound, row.tensor.name in targets), held=held.get(row.tensor.name))
+        for row in step.rows
+    )
+    low, apart = (min(values), abs(values.step)) if values else (0, 1)
+    chunk = _chunk(len(values)) if len(values) * _stored(step.bound) > most else None
+    steps = Steps(segment.loop.index, len(values), low, apart, values.step < 0, inputs, kept, chunk, _is_tame(step))
+    return Call(targets, plan(step.bound), tuple(tensor.name for tensor in segment.arguments), steps)
+
+
+def _is_tame(step: transforms.OneStep) -> bool:
+    """Whether a step adds up products of rows that earlier ones wrote, numbers, and at most one other operand each."""
+    for statement in step.bound.function.statements:
+        if not isinstance(statement, ir.Define) or statement.domain.guard is not None:
+            return False
+        for _, term in ir.terms(statement.value):
+            others = 0
+            for factor in ir.factors(term):
+                match factor:
+                    case ir.Const():
+                        continue
+                    case ir.Access(tensor, indices) if tensor.name in step.taken:
+                        taken = step.taken[tensor.name]
+                        others += taken.kind != "row"
+                        if taken.kind not in ("part", "whole", "row") or any(index.is_data for index in indices):
+                            return False
+                    case _:
+                        return False
+            if others > 1:
+                return False
+    return True
+
+
+def _stored(bound: ranges.Bound) -> int:
+    """The bytes that the derivative of a step needs of it, at most: what its statements write, and their operands."""
+    total = 0
+    for statement, box in zip(bound.function.statements, bound.boxes, strict=True):
+        for tensor in ir.targets(statement):
+            total += prod(bound.shapes[tensor.name]) * ir.types.width(tensor.dtype)
+        if isinstance(statement, (ir.Define, ir.Accumulate)):
+            points = prod(max(0, box[index][1] - box[index][0]) for index in _left(statement) if index in box)
+            total += points * sum(isinstance(node, (ir.Binary, ir.Call)) for node in ir.nodes_of(statement)) * 4
+    return total
+
+
+def _left(statement: ir.Define | ir.Accumulate) -> frozenset[IndexVar]:
+    return frozenset[IndexVar]().union(*(index.variables for index in statement.indices))
+
+
+def _chunk(count: int) -> int:
+    """So many steps that as many chunks store as one chunk has steps: a divisor, if there is one near."""
+    root = isqrt(count)
+    near = [size for size in range(max(1, root // 2), 2 * root + 1) if count % size == 0]
+    return min(near, key=lambda size: abs(size - root), default=root)
+
+
+def _input(taken: transforms.Taken) -> Input:
+    match taken.kind:
+        case "whole":
+            return Whole(taken.tensor)
+        case "part":
+            return Window(taken.tensor, taken.begins, taken.counts)
+        case "row":
+            return Lagged(taken.tensor, taken.lag)
+        case "state":
+            return State(taken.tensor)
+        case _:
+            return Value()
+
+
+def _kept(row: transforms.Row, bound: ranges.Bound, stays: bool) -> Kept:
+    name = row.tensor.name
+    offset = 0 if row.dimension is None else row.offset - bound.origins[name][row.dimension]
+    return Kept(name, row.tensor.dtype, bound.shapes[name], row.dimension, offset, row.order, stays)

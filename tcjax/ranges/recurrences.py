@@ -1,0 +1,81 @@
+"""Loops: whether what a step reads was written by an earlier one."""
+
+from collections.abc import Iterator, Mapping
+
+from .. import ir
+from ..symbolic import (
+    FALSE,
+    Affine,
+    Box,
+    Condition,
+    IndexVar,
+    SizeVar,
+    all_of,
+    any_of,
+    compare,
+    rewritten,
+)
+from . import mistakes
+from .conditions import Paths
+from .pairs import perhaps, search, twins_of
+from .rounds import Solution
+from .survey import Comprehension
+
+Solved = Mapping[int, tuple[Solution, Box]]
+
+
+def check_order(function: ir.Function, solved: Solved, sizes: Mapping[SizeVar, int]) -> None:
+    """Raises `CompileError` (TC0708) where a step of a loop reads an element that a later one writes.
+
+    What the same step writes further down is later, too. A tensor that every step of one of the loops writes anew has
+    what was last written; what the statement itself writes in the same step is `pairs`' to check.
+    """
+    for reader, writer in _pairs(function):
+        reads, writes = function.statements[reader], function.statements[writer]
+        assert isinstance(reads, Comprehension) and isinstance(writes, Comprehension)
+        common = tuple(loop for loop in function.around(reader) if loop.holds(writer))
+        left = frozenset[IndexVar]().union(*(index.variables for index in writes.indices))
+        if not {loop.index for loop in common} <= left:
+            continue
+        (own, box), (other, there) = solved[reader], solved[writer]
+        twins = twins_of(other.survey.indices)
+        paths = Paths(sizes)
+        written = [index.substitute_sizes(sizes).substitute(twins) for index in writes.indices]
+        guard = rewritten(paths.condition(other.survey.guard), lambda affine: affine.substitute(twins))  # noqa: B023
+        later = _later(common, twins, or_same=writer > reader)
+        for read in own.survey.reads:
+            if read.access.tensor != writes.target:
+                continue
+            taken = [index.substitute_sizes(sizes) for index in read.access.indices]
+            same = [perhaps("==", index, target) for index, target in zip(taken, written, strict=True)]
+            condition = all_of([*same, later, paths.condition(read.path), guard])
+            if condition == FALSE:
+                continue
+            indices = (*own.survey.indices, *read.inner)
+            points = {**{index: box[index] for index in indices}, **{twins[i]: there[i] for i in twins}}
+            found = search(condition, points)
+            if not found.empty:
+                raise mistakes.read_before_step(reads, writes, read, common, twins, found.point, sizes)
+
+
+def _pairs(function: ir.Function) -> Iterator[tuple[int, int]]:
+    """Statements of one loop of which the first reads what the second writes."""
+    for number, statement in enumerate(function.statements):
+        around = function.around(number)
+        if not around or not isinstance(statement, Comprehension):
+            continue
+        read = {access.tensor.name for access in ir.accesses_of(statement)}
+        for other in range(around[0].first, around[0].last):
+            if any(target.name in read for target in ir.targets(function.statements[other])):
+                yield number, other
+
+
+def _later(loops: tuple[ir.Loop, ...], twins: Mapping[IndexVar, IndexVar], *, or_same: bool) -> Condition:
+    """That the twins' step comes after that of the loops' indices."""
+    same: list[Condition] = []
+    found: list[Condition] = []
+    for loop in loops:
+        twin = Affine.of(twins[loop.index])
+        found.append(all_of([*same, compare(">" if loop.step > 0 else "<", twin, loop.index)]))
+        same.append(compare("==", twin, loop.index))
+    return any_of([*found, all_of(same)] if or_same else found)

@@ -1,0 +1,439 @@
+"""A program with loops as runs of statements, and a loop as the program of one step.
+
+In a step the loop's index has one value. What is read at distances from it that do not change comes as a part of the
+tensor, a row that an earlier step wrote as that row; elsewhere the value of the index is data.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from .. import ir, ranges
+from ..symbolic import Affine, Box, Facts, IndexVar, Size
+from ..symbolic.affine import Atom
+from .guards import guard_ranges
+from .specialize import specialize
+
+Comprehension = ir.Define | ir.Accumulate
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A run of a program's statements: as a program, with the loop that they all are in, if there is one.
+
+    `arguments` are the tensors that it needs, in the order of the parameters where there is no loop; `results` those
+    that are needed behind it.
+    """
+
+    bound: ranges.Bound
+    loop: ir.Loop | None
+    arguments: tuple[ir.Tensor, ...]
+    results: tuple[ir.Tensor, ...]
+
+
+def segments(bound: ranges.Bound) -> tuple[Segment, ...]:
+    """The loops of a program that are in no other one, and what is between them."""
+    function = bound.function
+    outer = [loop for loop in function.loops if len(function.around(loop.first)) == 1 or _is_outermost(loop, function)]
+    ends = sorted({0, len(function.statements), *(end for loop in outer for end in (loop.first, loop.last))})
+    begun = {loop.first: loop for loop in outer}
+    defined = {tensor.name for tensor in function.parameters}
+    found: list[Segment] = []
+    for first, last in pairwise(ends):
+        run = function.statements[first:last]
+        written = {t.name: t for statement in run for t in ir.targets(statement)}
+        behind = {name for statement in function.statements[last:] for name in _needed(statement)}
+        behind |= {tensor.name for tensor in function.returns}
+        results = tuple(tensor for name, tensor in written.items() if name in behind)
+        loop = begun.get(first)
+        if loop is None:
+            found.append(_plain(bound, first, last, results, defined))
+        else:
+            needed = {t.name: t for statement in run for t in ir.tensors_read(statement)} | written
+            arguments = tuple(tensor for name, tensor in needed.items() if name in defined)
+            found.append(Segment(bound, loop, arguments, results))
+        defined |= set(written)
+    return tuple(found)
+
+
+def _is_outermost(loop: ir.Loop, function: ir.Function) -> bool:
+    return function.around(loop.first)[0] is loop
+
+
+def _needed(statement: ir.Statement) -> list[str]:
+    """The tensors whose elements a statement reads, or leaves as they are."""
+    return [tensor.name for tensor in (*ir.tensors_read(statement), *ir.targets(statement))]
+
+
+def _plain(
+    bound: ranges.Bound, first: int, last: int, results: tuple[ir.Tensor, ...], defined: Iterable[str]
+) -> Segment:
+    """A run without loops: what is in a tensor that it goes on writing is copied first."""
+    function = bound.function
+    run, boxes = list(function.statements[first:last]), list(bound.boxes[first:last])
+    written = {t.name: t for statement in run for t in ir.targets(statement)}
+    read = {t.name: t for statement in run for t in ir.tensors_read(statement)}
+    goes_on = [tensor for name, tensor in written.items() if name in defined]
+    arguments = [tensor for name, tensor in read.items() if name in defined and name not in written]
+    shapes, origins = dict(bound.shapes), dict(bound.origins)
+    before: list[tuple[ir.Define, Box]] = []
+    parameters = list(arguments)
+    for tensor in goes_on:
+        old = replace(tensor, name=f"{tensor.name}~")
+        before.append(copied(tensor, old, bound.shapes[tensor.name], bound.origins[tensor.name]))
+        shapes[old.name], origins[old.name] = bound.shapes[tensor.name], bound.origins[tensor.name]
+        parameters.append(old)
+    statements = (*(statement for statement, _ in before), *run)
+    inner = ir.Function(
+        f"{function.name}_{first}", tuple(parameters), results, statements, declared=(), span=function.span
+    )
+    shift = len(before) - first
+    calls = {number + shift: callee for number, callee in bound.calls.items() if first <= number < last}
+    reasons = (*({} for _ in before), *bound.reasons[first:last])
+    boxes = [*(box for _, box in before), *boxes]
+    program = ranges.Bound(
+        inner, bound.sizes, tuple(boxes), origins, shapes, calls, reasons, bound.assumptions, is_part=True
+    )
+    return Segment(program, None, (*arguments, *goes_on), results)
+
+
+def written_rows(bound: ranges.Bound, name: str, dimension: int) -> tuple[int, int] | None:
+    """The rows of a tensor along a dimension that the statements of a run write; None where data say which."""
+    found: list[tuple[int, int]] = []
+    for statement, box in zip(bound.function.statements, bound.boxes, strict=True):
+        if isinstance(statement, (ir.Define, ir.Accumulate)) and statement.target.name == name:
+            subscript = statement.indices[dimension].substitute_sizes(bound.sizes)
+            ends = None if subscript.is_data else Facts.over(box).values(subscript, quickly=True)
+            if ends is None or ends[1] < ends[0]:
+                return None
+            found.append((ends[0], ends[1] + 1))
+        elif name in [tensor.name for tensor in ir.targets(statement)]:
+            return None
+    return (min(lo for lo, _ in found), max(hi for _, hi in found)) if found else None
+
+
+def with_rows(segment: Segment, name: str, dimension: int, rows: tuple[int, int]) -> Segment:
+    """The segment with no other rows of a tensor that it writes."""
+
+    def put(given: tuple[int, ...], value: int) -> tuple[int, ...]:
+        return (*given[:dimension], value, *given[dimension + 1 :])
+
+    bound = segment.bound
+    shapes = {**bound.shapes, name: put(bound.shapes[name], rows[1] - rows[0])}
+    origins = {**bound.origins, name: put(bound.origins[name], rows[0])}
+    return replace(segment, bound=replace(bound, shapes=shapes, origins=origins))
+
+
+def copied(
+    new: ir.Tensor, old: ir.Tensor, shape: Sequence[int], origin: Sequence[int]
+) -> tuple[ir.Define, dict[IndexVar, tuple[int, int]]]:
+    """``new(i, j) = old(i, j)`` at every element, and the ranges of the indices."""
+    indices = [IndexVar(f"c{dimension}~") for dimension in range(len(shape))]
+    subscripts = tuple(map(Affine.of, indices))
+    box = {index: (low, low + extent) for index, low, extent in zip(indices, origin, shape, strict=True)}
+    return ir.Define(new, subscripts, ir.Access(old, subscripts)), box
+
+
+# ---------------------------------------------------------------- one step
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A parameter of a step: a part of `tensor`, or (`kind`) a row of an earlier step, a state, the index's value.
+
+    Of a part `begins` and `counts` say where it is for each dimension, of a row `lag` how many steps ago it was
+    written, 0 for what is there before the step.
+    """
+
+    kind: str
+    tensor: str = ""
+    begins: tuple[tuple[int, int], ...] = ()
+    counts: tuple[int | None, ...] = ()
+    lag: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """How a loop writes a tensor: one row a step along a `dimension`, at ``t + offset``; as a whole, where None."""
+
+    tensor: ir.Tensor
+    dimension: int | None
+    offset: int = 0
+    order: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OneStep:
+    """A step of a loop as a program: its parameters are what `taken` says, its results the `rows` in order."""
+
+    bound: ranges.Bound
+    taken: Mapping[str, Taken]
+    rows: tuple[Row, ...]
+    values: range
+
+
+def one_step(segment: Segment) -> OneStep:
+    """The program of one step of a segment's loop."""
+    assert segment.loop is not None
+    return _Stepper(segment.bound, segment.loop, {tensor.name for tensor in segment.results}).found()
+
+
+class _Stepper:
+    def __init__(self, bound: ranges.Bound, loop: ir.Loop, results: set[str]) -> None:
+        self.bound, self.loop, self.results = bound, loop, results
+        self.index = loop.index
+        self.numbers = range(loop.first, loop.last)
+        self.run = [self.plain(number) for number in self.numbers]
+        self.boxes = [{i: ends for i, ends in bound.boxes[n].items() if i != loop.index} for n in self.numbers]
+        self.box: Box = {}
+        self.taken: dict[str, Taken] = {}
+        self.names: dict[Taken, ir.Tensor] = {}
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        self.origins: dict[str, tuple[int, ...]] = {}
+        written = dict.fromkeys(statement.target for statement in self.run)
+        self.rows = {tensor.name: self.row(tensor) for tensor in written}
+
+    def plain(self, number: int) -> Comprehension:
+        """A statement with numbers for sizes, and guards for ranges that move."""
+        statement = self.bound.function.statements[number]
+        assert isinstance(statement, (ir.Define, ir.Accumulate)), "elaboration lets no calls into loops"
+        return guard_ranges(specialize(statement, self.bound.sizes))
+
+    # ---------------------------------------------------------------- what the loop writes
+
+    def row(self, tensor: ir.Tensor) -> Row:
+        """How the steps write a tensor."""
+        lefts = [statement.indices for statement in self.run if statement.target.name == tensor.name]
+        places = {
+            (d, self.offset(subscript)) for left in lefts for d, subscript in enumerate(left) if self.moves(subscript)
+        }
+        if len(places) != 1 or not all(any(map(self.moves, left)) for left in lefts):
+            return Row(tensor, None)
+        [(dimension, offset)] = places
+        if offset is None:
+            return Row(tensor, None)
+        order = 0
+        for statement in self.run:
+            for access in ir.accesses_of(statement):
+                if access.tensor.name != tensor.name:
+                    continue
+                lag = self.lag(access, dimension, offset)
+                if lag is None:
+                    return Row(tensor, None)
+                order = max(order, lag)
+        return Row(tensor, dimension, offset, order)
+
+    def moves(self, subscript: Affine) -> bool:
+        return self.index in subscript.variables
+
+    def offset(self, subscript: Affine) -> int | None:
+        """The constant in ``t + constant``."""
+        return (subscript - self.index).constant
+
+    def lag(self, access: ir.Access, dimension: int, offset: int) -> int | None:
+        """How many steps before a row was written that is read; None where that is not so."""
+        if any(self.moves(index) for d, index in enumerate(access.indices) if d != dimension):
+            return None
+        own = self.offset(access.indices[dimension])
+        if own is None or (offset - own) % self.loop.step:
+            return None
+        lag = (offset - own) // self.loop.step
+        return lag if lag >= 0 else None
+
+    # ---------------------------------------------------------------- the program of a step
+
+    def found(self) -> OneStep:
+        statements: list[ir.Statement] = []
+        boxes: list[Box] = []
+        inner: dict[str, ir.Tensor] = {}
+        for row in self.rows.values():
+            inner[row.tensor.name] = self.place(row)
+        kept = [row for row in self.rows.values() if self.is_kept(row)]
+        for row in self.rows.values():
+            if not self.is_filled(row):
+                kind = "row" if row.dimension is not None else "state"
+                tensor = inner[row.tensor.name]
+                old = self.parameter(
+                    Taken(kind, row.tensor.name), tensor.dtype, self.shapes[tensor.name], self.origins[tensor.name]
+                )
+                copy, box = copied(tensor, old, self.shapes[tensor.name], self.origins[tensor.name])
+                statements.append(copy)
+                boxes.append(box)
+        before = len(statements)
+        for number, statement in enumerate(self.run):
+            self.box = self.boxes[number]
+            statements.append(self.statement(statement, inner, self.bound.function.statements[self.numbers[number]]))
+            boxes.append(self.box)
+        shift = before - self.loop.first
+        function = self.bound.function
+        loops = tuple(
+            replace(loop, first=loop.first + shift, last=loop.last + shift)
+            for loop in function.loops
+            if loop is not self.loop
+            and self.loop.first <= loop.first
+            and loop.last <= self.loop.last
+            and function.around(loop.first).index(loop) > function.around(loop.first).index(self.loop)
+        )
+        step = ir.Function(
+            f"{function.name}_{self.index}",
+            tuple(self.names.values()),
+            tuple(inner[row.tensor.name] for row in kept),
+            tuple(statements),
+            loops=loops,
+            span=self.loop.span,
+        )
+        reasons = (*({} for _ in range(before)), *(self.bound.reasons[n] for n in self.numbers))
+        bound = ranges.Bound(
+            step, {}, tuple(boxes), self.origins, self.shapes, {}, reasons, self.bound.assumptions, is_part=True
+        )
+        values = self.loop.values(*self.bound.boxes[self.loop.first][self.index])
+        return OneStep(bound, self.taken, tuple(kept), values)
+
+    def place(self, row: Row) -> ir.Tensor:
+        """The tensor of a step: a row of the loop's, or all of it."""
+        name, dimension = row.tensor.name, row.dimension
+        shape, origin = self.bound.shapes[name], self.bound.origins[name]
+        if dimension is not None:
+            shape = (*shape[:dimension], *shape[dimension + 1 :])
+            origin = (*origin[:dimension], *origin[dimension + 1 :])
+        self.shapes[name], self.origins[name] = shape, origin
+        return ir.Tensor(name, row.tensor.dtype, tuple(map(Size.of, shape)), span=row.tensor.span)
+
+    def is_kept(self, row: Row) -> bool:
+        """Whether a later step, or what is behind the loop, needs what a step leaves."""
+        if row.tensor.name in self.results or row.order:
+            return True
+        return row.dimension is None and not self.is_filled(row)
+
+    def is_filled(self, row: Row) -> bool:
+        """Whether a step begins by writing all that it may write of a tensor, whatever was there."""
+        name = row.tensor.name
+        for number, statement in zip(self.numbers, self.run, strict=True):
+            reads = (access for access in ir.accesses_of(statement) if access.tensor.name == name)
+            if any(row.dimension is None or not self.lag(access, row.dimension, row.offset) for access in reads):
+                return False
+            if statement.target.name == name:
+                return self.fills(statement, row, self.bound.boxes[number]) and self.is_alone(number)
+        return False
+
+    def is_alone(self, number: int) -> bool:
+        """Whether no loop of those inside of this one is around a statement."""
+        return self.bound.function.around(number)[-1] is self.loop
+
+    def fills(self, statement: Comprehension, row: Row, box: Box) -> bool:
+        """Whether a statement writes all of a row, or of what is no row."""
+        if isinstance(statement, ir.Define) and statement.domain.guard is not None:
+            return False
+        if isinstance(statement, ir.Accumulate) and not statement.restart:
+            return False
+        name, seen = row.tensor.name, set[IndexVar]()
+        places = zip(statement.indices, self.bound.shapes[name], self.bound.origins[name], strict=True)
+        for dimension, (subscript, extent, origin) in enumerate(places):
+            if dimension == row.dimension:
+                continue
+            index = subscript.bare
+            if index is None or index in seen or box[index] != (origin, origin + extent):
+                return False
+            seen.add(index)
+        return True
+
+    def statement(self, statement: Comprehension, inner: Mapping[str, ir.Tensor], given: ir.Statement) -> Comprehension:
+        assert isinstance(given, (ir.Define, ir.Accumulate))
+        row = self.rows[statement.target.name]
+        left = [self.affine(s) for d, s in enumerate(statement.indices) if d != row.dimension or not self.moves(s)]
+        guard = statement.domain.guard
+        around = given.domain.loops
+        loops = tuple(index for index in around[around.index(self.index) + 1 :])
+        domain = ir.Domain((), None if guard is None else self.expr(guard), (), loops)
+        return replace(
+            statement,
+            target=inner[statement.target.name],
+            indices=tuple(left),
+            value=self.expr(statement.value),
+            domain=domain,
+        )
+
+    # ---------------------------------------------------------------- what a step reads
+
+    def expr(self, expr: ir.Expr) -> ir.Expr:
+        match expr:
+            case ir.Index(variable) if variable == self.index:
+                return ir.Access(self.value(), (), span=expr.span)
+            case ir.Access():
+                return self.access(expr)
+            case _:
+                return ir.rebuild(expr, self.expr)
+
+    def affine(self, affine: Affine) -> Affine:
+        """The subscript with data for the loop's index, and in data that it has."""
+        return affine.rewrite(self.atom)
+
+    def atom(self, atom: Atom) -> "Affine | Atom | ir.Data":
+        if atom == self.index:
+            return ir.Data(ir.Access(self.value(), ()))
+        return ir.Data(self.expr(atom.expr)) if isinstance(atom, ir.Data) else atom
+
+    def value(self) -> ir.Tensor:
+        return self.parameter(Taken("value"), "int32", (), ())
+
+    def access(self, access: ir.Access) -> ir.Expr:
+        row = self.rows.get(access.tensor.name)
+        if row is None:
+            return self.window(access)
+        tensor = ir.Tensor(
+            access.tensor.name, access.tensor.dtype, tuple(map(Size.of, self.shapes[access.tensor.name]))
+        )
+        if row.dimension is None:
+            return replace(access, tensor=tensor, indices=tuple(map(self.affine, access.indices)))
+        lag = self.lag(access, row.dimension, row.offset)
+        assert lag is not None, access
+        rest = tuple(self.affine(s) for d, s in enumerate(access.indices) if d != row.dimension)
+        if lag:
+            shape, origin = self.shapes[tensor.name], self.origins[tensor.name]
+            tensor = self.parameter(Taken("row", tensor.name, lag=lag), tensor.dtype, shape, origin)
+        return replace(access, tensor=tensor, indices=rest)
+
+    def window(self, access: ir.Access) -> ir.Expr:
+        """A read of what no step writes: of the part that moves with the index, or of all of it."""
+        name = access.tensor.name
+        begins: list[tuple[int, int]] = []
+        counts: list[int | None] = []
+        shape: list[int] = []
+        origins: list[int] = []
+        subscripts: list[Affine] = []
+        for subscript, extent, origin in zip(
+            access.indices, self.bound.shapes[name], self.bound.origins[name], strict=True
+        ):
+            weight = subscript.weight(self.index).constant or 0
+            rest = subscript - Affine.of(self.index).scale(weight)
+            ends = None if rest.is_data or self.moves(rest) else Facts.over(self.box).values(rest, quickly=True)
+            if not weight or ends is None:
+                begins.append((0, 0))
+                counts.append(extent)
+                shape.append(extent)
+                origins.append(origin)
+                subscripts.append(self.affine(subscript))
+                continue
+            lo, hi = ends
+            begins.append((weight, lo - origin))
+            if rest.constant is not None:
+                counts.append(None)
+                continue
+            counts.append(max(0, hi - lo + 1))
+            shape.append(max(0, hi - lo + 1))
+            origins.append(0)
+            subscripts.append(rest - lo)
+        moving = any(weight for weight, _ in begins)
+        taken = Taken("part", name, tuple(begins), tuple(counts)) if moving else Taken("whole", name)
+        tensor = self.parameter(taken, access.tensor.dtype, tuple(shape), tuple(origins))
+        return replace(access, tensor=tensor, indices=tuple(subscripts))
+
+    def parameter(self, taken: Taken, dtype: str, shape: tuple[int, ...], origin: tuple[int, ...]) -> ir.Tensor:
+        """The tensor that a step gets for something."""
+        if taken not in self.names:
+            name = f"{taken.tensor}~{self.index}{len(self.names)}" if taken.kind != "value" else f"{self.index}~"
+            name = taken.tensor if taken.kind == "whole" else name
+            self.names[taken] = ir.Tensor(name, dtype, tuple(map(Size.of, shape)))
+            self.taken[name] = taken
+            self.shapes[name], self.origins[name] = shape, origin
+        return self.names[taken]

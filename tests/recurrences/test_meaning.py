@@ -1,0 +1,353 @@
+"""What loops mean: the interpreter against NumPy, the compiled kernel against both."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import tcjax
+
+rng = np.random.default_rng(3)
+
+
+def real(*shape: int) -> np.ndarray:
+    return rng.normal(size=shape).astype(np.float32)
+
+
+def linear(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    h = b.copy()
+    for t in range(1, len(a)):
+        h[t] = a[t] * h[t - 1] + b[t]
+    return h
+
+
+def backwards(x: np.ndarray) -> np.ndarray:
+    y = x.copy()
+    for t in range(len(x) - 2, -1, -1):
+        y[t] = 0.5 * y[t + 1] + x[t]
+    return y
+
+
+def fibonacci(x: np.ndarray) -> np.ndarray:
+    y = x.copy()
+    for t in range(2, len(x)):
+        y[t] = 0.5 * y[t - 1] + 0.25 * y[t - 2]
+    return y
+
+
+def rnn(W: np.ndarray, x: np.ndarray) -> np.ndarray:
+    h = x.copy()
+    for t in range(1, len(x)):
+        h[t] = np.tanh(W @ h[t - 1] + x[t])
+    return h
+
+
+def coupled(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    u, v = x.copy(), np.zeros_like(x)
+    for t in range(1, len(x)):
+        u[t] = u[t - 1] + 0.5 * v[t - 1]
+        v[t] = v[t - 1] - 0.5 * u[t]
+    return u, v
+
+
+def warping(c: np.ndarray) -> np.ndarray:
+    D = np.zeros_like(c)
+    D[:, 0], D[0] = c[:, 0], c[0]
+    for i in range(1, c.shape[0]):
+        for j in range(1, c.shape[1]):
+            D[i, j] = c[i, j] + min(D[i - 1, j], D[i, j - 1], D[i - 1, j - 1])
+    return D
+
+
+def shortest(w: np.ndarray) -> np.ndarray:
+    p = w.copy()
+    for k in range(len(w)):
+        p = np.minimum(p, p[:, k, None] + p[None, k])
+    return p
+
+
+def solved(L: np.ndarray, b: np.ndarray) -> np.ndarray:
+    x = np.zeros_like(b)
+    for i in range(len(b)):
+        x[i] = (b[i] - L[i, :i] @ x[:i]) / L[i, i]
+    return x
+
+
+def every_other(x: np.ndarray) -> np.ndarray:
+    y = np.zeros_like(x)
+    y[0] = x[0]
+    for t in range(2, len(x), 2):
+        y[t] = y[t - 2] + x[t] * x[t - 1]
+    return y
+
+
+def total(x: np.ndarray) -> np.ndarray:
+    return np.sum(x, dtype=np.float32)
+
+
+def looked_up(x: np.ndarray, idx: np.ndarray, W: np.ndarray) -> np.ndarray:
+    y = x.copy()
+    for t in range(1, len(x)):
+        y[t] = W[idx[t]] * y[t - 1] + t * x[t]
+    return y
+
+
+def masked(x: np.ndarray) -> np.ndarray:
+    y = np.zeros_like(x)
+    y[0] = x[0]
+    for t in range(1, len(x)):
+        y[t] = np.where(x[t] > 0, y[t - 1] + x[t], 0)
+    return y
+
+
+def along_rows(x: np.ndarray) -> np.ndarray:
+    y = x.copy()
+    for n in range(1, x.shape[1]):
+        y[:, n] = y[:, n - 1] * x[:, n]
+    return y
+
+
+def diagonals(x: np.ndarray) -> np.ndarray:
+    y = np.zeros(len(x), np.float32)
+    y[0] = x[0, 0]
+    for t in range(1, len(x)):
+        y[t] = y[t - 1] + x[t, t] * x[t - 1, t]
+    return y
+
+
+def seidel(x: np.ndarray) -> np.ndarray:
+    A = x.copy()
+    for _ in range(2):
+        for i in range(1, x.shape[0] - 1):
+            for j in range(1, x.shape[1] - 1):
+                A[i, j] = (A[i - 1, j] + A[i, j - 1] + A[i, j] + A[i, j + 1] + A[i + 1, j]) / np.float32(5)
+    return A
+
+
+def windows(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    y = x.copy()
+    for t in range(2, len(x)):
+        y[t] = 0.5 * y[t - 1] + x[t - 2 : t + 1] @ w
+    return y
+
+
+def attending(x: np.ndarray) -> np.ndarray:
+    h = x.copy()
+    for t in range(1, len(x)):
+        h[t] = x[t] + 0.25 * h[:t].sum(0)
+    return h
+
+
+well_behaved = real(5, 5) + 4 * np.eye(5, dtype=np.float32)
+places = np.array([0, 2, 1, 1, 0, 2, 2], np.int32)
+
+PROGRAMS: dict[str, tuple[str, Callable[..., Any], tuple[np.ndarray, ...]]] = {
+    "linear": (
+        "def f(float(T,D) a, float(T,D) b) -> (h) {"
+        " h(0,d) = b(0,d) for t in 1:T { h(t,d) = a(t,d) * h(t-1,d) + b(t,d) } }",
+        linear,
+        (real(7, 3), real(7, 3)),
+    ),
+    "backwards": (
+        "def f(float(T) x) -> (y) { y(T-1) = x(T-1) for t in T-2:-1:-1 { y(t) = 0.5 * y(t+1) + x(t) } }",
+        backwards,
+        (real(6),),
+    ),
+    "of order two": (
+        "def f(float(T) x) -> (y) { y(0) = x(0) y(1) = x(1) for t in 2:T { y(t) = 0.5 * y(t-1) + 0.25 * y(t-2) } }",
+        fibonacci,
+        (real(6),),
+    ),
+    "a reduction inside": (
+        "def f(float(N,N) W, float(T,N) x) -> (h) { h(0,n) = x(0,n)"
+        " for t in 1:T { z(n) +=! W(n,m) * h(t-1,m) h(t,n) = tanh(z(n) + x(t,n)) } }",
+        rnn,
+        (real(3, 3), real(6, 3)),
+    ),
+    "an inline reduction inside": (
+        "def f(float(N,N) W, float(T,N) x) -> (h) { h(0,n) = x(0,n)"
+        " for t in 1:T { h(t,n) = tanh(sum[m](W(n,m) * h(t-1,m)) + x(t,n)) } }",
+        rnn,
+        (real(3, 3), real(6, 3)),
+    ),
+    "several tensors": (
+        "def f(float(T) x) -> (u, v) { u(0) = x(0) v(0) = 0.0"
+        " for t in 1:T { u(t) = u(t-1) + 0.5 * v(t-1) v(t) = v(t-1) - 0.5 * u(t) } }",
+        coupled,
+        (real(6),),
+    ),
+    "two indices": (
+        "def f(float(N,M) c) -> (D) { D(i,0) = c(i,0) D(0,j) = c(0,j) for i in 1:N { for j in 1:M {"
+        " D(i,j) = c(i,j) + min(D(i-1,j), min(D(i,j-1), D(i-1,j-1))) } } }",
+        warping,
+        (real(4, 6),),
+    ),
+    "a state": (
+        "def f(float(N,N) w) -> (p) { p(i,j) = w(i,j) for k in 0:N {"
+        " r(i,j) = min(p(i,j), p(i,k) + p(k,j)) p(i,j) = r(i,j) } }",
+        shortest,
+        (np.abs(real(5, 5)),),
+    ),
+    "all earlier rows": (
+        "def f(float(N,N) L, float(N) b) -> (x) { for i in 0:N {"
+        " x(i) = (b(i) - sum[j where j < i](L(i,j) * x(j))) / L(i,i) } }",
+        solved,
+        (well_behaved, real(5)),
+    ),
+    "a step": (
+        "def f(float(T) x) -> (float(T) y) { y(0) = x(0) for t in 2:T:2 { y(t) = y(t-2) + x(t) * x(t-1) } }",
+        every_other,
+        (real(7),),
+    ),
+    "a scalar": ("def f(float(T) x) -> (s) { s() = 0.0 for t in 0:T { s() = s() + x(t) } }", total, (real(7),)),
+    "data and the index": (
+        "def f(float(T,N) x, int32(T) idx, float(K,N) W) -> (y) { y(0,n) = x(0,n)"
+        " for t in 1:T { y(t,n) = W(idx(t),n) * y(t-1,n) + t * x(t,n) } }",
+        looked_up,
+        (real(7, 3), places, real(3, 3)),
+    ),
+    "a guard": (
+        "def f(float(T,N) x) -> (y) { y(0,n) = x(0,n) for t in 1:T { y(t,n) = y(t-1,n) + x(t,n) where x(t,n) > 0 } }",
+        masked,
+        (real(6, 3),),
+    ),
+    "the second dimension": (
+        "def f(float(T,N) x) -> (y) { y(t,0) = x(t,0) for n in 1:N { y(t,n) = y(t,n-1) * x(t,n) where t in 0:T } }",
+        along_rows,
+        (real(4, 6),),
+    ),
+    "a diagonal": (
+        "def f(float(T,T) x) -> (y) { y(0) = x(0,0) for t in 1:T { y(t) = y(t-1) + x(t,t) * x(t-1,t) } }",
+        diagonals,
+        (real(5, 5),),
+    ),
+    "in place": (
+        "def f(float(N,M) x) -> (A) { A(i,j) = x(i,j) for t in 0:2 { for i in 1:N-1 { for j in 1:M-1 {"
+        " A(i,j) = (A(i-1,j) + A(i,j-1) + A(i,j) + A(i,j+1) + A(i+1,j)) / 5.0 } } } }",
+        seidel,
+        (real(5, 6),),
+    ),
+    "windows": (
+        "def f(float(T) x, float(3) w) -> (y) { y(0) = x(0) y(1) = x(1) for t in 2:T {"
+        " y(t) = 0.5 * y(t-1) + sum[k in 0:3](x(t-2+k) * w(k)) } }",
+        windows,
+        (real(8), real(3)),
+    ),
+    "a sum over what was": (
+        "def f(float(T,D) x) -> (h) { h(0,d) = x(0,d) for t in 1:T {"
+        " h(t,d) = x(t,d) + 0.25 * sum[s where s < t](h(s,d)) } }",
+        attending,
+        (real(6, 2),),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_loop_computes_what_numpy_computes(name: str) -> None:
+    text, expected, arguments = PROGRAMS[name]
+    kernel = tcjax.kernel(text)
+
+    wanted = expected(*arguments)
+
+    for found in (kernel.interpret(*arguments), kernel(*arguments), jax.jit(kernel)(*arguments)):
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-5), found, wanted)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_loop_has_a_gradient_and_a_batch(name: str) -> None:
+    text, *_ = PROGRAMS[name]
+
+    tcjax.kernel(text).check(examples=2, seed=1)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_written_of_a_loop_reads_back(name: str) -> None:
+    text, _, arguments = PROGRAMS[name]
+    kernel = tcjax.kernel(text)
+
+    again = tcjax.kernel(kernel.to("tc"))
+
+    assert again.ir(*arguments) == kernel.ir(*arguments)
+    assert str(again) == str(kernel)
+    assert "\\" in kernel.to("latex")
+
+
+def test_python_reads_a_loop_where_a_statement_reads_earlier_steps() -> None:
+    @tcjax.kernel
+    def cell(W: "float(N,N)", x: "float(T,N)"):
+        h[0, n] = x[0, n]
+        for t in range(1, T):
+            z[n] = sum[m](W[n, m] * h[t - 1, m])
+            h[t, n] = tanh(z[n] + x[t, n])
+        return h
+
+    W, x = real(3, 3), real(6, 3)
+
+    np.testing.assert_allclose(cell(W, x), rnn(W, x), rtol=1e-5, atol=1e-6)
+    assert tcjax.kernel(cell.to("tc")).ir(W, x) == cell.ir(W, x)
+
+
+def test_python_reads_a_loop_backwards_and_in_another() -> None:
+    @tcjax.kernel
+    def suffix(x: "float(T)"):
+        y[T - 1] = x[T - 1]
+        for t in range(T - 2, -1, -1):
+            y[t] = 0.5 * y[t + 1] + x[t]
+        return y
+
+    @tcjax.kernel
+    def dtw(c: "float(N,M)"):
+        D[i, 0] = c[i, 0]
+        D[0, j] = c[0, j]
+        for i in range(1, N):
+            for j in range(1, M):
+                D[i, j] = c[i, j] + min(D[i - 1, j], min(D[i, j - 1], D[i - 1, j - 1]))
+        return D
+
+    x, c = real(6), real(4, 5)
+
+    np.testing.assert_allclose(suffix(x), backwards(x), rtol=1e-5)
+    np.testing.assert_allclose(dtw(c), warping(c), rtol=1e-5)
+
+
+def test_in_python_a_range_around_other_statements_stays_a_range() -> None:
+    @tcjax.kernel
+    def plain(c: "float(N,M)"):
+        for i in range(1, N):
+            s[()] += c[i, 0]
+            for j in range(1, M):
+                D[i, j] = c[i, j]
+                E[i, j] = D[i, j] * 2
+        return s, D, E
+
+    assert "for " not in str(plain)
+    assert "where i in 1:N, j in 1:M" in str(plain)
+
+
+def test_a_loop_in_a_definition_that_is_called() -> None:
+    library = tcjax.load("""
+        def suffix(float(T) x) -> (y) { y(T-1) = x(T-1) for t in T-2:-1:-1 { y(t) = 0.5 * y(t+1) + x(t) } }
+        def f(float(T) a) -> (z) { b(i) = 2 * a(i) y = suffix(b) z(i) = y(i) + a(i) }""")
+    a = real(6)
+
+    np.testing.assert_allclose(library["f"](a), backwards(2 * a) + a, rtol=1e-5)
+
+
+def test_a_loop_without_steps_and_without_elements() -> None:
+    text, _, _ = PROGRAMS["linear"]
+    kernel = tcjax.kernel(text)
+    a, b = real(1, 3), real(1, 3)
+
+    np.testing.assert_array_equal(kernel(a, b), b)
+    assert kernel(real(4, 0), real(4, 0)).shape == (4, 0)
+
+
+def test_integers_and_wide_floats_stay_what_they_are() -> None:
+    text = "def f(int8(T) x) -> (y) { for t in 0:T { y(t) = x(t) + (t > 0 ? y(t-1) : 0) } }"
+    x = np.array([100, 27, 1, 5], np.int8)
+
+    for found in (tcjax.kernel(text)(x), tcjax.kernel(text).interpret(x)):
+        assert found.dtype == np.int8
+        np.testing.assert_array_equal(found, [100, 127, -128, -123])
