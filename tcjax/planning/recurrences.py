@@ -2,12 +2,20 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from math import isqrt, prod
+from math import ceil, isqrt, log2, prod
+from typing import Final
 
 from .. import ir, ranges, transforms
 from ..symbolic import IndexVar
+from .data.machine import GPU, Machine
 from .data.stages import Call, Plan
-from .data.steps import Input, Kept, Lagged, State, Steps, Value, Whole, Window
+from .data.steps import AtOnce, Input, Kept, Lagged, State, Steps, Value, Whole, Window
+
+# Where a trip of a loop starts kernels anew. On a CPU a step costs no more than its operations, and one after the other
+# is always fewer of them.
+LAUNCHING: Final = ("cuda", "rocm")
+
+MAPS: Final = 4
 
 MakePlan = Callable[[ranges.Bound], Plan]
 
@@ -96,8 +104,39 @@ def _loop(
     )
     low, apart = (min(values), abs(values.step)) if values else (0, 1)
     chunk = _chunk(len(values)) if len(values) * _stored(step.bound) > most else None
-    steps = Steps(segment.loop.index, len(values), low, apart, values.step < 0, inputs, kept, chunk, _is_tame(step))
+    steps = Steps(
+        segment.loop.index,
+        len(values),
+        low,
+        apart,
+        values.step < 0,
+        inputs,
+        kept,
+        chunk,
+        _is_tame(step),
+        _at_once(step, most, GPU),
+    )
     return Call(targets, plan(step.bound), tuple(tensor.name for tensor in segment.arguments), steps)
+
+
+def _at_once(step: transforms.OneStep, most: int, machine: Machine) -> AtOnce | None:
+    """So many steps of a loop at once as fit into `most` bytes, where a machine is done sooner by that."""
+    order = transforms.linear_steps(step)
+    # Beside what a step stores there are the two numbers of each map, and those of the maps that they are combined to.
+    stored = MAPS * _stored(step.bound)
+    count = len(step.values)
+    if order is None or not stored or not count:
+        return None
+    block = min(count, most // stored)
+    if not block:
+        return None
+    statements = len(step.bound.function.statements)
+    in_turn = count * (machine.trip + statements * machine.dispatch + machine.traffic(_stored(step.bound)))
+    levels = 2 * ceil(log2(block + 1)) if order else 0
+    blocks = ceil(count / block)
+    trips = blocks * (machine.trip + (statements + levels) * machine.dispatch)
+    together = trips + count * MAPS * machine.traffic(stored * block) / block
+    return AtOnce(order, block, LAUNCHING) if together < in_turn else None
 
 
 def _is_tame(step: transforms.OneStep) -> bool:

@@ -150,7 +150,7 @@ def _describe(plan: planning.Plan) -> dict[str, Any]:
                     statements.append({**_tile(compute, loops, plan.bound, own), **_verdict(plan, own, growth[own])})
             case planning.Call(_, inner, _, steps):
                 described = _describe(inner)
-                around = inner.name if steps is None else f"{inner.name}, in each of {steps.count} steps"
+                around = inner.name if steps is None else f"{inner.name}, in each of {planning.describe_steps(steps)}"
                 statements += [{**inside, "inside": inside.get("inside", around)} for inside in described["statements"]]
             case planning.Unstored():
                 statements.append(_unstored(stage, plan.bound, number))
