@@ -76,6 +76,7 @@ SAMPLED = {
     "tests/lowering/test_chunked_scatter.py": 4,
     "tests/lowering/test_scans.py": 5,
     "tests/lowering/test_scatters.py": 6,
+    "tests/lowering/test_selections.py": 3,
     "tests/lowering/test_shares.py": 3,
     "tests/lowering/test_shifted_sums.py": 4,
     "tests/lowering/test_two_stage.py": 4,

@@ -33,6 +33,7 @@ from . import registered
 from .context import Context, Lower, align, numeric, transpose
 from .elementwise import lower_fill
 from .finite import Factor, product_of_live
+from .keys import key_of
 from .placing import is_placed
 from .reducers import ROWS, combine
 from .registered import States
@@ -497,7 +498,7 @@ def lower_order_statistic(node: OrderStatistic, context: Context, lower: Lower) 
         mask = flattened(lower(node.mask, context), node.mask.axes, rest, node.indices, node.extents)
         mask = jnp.broadcast_to(mask, flat.shape)
     descending = node.reducer.order == "max"
-    order = _order(lax.stop_gradient(flat), mask, descending=descending)
+    order = _order(lax.stop_gradient(flat), mask, node.first, descending=descending)
     positions = node.reducer.gives_position
     ranked = order if positions else jnp.take_along_axis(flat, order, axis=-1)
     rank = lower(node.rank, context)
@@ -517,8 +518,21 @@ def lower_order_statistic(node: OrderStatistic, context: Context, lower: Lower) 
     return jnp.where((rank >= 0) & (rank < count), result, nothing)
 
 
-def _order(flat: jax.Array, mask: jax.Array | None, *, descending: bool) -> jax.Array:
-    """The places along the last dimension in order: NaN first, equal values as they come, what is masked last."""
+def _order(flat: jax.Array, mask: jax.Array | None, first: int | None, *, descending: bool) -> jax.Array:
+    """The places along the last dimension in order: NaN first, equal values as they come, what is masked last.
+
+    All of them, or at least the `first` ones.
+    """
+    if first is not None and not is_placed(flat):
+        if flat.dtype == jnp.float32:
+            # XLA selects by the bits: a NaN comes first, or with the other sign last, and zeros differ.
+            value = jnp.where(flat == 0, 0, flat if descending else -flat)
+            value = jnp.where(flat != flat, jnp.nan, value)
+            last = lax.bitcast_convert_type(jnp.int32(-(1 << 22)), jnp.float32)
+            return lax.top_k(value if mask is None else jnp.where(mask, value, last), first)[1]
+        if mask is None or jnp.issubdtype(flat.dtype, jnp.floating) or flat.dtype == jnp.bool_:
+            key = key_of(flat, descending=descending)
+            return lax.top_k(~key if mask is None else ~jnp.where(mask, key, jnp.iinfo(key.dtype).max), first)[1]
     key, group = _ordered(flat), None
     if jnp.issubdtype(key.dtype, jnp.floating):
         missing = jnp.isnan(key)

@@ -335,7 +335,7 @@ def name_of(node: Node) -> str:
         case Position():
             return main.reducer.value
         case OrderStatistic():
-            return "sort"
+            return "sort" if main.first is None else f"the first {main.first} in order"
         case MonoidFold(blocks=blocks):
             return f"blocks of {main.monoid.name}" if blocks else f"tree of {main.monoid.name}"
         case LoopNest(whole):
