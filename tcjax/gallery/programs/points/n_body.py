@@ -111,7 +111,7 @@ def draw(figure, arrays, results):
             continue
         axes = panels[number]
         axes.scatter(q[:, 0], q[:, 1], s=np.where(mass > 0.5, 25, 1), c=colours, linewidths=0)
-        axes.set(title=f"time {number * STEPS * DT:.0f}", aspect="equal", xlim=(-2.7, 2.7), ylim=(-2.7, 2.7))
+        axes.set(title=f"time {number * STEPS * DT:.0f}", aspect="equal", xlim=(-3.3, 3.3), ylim=(-2.7, 2.7))
         axes.axis("off")
 
 
