@@ -55,8 +55,6 @@ def expanded(C, E, T):
     return (cost * T).sum(), cost
 
 
-
-
 def draw(figure, arrays, results):
     """Both shapes in the colours of the first, and what it would cost to send i to j."""
     total, cost = results
