@@ -1,8 +1,8 @@
 """The histogram of a photograph, with a gradient
 
-Each pixel counts in the two bins between which it lies, in the one nearer to it more. So the counts change smoothly with
-the pixels, and a histogram may be part of a loss, where one that only counts has no gradient at all. Bins are places that
-the data say: each pixel is sent to two of them, and no array of pixels and bins exists.
+Each pixel counts in the two bins between which it lies, in the one nearer to it more. So the counts change smoothly
+with the pixels, and a histogram may be part of a loss, where one that only counts has no gradient at all. Bins are
+places that the data say: each pixel is sent to two of them, and no array of pixels and bins exists.
 
 Swain and Ballard, "Color indexing" (1991), compare pictures by histograms; linear weights are the usual softening.
 """
@@ -29,7 +29,7 @@ histogram = tcjax.kernel(
 
 
 def data(stride: int) -> tuple[np.ndarray, ...]:
-    """Every so many pixels of scikit-learn's photograph of a temple: 0 to 255 are middles of intervals between 0 and 1."""
+    """Every so many pixels of scikit-learn's photograph of a temple: numbers between 0 and 1."""
     from sklearn.datasets import load_sample_image
 
     return ((load_sample_image("china.jpg")[::stride, ::stride] + np.float32(0.5)) / np.float32(256),)

@@ -1,12 +1,14 @@
 """A sparse tensor times two factors (MTTKRP)
 
-The step of which a canonical (CP) decomposition is made: each number of a sparse tensor, at (i, j, k), sends the product
-of row j of one factor and row k of another to row i. The tensor is a list of numbers, slice by slice, with a pointer to
-where each slice begins; a range with ends from the data says the rest. Here slices are handwritten digits, of which only
-the ink is stored, and the factors are rows and columns of parts that all digits share.
+The step of which a canonical (CP) decomposition is made: each number of a sparse tensor, at (i, j, k), sends the
+product of row j of one factor and row k of another to row i. The tensor is a list of numbers, slice by slice, with a
+pointer to where each slice begins; a range with ends from the data says the rest. Here the tensor counts who bought
+what in which hour of the week, and the factors are what items and hours say of a few habits.
 
 Bader and Kolda, "Efficient MATLAB computations with sparse and factored tensors" (2007).
 """
+
+from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
@@ -47,8 +49,7 @@ def data(people: int, items: int, bought: int, rank: int) -> tuple[np.ndarray, .
 
 
 def reference(value, j, k, start, B, C):
-    pieces = zip(start[:-1], start[1:], strict=True)
-    return np.stack([np.einsum("e,er,er->r", value[a:b], B[j[a:b]], C[k[a:b]]) for a, b in pieces])
+    return np.stack([np.einsum("e,er,er->r", value[a:b], B[j[a:b]], C[k[a:b]]) for a, b in pairwise(start)])
 
 
 def slices(start, count):

@@ -1,8 +1,9 @@
 """The magnetic field of a wire (Biot-Savart)
 
-A current in a closed wire makes a field: every short piece of the wire adds one that turns around it. The wire closes on
-itself, and so do the three coordinates in a cross product, x to y to z to x: both are the same boundary, `wrap`. Points and
-pieces meet in pairs that are never stored, and the gradient by the wire is what a designer of coils asks for.
+A current in a closed wire makes a field: every short piece of the wire adds one that turns around it. The wire closes
+on itself, and so do the three coordinates in a cross product, x to y to z to x: both are the same boundary, `wrap`.
+Points and pieces meet in pairs that are never stored, and the gradient by the wire is what a designer of coils asks
+for.
 
 Griffiths, "Introduction to electrodynamics" (4th edition, 2013), section 5.2; a current of 4 pi / mu_0 along the wire.
 """

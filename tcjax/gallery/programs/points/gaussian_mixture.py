@@ -1,9 +1,9 @@
 """A mixture of Gaussians
 
-How likely each point is under a sum of Gaussians, and which share each of them has in it: one half of the
-expectation-maximisation algorithm. Densities are logarithms, so that far points do not underflow, and the sum over the
-Gaussians is a `logsumexp`. The gradient by points, weights, means and factors is that of the likelihood and of the
-shares, so that the mixture may stand inside of a larger model.
+How likely each point is under a sum of Gaussians, and which share each of them has in it: one half of the expectation-
+maximisation algorithm. Densities are logarithms, so that far points do not underflow, and the sum over the Gaussians is
+a `logsumexp`. The gradient by points, weights, means and factors is that of the likelihood and of the shares, so that
+the mixture may stand inside of a larger model.
 
 Dempster, Laird and Rubin, "Maximum likelihood from incomplete data via the EM algorithm" (1977).
 """
@@ -26,7 +26,7 @@ def mixture(float(N,D) x, float(K) weight, float(K,D) centre, float(K,D,D) facto
 
 
 def data(points: int, gaussians: int) -> tuple[np.ndarray, ...]:
-    """scikit-learn's irises, with a little noise where there are more points than flowers, and a mixture fitted to them.
+    """scikit-learn's irises, again with a little noise where more points are asked for, and a mixture fitted to them.
 
     A factor times its transpose is the inverse of a covariance.
     """
@@ -43,12 +43,13 @@ def data(points: int, gaussians: int) -> tuple[np.ndarray, ...]:
 
 
 def reference(x, weight, centre, factor):
-    densities = []
+    densities: list[np.ndarray] = []
     for w, c, f in zip(weight, centre, factor, strict=True):
         away = x - c
         squared = np.einsum("nd,de,ne->n", away, f @ f.T, away)
         densities.append(w * np.prod(np.diag(f)) * np.exp(-squared / 2) / (2 * np.pi) ** (x.shape[1] / 2))
-    return np.log(sum(densities)), np.stack(densities, 1) / sum(densities)[:, None]
+    total = np.sum(densities, 0)
+    return np.log(total), np.stack(densities, 1) / total[:, None]
 
 
 def log_densities(away, weight, factor):

@@ -1,8 +1,8 @@
 """Matching by distances (Gromov-Wasserstein)
 
 Two sets without a common space are compared by the distances inside of each: a coupling T is good if i and k are as far
-apart as the j and l that they go to. The sum over four indices is three sums of products once the square is multiplied out,
-and each of them is found to be matrix products, in the gradient too: nothing has N^4 terms, or N^3 numbers.
+apart as the j and l that they go to. The sum over four indices is three sums of products once the square is multiplied
+out, and each of them is found to be matrix products, in the gradient too: nothing has N^4 terms, or N^3 numbers.
 
 Mémoli, "Gromov-Wasserstein distances and the metric approach to object matching" (2011); Peyré, Cuturi and Solomon,
 "Gromov-Wasserstein averaging of kernel and distance matrices" (2016).
@@ -10,7 +10,6 @@ Mémoli, "Gromov-Wasserstein distances and the metric approach to object matchin
 
 from typing import no_type_check
 
-import jax.numpy as jnp
 import numpy as np
 
 import tcjax

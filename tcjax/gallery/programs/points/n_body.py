@@ -44,9 +44,10 @@ def data(bodies: int) -> tuple[np.ndarray, ...]:
         mass[0] = 1.0
         around = np.sqrt(radius**2 / (radius**2 + SOFT**2) ** 1.5)
         flat = np.zeros(half) if side < 0 else 0.3 * np.sin(angle) * radius
-        places.append(np.stack([radius * np.cos(angle), radius * np.sin(angle), flat], 1) + [1.3 * side, 0.9 * side, 0])
+        disc = np.stack([radius * np.cos(angle), radius * np.sin(angle), flat], 1)
+        places.append(disc + np.array([1.3 * side, 0.9 * side, 0]))
         turning = np.stack([-np.sin(angle), np.cos(angle), 0 * angle], 1) * around[:, None]
-        speeds.append(turning + [-0.5 * side, 0, 0])
+        speeds.append(turning + np.array([-0.5 * side, 0, 0]))
         masses.append(mass)
     return tuple(np.concatenate(arrays).astype(np.float32) for arrays in (masses, places, speeds))
 

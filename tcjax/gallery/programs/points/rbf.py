@@ -2,8 +2,8 @@
 
 Every point of one set adds a Gaussian, with a weight of its own, to what every point of another set sees. This is the
 inner loop of kernel regression, support vector machines, Gaussian processes and density estimates. The formula is
-written for all pairs, and the pairs are never stored: a block of them is computed, summed and forgotten, in the gradient
-by points, weights and width as well.
+written for all pairs, and the pairs are never stored: a block of them is computed, summed and forgotten, in the
+gradient by points, weights and width as well.
 
 Schölkopf and Smola, "Learning with Kernels" (2002), chapter 2.
 """

@@ -1,9 +1,9 @@
 """Optimal transport between two clouds (Sinkhorn)
 
 Moves one cloud of points onto another at the least total squared distance, softened by an entropy. Each step is a
-logsumexp over the other cloud, so that small widths do not underflow; the steps are a loop inside of the kernel. Neither
-the matrix of costs nor the plan is ever stored, in the gradient through all steps neither: what is kept are the two
-potentials of each step.
+logsumexp over the other cloud, so that small widths do not underflow; the steps are a loop inside of the kernel.
+Neither the matrix of costs nor the plan is ever stored, in the gradient through all steps neither: what is kept are the
+two potentials of each step.
 
 Cuturi, "Sinkhorn distances" (2013); Peyré and Cuturi, "Computational optimal transport" (2019), chapter 4.
 """
@@ -25,7 +25,7 @@ STEPS = 40
 def sinkhorn(x: "float(N,D)", y: "float(M,D)", width: "float"):
     for j in range(M):
         g[j] = 0.0
-    for t in range(steps):
+    for _t in range(steps):
         f[i] = -width * logsumexp[j]((g[j] - sum[d]((x[i, d] - y[j, d]) ** 2)) / width - log(M))
         g[j] = -width * logsumexp[i]((f[i] - sum[d]((x[i, d] - y[j, d]) ** 2)) / width - log(N))
     plan[i, j] = exp((f[i] + g[j] - sum[d]((x[i, d] - y[j, d]) ** 2)) / width) / M
@@ -45,13 +45,13 @@ def data(points: int, first: int = 3, second: int = 5) -> tuple[np.ndarray, ...]
         ink = images[np.argmax(names == name)] ** 2
         rows, columns = np.divmod(random.choice(64, points, p=ink.ravel() / ink.sum()), 8)
         clouds.append((np.stack([columns, 7 - rows], 1) + random.uniform(size=(points, 2))) / 8)
-    return *(cloud.astype(np.float32) for cloud in clouds), np.float32(0.01)
+    return tuple(np.asarray(array, np.float32) for array in (*clouds, 0.01))
 
 
 def reference(x, y, width):
     c = ((x[:, None] - y) ** 2).sum(-1)
     K = np.exp(-c / width)
-    v = np.ones(len(y))
+    u, v = np.ones(len(x)), np.ones(len(y))
     for _ in range(STEPS):
         u = 1 / (K @ v / len(y))
         v = 1 / (u @ K / len(x))
