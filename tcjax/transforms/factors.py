@@ -97,13 +97,16 @@ def divided_sum(
     """`distributed` for a product that is summed over the `reduced` indices: ``a * (b - c)`` as ``a*b' - a*c'``.
 
     Of a difference of rows and columns, ``b(i) - c(j)``, both are relative to the first element of what is summed:
-    two sums of products of large numbers would lose the digits that the difference keeps.
+    two sums of products of large numbers would lose the digits that the difference keeps. Beside another difference of
+    the same rows and columns it stays: close pairs count for nothing then, however large the other factors are.
     """
     own = frozenset(reduced) - fixed
     for place, factor in enumerate(product.factors):
         others = product.factors[:place] + product.factors[place + 1 :]
         match factor:
-            case ir.Binary("-", left, right) if factor not in others and ir.types.is_float(factor.dtype):
+            case ir.Binary("-", left, right) if ir.types.is_float(factor.dtype):
+                if any(_are_alike(factor, other) for other in others):
+                    continue
                 summed, beside = (right, left) if depends(right, own) else (left, right)
                 spaces = ir.free_indices(summed) - fixed, ir.free_indices(beside) - fixed
                 apart = bool(spaces[1] - spaces[0]) and spaces[0] - own <= spaces[1]
@@ -115,6 +118,17 @@ def divided_sum(
             case _:
                 pass
     return distributed(product, fixed)
+
+
+def _are_alike(difference: ir.Binary, other: ir.Expr) -> bool:
+    """Whether both are differences of the same tensors."""
+    if not isinstance(other, ir.Binary) or other.operator != "-":
+        return False
+    return {_read(difference.left), _read(difference.right)} == {_read(other.left), _read(other.right)}
+
+
+def _read(expr: ir.Expr) -> frozenset[str]:
+    return frozenset(node.tensor.name for node in ir.walk(expr) if isinstance(node, ir.Access))
 
 
 def _first(expr: ir.Expr, own: frozenset[IndexVar], ranges: Box) -> ir.Expr:
