@@ -103,7 +103,8 @@ def draw(figure, arrays, _):
     x, y = (each[0] for each in series(*arrays[0].shape))
     weight = np.asarray(jax.grad(lambda cost: soft_dtw(cost).sum())(arrays[0]))[0]
     left, right = figure.subplots(1, 2, width_ratios=(1.3, 1))
-    for i, j in np.argwhere(weight > 0.5)[::3]:
+    for i in range(0, len(x), 3):
+        j = weight[i].argmax()
         left.plot([i, j], [x[i] + 1, y[j] - 1], color="#808890", linewidth=0.5, alpha=0.6)
     left.plot(x + 1)
     left.plot(y - 1)
