@@ -60,7 +60,7 @@ def draw(figure, arrays, y):
     value, col, ptr, x = arrays
     left, right = figure.subplots(1, 2, width_ratios=(2.5, 1), sharey=True)
     rows = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
-    left.scatter(col, rows, c=value, s=2, vmax=np.quantile(value, 0.95))
+    left.scatter(col, rows, c=value, s=2, cmap="cool", vmax=np.quantile(value, 0.95))
     left.set(title=f"{len(value)} entries", xlabel="word", ylabel="document", ylim=(len(ptr) - 1.5, -0.5))
     bound = np.quantile(np.abs(y), 0.98)
     right.imshow(y, aspect="auto", cmap="RdBu_r", vmin=-bound, vmax=bound)

@@ -1,8 +1,8 @@
 """Graph attention
 
 Each node takes the features of its neighbours, by a softmax over scores of the pairs. Neighbours have different numbers:
-the range of p ends where the next node's begins, so nothing is padded to the largest degree. Only scores are stored per
-edge; the features of neighbours are read where they are.
+the range of p ends where the next node's begins, so nothing is padded to the largest degree, and work grows with the
+edges. Heads are an index.
 
 Velickovic et al., "Graph attention networks" (2018).
 """
@@ -19,10 +19,11 @@ def gat(float(N,D) x, float(D,H,O) W, float(H,O) asks, float(H,O) offers, int32(
     z(i,h,o) = sum[d](x(i,d) * W(d,h,o))
     query(i,h) = sum[o](z(i,h,o) * asks(h,o))
     key(i,h) = sum[o](z(i,h,o) * offers(h,o))
-    sum_(p,h) = query(i,h) + key(col(p),h) where p in ptr(i):ptr(i+1)
-    score(p,h) = max(sum_(p,h), 0.2 * sum_(p,h))
-    total(i,h) = logsumexp[p in ptr(i):ptr(i+1)](score(p,h))
-    y(i,h,o) = sum[p in ptr(i):ptr(i+1)](exp(score(p,h) - total(i,h)) * z(col(p),h,o))
+    score(p,h) = max(query(i,h) + key(col(p),h), 0.2 * (query(i,h) + key(col(p),h))) where p in ptr(i):ptr(i+1)
+    most(i,h) = max[p in ptr(i):ptr(i+1)](score(p,h))
+    weight(p,h) = exp(score(p,h) - most(i,h)) where p in ptr(i):ptr(i+1)
+    total(i,h) = sum[p in ptr(i):ptr(i+1)](weight(p,h))
+    y(i,h,o) = sum[p in ptr(i):ptr(i+1)](weight(p,h) * z(col(p),h,o)) / total(i,h)
 }""")
 
 
@@ -101,7 +102,7 @@ def draw(figure, arrays, _):
         share = score[..., head] / score[..., head].sum(1, keepdims=True)
         rows, columns = np.nonzero(share[order][:, order])
         value = share[order][:, order][rows, columns]
-        axes.scatter(columns, rows, c=value, s=40 * value, vmax=0.5)
+        axes.scatter(columns, rows, c=value, s=25 * value, cmap="cool", vmax=0.5)
         axes.set(xticks=(ends[1:] + ends[:-1]) / 2, yticks=(ends[1:] + ends[:-1]) / 2, title=f"head {head}")
         axes.set(xticklabels=range(10), yticklabels=range(10), xlabel="neighbour", ylabel="node", aspect="equal")
         axes.invert_yaxis()
@@ -114,7 +115,7 @@ program = Program(
     {"segment_max, segment_sum": segments, "all pairs and a mask": masked},
     draw,
     small={"nodes": 40, "heads": 2, "channels": 4},
-    full={"nodes": 1797, "heads": 8, "channels": 16},
+    full={"nodes": 1797, "heads": 8, "channels": 8},
     picture={"nodes": 240, "heads": 2, "channels": 6},
     gradient=(0, 1, 2, 3),
 )

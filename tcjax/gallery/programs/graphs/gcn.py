@@ -1,8 +1,8 @@
 """Graph convolution
 
 Each node takes what its neighbours and itself say, divided by the square roots of both degrees. Edges are two lists of
-nodes, in any order: `y(target(e), o) +=!` adds what they carry to where they lead, and the degrees are counted in the
-same way. The scales are moved to the nodes, so that nothing is stored per edge but the edge.
+nodes, in any order: `got(target(e), o) +=!` adds what they carry to where they lead, and the degrees are counted in the
+same way. What an edge carries is never stored; the array would be the largest of all.
 
 Kipf and Welling, "Semi-supervised classification with graph convolutional networks" (2017).
 """
@@ -15,13 +15,14 @@ import tcjax
 from tcjax.gallery import Program
 
 gcn = tcjax.kernel("""
-def gcn(float(N,D) x, float(D,O) W, int32(E) source, int32(E) target) -> (float(N,O) y) {
+def gcn(float(N,D) x, float(D,O) W, int32(E) source, int32(E) target) -> (y) {
     float(N) degree
+    float(N,O) got
     degree(target(e)) +=! 1.0
     scale(i) = rsqrt(1 + degree(i))
-    sent(i,o) = scale(i) * sum[d](x(i,d) * W(d,o))
-    y(target(e),o) +=! sent(source(e),o)
-    y(i,o) = relu(scale(i) * (y(i,o) + sent(i,o)))
+    h(i,o) = sum[d](x(i,d) * W(d,o))
+    got(target(e),o) +=! scale(source(e)) * h(source(e),o)
+    y(i,o) = relu(scale(i) * (got(i,o) + scale(i) * h(i,o)))
 }""")
 
 
@@ -77,7 +78,7 @@ def draw(figure, arrays, y):
     values = (np.maximum(x @ W, 0)[:, channel], y[:, channel])
     for axes, title, value in zip(figure.subplots(1, 2), titles, values, strict=True):
         axes.plot(*lines.transpose(2, 0, 1), color="#808890", linewidth=0.3, alpha=0.4, zorder=0)
-        axes.scatter(*points.T, c=value, s=9, vmax=np.quantile(value, 0.98))
+        axes.scatter(*points.T, c=value, s=9, cmap="cool", vmax=np.quantile(value, 0.98))
         axes.set(title=title, xticks=[], yticks=[])
         axes.spines[:].set_visible(False)
 
