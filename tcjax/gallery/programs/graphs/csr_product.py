@@ -57,7 +57,7 @@ def bcoo(value, col, ptr, x):
 
 def draw(figure, arrays, y):
     """Where the entries are, and the product."""
-    value, col, ptr, x = arrays
+    value, col, ptr, _ = arrays
     left, right = figure.subplots(1, 2, width_ratios=(2.5, 1), sharey=True)
     rows = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
     left.scatter(col, rows, c=value, s=2, cmap="cool", vmax=np.quantile(value, 0.95))

@@ -1,7 +1,7 @@
 """Graph attention
 
-Each node takes the features of its neighbours, by a softmax over scores of the pairs. Neighbours have different numbers:
-the range of p ends where the next node's begins, so nothing is padded to the largest degree, and work grows with the
+Each node takes the features of its neighbours, by a softmax over scores of the pairs. Nodes have different numbers of
+them: the range of p ends where the next node's begins, so nothing is padded to the largest degree, and work grows with the
 edges. Heads are an index.
 
 Velickovic et al., "Graph attention networks" (2018).
@@ -28,7 +28,7 @@ def gat(float(N,D) x, float(D,H,O) W, float(H,O) asks, float(H,O) offers, int32(
 
 
 def graph(nodes):
-    """Digits of scikit-learn, each with itself and those that are nearest, or have it among theirs: rows of neighbours."""
+    """Digits of scikit-learn, and for each the nearest ones, itself, and those of which it is a nearest one."""
     from sklearn.datasets import load_digits
     from sklearn.neighbors import kneighbors_graph
 
@@ -93,7 +93,7 @@ def masked(x, W, asks, offers, ptr, col):
 
 def draw(figure, arrays, _):
     """For two heads, how much each digit takes of which others, digits of one kind side by side."""
-    x, W, asks, offers, ptr, col = arrays
+    x, W, asks, offers, *_ = arrays
     _, label, near = graph(len(x))
     order = np.argsort(label, kind="stable")
     score = np.exp(scores(x, W, asks, offers)[1]) * (near.toarray() > 0)[..., None]
@@ -115,7 +115,7 @@ program = Program(
     {"segment_max, segment_sum": segments, "all pairs and a mask": masked},
     draw,
     small={"nodes": 40, "heads": 2, "channels": 4},
-    full={"nodes": 1797, "heads": 8, "channels": 8},
+    full={"nodes": 1500, "heads": 8, "channels": 8},
     picture={"nodes": 240, "heads": 2, "channels": 6},
     gradient=(0, 1, 2, 3),
 )

@@ -59,10 +59,10 @@ def draw(figure, arrays, y):
     x = arrays[0]
     panels = figure.subplots(1, 2, sharey=True)
     for axes, values, title in zip(panels, (x[0], y[0]), ("before", "after"), strict=True):
-        image = axes.imshow(values.T, aspect="auto", cmap="RdBu_r", vmin=-4, vmax=4)
+        axes.imshow(values.T, aspect="auto", cmap="RdBu_r", vmin=-4, vmax=4)
         axes.set(title=title, xlabel="position")
     panels[0].set_ylabel("channel")
-    figure.colorbar(image, ax=panels, shrink=0.9)
+    figure.colorbar(panels[0].images[0], ax=panels, shrink=0.9)
 
 
 program = Program(

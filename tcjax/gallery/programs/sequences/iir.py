@@ -62,11 +62,12 @@ def transposed(x, b, a):
 def draw(figure, arrays, y):
     """Two signals before and after."""
     x = arrays[0]
-    for axes, before, after in zip(figure.subplots(2, 1, sharex=True), x, y, strict=False):
+    panels = figure.subplots(2, 1, sharex=True)
+    for axes, before, after in zip(panels, x, y, strict=True):
         axes.plot(before, linewidth=0.6, alpha=0.7, label="in")
         axes.plot(after, linewidth=2, label="out")
-    axes.set(xlabel="time")
-    axes.legend(loc="lower left", ncols=2)
+    panels[1].set_xlabel("time")
+    panels[1].legend(loc="lower left", ncols=2)
 
 
 program = Program(

@@ -1,7 +1,7 @@
 """Kalman filter with gaps
 
-A level wanders, and is measured with noise, at times not at all. Each step predicts, and mixes in the measurement by how
-sure both are; where there is none (NaN), the condition leaves the prediction as it is. The log-likelihood of everything
+A level wanders, and is measured with noise, at times not at all. Each step predicts, and mixes in the measurement by
+how sure both are; where there is none (NaN), the condition leaves the prediction as it is. The log-likelihood of everything
 measured comes along: its gradient by the two variances is what one needs to learn them.
 
 Durbin and Koopman, "Time series analysis by state space methods" (2012), chapter 2.
@@ -62,6 +62,8 @@ def reference(x, drift, noise):
             weights = np.linalg.solve(measured, covariance[seen, t])
             level[s, t] = weights @ x[s, seen]
             variance[s, t] = covariance[t, t] - weights @ covariance[seen, t]
+        seen = np.flatnonzero(~np.isnan(x[s]))
+        measured = covariance[np.ix_(seen, seen)] + noise[s] * np.eye(len(seen))
         squares = x[s, seen] @ np.linalg.solve(measured, x[s, seen])
         likelihood[s] = -0.5 * (squares + np.linalg.slogdet(2 * np.pi * measured)[1])
     return level, variance, likelihood
@@ -103,12 +105,13 @@ def draw(figure, arrays, found):
     """Measurements, and the level with twice its deviation."""
     x, (level, variance, _) = arrays[0], found
     time, band = np.arange(x.shape[1]), 2 * np.sqrt(variance)
-    for s, axes in enumerate(figure.subplots(2, 1, sharex=True)):
+    panels = figure.subplots(2, 1, sharex=True)
+    for s, axes in enumerate(panels):
         axes.plot(x[s], ".", markersize=3, alpha=0.6, label="measured")
         axes.plot(level[s], color="C1", label="level")
         axes.fill_between(time, (level - band)[s], (level + band)[s], alpha=0.25, color="C1", linewidth=0)
-    axes.set(xlabel="time")
-    axes.legend(loc="lower left", ncols=2)
+    panels[1].set_xlabel("time")
+    panels[0].legend(loc="lower left", ncols=2)
 
 
 program = Program(

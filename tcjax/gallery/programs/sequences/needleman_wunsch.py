@@ -43,7 +43,7 @@ def strings(length):
 def data(length: int) -> tuple[np.ndarray, ...]:
     """A and G, and C and T, are more easily exchanged than others."""
     score = np.array([[2.1, -2.2, -1.1, -2.3], [-2.2, 1.9, -2.4, -1.2], [-1.1, -2.4, 2, -2.1], [-2.3, -1.2, -2.1, 1.8]])
-    return score.astype(np.float32), np.float32(1.4), *strings(length)
+    return score.astype(np.float32), np.array(1.4, np.float32), *strings(length)
 
 
 def reference(score, gap, a, b):

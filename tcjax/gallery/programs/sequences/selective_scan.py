@@ -7,7 +7,6 @@ it. The state has no time: only one step's is kept, and the array of all states 
 Gu and Dao, "Mamba: Linear-time sequence modeling with selective state spaces" (2023), algorithm 2.
 """
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
