@@ -1,8 +1,8 @@
 """Kalman filter with gaps
 
 A level wanders, and is measured with noise, at times not at all. Each step predicts, and mixes in the measurement by
-how sure both are; where there is none (NaN), the condition leaves the prediction as it is. The log-likelihood of everything
-measured comes along: its gradient by the two variances is what one needs to learn them.
+how sure both are; where there is none (NaN), the condition leaves the prediction as it is. The log-likelihood of all
+that was measured comes along: its gradient by the two variances is what one needs to learn them.
 
 Durbin and Koopman, "Time series analysis by state space methods" (2012), chapter 2.
 """
