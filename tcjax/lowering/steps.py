@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any, Final
 
 import jax
@@ -23,6 +24,8 @@ Step = Callable[[Arrays], tuple[jax.Array, ...]]
 MOST_ROWS_BEFORE: Final = 4
 # A combined number of linear maps stays below two to this power.
 LARGEST_EXPONENT: Final = 120.0
+# A line of a cache holds 64 bytes.
+FEW_ELEMENTS: Final = 16
 
 
 def lower_steps(steps: Steps, known: Arrays, step: Step) -> dict[str, jax.Array]:
@@ -61,22 +64,32 @@ def in_turn_or_at_once(
 def _in_place(steps: Steps, known: Arrays, step: Step) -> dict[str, jax.Array]:
     """All steps in one loop that reads and writes rows of whole arrays."""
     given = _Given.of(steps, known)
-    stays = [kept for kept in steps.kept if kept.stays and kept.dimension is not None]
-    whole = {kept.tensor: _content(kept, known) for kept in stays}
+    stays = [(kept, kept.dimension) for kept in steps.kept if kept.stays and kept.dimension is not None]
+    along = {kept.tensor: 0 if lies_apart(kept.shape, d) else d for kept, d in stays}
+    whole = {kept.tensor: jnp.moveaxis(_content(kept, known), d, along[kept.tensor]) for kept, d in stays}
+    reads = {name: rows.closely() for name, rows in given.moving.items()}
 
     def body(number: Any, carried: tuple[Carry, dict[str, jax.Array]]) -> tuple[Carry, dict[str, jax.Array]]:
         carry, whole = carried
         at = steps.count - 1 - number if steps.backwards else number
-        after, rows = given.results(carry, {n: read(at) for n, read in given.moving.items()}, at, step)
-        for kept, row in zip(stays, rows, strict=True):
-            assert kept.dimension is not None
+        after, rows = given.results(carry, {n: read(at) for n, read in reads.items()}, at, step)
+        for (kept, _), row in zip(stays, rows, strict=True):
             place = at * steps.apart + (steps.low + kept.offset)
-            whole[kept.tensor] = lax.dynamic_update_index_in_dim(whole[kept.tensor], row, place, kept.dimension)
+            whole[kept.tensor] = lax.dynamic_update_index_in_dim(whole[kept.tensor], row, place, along[kept.tensor])
         return after, whole
 
     first = {kept.tensor: _first(kept, steps, known) for kept in steps.kept}
     last, whole = lax.fori_loop(0, steps.count, body, (first, whole))
-    return {k.tensor: last[k.tensor][0] if k.dimension is None else whole[k.tensor] for k in steps.kept if k.stays}
+    found = {kept.tensor: jnp.moveaxis(whole[kept.tensor], along[kept.tensor], d) for kept, d in stays}
+    return found | {k.tensor: last[k.tensor][0] for k in steps.kept if k.stays and k.dimension is None}
+
+
+def lies_apart(shape: Sequence[int], dimension: int) -> bool:
+    """Whether a row along a dimension is in pieces that are shorter than a line of a cache.
+
+    A step would read or write a line for each; with the rows one after the other it does so for what it needs.
+    """
+    return prod(shape[:dimension]) > 1 and prod(shape[dimension + 1 :]) < FEW_ELEMENTS
 
 
 def _stacked(steps: Steps, known: Arrays, step: Step, *, at_once: bool = False) -> dict[str, jax.Array]:
@@ -183,6 +196,13 @@ class _Rows:
         """The part of a step."""
         starts = [begin + move * at if move else begin for begin, move in zip(self.begins, self.moves, strict=True)]
         return lax.squeeze(lax.dynamic_slice(self.array, starts, self.sizes), self.dropped)
+
+    def closely(self) -> Callable[[Any], jax.Array]:
+        """The part of a step, from a copy with one after the other where each `lies_apart`."""
+        if self.is_odd or not lies_apart(self.array.shape, self.dropped[0]):
+            return self
+        parts = self.all()
+        return lambda at: lax.dynamic_index_in_dim(parts, at, keepdims=False)
 
     def all(self) -> jax.Array:
         """The parts of all steps."""

@@ -8,6 +8,7 @@ import numpy as np
 
 import tcjax
 from tcjax.lowering import lower
+from tcjax.lowering.steps import lies_apart
 from tcjax.planning import Plan
 from tcjax.planning.data.steps import Lagged, State, Steps, Value, Whole, Window
 
@@ -152,3 +153,43 @@ def test_what_is_infinite_beside_a_row_before_the_loop_spoils_no_gradient() -> N
         one, two = (jax.grad(lambda a, b, k=kernel: k(a, b).sum(), (0, 1))(x, b) for x in (a, wild))
 
         jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6), one, two)
+
+
+def test_an_index_that_says_how_many_steps_ago_hands_that_many_rows_on() -> None:
+    text = (
+        "def f(float(T,S) x, float(K) a) -> (float(T,S) y) {"
+        " for t in 0:T { y(t,s) = x(t,s) + sum[k](a(k) * pad(y(t-1-k,s), 0)) } }"
+    )
+    x, a = np.random.default_rng(0).normal(size=(9, 2)).astype(np.float32), np.array([0.5, -0.25, 0.1], np.float32)
+
+    wanted = np.zeros((12, 2))
+    for t in range(9):
+        wanted[t + 3] = x[t] + a @ wanted[t : t + 3][::-1]
+
+    assert [(kept.tensor, kept.order) for kept in steps_of(text, x, a).kept] == [("y", 3)]
+    np.testing.assert_allclose(tcjax.kernel(text)(x, a), wanted[3:], rtol=1e-5)
+
+
+def test_of_two_indices_of_a_reduction_the_one_that_says_which_step_is_written_out() -> None:
+    text = (
+        "def f(float(T,S) x, float(K,S) a) -> (float(T) y) {"
+        " for t in 0:T { y(t) = max[k,s where k < t](y(t-1-k) + a(k,s) * x(t,s)) } }"
+    )
+    x, a = np.random.default_rng(0).normal(size=(2, 6, 6)).astype(np.float32)
+
+    wanted = np.zeros(6)
+    for t in range(6):
+        wanted[t] = max((wanted[t - 1 - k] + a[k, s] * x[t, s] for k in range(t) for s in range(6)), default=-np.inf)
+
+    assert [(kept.tensor, kept.order) for kept in steps_of(text, x, a).kept] == [("y", 6)]
+    np.testing.assert_allclose(tcjax.kernel(text)(x, a), wanted, rtol=1e-5)
+
+
+def test_rows_of_short_pieces_are_next_to_each_other_while_a_loop_runs() -> None:
+    text = "def f(float(S,T) x) -> (float(S,T) y) { for t in 0:T { y(s,t) = x(s,t) + pad(y(s,t-1), 0) } }"
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+
+    np.testing.assert_array_equal(tcjax.kernel(text)(x), x.cumsum(1))
+    assert not lies_apart((8, 4, 16), 1)
+    assert lies_apart((8, 4), 1)
+    assert not lies_apart((8, 4), 0)
