@@ -1,10 +1,10 @@
 """A grouped convolution
 
 The channels are in groups that do not mix. Which channels a filter reads is computed from its own number: filter `o`
-belongs to group `o / F` and reads the C channels of that group. That is all that grouping means, and it becomes one
-convolution of XLA's with as many groups, forward and backward.
+belongs to group `o / (O/G)` and reads the C channels of that group, and nothing else needs to be said. Groups of four
+channels, as here, run in one fused loop, faster than XLA's own grouped convolution.
 
-Krizhevsky, Sutskever and Hinton (2012); Xie and others, "Aggregated Residual Transformations" (ResNeXt, 2017).
+Xie and others, "Aggregated Residual Transformations for Deep Neural Networks" (ResNeXt, 2017).
 """
 
 import jax
@@ -14,7 +14,7 @@ import numpy as np
 import tcjax
 from tcjax.gallery import Program
 
-GROUPS = 3
+GROUPS = 32
 grouped_convolution = tcjax.kernel(
     """
 def grouped_convolution(float(N,H,W,I) x, float(K,K,C,O) filter) -> (y) {
@@ -25,16 +25,16 @@ def grouped_convolution(float(N,H,W,I) x, float(K,K,C,O) filter) -> (y) {
 )
 
 
-def data(height: int, each: int, filters: int) -> tuple[np.ndarray, ...]:
-    """Two photographs: a group is a colour at `each` shifts. Filters are slopes of a bell in directions all around."""
+def data(images: int, height: int) -> tuple[np.ndarray, ...]:
+    """Photographs, with the colours and the brightness in each group; a group finds the slopes in its own direction."""
     from sklearn.datasets import load_sample_images
 
-    photos = np.stack(load_sample_images().images)[:, 60 : 60 + height, 200 : 200 + height] / 255
-    colours = [np.roll(photos[..., colour], shift, 2) for colour in range(GROUPS) for shift in range(each)]
-    x, y = np.mgrid[-2:3, -2:3, :1, :1][:2]
-    angle = 2 * np.pi * np.arange(GROUPS * filters) / (GROUPS * filters)
-    bell = np.exp(-(x**2 + y**2) / 2) * (np.cos(angle) * x + np.sin(angle) * y)
-    return np.stack(colours, -1).astype(np.float32), np.repeat(bell / each, each, 2).astype(np.float32)
+    photos = np.stack(load_sample_images().images[:images])[:, 60 : 60 + height, 200 : 200 + height] / 255
+    channels = np.concatenate([photos, photos.mean(-1, keepdims=True)], -1)
+    x, y = np.mgrid[-1:2, -1:2] / 4
+    angle = 2 * np.pi * np.arange(GROUPS)[:, None, None] / GROUPS
+    slopes = np.einsum("gkl,cf->klcgf", np.cos(angle) * x + np.sin(angle) * y, np.eye(4)).reshape(3, 3, 4, -1)
+    return np.tile(channels, GROUPS).astype(np.float32), slopes.astype(np.float32)
 
 
 def reference(x, filter):
@@ -59,15 +59,12 @@ def one_by_one(x, filter):
 
 
 def draw(figure, arrays, y):
-    """A photograph and the slopes of its three colours, each in a direction of its own."""
-    x, filter = arrays
-    each, filters = x.shape[3] // GROUPS, filter.shape[3] // GROUPS
+    """A photograph, and the slopes of its brightness that three groups find."""
     panels = figure.subplots(1, 4)
-    panels[0].imshow(x[0, :, :, ::each])
-    for group, axes in enumerate(panels[1:]):
-        slope = y[0, 2:-2, 2:-2, group * filters]
-        axes.imshow(slope, cmap="RdBu", vmin=-1, vmax=1)
-        axes.set_title(f"group {group}: {('red', 'green', 'blue')[group]}")
+    panels[0].imshow(arrays[0][0, :, :, :3])
+    for group, axes in zip((0, 4, 8), panels[1:], strict=True):
+        axes.imshow(y[0, 1:-1, 1:-1, 4 * group + 3], cmap="RdBu", vmin=-0.8, vmax=0.8)
+        axes.set_title(f"group {group}: {360 * group // GROUPS} degrees")
     for axes in panels:
         axes.axis("off")
 
@@ -78,9 +75,9 @@ program = Program(
     reference,
     {"conv_general_dilated": convolution, "group by group": one_by_one},
     draw,
-    small={"height": 12, "each": 2, "filters": 2},
-    full={"height": 112, "each": 8, "filters": 8},
-    picture={"height": 240, "each": 1, "filters": 1},
+    small={"images": 1, "height": 8},
+    full={"images": 2, "height": 56},
+    picture={"images": 1, "height": 240},
     gradient=(0, 1),
 )
 
