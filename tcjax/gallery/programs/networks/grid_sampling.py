@@ -1,8 +1,8 @@
 """Sampling an image at positions between the pixels
 
-Four pixels around each position count the more the closer they are: the weights are one formula of the distances. The
-positions are real numbers that may lie anywhere; `clamp` repeats the pixels at the edge. The gradient by the positions
-is what spatial transformers, optical flow and registration learn from.
+Each result is a mean of the four pixels around its position: first along the rows above and below, then between them.
+The positions are real numbers that may lie anywhere; `clamp` repeats the pixels at the edge. The gradient by the
+positions is what spatial transformers, optical flow and registration learn from.
 
 Jaderberg and others, "Spatial Transformer Networks" (2015).
 """
@@ -16,10 +16,15 @@ from tcjax.gallery import Program
 
 grid_sampling = tcjax.kernel("""
 def grid_sampling(float(H,W,C) image, float(M,N,2) at) -> (out) {
-    row(m,n)    = int32(floor(at(m,n,0)))
-    column(m,n) = int32(floor(at(m,n,1)))
-    weight(m,n,k,l) = (1 - abs(at(m,n,0) - (row(m,n)+k))) * (1 - abs(at(m,n,1) - (column(m,n)+l))) where k in 0:2, l in 0:2
-    out(m,n,c) = sum[k,l](weight(m,n,k,l) * image(clamp(row(m,n)+k), clamp(column(m,n)+l), c))
+    i(m,n) = int32(floor(at(m,n,0)))
+    j(m,n) = int32(floor(at(m,n,1)))
+    y(m,n) = at(m,n,0) - i(m,n)
+    x(m,n) = at(m,n,1) - j(m,n)
+    upper(m,n,c) = (1 - x(m,n)) * image(clamp(i(m,n)), clamp(j(m,n)), c)
+                 + x(m,n) * image(clamp(i(m,n)), clamp(j(m,n) + 1), c)
+    lower(m,n,c) = (1 - x(m,n)) * image(clamp(i(m,n) + 1), clamp(j(m,n)), c)
+                 + x(m,n) * image(clamp(i(m,n) + 1), clamp(j(m,n) + 1), c)
+    out(m,n,c) = (1 - y(m,n)) * upper(m,n,c) + y(m,n) * lower(m,n,c)
 }""")
 
 
@@ -29,8 +34,8 @@ def data(height: int, width: int) -> tuple[np.ndarray, ...]:
 
     top, left = 213 - height // 2, 320 - width // 2
     photo = load_sample_image("flower.jpg")[top : top + height, left : left + width] / 255
-    middle = np.array([height, width]) / 2
-    y, x = np.moveaxis(np.mgrid[:height, :width], 0, -1).astype(float).transpose(2, 0, 1) - middle[:, None, None]
+    middle = np.array([height, width]) / 2 - 0.3
+    y, x = np.mgrid[:height, :width] - middle[:, None, None]
     angle = 2.5 * np.exp(-(x**2 + y**2) / (0.3 * height) ** 2)
     turned = np.stack([np.cos(angle) * y - np.sin(angle) * x, np.sin(angle) * y + np.cos(angle) * x], -1)
     return photo.astype(np.float32), (turned * 1.05 + middle).astype(np.float32)
@@ -48,9 +53,8 @@ def reference(image, at):
 
 def four_reads(image, at):
     base = jnp.floor(at)
-    part = at - base
     row, column = jnp.moveaxis(base.astype(jnp.int32), 2, 0)
-    y, x = part[..., :1], part[..., 1:]
+    y, x = jnp.split(at - base, 2, 2)
 
     def pixel(i, j):
         return image[jnp.clip(i, 0, image.shape[0] - 1), jnp.clip(j, 0, image.shape[1] - 1)]
