@@ -314,10 +314,12 @@ def _with_table(bound: Bound, rows: Rows, number: int, count: int) -> tuple[Boun
     told = ir.Accumulate(disordered, (), Reducer.ANY, True, (r,), falls, "bool")
 
     positions, whole = (start, stop), (stop - start,)
+    # Nothing is read at `p` from which its range could be inferred again, as `explain` does.
+    given = ir.Domain((ir.Range(p, Affine.of(start), Affine.of(stop)),))
     statements = (
         # The end of the last row begins one more, which is none.
         (begun, {r: (first, end + 1)}, (start,), whole),
-        (ir.Define(table, (Affine.of(p),), row), {p: positions, q: positions}, (start,), whole),
+        (ir.Define(table, (Affine.of(p),), row, given), {p: positions, q: positions}, (start,), whole),
         (told, {r: (first, end)}, (), ()),
     )
     for statement, box, lows, shape in reversed(statements):

@@ -300,3 +300,12 @@ def test_nothing_is_traced_before_someone_asks(monkeypatch: pytest.MonkeyPatch) 
 
     assert not asked
     assert str(explained) and explained.to_dict() and len(asked) == 1
+
+
+def test_rows_of_many_elements_are_explained_although_they_need_a_table() -> None:
+    kernel = tcjax.kernel("def sums(float(E) v, int32(R) ptr) -> (y) { y(i) +=! v(p) where p in ptr(i):ptr(i+1) }")
+
+    explained = str(kernel.explain(jnp.ones(3000), jnp.arange(0, 3001, 50, dtype=jnp.int32)))
+
+    assert "`ptr` is in order" in explained
+    assert "nothing says" not in explained
