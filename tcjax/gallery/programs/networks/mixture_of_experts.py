@@ -51,10 +51,12 @@ def chosen(x, router):
 def reference(x, router, up, down):
     """Token by token."""
     expert, share = chosen(x, router)
-    return np.stack([
-        sum(w * (np.maximum(token @ up[e], 0) @ down[e]) for e, w in zip(experts, weights, strict=True))
-        for token, experts, weights in zip(x, expert, share, strict=True)
-    ])
+    return np.stack(
+        [
+            sum(w * (np.maximum(token @ up[e], 0) @ down[e]) for e, w in zip(experts, weights, strict=True))
+            for token, experts, weights in zip(x, expert, share, strict=True)
+        ]
+    )
 
 
 def gathered(x, router, up, down):
