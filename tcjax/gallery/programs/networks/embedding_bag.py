@@ -1,13 +1,14 @@
 """Weighted means of rows, bag by bag
 
 A text becomes the mean of the vectors of its words, each with a weight. The bags have different lengths and stand one
-behind the other; a ragged range runs over the words of each. The rows of the table are read where they are added up, the
-work grows with the number of words, and the gradient goes to the rows that were read and to the weights.
+behind the other; a ragged range runs over the words of each. The work grows with the number of words, and the gradient
+goes to the rows of the table that were read, and to the weights.
 
 As PyTorch's EmbeddingBag; weights by rarity after Arora, Liang and Ma, "A Simple but Tough-to-Beat Baseline" (2017).
 """
 
 import re
+from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +17,7 @@ import numpy as np
 import tcjax
 from tcjax.gallery import Program
 
+TEXTS = ("breast_cancer", "wine", "digits", "diabetes")
 embedding_bag = tcjax.kernel("""
 def embedding_bag(float(V,D) table, float(P) weight, int32(P) word, int32(B) start) -> (mean_) {
     total(b) = sum[p in start(b):start(b+1)](weight(p))
@@ -23,32 +25,37 @@ def embedding_bag(float(V,D) table, float(P) weight, int32(P) word, int32(B) sta
 }""")
 
 
-def lines() -> tuple[list[list[str]], list[int]]:
-    """The lines of three texts, as words, and which text each is from: about breast cancer, wine and diabetes."""
-    from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+def paragraphs() -> tuple[list[list[str]], np.ndarray]:
+    """The paragraphs of four descriptions of data, as words, and the numbers of the descriptions they are from."""
+    from sklearn import datasets
 
-    texts = [load().DESCR.lower().splitlines() for load in (load_breast_cancer, load_wine, load_diabetes)]
-    pairs = [(re.findall("[a-z]+", line), number) for number, text in enumerate(texts) for line in text]
-    words, numbers = zip(*(pair for pair in pairs if len(pair[0]) > 2), strict=True)
-    return list(words), list(numbers)
+    found = []
+    for number, name in enumerate(TEXTS):
+        text = getattr(datasets, f"load_{name}")().DESCR.lower()
+        found += [(re.findall("[a-z]+", part), number) for part in re.split("\\n *\\n|\\n *- ", text)]
+    bags, texts = zip(*(pair for pair in found if len(pair[0]) > 3), strict=True)
+    return list(bags), np.array(texts)
 
 
 def data(copies: int, width: int) -> tuple[np.ndarray, ...]:
-    """The lines as bags; a vector for each word by chance, and a weight that is smaller for frequent words."""
-    texts, _ = lines()
-    vocabulary, words = np.unique(np.concatenate([line for line in texts] * copies), return_inverse=True)
+    """The paragraphs, in `copies` languages; frequent words have small weights, words of a text similar vectors."""
+    bags, texts = paragraphs()
+    lengths = [len(bag) for bag in bags]
+    vocabulary, words = np.unique(np.concatenate(bags), return_inverse=True)
+    count = np.bincount(words)
     random = np.random.default_rng(0)
-    table = random.normal(size=(len(vocabulary), width)) / np.sqrt(width)
-    frequency = np.bincount(words) / len(words)
-    start = np.concatenate([[0], np.cumsum([len(line) for line in texts] * copies)])
-    weight = 1e-3 / (1e-3 + frequency[words])
-    return table.astype(np.float32), weight.astype(np.float32), words.astype(np.int32), start.astype(np.int32)
+    table = 0.5 * random.normal(size=(len(vocabulary), width))
+    np.add.at(table, words, (random.normal(size=(len(TEXTS), width))[np.repeat(texts, lengths)] / count[words, None]))
+    weight = 1e-3 / (1e-3 + count[words] / len(words))
+    word = np.arange(copies)[:, None] * len(vocabulary) + words
+    floats = (np.tile(table, (copies, 1)), np.tile(weight, copies))
+    whole = (word.reshape(-1), np.cumsum([0, *lengths * copies]))
+    return *(a.astype(np.float32) for a in floats), *(a.astype(np.int32) for a in whole)
 
 
 def reference(table, weight, word, start):
     """Bag by bag."""
-    bags = zip(start[:-1], start[1:], strict=True)
-    return np.stack([np.average(table[word[lo:hi]], 0, weight[lo:hi]) for lo, hi in bags])
+    return np.stack([np.average(table[word[lo:hi]], 0, weight[lo:hi]) for lo, hi in pairwise(start)])
 
 
 def by_segments(table, weight, word, start):
@@ -74,13 +81,14 @@ def sparse(table, weight, word, start):
 
 
 def draw(figure, arrays, means):
-    """How alike the lines are: those of the same text, which stand together, share words."""
+    """The means in the plane where they differ most."""
     axes = figure.subplots()
-    unit = means / np.linalg.norm(means, axis=1, keepdims=True)
-    axes.imshow(unit @ unit.T, aspect="auto", vmin=0, vmax=0.6)
-    ends = np.searchsorted(lines()[1], [0, 1, 2, 3])
-    axes.set_yticks((ends[1:] + ends[:-1]) / 2, ["breast cancer", "wine", "diabetes"])
-    axes.set(xlabel="line", title="cosine of the means of two lines")
+    middle = means - means.mean(0)
+    places = middle @ np.linalg.svd(middle)[2][:2].T
+    for number, name in enumerate(TEXTS):
+        axes.scatter(*places[paragraphs()[1] == number].T, s=16, label=name.replace("_", " "))
+    axes.set(xticks=[], yticks=[], title="a point for each paragraph: the mean of the vectors of its words")
+    axes.legend(title="from the text about")
 
 
 program = Program(

@@ -1,8 +1,8 @@
 """Grouped-query attention
 
-Several heads of queries share one head of keys and values, which makes the cache of a language model smaller. The kernel
-reads key head `h / G` where it needs it: the keys are not repeated, and no scores are stored. In the gradient, what the
-queries of a group want of their keys is added up.
+Several heads of queries share one head of keys and values, which makes the cache of a language model smaller. Query
+head `h` reads key head `h / G`, and that is all there is to it: nothing is repeated or reshaped by hand. In the
+gradient, what the queries of a group want of their keys is added up.
 
 Ainslie and others, "GQA: Training Generalized Multi-Query Transformer Models from Multi-Head Checkpoints" (2023).
 """

@@ -4,7 +4,7 @@ A layer that all users share, and for each user two thin matrices that are added
 user, and the kernel reads that user's adapter by the number: rows of different users stand in one batch, and nothing is
 sorted or grouped. In the gradient each adapter gets what the rows of its user give.
 
-Hu and others, "LoRA: Low-Rank Adaptation of Large Language Models" (2021); batches as in Punica (Chen and others, 2023).
+Hu and others, "LoRA" (2021); Chen and others, "Punica: Multi-Tenant LoRA Serving" (2023).
 """
 
 import jax
@@ -28,7 +28,7 @@ def data(rows: int, tokens: int, width: int, users: int, rank: int) -> tuple[np.
     W = random.normal(size=(width, width)) / np.sqrt(width)
     A = random.normal(size=(users, width, rank)) / np.sqrt(width)
     B = random.normal(size=(users, rank, width)) / np.sqrt(rank)
-    user = np.minimum(random.zipf(1.5, size=rows) - 1, users - 1).astype(np.int32)
+    user = ((random.zipf(1.5, size=rows) - 1) % users).astype(np.int32)
     return *(a.astype(np.float32) for a in (x, W, A, B)), user
 
 
@@ -55,7 +55,7 @@ def draw(figure, arrays, y):
     left.bar(*np.unique(user, return_counts=True))
     left.set(xlabel="user", ylabel="rows", title="who asks")
     right.imshow(np.abs(unit @ unit.T), aspect="auto")
-    right.set(xlabel="row, by user", ylabel="row, by user", title="cosine of what two rows get from their adapters")
+    right.set(xlabel="row, by user", ylabel="row, by user", title="cosine of what adapters add to two rows")
 
 
 program = Program(

@@ -1,8 +1,8 @@
 """A mixture of experts
 
-A router scores every expert for every token; the R best are asked, and their answers are added with the softmax of their
-scores. Each token reads the weights of its experts by their numbers. The work grows with the tokens times R, not with
-the experts, and there is no array of a matrix for each token, in the gradient neither.
+A router scores every expert for every token; the R best are asked, and their answers are added with the softmax of
+their scores. Each token reads the weights of its experts by their numbers. The work grows with the tokens times R, not
+with the experts, and there is no array of a matrix for each token, in the gradient neither.
 
 Shazeer and others, "Outrageously Large Neural Networks" (2017); Fedus, Zoph and Shazeer, "Switch Transformers" (2022).
 """
@@ -29,7 +29,7 @@ def mixture_of_experts(float(T,D) x, float(X,D) router, float(X,D,F) up, float(X
 
 
 def data(tokens: int, width: int, experts: int, hidden: int) -> tuple[np.ndarray, ...]:
-    """Handwritten digits, cut to `width` pixels, as tokens; each row of the router is a digit itself, without the mean."""
+    """Handwritten digits without their mean, cut to `width` pixels; the rows of the router are digits, too."""
     from sklearn.datasets import load_digits
 
     digits = load_digits().data / 16

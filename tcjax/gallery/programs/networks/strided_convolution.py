@@ -7,7 +7,6 @@ He and others, "Deep Residual Learning for Image Recognition" (2015); filters af
 """
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 import tcjax

@@ -9,7 +9,6 @@ Zeiler and others, "Deconvolutional Networks" (2010); Dumoulin and Visin, "A gui
 """
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 import tcjax
