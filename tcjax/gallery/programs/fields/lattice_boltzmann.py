@@ -5,8 +5,8 @@ weights are a product, the momentum is a sum over `a - 1`, and particles that hi
 `2 - a, 2 - b`: there are no tables. How solid a cell is may lie between 0 and 1, and the gradient by it designs shapes.
 It keeps a fraction of the fields of all steps.
 
-Krueger et al., "The Lattice Boltzmann Method" (2017), chapters 3 and 5; Pingen, Evgrafov and Maute, "Topology optimization
-of flow domains using the lattice Boltzmann method" (2007).
+Krueger et al., "The Lattice Boltzmann Method" (2017), chapters 3 and 5; Pingen, Evgrafov and Maute, "Topology
+optimization of flow domains using the lattice Boltzmann method" (2007).
 """
 
 import jax
