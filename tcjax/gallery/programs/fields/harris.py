@@ -19,9 +19,12 @@ harris = tcjax.kernel("""
 def harris(float(H,W) image, float(K) w) -> (response) {
     right(y,x) = (image(y,x+1) - image(y,x-1)) / 2
     down(y,x) = (image(y+1,x) - image(y-1,x)) / 2
-    xx(y,x) = sum[a](w(a) * sum[b](w(b) * right(y + a - K/2, x + b - K/2) * right(y + a - K/2, x + b - K/2)))
-    xy(y,x) = sum[a](w(a) * sum[b](w(b) * right(y + a - K/2, x + b - K/2) * down(y + a - K/2, x + b - K/2)))
-    yy(y,x) = sum[a](w(a) * sum[b](w(b) * down(y + a - K/2, x + b - K/2) * down(y + a - K/2, x + b - K/2)))
+    rows_xx(y,x) +=! w(a) * right(y + a - K/2, x) * right(y + a - K/2, x)
+    rows_xy(y,x) +=! w(a) * right(y + a - K/2, x) * down(y + a - K/2, x)
+    rows_yy(y,x) +=! w(a) * down(y + a - K/2, x) * down(y + a - K/2, x)
+    xx(y,x) +=! w(b) * rows_xx(y, x + b - K/2)
+    xy(y,x) +=! w(b) * rows_xy(y, x + b - K/2)
+    yy(y,x) +=! w(b) * rows_yy(y, x + b - K/2)
     response(y,x) = xx(y,x) * yy(y,x) - xy(y,x) * xy(y,x) - 0.05 * pow(xx(y,x) + yy(y,x), 2)
 }""")
 
