@@ -1,7 +1,8 @@
 """The game of life on a torus
 
-A cell lives on with two or three neighbours, and comes to life with three. The nine cells around each are a sum over two
-small ranges, the world is closed by `wrap`, and a `for` makes its history: bytes, conditions and steps in three lines.
+A cell lives on with two or three neighbours, and comes to life with three. The nine cells around each are a sum over
+two small ranges, the world is closed by `wrap`, and a `for` makes its history: bytes, conditions and steps in three
+lines.
 
 Gardner, "Mathematical games: the fantastic combinations of John Conway's new solitaire game 'life'" (1970).
 """
@@ -69,8 +70,6 @@ def separable(start):
 
 
 def halo(start):
-    height, width = start.shape
-
     def step(_, alive):
         p = jnp.pad(alive, 1, mode="wrap")
         rows = p[:-2] + p[1:-1] + p[2:]
