@@ -1,8 +1,8 @@
 """Finite elements: what the stiffness of triangles makes of a field
 
-Each triangle adds to its corners what flows through it, by a scatter to the numbers of its nodes. The matrix is four
-lines that look like the textbook's and is never stored, so conjugate gradients solve with it on any mesh. The gradient
-by the conductivities is the power in each triangle; that by the positions of the nodes moves the mesh.
+Each triangle reads the field at its corners and adds to them what flows through it, by a scatter to the numbers of its
+nodes. The matrix is never stored, and conjugate gradients solve with it on any mesh. The gradient by the conductivities
+says which power each triangle takes; that by the positions of the nodes moves the mesh.
 
 Zienkiewicz and Taylor, "The Finite Element Method" (1989), volume 1.
 """
@@ -20,8 +20,9 @@ stiffness = tcjax.kernel("""
 def stiffness(float(N,2) x, float(E) c, int32(E,3) corner, float(N) u) -> (float(N) flow) {
     side(e,a,d) = x(corner(e, (a+2) % 3), d) - x(corner(e, (a+1) % 3), d) where a in 0:3
     twice(e) = side(e,0,0) * side(e,1,1) - side(e,0,1) * side(e,1,0)
-    k(e,a,b) = c(e) * sum[d](side(e,a,d) * side(e,b,d)) / (2 * twice(e))
-    flow(corner(e,a)) +=! k(e,a,b) * u(corner(e,b))
+    slope(e,d) = c(e) * sum[b](side(e,b,d) * u(corner(e,b))) / (2 * twice(e))
+    gives(e,a) +=! side(e,a,d) * slope(e,d)
+    flow(corner(e,a)) +=! gives(e,a)
 }""")
 
 
@@ -95,7 +96,7 @@ def draw(figure, arrays, _):
     left.triplot(*x.T, corner, color="0.8", linewidth=0.25)
     left.set_title("temperature")
     middle.tripcolor(*x.T, corner, facecolors=power / np.linalg.det(np.insert(x[corner], 0, 1, -1)), cmap="inferno")
-    middle.set_title("slope of the power by conductivity, for each area")
+    middle.set_title("power for each area, the slope by c")
 
 
 program = Program(
@@ -106,7 +107,7 @@ program = Program(
     draw,
     small={"side": 8},
     full={"side": 200},
-    picture={"side": 24},
+    picture={"side": 32},
     gradient=(0, 1, 3),
     peers={"scipy.sparse": reference},
 )
