@@ -1,8 +1,9 @@
 """Finite elements: what the stiffness of triangles makes of a field
 
-Each triangle reads the field at its corners and adds to them what flows through it, by a scatter to the numbers of its
-nodes. The matrix is never stored, and conjugate gradients solve with it on any mesh. The gradient by the conductivities
-says which power each triangle takes; that by the positions of the nodes moves the mesh.
+Each triangle has a matrix of three rows, as in the textbook, and adds to its corners what it makes of the field there,
+by a scatter to the numbers of its nodes. The matrix of the whole mesh is never stored: conjugate gradients solve with
+this product. The gradient by the conductivities says which power each triangle takes; that by the positions of the
+nodes moves the mesh.
 
 Zienkiewicz and Taylor, "The Finite Element Method" (1989), volume 1.
 """
@@ -20,8 +21,8 @@ stiffness = tcjax.kernel("""
 def stiffness(float(N,2) x, float(E) c, int32(E,3) corner, float(N) u) -> (float(N) flow) {
     side(e,a,d) = x(corner(e, (a+2) % 3), d) - x(corner(e, (a+1) % 3), d) where a in 0:3
     twice(e) = side(e,0,0) * side(e,1,1) - side(e,0,1) * side(e,1,0)
-    slope(e,d) = c(e) * sum[b](side(e,b,d) * u(corner(e,b))) / (2 * twice(e))
-    gives(e,a) +=! side(e,a,d) * slope(e,d)
+    k(e,a,b) = c(e) * sum[d](side(e,a,d) * side(e,b,d)) / (2 * twice(e))
+    gives(e,a) +=! k(e,a,b) * u(corner(e,b))
     flow(corner(e,a)) +=! gives(e,a)
 }""")
 
