@@ -4,6 +4,7 @@ import ast as python
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Number
 from typing import Final
 
 from ...diagnostics import phrases
@@ -22,11 +23,11 @@ AUGMENTED: Final = {"+": "+", "*": "*", "|": "any", "&": "all", "^": "+"}
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What stands around a statement: its clauses, outermost first, an equivalent, and whether a `for` does."""
+    """What stands around a statement: its clauses, outermost first, an equivalent, and the indices of each `for`."""
 
     clauses: tuple[ast.Clause, ...] = ()
     equivalent: ast.Equivalent | None = None
-    in_loop: bool = False
+    loops: tuple[str, ...] = ()
 
     def add(self, *clauses: ast.Clause) -> "Around":
         return replace(self, clauses=self.clauses + clauses)
@@ -36,10 +37,11 @@ class Around:
 class Statements:
     """Reads a body in order, and remembers what has been `written`: the first ``+=`` of a local starts it.
 
-    `defined` has a value before the body begins.
+    `defined` has a value before the body begins; `sizes` are those that annotations name.
     """
 
     defined: frozenset[str]
+    sizes: frozenset[str]
     scope: Mapping[str, object]
     written: set[str] = field(default_factory=set)
 
@@ -81,12 +83,13 @@ class Statements:
         index = reader.name(node.target.id, node.target)
         (lo, hi), step = reader.stepped(node.iter)
         before = self.defined | self.written
-        body = self.block(node.body, reader.within(index), replace(around, in_loop=True))
+        body = self.block(node.body, reader.within(index), replace(around, loops=(*around.loops, index)))
         loop = ast.For(index, lo, hi, tuple(body), step, span=reader.script.span(node))
         size = ast.stride(loop)
         # What a let names means nothing in the ends of a loop around it.
         plain = not any(isinstance(clause, ast.LetClause) for clause in around.clauses)
-        if (plain and recurs(loop, before)) or (step is not None and size in (1, -1)):
+        numbers = self.sizes.union(name for name, value in self.scope.items() if isinstance(value, Number))
+        if (plain and recurs(loop, before, around.loops, numbers)) or (step is not None and size in (1, -1)):
             return [replace(loop, step=None) if size == 1 else loop]
         if step is not None:
             reader.interval(node.iter)
