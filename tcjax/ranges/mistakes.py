@@ -231,17 +231,22 @@ def read_while_written(
         surely = not any(index.is_data for index in (*left.indices, *access.indices))
         writes = f"writes at {others}" if surely else "may write at another point"
         message = f"at {own} this writes {name}[{wrote}] and reads {name}[{reads}], which the same statement {writes}"
-    old, rank = _unused(f"{name}_old", function), access.tensor.rank
-    indices = [_unused("ijklmnopqr"[d] if rank <= 10 else f"i{d}", function) for d in range(rank)]
-    copy = f"{phrases.element(old, indices, span)} = {phrases.element(name, indices, span)}"
-    copied = f"copy them before this, `{copy}`, and read `{old}{show_access(access).removeprefix(name)}`"
     return CompileError(
         Code.READ_WHILE_WRITTEN,
         phrases.condition(message, span),
         span,
         help=(_as_loop(statement, ranges, span) or phrases.steps(span))
-        + (f"; if the old values are meant, {copied}" if inside else ""),
+        + (f"; if the old values are meant, {_copied(function, access, 'this')}" if inside else ""),
     )
+
+
+def _copied(function: ir.Function, access: ir.Access, where: str) -> str:
+    """How to keep the old values of a tensor: a copy `where`, and a read of it."""
+    span, name, rank = access.span, written_name(access), access.tensor.rank
+    old = _unused(f"{name}_old", function)
+    indices = [_unused("ijklmnopqr"[d] if rank <= 10 else f"i{d}", function) for d in range(rank)]
+    copy = f"{phrases.element(old, indices, span)} = {phrases.element(name, indices, span)}"
+    return f"copy them before {where}, `{copy}`, and read `{old}{show_access(access).removeprefix(name)}`"
 
 
 def _as_loop(statement: Comprehension, ranges: Mapping[IndexVar, Interval | None], span: Span) -> str:
@@ -275,6 +280,7 @@ def _as_loop(statement: Comprehension, ranges: Mapping[IndexVar, Interval | None
 
 
 def read_before_step(
+    function: ir.Function,
     statement: Comprehension,
     writes: Comprehension,
     read: Read,
@@ -299,11 +305,14 @@ def read_before_step(
     loop = loops[-1]
     offset = "-" if loop.step > 0 else "+"
     way = "upwards" if loop.step > 0 else "downwards"
+    help = f"`{loop.index}` runs {way} here: read at `{loop.index}{offset}1`, or let it run the other way"
+    if any(access.tensor in ir.targets(above) for above in function.statements[: loops[0].first]):
+        help += f"; if the old values are meant, {_copied(function, access, 'the loop')}"
     return CompileError(
         Code.READ_WHILE_WRITTEN,
         phrases.condition(message, span),
         span,
-        help=f"`{loop.index}` runs {way} here: read at `{loop.index}{offset}1`, or let it run the other way",
+        help=help,
     )
 
 

@@ -440,3 +440,27 @@ def test_points_that_python_would_take_for_steps_are_not_written_in_it() -> None
     np.testing.assert_allclose(once(x, a), a * (1 + x.sum()), rtol=1e-5)
     with pytest.raises(tcjax.CompileError, match="would take the points of `t` for steps"):
         once.to("python")
+
+
+UPDATES = {
+    "in place": ("y(i) = x(i) for t in 0:N { y(t) = y(t) + 1 y(t) = y(t) * 2 }", lambda x: 2 * (x + 1)),
+    "of what the step wrote": (
+        "for t in 0:N { y(t) = x(t) y(t) = y(t) + (t > 0 ? y(t-1) : 0.0) y(t) = y(t) * 0.5 }",
+        lambda x: [sum(x[s] * 0.5 ** (t - s + 1) for s in range(t + 1)) for t in range(len(x))],
+    ),
+    "by a temporary": ("y(i) = x(i) for t in 0:N { z() = y(t) y(t) = z() * z() }", np.square),
+    "under one guard": (
+        "y(i) = 0.0 * x(i) for t in 0:N { y(t) = x(t) where t > 1 y(t) = y(t) * y(t) where t > 1 y(t) = y(t) + 1 }",
+        lambda x: np.where(np.arange(len(x)) > 1, x * x, 0) + 1,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UPDATES)
+def test_a_step_updates_an_element_as_often_as_one_likes(name: str) -> None:
+    body, expected = UPDATES[name]
+    kernel = tcjax.kernel(f"def f(float(N) x) -> (y) {{ {body} }}")
+    x = real(6)
+
+    np.testing.assert_allclose(kernel(x), expected(x), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(kernel.interpret(x), expected(x), rtol=1e-5, atol=1e-6)
