@@ -91,16 +91,21 @@ def _meant_as_sizes(statement: Comprehension, solution: Solution) -> frozenset[I
     return (ends & frozenset(solution.unsolved)) - read - _left_indices(statement)
 
 
-def unbound_target(statement: Comprehension, dimension: int) -> CompileError:
+def unbound_target(function: ir.Function, statement: Comprehension, dimension: int) -> CompileError:
     """TC0401 for a computed left side whose extent nothing gives."""
-    target = statement.target
+    target, scalar = statement.target, phrases.scalar(statement.target.dtype)
+    if target in function.returns:
+        returned = phrases.returned(scalar, _letters(target.rank), target.name, statement.span)
+        remedy = f"annotate the return with its sizes, such as {returned}"
+    else:
+        declared = phrases.typed(scalar, _letters(target.rank), target.name, statement.span)
+        remedy = f"declare it with its sizes, such as {declared}, in a statement before this one"
     return CompileError(
         Code.UNBOUND_INDEX,
         f"nothing says how large dimension {dimension} of `{target.name}` is: "
         f"the data decides where `{_left(statement)}` writes",
         statement.span.applied(target.name),
-        help="annotate the return with its sizes, such as "
-        + phrases.returned(phrases.scalar(target.dtype), _letters(target.rank), target.name, statement.span),
+        help=remedy,
     )
 
 

@@ -27,9 +27,9 @@ Solved = Mapping[int, tuple[Solution, Box]]
 def check_order(function: ir.Function, solved: Solved, sizes: Mapping[SizeVar, int]) -> None:
     """Raises `CompileError` (TC0708) where a step of a loop reads an element that a later one writes.
 
-    What the same step writes further down is later, too, unless something above has written it. A tensor that every step
-    of one of the loops writes anew has what was last written; what the statement itself writes in the same step is
-    `pairs`' to check.
+    What the same step writes further down is later, too, unless something above has written it. A tensor that every
+    step of one of the loops writes anew has what was last written; what the statement itself writes in the same step
+    is `pairs`' to check.
     """
     for reader, writer in _pairs(function):
         reads, writes = function.statements[reader], function.statements[writer]
