@@ -381,7 +381,7 @@ def _remedy(
     if region.extent == Size.of(0):
         return f"pass arrays for which `{access.tensor.name}` has elements"
     if not subscript.variables:
-        larger = f", or give `{access.tensor.name}` larger extents in the return annotation" if writes else ""
+        larger = f", or declare `{access.tensor.name}` with larger extents" if writes else ""
         wraps = "; negative ones do not count from the end" if str(subscript).startswith("-") else ""
         return f"use a subscript from {region.lo} to {region.hi - 1}{larger}{wraps}"
     inside = _inside(subscript, region, solution)
@@ -404,7 +404,7 @@ def _remedy(
         return f"write {clause} instead" if index in solution.survey.ranges else f"add {clause}"
     if writes:
         guard = phrases.guarded(inside, access.span)
-        return f"add the guard {guard}, or give `{access.tensor.name}` larger extents in the return annotation"
+        return f"add the guard {guard}, or declare `{access.tensor.name}` with larger extents"
     chosen = phrases.chosen(inside, access.tensor.name, access.indices, access.span)
     return f"read it under a condition: {chosen}"
 

@@ -464,3 +464,34 @@ def test_a_step_updates_an_element_as_often_as_one_likes(name: str) -> None:
 
     np.testing.assert_allclose(kernel(x), expected(x), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(kernel.interpret(x), expected(x), rtol=1e-5, atol=1e-6)
+
+
+def test_a_condition_that_its_statements_change_is_kept_before() -> None:
+    @tcjax.kernel
+    def largest(x: "float(N)"):
+        most[()] = x[0]
+        place[()] = 0
+        for i in range(1, N):
+            met[i] = x[i] > most[()]
+            if met[i]:
+                most[()] = x[i]
+                place[()] = i
+        return most, place
+
+    @tcjax.kernel
+    def sorted_(x: "float(N)"):
+        y[i] = x[i]
+        for _ in range(N):
+            for i in range(N - 1):
+                met[()] = y[i] > y[i + 1]
+                if met[()]:
+                    first[()] = y[i]
+                    y[i] = y[i + 1]
+                    y[i + 1] = first[()]
+        return y
+
+    x = real(7)
+    most, place = largest(x)
+
+    assert (most, place) == (x.max(), x.argmax())
+    np.testing.assert_array_equal(sorted_(x), np.sort(x))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from numbers import Number
 from typing import Final
 
-from ...diagnostics import phrases
+from ...diagnostics import CompileError, phrases
 from .. import ast
 from .annotations import read_annotation
 from .python_expressions import BINARY, Expressions
@@ -102,7 +102,28 @@ class Statements:
         holds = ast.GuardClause(condition, span=condition.span)
         fails = ast.GuardClause(ast.Unary("!", condition, span=condition.span), span=condition.span)
         then = self.block(node.body, reader, around.add(holds))
-        return then + self.block(node.orelse, reader, around.add(fails))
+        statements = then + self.block(node.orelse, reader, around.add(fails))
+        if changed := _changed(condition, statements):
+            raise self._changing(node.test, condition, changed, reader)
+        return statements
+
+    def _changing(
+        self, test: python.expr, condition: ast.Expr, changed: ast.Assign, reader: Expressions
+    ) -> CompileError:
+        """Of an ``if`` that a statement inside changes: in Python the others would not notice."""
+        known = self.defined | self.written | self.sizes
+        names = (node.id for node in ast.walk(condition) if isinstance(node, ast.Name))
+        indices = [name for name in names if name not in known and not isinstance(self.scope.get(name), Number)]
+        name = "met"
+        while name in known.union(indices):
+            name += "_"
+        kept = f"{name}[{', '.join(dict.fromkeys(indices)) or '()'}]"
+        return not_in_notation(
+            f"`{changed.target}` changes under this condition, which reads it: every statement has its own guard",
+            test,
+            reader.script,
+            help=f"keep what it was before: `{kept} = {python.unparse(test)}`, then `if {kept}:`",
+        )
 
     def _clauses(self, node: python.With, reader: Expressions, around: Around) -> list[ast.Statement]:
         for item in node.items:
@@ -196,7 +217,7 @@ class Statements:
                 case _:
                     instead = f"{left} = {left} {sign} ({right})"
             instead = f"write `{instead}`"
-            if _reads_elsewhere(target, value):
+            if _reads_elsewhere(target, value) and not around.loops:
                 # The operator alone would lead straight into TC0708.
                 recurrence = phrases.recurrence(reader.script.span(node))
                 instead = f"{recurrence}; where no point writes what another reads, {instead}"
@@ -292,6 +313,19 @@ def _ranged(statement: ast.Statement, clause: ast.RangeClause, place: int) -> as
             return replace(statement, body=tuple(_ranged(inner, clause, place) for inner in body))
         case _:
             return statement
+
+
+def _changed(condition: ast.Expr, statements: Sequence[ast.Statement]) -> ast.Assign | None:
+    """The first statement that writes what the condition reads, where it is evaluated again behind it."""
+    nodes = list(ast.walk(condition))
+    read = {node.function for node in nodes if isinstance(node, ast.Apply)}
+    read |= {node.id for node in nodes if isinstance(node, ast.Name)}
+    leaves, runs = ast.flattened(tuple(statements))
+    for number, leaf in enumerate(leaves):
+        again = number < len(leaves) - 1 or any(run.first <= number < run.last for run in runs)
+        if again and isinstance(leaf, ast.Assign) and leaf.target in read:
+            return leaf
+    return None
 
 
 def _reads_elsewhere(target: python.expr, value: python.expr) -> bool:
