@@ -495,3 +495,34 @@ def test_a_condition_that_its_statements_change_is_kept_before() -> None:
 
     assert (most, place) == (x.max(), x.argmax())
     np.testing.assert_array_equal(sorted_(x), np.sort(x))
+
+
+def test_in_python_a_condition_may_read_another_element_than_its_statements_write() -> None:
+    @tcjax.kernel
+    def highest(x: "float(N)"):
+        y[0] = x[0]
+        for i in range(1, N):
+            if x[i] > y[i - 1]:
+                y[i] = x[i]
+            else:
+                y[i] = y[i - 1]
+        return y
+
+    x = real(8)
+
+    np.testing.assert_array_equal(highest(x), np.maximum.accumulate(x))
+
+
+def test_in_python_a_number_that_every_step_starts_anew_is_that_of_the_step() -> None:
+    @tcjax.kernel
+    def product(A: "float(N,K)", x: "float(K)"):
+        for i in range(N):
+            total[()] = 0.0
+            for k in range(K):
+                total[()] += A[i, k] * x[k]
+            y[i] = total[()]
+        return y
+
+    A, x = real(4, 5), real(5)
+
+    np.testing.assert_allclose(product(A, x), A @ x, rtol=1e-5, atol=1e-6)

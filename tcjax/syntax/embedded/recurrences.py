@@ -14,7 +14,6 @@ def recurs(loop: ast.For, defined: Collection[str], around: Collection[str], num
     over the indices of the loops `around`.
     """
     leaves = [leaf for leaf in ast.flattened(loop.body)[0] if isinstance(leaf, ast.Assign)]
-    names = {loop.index, *(leaf.target for leaf in leaves)}
     for leaf in leaves:
         if _mentions(leaf.indices or (), {loop.index}):
             continue
@@ -24,7 +23,7 @@ def recurs(loop: ast.For, defined: Collection[str], around: Collection[str], num
                 return True
             continue
         own = leaf.target in defined and _mentions(value, {leaf.target})
-        if own or (len(leaves) > 1 and _mentions(value, names)):
+        if own or len(leaves) > 1:
             return True
     written = [(leaf.target, leaf.indices or ()) for leaf in leaves]
     for leaf in leaves:

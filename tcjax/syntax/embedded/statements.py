@@ -4,6 +4,7 @@ import ast as python
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from numbers import Number
 from typing import Final
 
@@ -317,15 +318,29 @@ def _ranged(statement: ast.Statement, clause: ast.RangeClause, place: int) -> as
 
 def _changed(condition: ast.Expr, statements: Sequence[ast.Statement]) -> ast.Assign | None:
     """The first statement that writes what the condition reads, where it is evaluated again behind it."""
-    nodes = list(ast.walk(condition))
-    read = {node.function for node in nodes if isinstance(node, ast.Apply)}
-    read |= {node.id for node in nodes if isinstance(node, ast.Name)}
     leaves, runs = ast.flattened(tuple(statements))
     for number, leaf in enumerate(leaves):
         again = number < len(leaves) - 1 or any(run.first <= number < run.last for run in runs)
-        if again and isinstance(leaf, ast.Assign) and leaf.target in read:
+        if again and isinstance(leaf, ast.Assign) and any(map(partial(_meets, leaf), ast.walk(condition))):
             return leaf
     return None
+
+
+def _meets(leaf: ast.Assign, node: ast.Expr) -> bool:
+    """Whether a node reads what the statement writes: at a distance that is a number it reads another element."""
+    if not isinstance(node, ast.Apply):
+        return isinstance(node, ast.Name) and node.id == leaf.target
+    pairs = zip(leaf.indices or (), node.arguments, strict=False)
+    return node.function == leaf.target and not any(_distance(own, read) for own, read in pairs)
+
+
+def _distance(own: ast.Expr, read: ast.Expr) -> int:
+    """How far ``i - 2`` is from ``i``; 0 where nothing says so."""
+    match read:
+        case ast.Binary("+" | "-" as sign, base, ast.Number(int() as number)) if base == own:
+            return -number if sign == "-" else number
+        case _:
+            return 0
 
 
 def _reads_elsewhere(target: python.expr, value: python.expr) -> bool:
