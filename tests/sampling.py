@@ -130,6 +130,8 @@ SAMPLED = {
     "tests/transforms/test_shifts.py": 3,
     "tests/transforms/test_softmaxes.py": 3,
     "tests/transforms/test_terms.py": 3,
+    "tests/translated/test_kernels.py": 20,
+    "tests/translated/test_order.py": 4,
     "tests/translation": 4,
 }
 

@@ -193,3 +193,12 @@ def test_rows_of_short_pieces_are_next_to_each_other_while_a_loop_runs() -> None
     assert not lies_apart((8, 4, 16), 1)
     assert lies_apart((8, 4), 1)
     assert not lies_apart((8, 4), 0)
+
+
+def test_an_element_of_a_step_is_written_where_it_lies() -> None:
+    text = "def f(float(N,M) x) -> (y) { for i in 0:N { for j in 0:M { y(i,j) = x(i,j) + sum[k in 0:j](y(i,k)) } } }"
+    kernel, x = tcjax.kernel(text), np.ones((7, 9), np.float32)
+
+    # Through a reshape to 63 elements XLA would copy all of them in every step.
+    assert "[63]" not in str(jax.make_jaxpr(kernel)(x))
+    np.testing.assert_allclose(kernel(x)[0], 2.0 ** np.arange(9))
