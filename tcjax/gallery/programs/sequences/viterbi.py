@@ -94,7 +94,7 @@ program = Program(
     {"lax.scan, twice": scans},
     draw,
     small={"length": 40, "states": 4},
-    full={"length": 4096, "states": 64},
+    full={"length": 4096, "states": 24},
     picture={"length": 400, "states": 5},
     gradient=(0, 1, 2),
 )
