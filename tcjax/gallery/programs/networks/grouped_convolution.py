@@ -63,7 +63,7 @@ def draw(figure, arrays, y):
     panels = figure.subplots(1, 4)
     panels[0].imshow(arrays[0][0, :, :, :3])
     for group, axes in zip((0, 4, 8), panels[1:], strict=True):
-        axes.imshow(y[0, 1:-1, 1:-1, 4 * group + 3], cmap="RdBu", vmin=-0.8, vmax=0.8)
+        axes.imshow(y[0, 1:-1, 1:-1, 4 * group + 3], cmap="RdBu", vmin=-0.4, vmax=0.4)
         axes.set_title(f"group {group}: {360 * group // GROUPS} degrees")
     for axes in panels:
         axes.axis("off")

@@ -86,7 +86,7 @@ program = Program(
     {"repeated keys": repeated, "einsum over groups": grouped, "dot_product_attention": library},
     draw,
     small={"groups": 2, "length": 48, "width": 8},
-    full={"groups": 2, "length": 1024, "width": 64},
+    full={"groups": 2, "length": 2048, "width": 64},
     picture={"groups": 1, "length": 64, "width": 32},
     gradient=(0, 1, 2),
 )
