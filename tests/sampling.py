@@ -49,6 +49,7 @@ SAMPLED = {
     "tests/docs/test_site.py": 3,
     "tests/elaboration/test_collisions.py": 6,
     "tests/examples": 6,
+    "tests/gallery": 8,
     "tests/linen/test_linen.py": 6,
     "tests/lowering/pallas": 8,
     "tests/lowering/test_bands.py": 8,

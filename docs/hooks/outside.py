@@ -21,9 +21,15 @@ ROOT = Path(__file__).parents[2]
 EXPLANATIONS = "tcjax/diagnostics/explanations"
 # Files and folders outside of docs/, and where they are on the site.
 FILES = {"CONTRIBUTING.md": "contributing.md", "README.md": "index.md"}
-FOLDERS = {EXPLANATIONS: "errors", "tests/golden/schedules": "golden/schedules", "examples": "examples"}
+PROGRAMS = "tcjax/gallery/programs"
+FOLDERS = {
+    PROGRAMS: "gallery",
+    EXPLANATIONS: "errors",
+    "tests/golden/schedules": "golden/schedules",
+    "examples": "examples",
+}
 INTRODUCTIONS = {
-    "examples": "# Programs\n\nThe programs of `make demo` and `make gallery`, with their sources.",
+    "examples": "# Programs\n\nThe programs of `make demo`, `make methods` and `make layers`, with their sources.",
     "golden/schedules": "# Stages by example\n\nThe worked examples of TVM's InferBound, and more: the test suite "
     "compares these pages with what the compiler does. [Schedules](../../schedules.md) explains the words.",
 }
@@ -77,6 +83,9 @@ def _uri_of(source: Path) -> str:
         return FILES[path]
     if path.startswith("docs/"):
         return path.removeprefix("docs/")
+    if source.suffix == ".py" and path.startswith(f"{PROGRAMS}/"):
+        # docs/hooks/programs.py makes these pages, without the folders of the groups.
+        return f"gallery/{source.stem}.md"
     for folder, uri in FOLDERS.items():
         if path == folder:
             return f"{uri}/index.md"

@@ -67,23 +67,31 @@ def check(program: "Program") -> Report:
     value = _distance(jax.jit(program.function)(*arrays), program.reference(*map(as_double, arrays)))
     slope = gradient = None
     if program.gradient:
-        slope, gradient = _slope(program, arrays), _gradient(program, arrays)
+        pulled = _pulled(program, program.function, arrays)
+        slope = _slope(program, arrays, pulled)
+        gradient = _distance(pulled, _pulled(program, next(iter(program.by_hand.values())), arrays))
     return Report(size, value, slope, gradient, memory(program, "small"), program.tolerance)
 
 
 def memory(program: "Program", size: str) -> tuple[Memory, ...]:
     """Of the results, and of the results with the gradient where there is one."""
     arrays = program.arrays(size)
-    functions = [program.function]
+    found = [_memory(program.function, *arrays)]
     if program.gradient:
-        functions.append(with_gradient(program.function, program.gradient))
-    return tuple(_memory(function, arrays) for function in functions)
+        both = with_gradient(program.function, program.gradient)
+        found.append(_memory(both, arrays, weights_of(jax.eval_shape(program.function, *arrays))))
+    return tuple(found)
 
 
-def with_gradient(function: Callable[..., Any], places: tuple[int, ...]) -> Callable[..., tuple[Any, ...]]:
-    """The results, and the gradient by the arrays at `places` of their sum with the weights of `weights_of`."""
+def with_gradient(
+    function: Callable[..., Any], places: tuple[int, ...]
+) -> Callable[[tuple[Any, ...], list[Any]], tuple[list[Any], tuple[Any, ...]]]:
+    """From arrays and a weight for each number of the float results: all results, and the gradient of the weighted sum.
 
-    def both(*arrays: Any) -> tuple[Any, ...]:
+    One derives by the arrays at `places`.
+    """
+
+    def both(arrays: tuple[Any, ...], weights: list[Any]) -> tuple[list[Any], tuple[Any, ...]]:
         def results(*moved: Any) -> Any:
             merged = list(arrays)
             for place, array in zip(places, moved, strict=True):
@@ -92,16 +100,15 @@ def with_gradient(function: Callable[..., Any], places: tuple[int, ...]) -> Call
             return [a for a in found if _is_float(a)], [a for a in found if not _is_float(a)]
 
         found, pull, others = jax.vjp(results, *(jnp.asarray(arrays[place]) for place in places), has_aux=True)
-        weights = [jnp.asarray(w, a.dtype) for w, a in zip(weights_of(found), found, strict=True)]
-        return *found, *others, *pull(weights)
+        return [*found, *others], pull([jnp.asarray(w, a.dtype) for w, a in zip(weights, found, strict=True)])
 
     return both
 
 
-def weights_of(results: list[Any]) -> list[np.ndarray]:
-    """Random numbers in the shapes of some results."""
+def weights_of(results: Any) -> list[np.ndarray]:
+    """Random numbers in the shapes of the float arrays among some results."""
     random = np.random.default_rng(1)
-    return [random.normal(size=np.shape(result)) for result in results]
+    return [random.normal(size=each.shape).astype(np.float32) for each in jax.tree.leaves(results) if _is_float(each)]
 
 
 def as_double(array: np.ndarray) -> np.ndarray:
@@ -109,34 +116,33 @@ def as_double(array: np.ndarray) -> np.ndarray:
     return array.astype(np.float64) if _is_float(array) else array
 
 
-def _slope(program: "Program", arrays: tuple[np.ndarray, ...]) -> float:
+def _pulled(program: "Program", function: Callable[..., Any], arrays: tuple[np.ndarray, ...]) -> tuple[Any, ...]:
+    """The gradient of `function` with random weights."""
+    weights = weights_of(jax.eval_shape(function, *arrays))
+    return jax.jit(with_gradient(function, program.gradient))(arrays, weights)[1]
+
+
+def _slope(program: "Program", arrays: tuple[np.ndarray, ...], gradient: tuple[Any, ...]) -> float:
     """The largest distance of a directional derivative from the difference of the reference."""
-    count = len(program.gradient)
-    pulled = jax.jit(with_gradient(program.function, program.gradient))(*arrays)[-count:]
     doubles = [as_double(array) for array in arrays]
     random = np.random.default_rng(2)
+
+    def weighted(place: int, moved: np.ndarray) -> float:
+        found = [
+            np.asarray(a) for a in jax.tree.leaves(program.reference(*doubles[:place], moved, *doubles[place + 1 :]))
+        ]
+        floats = [a for a in found if _is_float(a)]
+        return sum(float((w * a).sum()) for w, a in zip(weights_of(floats), floats, strict=True))
+
     worst = 0.0
-    for place, gradient in zip(program.gradient, pulled, strict=True):
-        direction = random.normal(size=doubles[place].shape)
-        step = STEP * max(1.0, float(np.abs(doubles[place]).max()))
-        ends = []
-        for sign in (1, -1):
-            moved = [*doubles]
-            moved[place] = doubles[place] + sign * step * direction
-            floats = [a for a in map(np.asarray, jax.tree.leaves(program.reference(*moved))) if _is_float(a)]
-            ends.append(sum(float((w * a).sum()) for w, a in zip(weights_of(floats), floats, strict=True)))
-        found = float((np.asarray(gradient, np.float64) * direction).sum())
-        scale = max(float(np.linalg.norm(np.asarray(gradient, np.float64))), 1e-30)
-        worst = max(worst, abs(found - (ends[0] - ends[1]) / (2 * step)) / scale)
+    for place, part in zip(program.gradient, gradient, strict=True):
+        middle, slopes = doubles[place], np.asarray(part, np.float64)
+        direction = random.normal(size=middle.shape)
+        step = STEP * max(1.0, float(np.abs(middle).max(initial=0)))
+        difference = weighted(place, middle + step * direction) - weighted(place, middle - step * direction)
+        distance = abs(float((slopes * direction).sum()) - difference / (2 * step))
+        worst = max(worst, distance / max(float(np.linalg.norm(slopes)), 1e-30))
     return worst
-
-
-def _gradient(program: "Program", arrays: tuple[np.ndarray, ...]) -> float:
-    """How far the gradient is from that of the first form by hand."""
-    count = len(program.gradient)
-    form = next(iter(program.by_hand.values()))
-    ours, theirs = (jax.jit(with_gradient(f, program.gradient))(*arrays)[-count:] for f in (program.function, form))
-    return _distance(ours, theirs)
 
 
 def _distance(found: Any, wanted: Any) -> float:
@@ -155,8 +161,8 @@ def _distance(found: Any, wanted: Any) -> float:
     return worst
 
 
-def _memory(function: Callable[..., Any], arrays: tuple[np.ndarray, ...]) -> Memory:
-    analysis: Any = jax.jit(function).lower(*arrays).compile().memory_analysis()
+def _memory(function: Callable[..., Any], *arguments: Any) -> Memory:
+    analysis: Any = jax.jit(function).lower(*arguments).compile().memory_analysis()
     known = int(analysis.argument_size_in_bytes) + int(analysis.output_size_in_bytes)
     return Memory(int(analysis.temp_size_in_bytes), allowance(known))
 

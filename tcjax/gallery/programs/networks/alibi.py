@@ -71,7 +71,7 @@ program = Program(
     {"softmax": dense, "dot_product_attention": library},
     draw,
     small={"heads": 4, "length": 48, "width": 8},
-    full={"heads": 8, "length": 1024, "width": 64},
+    full={"heads": 8, "length": 2048, "width": 64},
     picture={"heads": 4, "length": 96, "width": 16},
     gradient=(0, 1, 2, 3),
 )
