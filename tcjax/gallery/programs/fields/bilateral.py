@@ -42,7 +42,7 @@ def data(top: int, left: int, height: int, width: int) -> tuple[np.ndarray, ...]
 
     image = load_sample_image("china.jpg")[top : top + height, left : left + width] / 255
     noise = np.random.default_rng(0).normal(scale=0.06, size=image.shape)
-    return (image + noise).astype(np.float32), np.float32(2.0), np.float32(0.25)
+    return (image + noise).astype(np.float32), np.array(2.0, np.float32), np.array(0.25, np.float32)
 
 
 def reference(image, near, alike):

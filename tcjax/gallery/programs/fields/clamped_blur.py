@@ -34,7 +34,7 @@ def data(top: int, left: int, height: int, width: int) -> tuple[np.ndarray, ...]
     from sklearn.datasets import load_sample_image
 
     image = load_sample_image("flower.jpg")[top : top + height, left : left + width]
-    return ((image / 255) ** 2.2).astype(np.float32), np.float32(2.5)
+    return ((image / 255) ** 2.2).astype(np.float32), np.array(2.5, np.float32)
 
 
 def reference(image, sigma):

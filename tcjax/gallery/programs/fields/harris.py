@@ -7,6 +7,8 @@ pixels. Ranges follow: the rim, where a window does not fit, is left out, and no
 Harris and Stephens, "A combined corner and edge detector" (1988).
 """
 
+from typing import no_type_check
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,18 +17,22 @@ import scipy.ndimage
 import tcjax
 from tcjax.gallery import Program
 
-harris = tcjax.kernel("""
-def harris(float(H,W) image, float(K) w) -> (response) {
-    right(y,x) = (image(y,x+1) - image(y,x-1)) / 2
-    down(y,x) = (image(y+1,x) - image(y-1,x)) / 2
-    rows_xx(y,x) +=! w(a) * right(y + a - K/2, x) * right(y + a - K/2, x)
-    rows_xy(y,x) +=! w(a) * right(y + a - K/2, x) * down(y + a - K/2, x)
-    rows_yy(y,x) +=! w(a) * down(y + a - K/2, x) * down(y + a - K/2, x)
-    xx(y,x) +=! w(b) * rows_xx(y, x + b - K/2)
-    xy(y,x) +=! w(b) * rows_xy(y, x + b - K/2)
-    yy(y,x) +=! w(b) * rows_yy(y, x + b - K/2)
-    response(y,x) = xx(y,x) * yy(y,x) - xy(y,x) * xy(y,x) - 0.05 * pow(xx(y,x) + yy(y,x), 2)
-}""")
+RADIUS = 3
+
+
+@no_type_check
+@tcjax.kernel
+def harris(image: "float(H,W)", w: "float(K)"):
+    right[y, x] = (image[y, x + 1] - image[y, x - 1]) / 2
+    down[y, x] = (image[y + 1, x] - image[y - 1, x]) / 2
+    rows_xx[y, x] += w[a] * right[y + a - RADIUS, x] * right[y + a - RADIUS, x]
+    rows_xy[y, x] += w[a] * right[y + a - RADIUS, x] * down[y + a - RADIUS, x]
+    rows_yy[y, x] += w[a] * down[y + a - RADIUS, x] * down[y + a - RADIUS, x]
+    xx[y, x] += w[b] * rows_xx[y, x + b - RADIUS]
+    xy[y, x] += w[b] * rows_xy[y, x + b - RADIUS]
+    yy[y, x] += w[b] * rows_yy[y, x + b - RADIUS]
+    response[y, x] = xx[y, x] * yy[y, x] - xy[y, x] ** 2 - 0.05 * (xx[y, x] + yy[y, x]) ** 2
+    return response
 
 
 def data(top: int, left: int, height: int, width: int) -> tuple[np.ndarray, ...]:
@@ -34,14 +40,14 @@ def data(top: int, left: int, height: int, width: int) -> tuple[np.ndarray, ...]
     from sklearn.datasets import load_sample_image
 
     image = load_sample_image("china.jpg")[top : top + height, left : left + width].mean(-1) / 255
-    window = np.exp(-(np.arange(-3, 4) ** 2) / 4)
+    window = np.exp(-(np.arange(-RADIUS, RADIUS + 1) ** 2) / 4)
     return image.astype(np.float32), (window / window.sum()).astype(np.float32)
 
 
 def reference(image, w):
     down, right = (scipy.ndimage.correlate1d(image, [-0.5, 0, 0.5], axis) for axis in (0, 1))
     xx, xy, yy = (scipy.ndimage.correlate(p, np.outer(w, w)) for p in (right * right, right * down, down * down))
-    rim = 1 + len(w) // 2
+    rim = 1 + RADIUS
     return (xx * yy - xy**2 - 0.05 * (xx + yy) ** 2)[rim:-rim, rim:-rim]
 
 
@@ -55,7 +61,7 @@ def convolution(image, w):
 
 def slices(image, w):
     def mean(p):
-        rows = sum(w[k] * p[k : p.shape[0] - len(w) + 1 + k] for k in range(len(w)))
+        rows = jnp.asarray(sum(w[k] * p[k : p.shape[0] - len(w) + 1 + k] for k in range(len(w))))
         return sum(w[k] * rows[:, k : p.shape[1] - len(w) + 1 + k] for k in range(len(w)))
 
     right = (image[1:-1, 2:] - image[1:-1, :-2]) / 2

@@ -64,7 +64,7 @@ def data(height: int, width: int) -> tuple[np.ndarray, ...]:
 
 
 def reference(start, solid, inflow, w):
-    f = start.copy()
+    f, down, right = start.copy(), solid, solid
     velocity = [(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1)]
     for _ in range(STEPS):
         f[..., 0] = inflow[:, :, None]

@@ -32,8 +32,8 @@ def advect(float(B,N) start, float(B) c) -> (u) {
 
 
 def data(waves: int, cells: int) -> tuple[np.ndarray, ...]:
-    """A bell and a box over a gentle swell, and speeds in cells for each step."""
-    x = (np.arange(cells) + 0.5) / cells
+    """A bell and a box over a gentle swell, every 120 cells, and speeds in cells for each step."""
+    x = (np.arange(cells) % 120 + 0.5) / 120
     wave = np.exp(-(((x - 0.253) / 0.05) ** 2)) + (np.abs(x - 0.55) < 0.08) + 0.1 * np.sin(2 * np.pi * x + 0.3)
     return np.tile(wave, (waves, 1)).astype(np.float32), np.linspace(0.3, 0.9, waves, dtype=np.float32)
 
@@ -95,8 +95,8 @@ program = Program(
     reference,
     {"fori_loop, roll": rolled, "scan, halo": halo},
     draw,
-    small={"waves": 3, "cells": 60},
-    full={"waves": 64, "cells": 4096},
+    small={"waves": 3, "cells": 120},
+    full={"waves": 64, "cells": 4080},
     picture={"waves": 3, "cells": 120},
     gradient=(0, 1),
 )

@@ -51,7 +51,7 @@ def convolved(u):
     cross = np.zeros((5, 5), np.float32)
     cross[2] += WEIGHTS
     cross[:, 2] += WEIGHTS
-    return jax.lax.conv(jnp.pad(u, 2, mode="wrap")[None, None], cross[None, None], (1, 1), "VALID")[0, 0]
+    return jax.lax.conv(jnp.pad(u, 2, mode="wrap")[None, None], jnp.asarray(cross)[None, None], (1, 1), "VALID")[0, 0]
 
 
 def draw(figure, arrays, L):

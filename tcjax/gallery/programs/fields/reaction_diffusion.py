@@ -66,16 +66,16 @@ def simulated(u, v, feed, kill, laplacian):
     return jax.lax.fori_loop(0, STEPS, step, (u, v))
 
 
-def rolled(*arrays):
-    return simulated(*arrays, lambda x: sum(jnp.roll(x, s, a) for s in (-1, 1) for a in (0, 1)) - 4 * x)
+def rolled(u, v, feed, kill):
+    return simulated(u, v, feed, kill, lambda x: sum(jnp.roll(x, s, a) for s in (-1, 1) for a in (0, 1)) - 4 * x)
 
 
-def padded(*arrays):
+def padded(u, v, feed, kill):
     def laplacian(x):
         p = jnp.pad(x, 1, mode="wrap")
         return p[:-2, 1:-1] + p[2:, 1:-1] + p[1:-1, :-2] + p[1:-1, 2:] - 4 * x
 
-    return simulated(*arrays, laplacian)
+    return simulated(u, v, feed, kill, laplacian)
 
 
 def draw(figure, arrays, result):
