@@ -19,7 +19,7 @@ STEPS = 10
 
 k_means = tcjax.kernel(
     """
-    def k_means(float(H,W,C) image, float(K,C) start) -> (centre, which) {
+    def k_means(float(H,W,C) image, float(K,C) start) -> (centre) {
         float(K,C) total
         float(K) count
         centre(k,c) = start(k,c)
@@ -45,13 +45,12 @@ def data(stride: int, colours: int) -> tuple[np.ndarray, ...]:
 
 def reference(image, start):
     pixels, centre = image.reshape(-1, 3), start.copy()
-    which = np.zeros(len(pixels), int)
     for _ in range(STEPS):
         which = ((pixels[:, None] - centre) ** 2).sum(-1).argmin(1)
         for k in range(len(centre)):
             if (which == k).any():
                 centre[k] = pixels[which == k].mean(0)
-    return centre, which.reshape(image.shape[:2])
+    return centre
 
 
 def lloyd(image, start, means):
@@ -60,10 +59,9 @@ def lloyd(image, start, means):
     def step(centre, _):
         which = ((pixels[:, None] - centre) ** 2).sum(-1).argmin(1)
         total, count = means(pixels, which, len(centre))
-        return jnp.where(count[:, None] > 0, total / jnp.maximum(count, 1)[:, None], centre), which
+        return jnp.where(count[:, None] > 0, total / jnp.maximum(count, 1)[:, None], centre), None
 
-    centre, which = jax.lax.scan(step, start, length=STEPS)
-    return centre, which[-1].reshape(image.shape[:2])
+    return jax.lax.scan(step, start, length=STEPS)[0]
 
 
 def segments(image, start):
@@ -86,12 +84,13 @@ def sklearn(image, start):
 
     model = KMeans(len(start), init=start, n_init=1, max_iter=STEPS, tol=0, algorithm="lloyd")
     model.fit(image.reshape(-1, 3))
-    return model.cluster_centers_, model.labels_.reshape(image.shape[:2])
+    return model.cluster_centers_
 
 
-def draw(figure, arrays, results):
+def draw(figure, arrays, centre):
     """The photograph, and what is left of it."""
-    (image, start), (centre, which) = arrays, results
+    image, start = arrays
+    which = ((image[:, :, None] - centre) ** 2).sum(-1).argmin(-1)
     left, right, palette = figure.subplots(1, 3, width_ratios=(8, 8, 1))
     left.imshow(image)
     left.set_title("the photograph")
