@@ -62,6 +62,11 @@ class Report:
 
 def check(program: "Program") -> Report:
     """Compares a program at its small size with everything that it brings along."""
+    with jax.default_matmul_precision("highest"):
+        return _checked(program)
+
+
+def _checked(program: "Program") -> Report:
     arrays = program.arrays("small")
     size = ", ".join(f"{name}={value}" for name, value in program.small.items())
     value = _distance(jax.jit(program.function)(*arrays), program.reference(*map(as_double, arrays)))
