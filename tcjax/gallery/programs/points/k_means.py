@@ -109,7 +109,7 @@ program = Program(
     {"segment_sum": segments, "one-hot matrix": one_hot},
     draw,
     small={"stride": 16, "colours": 6},
-    full={"stride": 2, "colours": 16},
+    full={"stride": 2, "colours": 12},
     picture={"stride": 2, "colours": 8},
     gradient=(0,),
     peers={"scikit-learn": sklearn},
