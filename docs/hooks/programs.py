@@ -11,6 +11,9 @@ from typing import Any
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
+# MkDocs imports a hook with its folder on the path.
+from outside import expanded
+
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "docs/pictures/gallery"
 MEASURED = ROOT / "bench/results/gallery.json"
@@ -34,7 +37,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     overview.append(f"Times: {record.machine}.\n")
     files.remove(files.src_uris["gallery/index.md"])
     files.append(File.generated(config, "gallery/index.md", content="\n".join(overview)))
-    config.nav = _expanded(config.nav, contents)
+    config.nav = expanded(config.nav, {"gallery/": contents}.get)
     return files
 
 
@@ -92,23 +95,10 @@ def _of(result: Any, name: str) -> Any:
 
 
 def _time(measured: Any) -> str:
-    if measured is None or measured.problem:
-        return ""
-    return f"{measured.median:.2f} s" if measured.median >= 1 else f"{measured.median * 1e3:.3g} ms"
+    from tcjax.cli.measuring import seconds_text
+
+    return "" if measured is None or measured.problem else seconds_text(measured.median)
 
 
 def _megabytes(measured: Any) -> str:
     return "" if measured is None or measured.problem else f"{measured.temporary_bytes / 1e6:.1f} MB"
-
-
-def _expanded(nav: Any, pages: list[Any]) -> Any:
-    """`nav` with `pages` in the place of its entry `gallery/`."""
-    match nav:
-        case list():
-            return [_expanded(each, pages) for each in nav]
-        case dict():
-            return {title: _expanded(each, pages) for title, each in nav.items()}
-        case "gallery/":
-            return pages
-        case _:
-            return nav

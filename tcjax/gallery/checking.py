@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..diagnostics.phrases import bytes_text
 from ..planning.cost.memory import allowance
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class Memory:
     allowed: int
 
     def __str__(self) -> str:
-        return f"{_megabytes(self.taken)} of temporaries; {_megabytes(self.allowed)} are allowed"
+        return f"{bytes_text(self.taken)} of temporaries; {bytes_text(self.allowed)} are allowed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +76,15 @@ def _checked(program: "Program") -> Report:
         pulled = _pulled(program, program.function, arrays)
         slope = _slope(program, arrays, pulled)
         gradient = _distance(pulled, _pulled(program, next(iter(program.by_hand.values())), arrays))
-    return Report(size, value, slope, gradient, memory(program, "small"), program.tolerance)
+    return Report(size, value, slope, gradient, _memory(program, arrays), program.tolerance)
 
 
-def memory(program: "Program", size: str) -> tuple[Memory, ...]:
+def _memory(program: "Program", arrays: tuple[np.ndarray, ...]) -> tuple[Memory, ...]:
     """Of the results, and of the results with the gradient where there is one."""
-    arrays = program.arrays(size)
-    found = [_memory(program.function, *arrays)]
+    found = [_allocated(program.function, *arrays)]
     if program.gradient:
         both = with_gradient(program.function, program.gradient)
-        found.append(_memory(both, arrays, weights_of(jax.eval_shape(program.function, *arrays))))
+        found.append(_allocated(both, arrays, weights_of(jax.eval_shape(program.function, *arrays))))
     return tuple(found)
 
 
@@ -166,7 +166,7 @@ def _distance(found: Any, wanted: Any) -> float:
     return worst
 
 
-def _memory(function: Callable[..., Any], *arguments: Any) -> Memory:
+def _allocated(function: Callable[..., Any], *arguments: Any) -> Memory:
     analysis: Any = jax.jit(function).lower(*arguments).compile().memory_analysis()
     known = int(analysis.argument_size_in_bytes) + int(analysis.output_size_in_bytes)
     return Memory(int(analysis.temp_size_in_bytes), allowance(known))
@@ -174,7 +174,3 @@ def _memory(function: Callable[..., Any], *arguments: Any) -> Memory:
 
 def _is_float(array: Any) -> bool:
     return bool(jnp.issubdtype(array.dtype, jnp.floating))
-
-
-def _megabytes(count: int) -> str:
-    return f"{count / 2**20:.3g} MiB"

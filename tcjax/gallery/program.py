@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..runtime import Kernel
     from .checking import Report
 
-SIZES: Final = ("small", "full", "picture")
+Size = Literal["small", "full", "picture"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,12 @@ class Program:
     peers: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     tolerance: float = 1e-4
 
-    def size(self, name: str) -> Mapping[str, Any]:
-        """The arguments of `data` at one of the `SIZES`."""
+    def size(self, name: Size) -> Mapping[str, Any]:
+        """The arguments of `data` at one of its sizes."""
         return {"small": self.small, "full": self.full, "picture": self.picture or self.small}[name]
 
-    def arrays(self, size: str = "small") -> "tuple[np.ndarray, ...]":
-        """The arrays at one of the `SIZES`."""
+    def arrays(self, size: Size = "small") -> "tuple[np.ndarray, ...]":
+        """The arrays at one of its sizes."""
         return self.data(**self.size(size))
 
     @property

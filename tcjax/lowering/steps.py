@@ -1,7 +1,7 @@
 """Loops: one step after the other, by `lax.scan`."""
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, Final
@@ -316,9 +316,7 @@ class _Given:
 
     def together(self, carry: Carry, moving: Arrays, values: jax.Array, step: Step) -> tuple[Carry, list[jax.Array]]:
         """The same at once: every step is given what the one before it leaves."""
-        before: dict[str, jax.Array] = {}
-        for _ in self.maps(carry, moving, values, step, before):
-            pass
+        _, before = self.maps(carry, moving, values, step)
         carries = {name: (before[name],) if name in before else () for name in carry}
         after, rows = jax.vmap(lambda carry, moving, at: self.results(carry, moving, at, step))(carries, moving, values)
         end = 0 if self.steps.backwards else -1
@@ -327,25 +325,22 @@ class _Given:
     def fit(self, carry: Carry, moving: Arrays, values: jax.Array, step: Step) -> jax.Array:
         """Whether no number overflows that a scan of the linear maps of these steps computes."""
         fits = jnp.bool_(True)
-        for weights, numbers, start in self.maps(carry, moving, values, step, {}):
+        for weights, numbers, start in self.maps(carry, moving, values, step)[0]:
             growth = jnp.sum(jnp.maximum(jnp.log2(jnp.abs(weights)), 0), axis=0).max(initial=0)
             size = jnp.maximum(jnp.abs(numbers).max(initial=0), jnp.abs(start).max(initial=0))
             fits &= growth + jnp.log2(size * (len(values) + 1) + 1) < LARGEST_EXPONENT
         return fits
 
     def maps(
-        self,
-        carry: Carry,
-        moving: Arrays,
-        values: jax.Array,
-        step: Step,
-        before: dict[str, jax.Array],
-    ) -> Iterator[tuple[jax.Array, jax.Array, jax.Array]]:
+        self, carry: Carry, moving: Arrays, values: jax.Array, step: Step
+    ) -> tuple[list[tuple[jax.Array, jax.Array, jax.Array]], dict[str, jax.Array]]:
         """For each tensor that steps hand on: the two numbers of its linear maps in all steps, and where it begins.
 
-        What each step is given of it comes into `before`.
+        And what each step is given of it.
         """
         assert self.steps.at_once is not None
+        found: list[tuple[jax.Array, jax.Array, jax.Array]] = []
+        before: dict[str, jax.Array] = {}
         for name in self.steps.at_once.order:
             [start] = carry[name]
 
@@ -362,12 +357,13 @@ class _Given:
                 return jax.jvp(lambda old: new(old, others, moving, at), (old,), (jnp.ones_like(old),))
 
             numbers, weights = jax.vmap(linear)(before, moving, values)
-            yield weights, numbers, start
+            found.append((weights, numbers, start))
             order = -1 if self.steps.backwards else 1
             weights, numbers = weights[::order], numbers[::order]
             numbers = lax.concatenate([numbers[:1] + weights[:1] * start, numbers[1:]], 0)
-            found = linear_scan(weights, numbers)
-            before[name] = lax.concatenate([start[None], found[:-1]], 0)[::order]
+            rows = linear_scan(weights, numbers)
+            before[name] = lax.concatenate([start[None], rows[:-1]], 0)[::order]
+        return found, before
 
     def results(self, carry: Carry, moving: Arrays, at: Any, step: Step) -> tuple[Carry, list[jax.Array]]:
         """What a step hands on, and its rows of what stays; it is the one of the value `at`, counted upwards."""
