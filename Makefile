@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo gallery layers test lint format fuzz deep bench golden docs install clean
+.PHONY: help demo gallery methods layers test lint format fuzz deep bench golden docs install clean
 
 help:  ## these lines
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 16
@@ -25,7 +25,10 @@ demo: $(INSTALLED)  ## learn digits, filter photographs, take noise out, solve P
 	$(BIN)/python examples/stencil.py
 	$(BIN)/python examples/multigrid.py
 
-gallery: $(INSTALLED)  ## kernel methods on real data, each compared with scikit-learn, SciPy or NumPy
+gallery: $(INSTALLED)  ## check, draw and time the programs of the gallery, for its pages; about fifteen minutes
+	$(BIN)/python -m bench.gallery --pictures docs/pictures/gallery --json bench/results/gallery.json
+
+methods: $(INSTALLED)  ## kernel methods on real data, each compared with scikit-learn, SciPy or NumPy
 	for example in examples/kernel_methods/*.py; do echo "$$example"; $(BIN)/python $$example || exit 1; done
 
 layers: $(INSTALLED)  ## Flax layers made of comprehensions: digits, a transformer, a learned equation

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from . import gallery as gallery
     from . import linen as linen
     from . import nn as nn
     from . import symbolic as symbolic
@@ -51,7 +52,7 @@ _HOMES = {
     "Schedule": "planning.schedule",
     **dict.fromkeys(("Explanation", "Kernel", "Library", "einsum", "indices", "kernel", "load", "monoid"), "runtime"),
 }
-_ROOMS = ("diagnostics", "linen", "nn", "planning", "runtime", "symbolic", "syntax", "testing")
+_ROOMS = ("diagnostics", "gallery", "linen", "nn", "planning", "runtime", "symbolic", "syntax", "testing")
 
 
 # A type checker reads the imports above, and calls a misspelt name a mistake.

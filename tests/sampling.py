@@ -49,6 +49,7 @@ SAMPLED = {
     "tests/docs/test_site.py": 3,
     "tests/elaboration/test_collisions.py": 6,
     "tests/examples": 6,
+    "tests/gallery": 8,
     "tests/linen/test_linen.py": 6,
     "tests/lowering/pallas": 8,
     "tests/lowering/test_bands.py": 8,
@@ -75,6 +76,7 @@ SAMPLED = {
     "tests/lowering/test_chunked_scatter.py": 4,
     "tests/lowering/test_scans.py": 5,
     "tests/lowering/test_scatters.py": 6,
+    "tests/lowering/test_selections.py": 3,
     "tests/lowering/test_shares.py": 3,
     "tests/lowering/test_shifted_sums.py": 4,
     "tests/lowering/test_two_stage.py": 4,
@@ -94,6 +96,7 @@ SAMPLED = {
     "tests/planning/test_subscripts.py": 4,
     "tests/planning/test_temporaries.py": 2,
     "tests/ranges/test_limits.py": 2,
+    "tests/recurrences/test_at_once.py": 3,
     "tests/recurrences/test_meaning.py": 4,
     "tests/runtime/test_adjoint.py": 8,
     "tests/runtime/test_check.py": 3,
@@ -127,6 +130,8 @@ SAMPLED = {
     "tests/transforms/test_shifts.py": 3,
     "tests/transforms/test_softmaxes.py": 3,
     "tests/transforms/test_terms.py": 3,
+    "tests/translated/test_kernels.py": 20,
+    "tests/translated/test_order.py": 4,
     "tests/translation": 4,
 }
 

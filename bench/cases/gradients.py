@@ -21,14 +21,16 @@ def gradient(
     *,
     by_hand: Mapping[str, Form] | None = None,
     weights: int = 1,
+    places: tuple[int, ...] | None = None,
 ) -> Case:
     """Result and gradients of a weighted sum of the results of `case`; the last arrays have the weights.
 
-    There is an array of `weights` for each float result. The reference is JAX's derivative of the form `oracle` in
-    float64; `leave_out` names forms that have none. Forms `by_hand` are not derived by JAX: from arrays and weights
-    they compute the results and the gradients themselves.
+    There is an array of `weights` for each float result, and a gradient for each array at `places`, or for each with
+    floats. The reference is JAX's derivative of the form `oracle` in float64; `leave_out` names forms that have none.
+    Forms `by_hand` are not derived by JAX: from arrays and weights they compute the results and the gradients
+    themselves.
     """
-    forms = {name: with_gradient(form, weights) for name, form in case.forms.items() if name not in leave_out}
+    forms = {name: with_gradient(form, weights, places) for name, form in case.forms.items() if name not in leave_out}
     family, _, sizes = case.name.partition("/")
 
     def make_arrays(rng: np.random.Generator) -> Arrays:
@@ -38,11 +40,11 @@ def gradient(
 
     def reference(*arrays):
         with jax.enable_x64(True):
-            return jax.tree.map(np.asarray, jax.jit(with_gradient(case.forms[oracle], weights))(*arrays))
+            return jax.tree.map(np.asarray, jax.jit(with_gradient(case.forms[oracle], weights, places))(*arrays))
 
     def compose(library) -> Form:
         kernel = library[list(library)[-1]] if case.compose is None else case.compose(library)
-        return with_gradient(kernel, weights)
+        return with_gradient(kernel, weights, places)
 
     return replace(
         case,
@@ -56,12 +58,15 @@ def gradient(
     )
 
 
-def with_gradient(form: Form, weights: int = 1) -> Form:
-    """The results of `form`, and behind them what its derivative makes of the weights, for each float array."""
+def with_gradient(form: Form, weights: int = 1, places: tuple[int, ...] | None = None) -> Form:
+    """The results of `form`, and behind them what its derivative makes of the weights.
+
+    For the arrays at `places`, or for each with floats.
+    """
 
     def both(*arrays_and_weights) -> tuple[Any, ...]:
         arrays, given = arrays_and_weights[:-weights], list(arrays_and_weights[-weights:])
-        floats = [place for place, a in enumerate(arrays) if _is_float(a)]
+        floats = places or [place for place, a in enumerate(arrays) if _is_float(a)]
 
         def of_floats(*values):
             merged = list(arrays)

@@ -8,7 +8,7 @@ import ast
 import os
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,15 @@ ROOT = Path(__file__).parents[2]
 EXPLANATIONS = "tcjax/diagnostics/explanations"
 # Files and folders outside of docs/, and where they are on the site.
 FILES = {"CONTRIBUTING.md": "contributing.md", "README.md": "index.md"}
-FOLDERS = {EXPLANATIONS: "errors", "tests/golden/schedules": "golden/schedules", "examples": "examples"}
+PROGRAMS = "tcjax/gallery/programs"
+FOLDERS = {
+    PROGRAMS: "gallery",
+    EXPLANATIONS: "errors",
+    "tests/golden/schedules": "golden/schedules",
+    "examples": "examples",
+}
 INTRODUCTIONS = {
-    "examples": "# Programs\n\nThe programs of `make demo` and `make gallery`, with their sources.",
+    "examples": "# Programs\n\nThe programs of `make demo`, `make methods` and `make layers`, with their sources.",
     "golden/schedules": "# Stages by example\n\nThe worked examples of TVM's InferBound, and more: the test suite "
     "compares these pages with what the compiler does. [Schedules](../../schedules.md) explains the words.",
 }
@@ -43,7 +49,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         inside = {uri: source for uri, source in pages.items() if uri.startswith(f"{folder}/")}
         rows = [f"* [{_title(source)}]({posixpath.relpath(uri, folder)})" for uri, source in sorted(inside.items())]
         files.append(File.generated(config, f"{folder}/index.md", content="\n".join([introduction, "", *rows, ""])))
-    config.nav = _expanded(config.nav, pages)
+    config.nav = expanded(config.nav, _contents)
     return files
 
 
@@ -77,6 +83,9 @@ def _uri_of(source: Path) -> str:
         return FILES[path]
     if path.startswith("docs/"):
         return path.removeprefix("docs/")
+    if source.suffix == ".py" and path.startswith(f"{PROGRAMS}/"):
+        # docs/hooks/programs.py makes these pages, without the folders of the groups.
+        return f"gallery/{source.stem}.md"
     for folder, uri in FOLDERS.items():
         if path == folder:
             return f"{uri}/index.md"
@@ -104,19 +113,25 @@ def _title(source: Path) -> str:
     return text.splitlines()[0].removeprefix("# ")
 
 
-def _expanded(nav: Any, pages: Mapping[str, Path]) -> Any:
-    """`nav` with the pages of a folder in the place of each entry that ends in a slash: its index, then the others."""
+def expanded(nav: Any, contents: Callable[[str], list[Any] | None]) -> Any:
+    """`nav` with what `contents` says in the place of an entry, where that is anything."""
     match nav:
         case list():
-            return [_expanded(entry, pages) for entry in nav]
+            return [expanded(entry, contents) for entry in nav]
         case dict():
-            return {title: _expanded(entry, pages) for title, entry in nav.items()}
-        case "errors/":
-            return ["errors/README.md", *_by_kind({uri: page for uri, page in pages.items() if uri.startswith(nav)})]
-        case str() if nav.endswith("/"):
-            return [f"{nav}index.md", *sorted(uri for uri in pages if uri.startswith(nav))]
+            return {title: expanded(entry, contents) for title, entry in nav.items()}
+        case str():
+            return contents(nav) or nav
         case _:
             return nav
+
+
+def _contents(entry: str) -> list[Any] | None:
+    """The pages of a folder for an entry that ends in a slash: its index, then the others."""
+    if not entry.endswith("/"):
+        return None
+    inside = {uri: page for uri, page in _pages().items() if uri.startswith(entry)}
+    return ["errors/README.md", *_by_kind(inside)] if entry == "errors/" else [f"{entry}index.md", *sorted(inside)]
 
 
 def _by_kind(errors: Mapping[str, Path]) -> list[dict[str, list[str]]]:

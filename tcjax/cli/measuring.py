@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..diagnostics.phrases import bytes_text
 from ..runtime import Kernel
 from .failures import Failure
 
@@ -154,11 +155,3 @@ def seconds_text(time: float) -> str:
         if time >= size:
             return f"{time / size:.3g} {unit}"
     return f"{time / 1e-6:.3g} µs"
-
-
-def bytes_text(number: int) -> str:
-    """A number of bytes in the unit that suits it."""
-    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if number >= size:
-            return f"{number / size:.3g} {unit}"
-    return f"{number} B"

@@ -164,6 +164,14 @@ def value(given: object) -> str:
     return shown if len(shown) <= 60 else f"{shown[:57]}..."
 
 
+def bytes_text(number: int) -> str:
+    """A number of bytes in the unit that suits it."""
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if number >= size:
+            return f"{number / size:.3g} {unit}"
+    return f"{number} B"
+
+
 _WORDS: Final = {"&&": "and", "||": "or", "!": "not"}
 _PRIMARY: Final = re.compile(r"[\w.]+|\w+\([^()]*\)|\w+\[[^][]*\]")
 _SIZE: Final = re.compile(r"\b([A-Za-z_]\w*)\.(\d+)\b")

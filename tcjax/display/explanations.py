@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import ir, planning
+from ..diagnostics.phrases import bytes_text
 from ..markup import Element, Work, bar, block, code, details, element, figure, formula, table, title, work_svg
 from ..planning.cost.growth import in_words
 from ..symbolic import IndexVar
@@ -57,8 +58,8 @@ def _formula(statement: ir.Statement, defined: set[str]) -> Element | None:
 
 
 def _total(data: Described) -> str:
-    total = f"{count(data['flops'])} operations, {amount(data['bytes'])} moved, "
-    return f"{total}{amount(data['temporary_bytes'])} temporary (estimates)"
+    total = f"{count(data['flops'])} operations, {bytes_text(data['bytes'])} moved, "
+    return f"{total}{bytes_text(data['temporary_bytes'])} temporary (estimates)"
 
 
 def _compiled(figures: Described) -> Element:
@@ -85,9 +86,9 @@ def _costs(statements: list[Described]) -> Element:
             described["operation"],
             count(described["flops"]),
             bar(described["flops"] / most_flops),
-            amount(described["bytes"]),
+            bytes_text(described["bytes"]),
             bar(described["bytes"] / most_bytes),
-            amount(described["temporary_bytes"]),
+            bytes_text(described["temporary_bytes"]),
         )
         for described in statements
     ]
@@ -154,12 +155,4 @@ def count(number: int) -> str:
     return str(number)
 
 
-def amount(number: int) -> str:
-    """A number of bytes, in binary units."""
-    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if number >= size:
-            return f"{number / size:.3g} {unit}"
-    return f"{number} B"
-
-
-_SHOWN = (("operations", count), ("bytes", amount), ("temporary_bytes", amount))
+_SHOWN = (("operations", count), ("bytes", bytes_text), ("temporary_bytes", bytes_text))

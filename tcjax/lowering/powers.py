@@ -15,18 +15,24 @@ from .derivatives import elementwise
 def of_number(exponent: Node, base: jax.Array) -> Callable[[jax.Array], jax.Array] | None:
     """The power with this exponent, a multiple of a half that is not large; None for any other power.
 
-    Halves of 16 bits would be rounded at each product.
+    Halves of 16 bits would be rounded at each product. Of complex numbers whole powers are products.
     """
     while isinstance(exponent, Apply) and exponent.operator == "cast":
         (exponent,) = exponent.arguments
-    if not isinstance(exponent, Fill) or isinstance(exponent.value, complex) or abs(exponent.value) > MOST_PRODUCTS:
+    if not isinstance(exponent, Fill) or abs(exponent.value) > MOST_PRODUCTS:
         return None
-    halves = 2 * exponent.value
-    if halves != int(halves) or base.dtype not in (jnp.float32, jnp.float64):
+    number = exponent.value
+    if isinstance(number, complex):
+        if number.imag:
+            return None
+        number = number.real
+    halves = 2 * number
+    is_complex = base.dtype in (jnp.complex64, jnp.complex128)
+    if halves != int(halves) or not (is_complex or base.dtype in (jnp.float32, jnp.float64)):
         return None
     if halves % 2 == 0:
         return partial(lax.integer_pow, y=int(halves) // 2)
-    return _half(int(halves))
+    return None if is_complex else _half(int(halves))
 
 
 @cache

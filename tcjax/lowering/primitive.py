@@ -116,8 +116,8 @@ def _loops(
 ) -> Sequence[jax.Array]:
     context = _context(_named(arrays, group), foreign)
     match plan, group:
-        case Pallas(interpret, otherwise), _:
-            kernel = nests.kernel_of(group, backend.tile, interpret=interpret)
+        case Pallas(interpret, otherwise, other), _:
+            kernel = nests.kernel_of(other or group, backend.tile, interpret=interpret)
             return _loops(otherwise, arrays, group, foreign, backend) if kernel is None else kernel(context.arrays)
         case OneByOne(), _:
             return _one_by_one(plan, arrays, group, foreign, backend)
@@ -141,7 +141,7 @@ def _one_by_one(
     """Each result by itself, given the operands and the results before it."""
     known = _named(arrays, group)
     results: list[jax.Array] = []
-    for number, (nest, part) in enumerate(zip(group.results, plan.parts, strict=True)):
+    for number, (nest, part) in enumerate(zip(plan.others or group.results, plan.parts, strict=True)):
         own = [known[operand.name] for operand in nest.operands]
         if isinstance(part, Alone):
             results.append(nests.lower_alone(part, _context(_named(own, nest), foreign), _node))

@@ -68,13 +68,25 @@ def either(
 
     For a batch it is asked once. Where `placed` is true a finite result of the first is asked instead.
     """
+    (found,) = either_of(holds, lambda *a: [first(*a)], lambda *a: [second(*a)], arrays, placed)
+    return found
 
-    def way(compute: Callable[..., jax.Array], *given: jax.Array) -> tuple[jax.Array]:
-        return (equally_varying([compute(*given), *given])[0],)
+
+def either_of(
+    holds: Callable[..., jax.Array],
+    first: Callable[..., Sequence[jax.Array]],
+    second: Callable[..., Sequence[jax.Array]],
+    arrays: Sequence[jax.Array],
+    placed: Callable[..., jax.Array] | None = None,
+) -> list[jax.Array]:
+    """The same of functions with several results."""
+
+    def way(compute: Callable[..., Sequence[jax.Array]], *given: jax.Array) -> tuple[jax.Array, ...]:
+        found = compute(*given)
+        return tuple(equally_varying([*found, *given])[: len(found)])
 
     ways = functools.partial(way, first), functools.partial(way, second)
-    (found,) = _bind([holds, *ways], equally_varying(arrays), [False] * len(arrays), placed)
-    return found
+    return _bind([holds, *ways], equally_varying(arrays), [False] * len(arrays), placed)
 
 
 def _bind(

@@ -148,7 +148,9 @@ def scatter(
     Of a mean `value` is the sum and `weight` the number of points; of a position, `weight` is the extremum there.
     Both replace what was in the element. Without a weight no two places are equal, nor are they without a reducer.
     """
-    flat, places = scatters.numbered(target, place)
+    # XLA writes one place where it lies, but copies the target that it does not see through a reshape.
+    one = all(column.ndim == 0 for column in place)
+    flat, places = (target, place) if one else scatters.numbered(target, place)
     if reducer is None or (weight is None and not reducer.continues):
         met = flat.at[places].set(value, **scatters.DROPPED)
     else:

@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any, Final
 
 import jax
@@ -11,6 +12,8 @@ from jax import lax
 
 from ..planning.data.steps import Kept, Lagged, State, Steps, Value, Whole, Window
 from .context import numeric
+from .placing import is_placed
+from .provisos import either_of
 
 Arrays = Mapping[str, jax.Array]
 # What the steps so far leave: rows of each tensor, the last one first; states as a whole.
@@ -19,6 +22,10 @@ Step = Callable[[Arrays], tuple[jax.Array, ...]]
 
 # So many rows before a loop are steps of it, in its derivative.
 MOST_ROWS_BEFORE: Final = 4
+# A combined number of linear maps stays below two to this power.
+LARGEST_EXPONENT: Final = 120.0
+# A line of a cache holds 64 bytes.
+FEW_ELEMENTS: Final = 16
 
 
 def lower_steps(steps: Steps, known: Arrays, step: Step) -> dict[str, jax.Array]:
@@ -30,40 +37,67 @@ def lower_steps(steps: Steps, known: Arrays, step: Step) -> dict[str, jax.Array]
 
     @jax.custom_jvp
     def run(used: dict[str, jax.Array]) -> dict[str, jax.Array]:
-        return _in_place(steps, used, step)
+        return in_turn_or_at_once(steps, used, step, _in_place)
 
     # The derivative of what is read and written in place would take as long for a step as for all of them.
     @run.defjvp
     def _(primals: Any, tangents: Any) -> Any:
-        return jax.jvp(lambda used: _stacked(steps, used, step), primals, tangents)
+        return jax.jvp(lambda used: in_turn_or_at_once(steps, used, step, _stacked), primals, tangents)
 
     return run({name: known[name] for name in sorted(names) if name in known})
+
+
+def in_turn_or_at_once(
+    steps: Steps, known: Arrays, step: Step, in_turn: Callable[[Steps, Arrays, Step], dict[str, jax.Array]]
+) -> dict[str, jax.Array]:
+    """One step after the other, or on platforms that the plan names many at once."""
+    if steps.at_once is None or any(map(is_placed, known.values())):
+        return in_turn(steps, known, step)
+
+    def many(known: Arrays) -> dict[str, jax.Array]:
+        return _stacked(steps, known, step, at_once=True)
+
+    ways = dict.fromkeys(steps.at_once.platforms, many)
+    return lax.platform_dependent(dict(known), **ways, default=lambda known: in_turn(steps, known, step))
 
 
 def _in_place(steps: Steps, known: Arrays, step: Step) -> dict[str, jax.Array]:
     """All steps in one loop that reads and writes rows of whole arrays."""
     given = _Given.of(steps, known)
-    stays = [kept for kept in steps.kept if kept.stays and kept.dimension is not None]
-    whole = {kept.tensor: _content(kept, known) for kept in stays}
+    stays = [(kept, kept.dimension) for kept in steps.kept if kept.stays and kept.dimension is not None]
+    along = {kept.tensor: 0 if lies_apart(kept.shape, d) else d for kept, d in stays}
+    whole = {kept.tensor: jnp.moveaxis(_content(kept, known), d, along[kept.tensor]) for kept, d in stays}
+    reads = {name: rows.closely() for name, rows in given.moving.items()}
 
     def body(number: Any, carried: tuple[Carry, dict[str, jax.Array]]) -> tuple[Carry, dict[str, jax.Array]]:
         carry, whole = carried
         at = steps.count - 1 - number if steps.backwards else number
-        after, rows = given.results(carry, {n: read(at) for n, read in given.moving.items()}, at, step)
-        for kept, row in zip(stays, rows, strict=True):
-            assert kept.dimension is not None
+        after, rows = given.results(carry, {n: read(at) for n, read in reads.items()}, at, step)
+        for (kept, _), row in zip(stays, rows, strict=True):
             place = at * steps.apart + (steps.low + kept.offset)
-            whole[kept.tensor] = lax.dynamic_update_index_in_dim(whole[kept.tensor], row, place, kept.dimension)
+            whole[kept.tensor] = lax.dynamic_update_index_in_dim(whole[kept.tensor], row, place, along[kept.tensor])
         return after, whole
 
     first = {kept.tensor: _first(kept, steps, known) for kept in steps.kept}
     last, whole = lax.fori_loop(0, steps.count, body, (first, whole))
-    return {k.tensor: last[k.tensor][0] if k.dimension is None else whole[k.tensor] for k in steps.kept if k.stays}
+    found = {kept.tensor: jnp.moveaxis(whole[kept.tensor], along[kept.tensor], d) for kept, d in stays}
+    return found | {k.tensor: last[k.tensor][0] for k in steps.kept if k.stays and k.dimension is None}
 
 
-def _stacked(steps: Steps, known: Arrays, step: Step) -> dict[str, jax.Array]:
-    """All steps by `lax.scan`, which gives them slices and stacks their rows: its derivative takes linear time."""
-    more = _rows_before(steps, known)
+def lies_apart(shape: Sequence[int], dimension: int) -> bool:
+    """Whether a row along a dimension is in pieces that are shorter than a line of a cache.
+
+    A step would read or write a line for each; with the rows one after the other it does so for what it needs.
+    """
+    return prod(shape[:dimension]) > 1 and prod(shape[dimension + 1 :]) < FEW_ELEMENTS
+
+
+def _stacked(steps: Steps, known: Arrays, step: Step, *, at_once: bool = False) -> dict[str, jax.Array]:
+    """All steps by `lax.scan`, which gives them slices and stacks their rows: its derivative takes linear time.
+
+    Or blocks of them `at_once`.
+    """
+    more = 0 if at_once else _rows_before(steps, known)
     wide = (
         steps
         if not more
@@ -81,7 +115,17 @@ def _stacked(steps: Steps, known: Arrays, step: Step) -> dict[str, jax.Array]:
         return given.guarded(carry, rows, at, step, live, known)
 
     first = {kept.tensor: _first(kept, wide, known) for kept in wide.kept}
-    last, stacked = _scanned(body, first, (moving, values), wide)
+
+    def block(carry: Carry, inside: tuple[Arrays, jax.Array]) -> tuple[Carry, list[jax.Array]]:
+        return given.at_once(carry, *inside, step)
+
+    if at_once:
+        assert steps.at_once is not None
+        last, stacked = _scanned(block, first, (moving, values), wide, steps.at_once.block)
+    else:
+        last, stacked = _scanned(
+            functools.partial(_in_turn, body, steps.backwards), first, (moving, values), wide, steps.chunk
+        )
     found = iter(stacked)
     return {
         kept.tensor: last[kept.tensor][0] if kept.dimension is None else _joined(kept, wide, known, next(found))
@@ -152,6 +196,13 @@ class _Rows:
         """The part of a step."""
         starts = [begin + move * at if move else begin for begin, move in zip(self.begins, self.moves, strict=True)]
         return lax.squeeze(lax.dynamic_slice(self.array, starts, self.sizes), self.dropped)
+
+    def closely(self) -> Callable[[Any], jax.Array]:
+        """The part of a step, from a copy with one after the other where each `lies_apart`."""
+        if self.is_odd or not lies_apart(self.array.shape, self.dropped[0]):
+            return self
+        parts = self.all()
+        return lambda at: lax.dynamic_index_in_dim(parts, at, keepdims=False)
 
     def all(self) -> jax.Array:
         """The parts of all steps."""
@@ -233,6 +284,87 @@ class _Given:
         place = jnp.clip(place, 0, rows - 1)
         return lax.dynamic_index_in_dim(known[kept.tensor], place, kept.dimension, keepdims=False)
 
+    def at_once(self, carry: Carry, moving: Arrays, values: jax.Array, step: Step) -> tuple[Carry, list[jax.Array]]:
+        """What steps in a row hand on, and their rows of what stays: all at once, where no number can overflow by that.
+
+        A product of many factors overflows where one step after the other may not.
+        """
+        leaves, tree = jax.tree.flatten((dict(self.whole), carry, dict(moving), values))
+
+        def of(way: Callable[..., Any]) -> Callable[..., list[jax.Array]]:
+            def run(*leaves: jax.Array) -> list[jax.Array]:
+                whole, *rest = jax.tree.unflatten(tree, leaves)
+                return jax.tree.leaves(way(replace(self, whole=whole), *rest, step))
+
+            return run
+
+        def fit(*leaves: jax.Array) -> jax.Array:
+            [found] = of(_Given.fit)(*leaves)
+            return found
+
+        found = either_of(fit, of(_Given.together), of(_Given.in_turn), leaves)
+        shape = jax.eval_shape(functools.partial(self.in_turn, step=step), carry, moving, values)
+        return jax.tree.unflatten(jax.tree.structure(shape), found)
+
+    def in_turn(self, carry: Carry, moving: Arrays, values: jax.Array, step: Step) -> tuple[Carry, list[jax.Array]]:
+        """The same one step after the other."""
+
+        def body(carry: Carry, inside: tuple[Arrays, jax.Array]) -> tuple[Carry, list[jax.Array]]:
+            return self.results(carry, *inside, step)
+
+        return _in_turn(body, self.steps.backwards, carry, (moving, values))
+
+    def together(self, carry: Carry, moving: Arrays, values: jax.Array, step: Step) -> tuple[Carry, list[jax.Array]]:
+        """The same at once: every step is given what the one before it leaves."""
+        _, before = self.maps(carry, moving, values, step)
+        carries = {name: (before[name],) if name in before else () for name in carry}
+        after, rows = jax.vmap(lambda carry, moving, at: self.results(carry, moving, at, step))(carries, moving, values)
+        end = 0 if self.steps.backwards else -1
+        return jax.tree.map(lambda a: a[end], after), rows
+
+    def fit(self, carry: Carry, moving: Arrays, values: jax.Array, step: Step) -> jax.Array:
+        """Whether no number overflows that a scan of the linear maps of these steps computes."""
+        fits = jnp.bool_(True)
+        for weights, numbers, start in self.maps(carry, moving, values, step)[0]:
+            growth = jnp.sum(jnp.maximum(jnp.log2(jnp.abs(weights)), 0), axis=0).max(initial=0)
+            size = jnp.maximum(jnp.abs(numbers).max(initial=0), jnp.abs(start).max(initial=0))
+            fits &= growth + jnp.log2(size * (len(values) + 1) + 1) < LARGEST_EXPONENT
+        return fits
+
+    def maps(
+        self, carry: Carry, moving: Arrays, values: jax.Array, step: Step
+    ) -> tuple[list[tuple[jax.Array, jax.Array, jax.Array]], dict[str, jax.Array]]:
+        """For each tensor that steps hand on: the two numbers of its linear maps in all steps, and where it begins.
+
+        And what each step is given of it.
+        """
+        assert self.steps.at_once is not None
+        found: list[tuple[jax.Array, jax.Array, jax.Array]] = []
+        before: dict[str, jax.Array] = {}
+        for name in self.steps.at_once.order:
+            [start] = carry[name]
+
+            def new(old: jax.Array, others: Arrays, moving: Arrays, at: jax.Array, name: str = name) -> jax.Array:
+                # Nothing needs what is not known yet.
+                carried = {n: tuple(map(jnp.zeros_like, rows)) for n, rows in carry.items()}
+                carried |= {n: (row,) for n, row in others.items()}
+                return self.results({**carried, name: (old,)}, moving, at, step)[0][name][0]
+
+            def linear(
+                others: Arrays, moving: Arrays, at: jax.Array, start: jax.Array = start, new: Any = new
+            ) -> tuple[jax.Array, jax.Array]:
+                old = jnp.zeros_like(start)
+                return jax.jvp(lambda old: new(old, others, moving, at), (old,), (jnp.ones_like(old),))
+
+            numbers, weights = jax.vmap(linear)(before, moving, values)
+            found.append((weights, numbers, start))
+            order = -1 if self.steps.backwards else 1
+            weights, numbers = weights[::order], numbers[::order]
+            numbers = lax.concatenate([numbers[:1] + weights[:1] * start, numbers[1:]], 0)
+            rows = linear_scan(weights, numbers)
+            before[name] = lax.concatenate([start[None], rows[:-1]], 0)[::order]
+        return found, before
+
     def results(self, carry: Carry, moving: Arrays, at: Any, step: Step) -> tuple[Carry, list[jax.Array]]:
         """What a step hands on, and its rows of what stays; it is the one of the value `at`, counted upwards."""
         arrays = {**self.whole, **moving}
@@ -258,27 +390,52 @@ class _Given:
         return after, rows
 
 
-def _scanned(body: Callable[..., Any], first: Carry, given: Any, steps: Steps) -> tuple[Carry, list[jax.Array]]:
-    """All steps; in chunks, of which a derivative stores what goes in, where the plan says so."""
-    count, size, backwards = steps.count, steps.chunk, steps.backwards
+# ---------------------------------------------------------------- steps at once
+
+
+@jax.custom_jvp
+def linear_scan(weights: jax.Array, numbers: jax.Array) -> jax.Array:
+    """``h[t] = weights[t] * h[t-1] + numbers[t]`` along the first axis, from zero, in a tree of pairs."""
+
+    def combined(one: tuple[jax.Array, ...], two: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
+        return one[0] * two[0], two[0] * one[1] + two[1]
+
+    return lax.associative_scan(combined, (weights, numbers))[1]
+
+
+@linear_scan.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    weights, numbers = primals
+    found = linear_scan(weights, numbers)
+    before = lax.concatenate([jnp.zeros_like(found[:1]), found[:-1]], 0)
+    return found, linear_scan(weights, tangents[0] * before + tangents[1])
+
+
+def _in_turn(
+    body: Callable[..., Any], backwards: bool, carry: Carry, given: tuple[Arrays, jax.Array]
+) -> tuple[Carry, list[jax.Array]]:
+    return lax.scan(body, carry, given, reverse=backwards)
+
+
+def _scanned(
+    run: Callable[..., tuple[Carry, list[jax.Array]]], first: Carry, given: Any, steps: Steps, size: int | None
+) -> tuple[Carry, list[jax.Array]]:
+    """All steps, which `run` does; in chunks of a `size`, if any, of which a derivative stores what goes in."""
+    count, backwards = steps.count, steps.backwards
     if size is None or size >= count:
-        return lax.scan(body, first, given, reverse=backwards)
+        return run(first, given)
     chunks, rest = count // size, count % size
     # Of the order in which they run, the steps that fill no chunk are the last.
     cut = rest if backwards else count - rest
     low, high = jax.tree.map(lambda a: a[:cut], given), jax.tree.map(lambda a: a[cut:], given)
     whole, part = (high, low) if backwards else (low, high)
     whole = jax.tree.map(lambda a: a.reshape(chunks, size, *a.shape[1:]), whole)
-
-    @functools.partial(jax.checkpoint, prevent_cse=False)
-    def chunk(carry: Carry, inside: Any) -> tuple[Carry, list[jax.Array]]:
-        return lax.scan(body, carry, inside, reverse=backwards)
-
+    chunk = jax.checkpoint(run, prevent_cse=False)
     last, rows = lax.scan(chunk, first, whole, reverse=backwards)
     found = [row.reshape(chunks * size, *row.shape[2:]) for row in rows]
     if not rest:
         return last, found
-    last, others = lax.scan(body, last, part, reverse=backwards)
+    last, others = run(last, part)
     pairs = zip(others, found, strict=True) if backwards else zip(found, others, strict=True)
     return last, [lax.concatenate(pair, 0) for pair in pairs]
 

@@ -26,7 +26,7 @@ from .data.stages import (
     Unstored,
 )
 from .plan import make_plan
-from .printer import facts_of, operation_of, operations_of, reason_of, show_node, show_plan
+from .printer import describe_steps, facts_of, operation_of, operations_of, reason_of, show_node, show_plan
 
 __all__ = [
     "Backend",
@@ -52,6 +52,7 @@ __all__ = [
     "check_memory",
     "check_stage",
     "cost_of",
+    "describe_steps",
     "facts_of",
     "growth_of",
     "machine_of",

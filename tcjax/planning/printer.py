@@ -51,6 +51,7 @@ from .data.stages import (
     TiledStep,
     Unstored,
 )
+from .data.steps import Steps
 from .data.views import describe_view
 
 
@@ -77,7 +78,7 @@ def show_plan(plan: Plan) -> str:
                 lines.append(f"  {target}: {dtype}{list(shape)} in tiles{once}")
                 lines += [f"    {line}" for step in steps for line in _show_step(step, repeats)]
             case Call(targets, inner, arguments, steps):
-                many = "" if steps is None else f"{steps.count} steps {'down ' * steps.backwards}along {steps.index}: "
+                many = "" if steps is None else f"{describe_steps(steps)}: "
                 lines.append(f"  {', '.join(targets)} = {many}{inner.name}({', '.join(arguments)})")
                 lines += [f"    {line}" for line in show_plan(inner).splitlines()]
                 repeats.write(*targets)
@@ -88,6 +89,15 @@ def show_plan(plan: Plan) -> str:
                 lines.append(f"  {', '.join(targets)} = python {function}({', '.join(arguments)})")
                 repeats.write(*targets)
     return "\n".join(lines)
+
+
+def describe_steps(steps: Steps) -> str:
+    """``99 steps down along t``, and how a GPU runs them."""
+    said = f"{steps.count} steps {'down ' * steps.backwards}along {steps.index}"
+    if steps.at_once is None or not set(steps.at_once.platforms) - {"cpu"}:
+        return said
+    block = steps.at_once.block
+    return f"{said}, on a GPU {'all' if block >= steps.count else block} at once"
 
 
 def _computed(stages: Iterable[ScheduledStage | Parts]) -> Iterator[Node | str]:
@@ -325,7 +335,7 @@ def name_of(node: Node) -> str:
         case Position():
             return main.reducer.value
         case OrderStatistic():
-            return "sort"
+            return "sort" if main.first is None else f"the first {main.first} in order"
         case MonoidFold(blocks=blocks):
             return f"blocks of {main.monoid.name}" if blocks else f"tree of {main.monoid.name}"
         case LoopNest(whole):

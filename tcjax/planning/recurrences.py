@@ -1,13 +1,22 @@
 """Loops of a program: its stages are runs of statements without loops, and steps of a loop."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from math import isqrt, prod
+from math import ceil, isqrt, log2, prod
+from typing import Final
 
 from .. import ir, ranges, transforms
-from ..symbolic import IndexVar
-from .data.stages import Call, Plan
-from .data.steps import Input, Kept, Lagged, State, Steps, Value, Whole, Window
+from .cost.costs import meter_of
+from .data.machine import GPU, Machine
+from .data.nodes import Apply, CallBuiltin, below
+from .data.stages import Call, Compute, Parts, Plan
+from .data.steps import AtOnce, Input, Kept, Lagged, State, Steps, Value, Whole, Window
+
+# Where a trip of a loop starts kernels anew. On a CPU a step costs no more than its operations, and one after the other
+# is always fewer of them.
+LAUNCHING: Final = ("cuda", "rocm")
+
+MAPS: Final = 4
 
 MakePlan = Callable[[ranges.Bound], Plan]
 
@@ -95,9 +104,41 @@ def _loop(
         for row in step.rows
     )
     low, apart = (min(values), abs(values.step)) if values else (0, 1)
-    chunk = _chunk(len(values)) if len(values) * _stored(step.bound) > most else None
-    steps = Steps(segment.loop.index, len(values), low, apart, values.step < 0, inputs, kept, chunk, _is_tame(step))
-    return Call(targets, plan(step.bound), tuple(tensor.name for tensor in segment.arguments), steps)
+    inner = plan(step.bound)
+    stored = _stored(inner)
+    chunk = _chunk(len(values), stored, _carried(kept)) if len(values) * stored > most else None
+    steps = Steps(
+        segment.loop.index,
+        len(values),
+        low,
+        apart,
+        values.step < 0,
+        inputs,
+        kept,
+        chunk,
+        _is_tame(step),
+        _at_once(step, stored, most, GPU),
+    )
+    return Call(targets, inner, tuple(tensor.name for tensor in segment.arguments), steps)
+
+
+def _at_once(step: transforms.OneStep, stored: int, most: int, machine: Machine) -> AtOnce | None:
+    """So many steps of a loop at once as fit into `most` bytes, where a machine is done sooner by that."""
+    order = transforms.linear_steps(step)
+    # Beside what a step stores there are the two numbers of each map, and those of the maps that they are combined to.
+    each, count = MAPS * stored, len(step.values)
+    if order is None or not each or not count:
+        return None
+    block = min(count, most // each)
+    if not block:
+        return None
+    statements = len(step.bound.function.statements)
+    in_turn = count * (machine.trip + statements * machine.dispatch + machine.traffic(stored))
+    levels = 2 * ceil(log2(block + 1)) if order else 0
+    blocks = ceil(count / block)
+    trips = blocks * (machine.trip + (statements + levels) * machine.dispatch)
+    together = trips + count * MAPS * machine.traffic(each * block) / block
+    return AtOnce(order, block, LAUNCHING) if together < in_turn else None
 
 
 def _is_tame(step: transforms.OneStep) -> bool:
@@ -123,27 +164,44 @@ def _is_tame(step: transforms.OneStep) -> bool:
     return True
 
 
-def _stored(bound: ranges.Bound) -> int:
-    """The bytes that the derivative of a step needs of it, at most: what its statements write, and their operands."""
+def _stored(plan: Plan) -> int:
+    """The bytes that the derivative of a step needs of it, at most: results, and values computed one by one."""
     total = 0
-    for statement, box in zip(bound.function.statements, bound.boxes, strict=True):
-        for tensor in ir.targets(statement):
-            total += prod(bound.shapes[tensor.name]) * ir.types.width(tensor.dtype)
-        if isinstance(statement, (ir.Define, ir.Accumulate)):
-            points = prod(max(0, box[index][1] - box[index][0]) for index in _left(statement) if index in box)
-            total += points * sum(isinstance(node, (ir.Binary, ir.Call)) for node in ir.nodes_of(statement)) * 4
+    for stage in plan.stages:
+        match stage:
+            case Compute():
+                meter = meter_of(stage)
+                total += prod(stage.shape) * ir.types.width(stage.dtype)
+                nodes = (node for node in below(stage.value) if isinstance(node, (Apply, CallBuiltin)))
+                total += sum(map(meter.size, nodes))
+            case Call(plan=inner, steps=steps):
+                total += _stored(inner) * (1 if steps is None else steps.count)
+            case Parts(plans=plans):
+                total += sum(map(_stored, plans))
+            case _:
+                continue
     return total
 
 
-def _left(statement: ir.Define | ir.Accumulate) -> frozenset[IndexVar]:
-    return frozenset[IndexVar]().union(*(index.variables for index in statement.indices))
+def _chunk(count: int, stored: int, carried: int) -> int:
+    """So many steps that those of a chunk and what all chunks begin with are stored in the least memory.
+
+    A divisor, if there is one near.
+    """
+    best = max(1, isqrt(count * carried // max(1, stored)))
+    near = [size for size in range(max(1, best // 2), min(count, 2 * best) + 1) if count % size == 0]
+    return min(near, key=lambda size: abs(size - best), default=min(best, count))
 
 
-def _chunk(count: int) -> int:
-    """So many steps that as many chunks store as one chunk has steps: a divisor, if there is one near."""
-    root = isqrt(count)
-    near = [size for size in range(max(1, root // 2), 2 * root + 1) if count % size == 0]
-    return min(near, key=lambda size: abs(size - root), default=root)
+def _carried(kept: Iterable[Kept]) -> int:
+    """The bytes that a step hands on."""
+    return sum(prod(_handed_on(each)) * ir.types.width(each.dtype) for each in kept)
+
+
+def _handed_on(kept: Kept) -> tuple[int, ...]:
+    if kept.dimension is None:
+        return kept.shape
+    return (kept.order, *kept.shape[: kept.dimension], *kept.shape[kept.dimension + 1 :])
 
 
 def _input(taken: transforms.Taken) -> Input:

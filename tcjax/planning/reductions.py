@@ -1,10 +1,12 @@
 """Which operation computes a reduction, and why not a better one."""
 
 from dataclasses import replace
+from math import prod
+from typing import Final
 
 from .. import ir
 from ..ir import Reducer
-from ..symbolic import IndexVar
+from ..symbolic import Affine, IndexVar
 from ..transforms.factors import masked
 from ..transforms.widening import widened
 from .branches import counted, projected
@@ -76,6 +78,10 @@ def fixed(node: Node) -> Node:
     return Apply("stop", (node,), dtype=node.dtype, axes=node.axes)
 
 
+# A selection beats a sort where it takes at most one of so many.
+FEW: Final = 8
+
+
 def _plan(reduce: ir.Reduce, indices: tuple[IndexVar, ...], scope: Scope) -> Node:
     body = widened(reduce.body, reduce.accumulate)
     guard, accumulate = reduce.guard, reduce.accumulate
@@ -101,12 +107,19 @@ def _plan(reduce: ir.Reduce, indices: tuple[IndexVar, ...], scope: Scope) -> Nod
             axes = scope.sorted((*remaining(operand, indices), *rank.axes))
             dtype = reducer.result(operand.dtype, kind)
             extents = _extents(indices, scope)
-            found = OrderStatistic(reducer, operand, rank, indices, extents, mask, dtype=dtype, axes=axes)
+            first = _first(ir.affine_of(reduce.rank), prod(extents), scope)
+            found = OrderStatistic(reducer, operand, rank, indices, extents, mask, first, dtype=dtype, axes=axes)
             of_kind = body if body.dtype == kind else ir.Cast(body, kind)
             written = (_as_slices(node, reduce, scope) for node in propose_order(reduce, of_kind, scope))
             return cheapest((*written, found), scope)
         case ir.Monoid():
             raise AssertionError("registered reductions are planned apart")
+
+
+def _first(rank: Affine, count: int, scope: Scope) -> int | None:
+    """So many of the first of `count` numbers as ranks ask for, where they are few."""
+    ends = scope.facts.values(rank)
+    return ends[1] + 1 if ends is not None and ends[0] >= 0 and FEW * (ends[1] + 1) <= count else None
 
 
 def _as_slices(node: Unroll, reduce: ir.Reduce, scope: Scope) -> Unroll:

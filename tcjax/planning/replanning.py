@@ -12,7 +12,7 @@ from .blocked.batching import batched
 from .blocked.extrema import batched_extrema
 from .blocked.gpu_kernels import on_cuda, refusals
 from .blocked.kernel_sum_blocks import choose_blocks, plan_kernel_sums
-from .blocked.kernel_sums import apart, batched_kernel_sums
+from .blocked.kernel_sums import apart, batched_kernel_sums, with_inner_sums
 from .blocked.loop_schedules import choose, parts, within
 from .blocked.online_softmax import plan_online_softmax
 from .blocked.softmax import batched_softmax, statistic_of
@@ -32,10 +32,13 @@ from .unsized import open_question
 def plan_loops(group: Group, form: LoopSchedule | Blocks, backend: Backend, platform: str) -> Loops:
     """How the results of a group are computed on a platform of JAX: "cuda", "rocm", or any other, as on a CPU."""
     if platform in ("cuda", "rocm"):
+        if isinstance(group, Nest) and (other := with_inner_sums(group)) != group:
+            return OneByOne((choose(other),), others=(other,))
         # XLA:GPU fuses an elementwise body into its reduction.
         plain = plan_plainly(group) if isinstance(group, Nest) else plan_apart(group)
         wins = platform == "cuda" and on_cuda(group, backend)[0]
-        return Pallas(interpret=False, otherwise=plain) if wins else plain
+        other = replace(group, sums=tuple(map(with_inner_sums, group.sums))) if isinstance(group, KernelSums) else None
+        return Pallas(interpret=False, otherwise=plain, other=other) if wins else plain
     loops = plan_cpu(group, form, backend.memory)
     # A Pallas kernel that someone forces is interpreted.
     return Pallas(interpret=True, otherwise=loops) if backend.name == "pallas" and group.operands else loops

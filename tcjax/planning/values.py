@@ -34,7 +34,9 @@ def _plan(expr: ir.Expr, scope: Scope) -> Node:
             return scope.apply("power", (plan_value(base, scope), plan_value(exponent, scope)), expr.dtype)
         case ir.Binary("/" | "**" as operator, left, right, dtype):
             divisor = plan_value(right, scope)
-            arguments = (plan_value(left, scope), divisor if is_scale(right) else shield(divisor, 1, scope))
+            # A number has no derivative by an exponent.
+            plain = is_scale(right) if operator == "/" else isinstance(right, ir.Const)
+            arguments = (plan_value(left, scope), divisor if plain else shield(divisor, 1, scope))
             compute = scope.scaled if operator == "/" else scope.apply
             return compute(operator, arguments, dtype)
         case ir.Binary("*", left, right, dtype):

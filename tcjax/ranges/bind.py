@@ -173,7 +173,7 @@ class _Binder:
         if given is not None and name in self.growing:
             place = replace(given, written=True)
         else:
-            place = settled_place(statement, solution, given, found, declared=name in self.declared)
+            place = settled_place(self.function, statement, solution, given, found, declared=name in self.declared)
         self.require_known(place.intervals, statement)
         self.check_array(statement.target, _extents(place), statement.span)
         for dimension, extent in enumerate(_extents(place)):
@@ -197,13 +197,15 @@ class _Binder:
         target = statement.target
         given, found = self.places.get(target.name), found_place(statement, solution, self.sizes)
         if target.name not in self.growing:
-            place = settled_place(statement, solution, given, found, declared=target.name in self.declared)
+            place = settled_place(
+                self.function, statement, solution, given, found, declared=target.name in self.declared
+            )
             self.places[target.name] = place
             self.learn_shape(target, _extents(place))
         else:
             for dimension, interval in enumerate(found.intervals):
                 if interval is None and given is None:
-                    raise mistakes.unbound_target(statement, dimension)
+                    raise mistakes.unbound_target(self.function, statement, dimension)
             self.places[target.name] = found if given is None else joined_place(given, found, Facts())
 
     def solve(self, statement: Comprehension) -> Solution:

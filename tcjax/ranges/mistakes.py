@@ -91,16 +91,21 @@ def _meant_as_sizes(statement: Comprehension, solution: Solution) -> frozenset[I
     return (ends & frozenset(solution.unsolved)) - read - _left_indices(statement)
 
 
-def unbound_target(statement: Comprehension, dimension: int) -> CompileError:
+def unbound_target(function: ir.Function, statement: Comprehension, dimension: int) -> CompileError:
     """TC0401 for a computed left side whose extent nothing gives."""
-    target = statement.target
+    target, scalar = statement.target, phrases.scalar(statement.target.dtype)
+    if target in function.returns:
+        returned = phrases.returned(scalar, _letters(target.rank), target.name, statement.span)
+        remedy = f"annotate the return with its sizes, such as {returned}"
+    else:
+        declared = phrases.typed(scalar, _letters(target.rank), target.name, statement.span)
+        remedy = f"declare it with its sizes, such as {declared}, in a statement before this one"
     return CompileError(
         Code.UNBOUND_INDEX,
         f"nothing says how large dimension {dimension} of `{target.name}` is: "
         f"the data decides where `{_left(statement)}` writes",
         statement.span.applied(target.name),
-        help="annotate the return with its sizes, such as "
-        + phrases.returned(phrases.scalar(target.dtype), _letters(target.rank), target.name, statement.span),
+        help=remedy,
     )
 
 
@@ -231,17 +236,22 @@ def read_while_written(
         surely = not any(index.is_data for index in (*left.indices, *access.indices))
         writes = f"writes at {others}" if surely else "may write at another point"
         message = f"at {own} this writes {name}[{wrote}] and reads {name}[{reads}], which the same statement {writes}"
-    old, rank = _unused(f"{name}_old", function), access.tensor.rank
-    indices = [_unused("ijklmnopqr"[d] if rank <= 10 else f"i{d}", function) for d in range(rank)]
-    copy = f"{phrases.element(old, indices, span)} = {phrases.element(name, indices, span)}"
-    copied = f"copy them before this, `{copy}`, and read `{old}{show_access(access).removeprefix(name)}`"
     return CompileError(
         Code.READ_WHILE_WRITTEN,
         phrases.condition(message, span),
         span,
         help=(_as_loop(statement, ranges, span) or phrases.steps(span))
-        + (f"; if the old values are meant, {copied}" if inside else ""),
+        + (f"; if the old values are meant, {_copied(function, access, 'this')}" if inside else ""),
     )
+
+
+def _copied(function: ir.Function, access: ir.Access, where: str) -> str:
+    """How to keep the old values of a tensor: a copy `where`, and a read of it."""
+    span, name, rank = access.span, written_name(access), access.tensor.rank
+    old = _unused(f"{name}_old", function)
+    indices = [_unused("ijklmnopqr"[d] if rank <= 10 else f"i{d}", function) for d in range(rank)]
+    copy = f"{phrases.element(old, indices, span)} = {phrases.element(name, indices, span)}"
+    return f"copy them before {where}, `{copy}`, and read `{old}{show_access(access).removeprefix(name)}`"
 
 
 def _as_loop(statement: Comprehension, ranges: Mapping[IndexVar, Interval | None], span: Span) -> str:
@@ -275,6 +285,7 @@ def _as_loop(statement: Comprehension, ranges: Mapping[IndexVar, Interval | None
 
 
 def read_before_step(
+    function: ir.Function,
     statement: Comprehension,
     writes: Comprehension,
     read: Read,
@@ -299,11 +310,14 @@ def read_before_step(
     loop = loops[-1]
     offset = "-" if loop.step > 0 else "+"
     way = "upwards" if loop.step > 0 else "downwards"
+    help = f"`{loop.index}` runs {way} here: read at `{loop.index}{offset}1`, or let it run the other way"
+    if any(access.tensor in ir.targets(above) for above in function.statements[: loops[0].first]):
+        help += f"; if the old values are meant, {_copied(function, access, 'the loop')}"
     return CompileError(
         Code.READ_WHILE_WRITTEN,
         phrases.condition(message, span),
         span,
-        help=f"`{loop.index}` runs {way} here: read at `{loop.index}{offset}1`, or let it run the other way",
+        help=help,
     )
 
 
@@ -367,7 +381,7 @@ def _remedy(
     if region.extent == Size.of(0):
         return f"pass arrays for which `{access.tensor.name}` has elements"
     if not subscript.variables:
-        larger = f", or give `{access.tensor.name}` larger extents in the return annotation" if writes else ""
+        larger = f", or declare `{access.tensor.name}` with larger extents" if writes else ""
         wraps = "; negative ones do not count from the end" if str(subscript).startswith("-") else ""
         return f"use a subscript from {region.lo} to {region.hi - 1}{larger}{wraps}"
     inside = _inside(subscript, region, solution)
@@ -390,7 +404,7 @@ def _remedy(
         return f"write {clause} instead" if index in solution.survey.ranges else f"add {clause}"
     if writes:
         guard = phrases.guarded(inside, access.span)
-        return f"add the guard {guard}, or give `{access.tensor.name}` larger extents in the return annotation"
+        return f"add the guard {guard}, or declare `{access.tensor.name}` with larger extents"
     chosen = phrases.chosen(inside, access.tensor.name, access.indices, access.span)
     return f"read it under a condition: {chosen}"
 

@@ -27,8 +27,9 @@ Solved = Mapping[int, tuple[Solution, Box]]
 def check_order(function: ir.Function, solved: Solved, sizes: Mapping[SizeVar, int]) -> None:
     """Raises `CompileError` (TC0708) where a step of a loop reads an element that a later one writes.
 
-    What the same step writes further down is later, too. A tensor that every step of one of the loops writes anew has
-    what was last written; what the statement itself writes in the same step is `pairs`' to check.
+    What the same step writes further down is later, too, unless something above has written it. A tensor that every
+    step of one of the loops writes anew has what was last written; what the statement itself writes in the same step
+    is `pairs`' to check.
     """
     for reader, writer in _pairs(function):
         reads, writes = function.statements[reader], function.statements[writer]
@@ -42,10 +43,11 @@ def check_order(function: ir.Function, solved: Solved, sizes: Mapping[SizeVar, i
         paths = Paths(sizes)
         written = [index.substitute_sizes(sizes).substitute(twins) for index in writes.indices]
         guard = rewritten(paths.condition(other.survey.guard), lambda affine: affine.substitute(twins))  # noqa: B023
-        later = _later(common, twins, or_same=writer > reader)
         for read in own.survey.reads:
             if read.access.tensor != writes.target:
                 continue
+            below = writer > reader and not _written_above(function, reader, read.access, common)
+            later = _later(common, twins, or_same=below)
             taken = [index.substitute_sizes(sizes) for index in read.access.indices]
             same = [perhaps("==", index, target) for index, target in zip(taken, written, strict=True)]
             condition = all_of([*same, later, paths.condition(read.path), guard])
@@ -55,7 +57,7 @@ def check_order(function: ir.Function, solved: Solved, sizes: Mapping[SizeVar, i
             points = {**{index: box[index] for index in indices}, **{twins[i]: there[i] for i in twins}}
             found = search(condition, points)
             if not found.empty:
-                raise mistakes.read_before_step(reads, writes, read, common, twins, found.point, sizes)
+                raise mistakes.read_before_step(function, reads, writes, read, common, twins, found.point, sizes)
 
 
 def _pairs(function: ir.Function) -> Iterator[tuple[int, int]]:
@@ -68,6 +70,22 @@ def _pairs(function: ir.Function) -> Iterator[tuple[int, int]]:
         for other in range(around[0].first, around[0].last):
             if any(target.name in read for target in ir.targets(function.statements[other])):
                 yield number, other
+
+
+def _written_above(function: ir.Function, reader: int, access: ir.Access, loops: tuple[ir.Loop, ...]) -> bool:
+    """Whether a statement above the reader, in the same step or before the loops, writes what is read at any step."""
+    steps = {loop.index for loop in loops}
+    own = function.statements[reader]
+    assert isinstance(own, Comprehension)
+    for number, above in enumerate(function.statements[:reader]):
+        before = number < loops[0].first or set(loops) <= set(function.around(number))
+        if not before or not isinstance(above, Comprehension) or above.target != access.tensor:
+            continue
+        pairs = zip(above.indices, access.indices, strict=True)
+        whole = all(left == read or (left.bare is not None and left.bare not in steps) for left, read in pairs)
+        if whole and above.domain.guard in (None, own.domain.guard):
+            return True
+    return False
 
 
 def _later(loops: tuple[ir.Loop, ...], twins: Mapping[IndexVar, IndexVar], *, or_same: bool) -> Condition:

@@ -42,7 +42,13 @@ def _hull(one: Interval, other: Interval, facts: Facts) -> Interval:
 
 
 def settled_place(
-    statement: Comprehension, solution: Solution, given: Place | None, found: Place, *, declared: bool
+    function: ir.Function,
+    statement: Comprehension,
+    solution: Solution,
+    given: Place | None,
+    found: Place,
+    *,
+    declared: bool,
 ) -> Place:
     """The place of the target from now on, every size being a number.
 
@@ -56,7 +62,7 @@ def settled_place(
         wanted = None if given is None else given.intervals[dimension]
         if wanted is None:
             if values is None:
-                raise mistakes.unbound_target(statement, dimension)
+                raise mistakes.unbound_target(function, statement, dimension)
             intervals.append(values)
             continue
         index = statement.indices[dimension].bare

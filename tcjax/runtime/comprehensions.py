@@ -129,7 +129,7 @@ class Comprehensions(Elaborated[Call]):
     def explained(self, error: Said) -> Said:
         """What range inference found, in SaC's words."""
         help = re.sub(r"`(?:where )?(\w+ in [^`]+?:[^`]+?)`(?: in the brackets)?", self._generator, error.help)
-        help = help.replace(", or give it larger extents in the return annotation", "")
+        help = re.sub(r", or declare `\w+` with larger extents", "", help)
         return type(error)(error.diagnosis, error.message, error.span, help=help)
 
     def _generator(self, found: re.Match[str]) -> str:

@@ -7,6 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import ir, planning, ranges
+from ..diagnostics.phrases import bytes_text
 from ..planning.blocked.gpu_kernels import on_cuda
 from ..planning.blocked.loop_schedules import parts
 from ..planning.cost.costs import plan_cost
@@ -95,8 +96,8 @@ class Explanation:
             lines += _statement_lines(statement)
         total = self.data
         lines.append(
-            f"total: {_count(total['flops'])} operations, {_bytes(total['bytes'])} moved, "
-            f"{_bytes(total['temporary_bytes'])} temporary (estimates)"
+            f"total: {_count(total['flops'])} operations, {bytes_text(total['bytes'])} moved, "
+            f"{bytes_text(total['temporary_bytes'])} temporary (estimates)"
         )
         if "no_gradient" in total:
             lines.append(f"gradient: none: {total['no_gradient']}")
@@ -150,7 +151,7 @@ def _describe(plan: planning.Plan) -> dict[str, Any]:
                     statements.append({**_tile(compute, loops, plan.bound, own), **_verdict(plan, own, growth[own])})
             case planning.Call(_, inner, _, steps):
                 described = _describe(inner)
-                around = inner.name if steps is None else f"{inner.name}, in each of {steps.count} steps"
+                around = inner.name if steps is None else f"{inner.name}, in each of {planning.describe_steps(steps)}"
                 statements += [{**inside, "inside": inside.get("inside", around)} for inside in described["statements"]]
             case planning.Unstored():
                 statements.append(_unstored(stage, plan.bound, number))
@@ -393,12 +394,14 @@ def _statement_lines(statement: dict[str, Any]) -> list[str]:
         lines.append(f"  provided   {provided}; otherwise {given['otherwise']}")
     lines += [f"  known      {fact}" for fact in statement.get("facts", ()) if fact != statement["reason"]]
     lines.append(
-        f"  estimate   {_count(statement['flops'])} operations, {_bytes(statement['bytes'])} moved, "
-        f"{_bytes(statement['temporary_bytes'])} temporary"
+        f"  estimate   {_count(statement['flops'])} operations, {bytes_text(statement['bytes'])} moved, "
+        f"{bytes_text(statement['temporary_bytes'])} temporary"
     )
     if statement["seconds"]:
         lines.append(f"  time       {_price(statement)}")
-    lines += [f"  loops      {_run(loops)}; {_bytes(loops['temporary_bytes'])}" for loops in statement.get("loops", ())]
+    lines += [
+        f"  loops      {_run(loops)}; {bytes_text(loops['temporary_bytes'])}" for loops in statement.get("loops", ())
+    ]
     lines += [f"  on CUDA    {one['operation']}: {one['reason']}" for one in statement.get("cuda", ())]
     grows = (("operations", "growth"), ("bytes stored", "stored_growth"))
     grown = [f"{what} {in_words(statement[name])}" for what, name in grows if statement.get(name)]
@@ -446,9 +449,8 @@ def _compiled_lines(compiled: Mapping[str, Any] | None) -> Iterator[str]:
 
 def _figures(figures: Mapping[str, int | None]) -> str:
     operations, moved, temporary = (figures[name] for name in ("operations", "bytes", "temporary_bytes"))
-    return (
-        f"{_known(operations, _count)} operations, {_known(moved, _bytes)} moved, {_known(temporary, _bytes)} temporary"
-    )
+    said = f"{_known(operations, _count)} operations, {_known(moved, bytes_text)} moved"
+    return f"{said}, {_known(temporary, bytes_text)} temporary"
 
 
 def _known(figure: int | None, shown: Callable[[int], str]) -> str:
@@ -460,13 +462,6 @@ def _count(number: int) -> str:
         if number >= size:
             return f"{number / size:.3g} {unit}"
     return str(number)
-
-
-def _bytes(number: int) -> str:
-    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if number >= size:
-            return f"{number / size:.3g} {unit}"
-    return f"{number} B"
 
 
 __all__ = ["Explanation"]

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..diagnostics import CompileError
+from ..planning.cost.memory import allowance
 from ..runtime import Kernel
 from ..runtime.checking import CheckError
 from ..runtime.checking.drawing import Drawer
@@ -18,8 +19,6 @@ from ..runtime.checking.shrinking import shrink
 from ..runtime.checking.tolerances import Difference, differences
 from ..runtime.checking.trials import Raised, Skipped, Trial
 from ..runtime.options import bytes_of
-
-SMALLEST_LIMIT = 16 << 20
 
 
 def assert_matches(
@@ -97,7 +96,7 @@ def assert_no_large_temporaries(
     assert analysis is not None, "this platform does not tell what a program allocates"
     taken = int(analysis.temp_size_in_bytes)
     known = int(analysis.argument_size_in_bytes) + int(analysis.output_size_in_bytes)
-    allowed = max(4 * known, SMALLEST_LIMIT) if limit is None else bytes_of(limit)
+    allowed = allowance(known) if limit is None else bytes_of(limit)
     if taken > allowed:
         raise CheckError(
             f"`{kernel.__name__}` allocates {taken} bytes of temporaries for {known} bytes of arguments and results; "

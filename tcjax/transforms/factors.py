@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from .. import ir
 from ..symbolic import Affine, Box, IndexVar
@@ -53,7 +54,8 @@ def _product(expr: ir.Expr, negative: bool) -> Product:
 def distributed(product: Product, fixed: frozenset[IndexVar]) -> list[Product]:
     """``a * (b - c)`` as ``a*b - a*c``, where only the difference needs every index (those in `fixed` apart).
 
-    Not for powers: ``(b - c) * (b - c)`` multiplied out loses the digits that the difference keeps.
+    Not for powers: ``(b - c) * (b - c)`` multiplied out loses the digits that the difference keeps. Nor beside what is
+    large where a difference is small.
     """
     whole = frozenset[IndexVar]().union(*map(ir.free_indices, product.factors)) - fixed
     for position, factor in enumerate(product.factors):
@@ -62,7 +64,7 @@ def distributed(product: Product, fixed: frozenset[IndexVar]) -> list[Product]:
         spaces = [frozenset[IndexVar]().union(*map(ir.free_indices, part.factors)) - fixed for part in parts]
         if not others or factor in others or len(parts) < 2 or any(space == whole for space in spaces):
             continue
-        if ir.free_indices(factor) - fixed == whole:
+        if ir.free_indices(factor) - fixed == whole and not peaks(others, spaces):
             return [_times(product, others, part) for part in parts]
     return [product]
 
@@ -107,7 +109,7 @@ def divided_sum(
                 summed, beside = (right, left) if depends(right, own) else (left, right)
                 spaces = ir.free_indices(summed) - fixed, ir.free_indices(beside) - fixed
                 apart = bool(spaces[1] - spaces[0]) and spaces[0] - own <= spaces[1]
-                if others and spaces[0] & own and apart and not spaces[1] & own:
+                if others and spaces[0] & own and apart and not spaces[1] & own and not peaks(others, spaces):
                     origin = _first(summed, own, ranges)
                     parts = (replace(factor, left=part, right=origin) for part in (left, right))
                     first, second = (replace(product, factors=(*others, part)) for part in parts)
@@ -115,6 +117,67 @@ def divided_sum(
             case _:
                 pass
     return distributed(product, fixed)
+
+
+# ``1 / |b - c|`` times ``b - c`` is one at most: taken apart it loses few digits, and higher powers many.
+MOST_STEEP: Final = 0.5
+# A denominator that is never smaller makes nothing much larger than it is elsewhere.
+LEAST_DENOMINATOR: Final = 0.5
+
+
+def peaks(factors: Sequence[ir.Expr], spaces: Sequence[frozenset[IndexVar]]) -> bool:
+    """Whether factors may be large for few points, as powers of ``1 / |b - c|`` are, where a difference is small.
+
+    What depends on the indices of one of the `spaces` alone is no such factor.
+    """
+    nodes = (node for factor in factors for node in ir.walk(factor))
+    return sum(_steepness(node, spaces) for node in nodes) > MOST_STEEP
+
+
+def _steepness(node: ir.Expr, spaces: Sequence[frozenset[IndexVar]]) -> float:
+    """The power of ``1 / square`` with which a node grows where a square comes near zero."""
+    match node:
+        case ir.Binary("/", _, base):
+            power = 1.0
+        case ir.Call("rsqrt", (base,)):
+            power = 0.5
+        case ir.Call("pow", (base, exponent)) | ir.Binary("**", base, exponent):
+            power = max(0.0, -(_least(exponent) or 0.0))
+        case _:
+            return 0.0
+    while isinstance(base, ir.Cast) or (isinstance(base, ir.Call) and base.function == "sqrt"):
+        power, base = (power, base.operand) if isinstance(base, ir.Cast) else (power / 2, base.arguments[0])
+    free = ir.free_indices(base)
+    bounded = any(free <= space for space in spaces) or (_least(base) or 0.0) >= LEAST_DENOMINATOR
+    return 0.0 if bounded else power
+
+
+def _least(expr: ir.Expr) -> float | None:
+    """A number that no value of an expression is below; None if none is known."""
+    match expr:
+        case ir.Const(int() | float() as value):
+            return float(value)
+        case ir.Unary("-", ir.Const(int() | float() as value)):
+            return -float(value)
+        case ir.Binary("+", left, right):
+            one, two = _least(left), _least(right)
+            return None if one is None or two is None else one + two
+        case ir.Binary("*", left, right) if left == right:
+            return 0.0
+        case ir.Binary("*" | "/", left, right):
+            one, two = _least(left), _least(right)
+            return 0.0 if one is not None and two is not None and one >= 0 and two >= 0 else None
+        case ir.Call("exp" | "sqrt" | "abs" | "fabs", _):
+            return 0.0
+        case ir.Call("pow", (_, ir.Const(2 | 4 | 6))):
+            return 0.0
+        case ir.Reduce(ir.Reducer.SUM, body=body):
+            least = _least(body)
+            return 0.0 if least is not None and least >= 0 else None
+        case ir.Cast(operand):
+            return _least(operand)
+        case _:
+            return None
 
 
 def _first(expr: ir.Expr, own: frozenset[IndexVar], ranges: Box) -> ir.Expr:

@@ -6,15 +6,22 @@ tensor, a row that an earlier step wrote as that row; elsewhere the value of the
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import pairwise
+from typing import Final
 
 from .. import ir, ranges
+from ..ir import Reducer
 from ..symbolic import Affine, Box, Facts, IndexVar, Size
 from ..symbolic.affine import Atom
 from .guards import guard_ranges
 from .specialize import specialize
+from .substitution import substitute_expr
 
 Comprehension = ir.Define | ir.Accumulate
+
+# So many rows of earlier steps are handed on because of one index of a reduction; more are read in the whole tensor.
+MOST_LAGS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +190,7 @@ class _Stepper:
         self.bound, self.loop, self.results = bound, loop, results
         self.index = loop.index
         self.numbers = range(loop.first, loop.last)
+        self.written = {t.name for n in self.numbers for t in ir.targets(bound.function.statements[n])}
         self.run = [self.plain(number) for number in self.numbers]
         self.boxes = [{i: ends for i, ends in bound.boxes[n].items() if i != loop.index} for n in self.numbers]
         self.box: Box = {}
@@ -197,7 +205,32 @@ class _Stepper:
         """A statement with numbers for sizes, and guards for ranges that move."""
         statement = self.bound.function.statements[number]
         assert isinstance(statement, (ir.Define, ir.Accumulate)), "elaboration lets no calls into loops"
-        return guard_ranges(specialize(statement, self.bound.sizes))
+        plain = guard_ranges(specialize(statement, self.bound.sizes))
+        return replace(plain, value=self.spread(plain.value, self.bound.boxes[number]))
+
+    def spread(self, expr: ir.Expr, box: Box) -> ir.Expr:
+        """The expression with a term for each value of an index of a reduction that says which step's row is read."""
+        expr = ir.rebuild(expr, lambda part: self.spread(part, box))
+        if not isinstance(expr, ir.Reduce) or not isinstance(expr.reducer, Reducer) or expr.accumulate != expr.dtype:
+            return expr
+        operator, dtype = expr.reducer.operator, expr.dtype
+        lags = [i for i in expr.indices if self.is_lag(i, expr.body) and 0 < box[i][1] - box[i][0] <= MOST_LAGS]
+        if operator is None or not lags:
+            return expr
+        index, rest = lags[0], tuple(other for other in expr.indices if other != lags[0])
+        if rest:
+            term: ir.Expr = replace(expr, indices=rest)
+        elif expr.guard is None:
+            term = expr.body
+        else:
+            term = ir.Select(expr.guard, expr.body, ir.Const(expr.reducer.empty(dtype), dtype), dtype)
+        terms = [substitute_expr(term, {index: Affine.of(value)}) for value in range(*box[index])]
+        return self.spread(reduce(lambda a, b: ir.Binary(operator, a, b, dtype), terms), box)
+
+    def is_lag(self, index: IndexVar, body: ir.Expr) -> bool:
+        """Whether the distance from the loop's index to what is read of a tensor that it writes is in another index."""
+        accesses = (node for node in ir.walk(body) if isinstance(node, ir.Access) and node.tensor.name in self.written)
+        return any({index, self.index} <= s.variables for access in accesses for s in access.indices)
 
     # ---------------------------------------------------------------- what the loop writes
 

@@ -314,10 +314,12 @@ def _with_table(bound: Bound, rows: Rows, number: int, count: int) -> tuple[Boun
     told = ir.Accumulate(disordered, (), Reducer.ANY, True, (r,), falls, "bool")
 
     positions, whole = (start, stop), (stop - start,)
+    # Nothing that the program has is read at a position: without its ranges, nothing would say how far they go.
+    where = ir.Domain(tuple(ir.Range(index, Affine.of(start), Affine.of(stop)) for index in (p, q)))
     statements = (
         # The end of the last row begins one more, which is none.
         (begun, {r: (first, end + 1)}, (start,), whole),
-        (ir.Define(table, (Affine.of(p),), row), {p: positions, q: positions}, (start,), whole),
+        (ir.Define(table, (Affine.of(p),), row, where), {p: positions, q: positions}, (start,), whole),
         (told, {r: (first, end)}, (), ()),
     )
     for statement, box, lows, shape in reversed(statements):

@@ -80,6 +80,40 @@ def test_one_operand_keeps_the_digits_too() -> None:
     np.testing.assert_allclose(found, expected, rtol=2e-5, atol=4e-6 * abs(expected).max())
 
 
+# Each is largest where points are near, up to 1000 for the numbers of the test, and 1e5 in the derivative.
+STEEP = {
+    "power": "pow(sum[e]((x(j,e) - x(i,e)) * (x(j,e) - x(i,e))) + 0.01, -1.5)",
+    "quotient": "1.0 / ((sum[e]((x(j,e) - x(i,e)) * (x(j,e) - x(i,e))) + 0.01) * sqrt(sum[e]((x(j,e) - x(i,e)) "
+    "* (x(j,e) - x(i,e))) + 0.01))",
+    "root": "pow(rsqrt(sum[e]((x(j,e) - x(i,e)) * (x(j,e) - x(i,e))) + 0.01), 3.0)",
+}
+
+
+@pytest.mark.parametrize("form", STEEP)
+def test_weights_that_are_large_where_points_are_near_keep_the_digits(form: str) -> None:
+    text = f"a(i,d) = sum[j](m(j) * (x(j,d) - x(i,d)) * {STEEP[form]})"
+    rng = np.random.default_rng(3)
+    m, x, w = (
+        a.astype("float32") for a in (rng.uniform(0.5, 1, 900), rng.normal(size=(900, 3)), rng.normal(size=(900, 3)))
+    )
+    kernel = tcjax.kernel(text)
+    masses, places, weights = (a.astype("float64") for a in (m, x, w))
+    away = places[None] - places[:, None]
+    square = (away**2).sum(-1) + 0.01
+    # From the derivative of m * away / square^1.5, by the place of j and of i.
+    change = (
+        w[:, None] / square[..., None] ** 1.5
+        - 3 * away * (weights[:, None] * away).sum(-1, keepdims=True) / square[..., None] ** 2.5
+    )
+    change *= masses[None, :, None]
+
+    found = jax.vjp(kernel, m, x)[1](w)
+
+    expected = ((weights[:, None] * away).sum(-1) / square**1.5).sum(0), change.sum(0) - change.sum(1)
+    for own, wanted in zip(found, expected, strict=True):
+        np.testing.assert_allclose(own, wanted, atol=2e-5 * abs(wanted).max())
+
+
 def test_two_statements_share_what_they_sum() -> None:
     text = f"""
     def f(float(N,D) x, float(M,D) y, float(M) b) -> (O, Z) {{

@@ -63,3 +63,32 @@ def test_a_power_of_halves_is_rounded_once() -> None:
     found = np.asarray(kernel(x), np.float32)
 
     np.testing.assert_allclose(found, np.asarray(x, np.float32) ** 7.5, rtol=2**-8)
+
+
+@pytest.mark.parametrize("exponent", [-3, -1, 0, 2, 3, 4, 7])
+def test_a_whole_power_of_complex_numbers_is_a_product(exponent: int) -> None:
+    rng = np.random.default_rng(2)
+    z = (rng.normal(size=64) + 1j * rng.normal(size=64)).astype(np.complex64)
+    kernel = tcjax.kernel(f"def f(complex64(N) z) -> (o) {{ o(i) = pow(z(i), {exponent}) }}")
+
+    def real_part(z: jax.Array) -> jax.Array:
+        return jnp.real(kernel(z)).sum()
+
+    wide = z.astype(np.complex128)
+    np.testing.assert_allclose(kernel(z), wide**exponent, rtol=2e-6)
+    np.testing.assert_allclose(jax.grad(real_part)(z), exponent * wide ** (exponent - 1), rtol=1e-5)
+    # A general power of complex numbers takes twenty times as long.
+    assert " pow" not in str(jax.make_jaxpr(kernel)(z))
+
+
+@pytest.mark.parametrize("exponent", [-2, 0, 2, 4])
+@pytest.mark.parametrize("type", ["complex64", "float"])
+def test_a_power_under_a_guard_is_a_product_too(exponent: int, type: str) -> None:
+    text = f"def f({type}(N) z) -> (o) {{ b(i) = pow(z(i), {exponent}) where abs(z(i)) > 0.5 o(i) = b(i) }}"
+    kernel = tcjax.kernel(text)
+    z = np.array([0, 1, -2, 0.25], np.complex64 if type == "complex64" else np.float32)
+
+    np.testing.assert_allclose(kernel(z), [0, 1, (-2.0) ** exponent, 0], rtol=1e-6)
+    found = jax.grad(lambda z: jnp.real(kernel(z)).sum())(z)
+    np.testing.assert_allclose(found, [0, exponent, exponent * (-2.0) ** (exponent - 1), 0], rtol=1e-6)
+    assert " pow" not in str(jax.make_jaxpr(kernel)(z))

@@ -10,6 +10,7 @@ import pytest
 
 import tcjax
 from tcjax.planning.data.nodes import LoopNest, Node, Unroll, operands
+from tcjax.testing import assert_no_large_temporaries
 
 Reference = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -164,3 +165,17 @@ def test_a_small_sum_keeps_the_derivative_of_its_slices() -> None:
     plan: Any = tcjax.kernel(SUMS["a window"][0]).plan(np.ones((20, 20), "float32"), np.ones((5, 5), "float32"))
 
     assert not is_nest(plan.stages[0].value)
+
+
+def test_weights_that_several_channels_use_are_not_stored_for_every_term() -> None:
+    text = """
+    def bilateral(float(H,W,C) image) -> (out) {
+        out(y,x,c) = sum[a in 0:7, b in 0:7](
+            exp(-sum[e](pow(image(y+a,x+b,e) - image(y+3,x+3,e), 2))) * image(y+a,x+b,c))
+    }"""
+    image = jax.ShapeDtypeStruct((427, 640, 3), np.float32)
+    kernel = tcjax.kernel(text)
+
+    assert_no_large_temporaries(kernel, image)
+    # 49 weights of a pixel and 49 products for each channel would be 200 MB.
+    assert_no_large_temporaries(kernel, image, gradient=True, limit="96MiB")

@@ -328,3 +328,15 @@ def test_more_elements_than_an_int32_counts_are_refused(statement: str) -> None:
 
     assert caught.value.code == "TC0604"
     assert "where i in 0:N" in caught.value.help
+
+
+def test_a_temporary_whose_size_only_the_data_could_tell_is_told_its_declaration() -> None:
+    text = "def f(int32(N) b) -> (r) { h(b(n)) +=! 1.0 r(i) = h(i) * 2 }"
+    with pytest.raises(CompileError) as caught:
+        bound(text, b=(3,))
+
+    declaration = caught.value.help.split("`")[1]
+
+    assert caught.value.code == "TC0401"
+    assert declaration == "float(M) h"
+    bound(text.replace("h(b", f"{declaration} h(b"), {"M": 4}, b=(3,))

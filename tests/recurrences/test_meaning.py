@@ -1,5 +1,6 @@
 """What loops mean: the interpreter against NumPy, the compiled kernel against both."""
 
+import linecache
 from collections.abc import Callable
 from typing import Any
 
@@ -262,6 +263,16 @@ def test_a_loop_has_a_gradient_and_a_batch(name: str) -> None:
     tcjax.kernel(text).check(examples=2, seed=1)
 
 
+def from_python(source: str) -> tcjax.Kernel:
+    """The kernel of a text in the Python notation, which is read from its source."""
+    file = f"<loop {len(linecache.cache)}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    scope: dict[str, Any] = {"tcjax": tcjax}
+    exec(compile(source, file, "exec"), scope)
+    [kernel] = [value for value in scope.values() if isinstance(value, tcjax.Kernel)]
+    return kernel
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_is_written_of_a_loop_reads_back(name: str) -> None:
     text, _, arguments = PROGRAMS[name]
@@ -270,6 +281,7 @@ def test_what_is_written_of_a_loop_reads_back(name: str) -> None:
     again = tcjax.kernel(kernel.to("tc"))
 
     assert again.ir(*arguments) == kernel.ir(*arguments)
+    assert from_python(kernel.to("python")).ir(*arguments) == kernel.ir(*arguments)
     assert str(again) == str(kernel)
     assert "\\" in kernel.to("latex")
 
@@ -351,3 +363,166 @@ def test_integers_and_wide_floats_stay_what_they_are() -> None:
     for found in (tcjax.kernel(text)(x), tcjax.kernel(text).interpret(x)):
         assert found.dtype == np.int8
         np.testing.assert_array_equal(found, [100, 127, -128, -123])
+
+
+def test_python_reads_the_nest_of_a_factorisation() -> None:
+    @tcjax.kernel
+    def cholesky(A: "float(N,N)"):
+        L[i, j] = A[i, j] if j <= i else 0.0
+        for i in range(N):
+            for j in range(i):
+                for k in range(j):
+                    L[i, j] += -L[i, k] * L[j, k]
+                L[i, j] = L[i, j] / L[j, j]
+            for k in range(i):
+                L[i, i] += -L[i, k] * L[i, k]
+            L[i, i] = sqrt(L[i, i])
+        return L
+
+    root = np.tril(real(5, 5)) + 3 * np.eye(5, dtype=np.float32)
+
+    np.testing.assert_allclose(cholesky(root @ root.T), np.linalg.cholesky(root @ root.T), rtol=1e-4, atol=1e-5)
+    # One element is written, and others are read: the innermost range adds up.
+    assert "L(i, j) += -L(i, k) * L(j, k) where k in 0:j" in str(cholesky)
+    assert from_python(cholesky.to("python")).ir(root) == cholesky.ir(root)
+
+
+def test_python_adds_up_step_by_step_what_a_loop_reads() -> None:
+    @tcjax.kernel
+    def balance(rate: "float(T)", paid: "float(T,N)", first: "float(N)"):
+        for n in range(N):
+            sum_[n] = first[n]
+        for t in range(T):
+            sum_[n] += rate[t] * sum_[n]
+            sum_[n] += paid[t, n]
+            after[t, n] = sum_[n]
+        return after
+
+    @tcjax.kernel
+    def grown(rate: "float(T)", first: "float(N)"):
+        value[n] = first[n]
+        for t in range(T):
+            value[n] += rate[t] * value[n]
+        return value
+
+    @tcjax.kernel
+    def root(x: "float(N)"):
+        y[n] = x[n]
+        for _ in range(6):
+            y[n] = (y[n] + x[n] / y[n]) / 2
+        return y
+
+    rate, paid, first = np.abs(real(4)), real(4, 3), np.abs(real(3)) + 1
+    sums = [first]
+    for t in range(4):
+        sums.append(sums[-1] * (1 + rate[t]) + paid[t])
+
+    np.testing.assert_allclose(balance(rate, paid, first), np.stack(sums[1:]), rtol=1e-5)
+    np.testing.assert_allclose(grown(rate, first), first * np.prod(1 + rate), rtol=1e-5)
+    np.testing.assert_allclose(root(first), np.sqrt(first), rtol=1e-5)
+
+
+def test_python_reduces_once_what_no_step_reads() -> None:
+    @tcjax.kernel
+    def product(A: "float(N,K)", x: "float(K)", first: "float(N)"):
+        y[n] = first[n]
+        for k in range(K):
+            y[n] += A[n, k] * x[k]
+        return y
+
+    assert "for " not in str(product)
+
+
+def test_points_that_python_would_take_for_steps_are_not_written_in_it() -> None:
+    once = tcjax.kernel("def f(float(T) x, float(N) a) -> (s) { s(n) = a(n) s(n) += s(n) * x(t) where t in 0:T }")
+    x, a = real(4), real(3)
+
+    np.testing.assert_allclose(once(x, a), a * (1 + x.sum()), rtol=1e-5)
+    with pytest.raises(tcjax.CompileError, match="would take the points of `t` for steps"):
+        once.to("python")
+
+
+UPDATES = {
+    "in place": ("y(i) = x(i) for t in 0:N { y(t) = y(t) + 1 y(t) = y(t) * 2 }", lambda x: 2 * (x + 1)),
+    "of what the step wrote": (
+        "for t in 0:N { y(t) = x(t) y(t) = y(t) + (t > 0 ? y(t-1) : 0.0) y(t) = y(t) * 0.5 }",
+        lambda x: [sum(x[s] * 0.5 ** (t - s + 1) for s in range(t + 1)) for t in range(len(x))],
+    ),
+    "by a temporary": ("y(i) = x(i) for t in 0:N { z() = y(t) y(t) = z() * z() }", np.square),
+    "under one guard": (
+        "y(i) = 0.0 * x(i) for t in 0:N { y(t) = x(t) where t > 1 y(t) = y(t) * y(t) where t > 1 y(t) = y(t) + 1 }",
+        lambda x: np.where(np.arange(len(x)) > 1, x * x, 0) + 1,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UPDATES)
+def test_a_step_updates_an_element_as_often_as_one_likes(name: str) -> None:
+    body, expected = UPDATES[name]
+    kernel = tcjax.kernel(f"def f(float(N) x) -> (y) {{ {body} }}")
+    x = real(6)
+
+    np.testing.assert_allclose(kernel(x), expected(x), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(kernel.interpret(x), expected(x), rtol=1e-5, atol=1e-6)
+
+
+def test_a_condition_that_its_statements_change_is_kept_before() -> None:
+    @tcjax.kernel
+    def largest(x: "float(N)"):
+        most[()] = x[0]
+        place[()] = 0
+        for i in range(1, N):
+            met[i] = x[i] > most[()]
+            if met[i]:
+                most[()] = x[i]
+                place[()] = i
+        return most, place
+
+    @tcjax.kernel
+    def sorted_(x: "float(N)"):
+        y[i] = x[i]
+        for _ in range(N):
+            for i in range(N - 1):
+                met[()] = y[i] > y[i + 1]
+                if met[()]:
+                    first[()] = y[i]
+                    y[i] = y[i + 1]
+                    y[i + 1] = first[()]
+        return y
+
+    x = real(7)
+    most, place = largest(x)
+
+    assert (most, place) == (x.max(), x.argmax())
+    np.testing.assert_array_equal(sorted_(x), np.sort(x))
+
+
+def test_in_python_a_condition_may_read_another_element_than_its_statements_write() -> None:
+    @tcjax.kernel
+    def highest(x: "float(N)"):
+        y[0] = x[0]
+        for i in range(1, N):
+            if x[i] > y[i - 1]:
+                y[i] = x[i]
+            else:
+                y[i] = y[i - 1]
+        return y
+
+    x = real(8)
+
+    np.testing.assert_array_equal(highest(x), np.maximum.accumulate(x))
+
+
+def test_in_python_a_number_that_every_step_starts_anew_is_that_of_the_step() -> None:
+    @tcjax.kernel
+    def product(A: "float(N,K)", x: "float(K)"):
+        for i in range(N):
+            total[()] = 0.0
+            for k in range(K):
+                total[()] += A[i, k] * x[k]
+            y[i] = total[()]
+        return y
+
+    A, x = real(4, 5), real(5)
+
+    np.testing.assert_allclose(product(A, x), A @ x, rtol=1e-5, atol=1e-6)

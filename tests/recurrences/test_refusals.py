@@ -113,3 +113,14 @@ def test_an_element_says_that_a_loop_made_it() -> None:
     element = tcjax.kernel(LINEAR).at(t=3)(X)
 
     assert "by the loop over t" in str(element)
+
+
+def test_a_read_of_what_a_later_step_writes_is_told_how_to_keep_the_old_values() -> None:
+    wrong = "def f(float(N) x) -> (y) { y(i) = x(i) for t in 0:N-1 { y(t) = y(t) + y(t+1) } }"
+    with pytest.raises(tcjax.CompileError) as caught:
+        tcjax.kernel(wrong)(X)
+
+    copy, read = caught.value.help.split("`")[-4::2]
+
+    right = wrong.replace("for t", f"{copy} for t").replace("y(t+1)", read)
+    np.testing.assert_allclose(tcjax.kernel(right)(X), [2, 2, 2, 2, 1])

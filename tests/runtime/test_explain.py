@@ -300,3 +300,11 @@ def test_nothing_is_traced_before_someone_asks(monkeypatch: pytest.MonkeyPatch) 
 
     assert not asked
     assert str(explained) and explained.to_dict() and len(asked) == 1
+
+
+def test_the_table_of_the_rows_of_a_ragged_range_is_explained() -> None:
+    text = "def f(float(E) v, int32(R) ptr) -> (y) { y(i) = sum[p in ptr(i):ptr(i+1)](v(p)) }"
+
+    explanation = tcjax.kernel(text).explain(jnp.ones(3000), jnp.arange(0, 3001, 3))
+
+    assert "ptr~rows[p]" in str(explanation)

@@ -6,9 +6,10 @@ from .completion import completion
 from .errors import errors
 from .explain import explain
 from .fmt import fmt
+from .gallery import gallery
 from .grad import grad
 from .run import run
 from .translate import translate
 from .tune import tune
 
-__all__ = ["bench", "check", "completion", "errors", "explain", "fmt", "grad", "run", "translate", "tune"]
+__all__ = ["bench", "check", "completion", "errors", "explain", "fmt", "gallery", "grad", "run", "translate", "tune"]

@@ -127,6 +127,27 @@ def _products(nest: Nest, own: frozenset[IndexVar]) -> list[Product] | None:
     return [replace(_inner(product, others, reduce), mask=ir.both(reduce.guard, product.mask)) for product in found]
 
 
+def with_inner_sums(nest: Nest) -> Nest:
+    """``sum[i, e](a(i,e) * f(i) * b(i,e))`` as ``sum[i](f(i) * sum[e](a(i,e) * b(i,e)))``: `f` is dear.
+
+    A kernel that runs point by point would compute `f` for every `e`.
+    """
+    reduce = nest.reduce
+    inside = frozenset[IndexVar]().union(*map(ir.free_indices, calls(nest)))
+    own = tuple(index for index in reduce.indices if index in inside)
+    others = tuple(index for index in reduce.indices if index not in inside)
+    if reduce.reducer is not ir.Reducer.SUM or not own or not others:
+        return nest
+    if reduce.guard is not None and depends(reduce.guard, frozenset(others)):
+        return nest
+    [product, *more] = summands(widened(reduce.body, reduce.accumulate))
+    if more or product.mask is not None:
+        return nest
+    body = ir.multiply(_inner(product, others, reduce).factors)
+    body = ir.Unary("-", body, body.dtype) if product.negative else body
+    return replace(nest, reduce=replace(reduce, indices=own, body=body))
+
+
 def _inner(product: Product, others: tuple[IndexVar, ...], reduce: ir.Reduce) -> Product:
     """``sum_e a * b(e) * c(e)`` as ``a * sum_e b(e) * c(e)``."""
     if not others:

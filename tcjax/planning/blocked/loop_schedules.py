@@ -98,10 +98,27 @@ def is_costly(nest: Nest) -> bool:
 def are_costly(exprs: Iterable[ir.Expr], apart: Collection[str] = ()) -> bool:
     """Whether XLA rather stores what is computed there than to compute it twice, `apart` from reads of some tensors."""
     nodes = [node for expr in exprs for node in ir.walk(expr)]
-    calls = any(isinstance(n, ir.Foreign) or (isinstance(n, ir.Call) and n.function not in CHEAP) for n in nodes)
+    calls = any(map(is_dear, nodes))
     read = [node for node in nodes if isinstance(node, ir.Access) and node.tensor.name not in apart]
     # A gather too.
     return calls or any(index.is_data for access in read for index in access.indices)
+
+
+def reused_bytes(nest: Nest) -> int:
+    """What XLA stores of one fused loop over the result of a nest: dear values that several results use."""
+    indices = frozenset(index for index in nest.reduce.indices)
+    every = frozenset(nest.axes)
+    found: dict[ir.Expr, int] = {}
+    for node in ir.walk(nest.reduce.body):
+        free = ir.free_indices(node) & (every | indices)
+        if is_dear(node) and free & indices and any(_extent(axis, nest.ranges) > 1 for axis in every - free):
+            found[node] = prod(_extent(index, nest.ranges) for index in free) * ir.types.width(node.dtype)
+    return sum(found.values())
+
+
+def is_dear(node: ir.Expr) -> bool:
+    """Whether XLA computes a value once, wherever it is used."""
+    return isinstance(node, ir.Foreign) or (isinstance(node, ir.Call) and node.function not in CHEAP)
 
 
 def like(form: LoopSchedule, nest: Nest, part: Nest) -> LoopSchedule:

@@ -62,7 +62,7 @@ def cost_of(stage: Compute) -> Cost:
 
 
 def _alone(stage: Compute) -> Cost:
-    meter = _meter(stage)
+    meter = meter_of(stage)
     extents = meter.extents
     flops = meter.flops(stage.value)
     read = sum(meter.reads(stage.value).values())
@@ -72,7 +72,7 @@ def _alone(stage: Compute) -> Cost:
     return Cost(flops, read + written, _temporary(stage, meter))
 
 
-def _meter(stage: Compute) -> Meter:
+def meter_of(stage: Compute) -> Meter:
     return Meter({index: max(0, hi - lo) for index, (lo, hi) in stage.box.items() if index not in stage.loops})
 
 
@@ -205,7 +205,7 @@ class _Rooms:
         if not isinstance(stage, Compute):
             return 0
         ending = {self.sizes[n] for n in names_read(stage) if n in self.spans and self.spans[n][1] == number}
-        meter = _meter(stage)
+        meter = meter_of(stage)
         found = [meter.size(part) for part in _computed(stage.value)]
         found += [prod(part.shape) * ir.types.width(part.dtype) for part in stage.before if is_one_loop(part)]
         return max((size for size in found if size in ending), default=0)

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from ...symbolic import IndexVar
 from .blocked_loop import BlockedLoop
+from .groups import Group
 from .layouts import Layout
-from .nests import LoopSchedule
+from .nests import LoopSchedule, Nest
 from .nodes import Axes, Node
 from .two_stage import TwoStage
 
@@ -59,19 +60,25 @@ class Pieces:
 class OneByOne:
     """The results of a group one after the other: plainly, or each as a nest with a schedule of its own.
 
-    `behind` says that XLA must not compute what two results share once, and store it.
+    `behind` says that XLA must not compute what two results share once, and store it. The nests are the group's, or
+    `others` that compute the same.
     """
 
     parts: tuple[Alone | LoopSchedule, ...]
     behind: bool = False
+    others: tuple[Nest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Pallas:
-    """The results as Pallas kernels, which a CPU has to `interpret`; `otherwise` where none can be made."""
+    """The results as Pallas kernels, which a CPU has to `interpret`; `otherwise` where none can be made.
+
+    Kernels compute the group, or an `other` one with the same results.
+    """
 
     interpret: bool
     otherwise: "Loops"
+    other: Group | None = None
 
 
 Loops = Alone | Pieces | BlockedLoop | OneByOne | Pallas

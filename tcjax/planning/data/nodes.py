@@ -287,7 +287,7 @@ class Position(Computation):
 class OrderStatistic(Computation):
     """The `rank`-th smallest or largest over `indices` (mink maxk), or its position (argmink argmaxk).
 
-    Only the points where `mask` holds take part.
+    Only the points where `mask` holds take part. Where no rank is beyond them, so many of the `first` are enough.
     """
 
     reducer: Reducer
@@ -296,6 +296,7 @@ class OrderStatistic(Computation):
     indices: Axes
     extents: tuple[int, ...]
     mask: "Node | None" = None
+    first: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,12 +68,26 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
+class AtOnce:
+    """Steps that are linear in what the one before left, so many at once as `block` says, on these platforms of JAX.
+
+    What steps hand on is computed by a scan of linear maps, tensor after tensor in this `order`; what remains of a step
+    then needs no other one.
+    """
+
+    order: tuple[str, ...]
+    block: int
+    platforms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Steps:
     """``for index``: `count` steps, the least value of the index `low` and the others `apart`, or `backwards`.
 
     `inputs` are those of one step by the names of its parameters, `kept` its results in order. Of a chunk of so many
     steps as `chunk` says, a derivative stores what goes in, and computes it again. A step that `is_tame` gives operands
-    other than rows a derivative of zero where the rows before are zero and nothing uses its result.
+    other than rows a derivative of zero where the rows before are zero and nothing uses its result. Some
+    platforms compute many steps `at_once`.
     """
 
     index: IndexVar
@@ -85,6 +99,7 @@ class Steps:
     kept: tuple[Kept, ...]
     chunk: int | None = None
     is_tame: bool = False
+    at_once: AtOnce | None = None
 
     def value(self, step: int) -> int:
         """The value of the index in a step, counted in the order in which they run."""

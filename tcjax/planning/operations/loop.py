@@ -8,7 +8,7 @@ from ... import ir
 from ...ir import Reducer
 from ...symbolic import Affine, IndexVar, Size
 from ..blocked.domains import pieces, points, visited
-from ..blocked.loop_schedules import candidates, choose, in_tiles, within
+from ..blocked.loop_schedules import candidates, choose, in_tiles, reused_bytes, within
 from ..blocked.vector_accumulators import plan_nest
 from ..branches import counted
 from ..cost.meter import Meter
@@ -155,7 +155,7 @@ def _sparing(form: LoopSchedule, plain: Node, nest: Nest, backend: Backend, most
         # One fused loop over the result; but the derivatives that JAX would take of it store what each step has.
         once = _calls_once(nest.reduce.body)
         meter = Meter({index: hi - lo for index, (lo, hi) in nest.ranges.items()})
-        fits = meter.temporaries(plain, root=True) < most
+        fits = meter.temporaries(plain, root=True) + reused_bytes(nest) < most
         form = replace(form, whole=True) if once and fits else in_tiles(form, nest)
     return within(form, nest, backend.memory)
 

@@ -150,7 +150,7 @@ def _read_definition(node: python.FunctionDef, script: Script, scope: Mapping[st
     reader = Expressions(script, outer, ranks, tails, renamed(copies))
     *statements, last = body
     defined = frozenset(names).union(copy.target for copy in copies.values())
-    block = Statements(defined, scope).block(statements, reader, Around())
+    block = Statements(defined, sizes, scope).block(statements, reader, Around())
     results = _results(last, node, types, reader)
     definition = ast.Definition(node.name, parameters, results, (*copies.values(), *block), span=script.span(node))
     return Reading(definition, None, names, outer.constants, outer.callables, script.source, tuple(reader.warnings))

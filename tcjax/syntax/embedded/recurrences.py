@@ -1,34 +1,81 @@
 """Which `for` of the Python notation is a loop, and which only says how far an index runs."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from .. import ast
 
 
-def recurs(loop: ast.For, defined: Collection[str]) -> bool:
+def recurs(loop: ast.For, defined: Collection[str], around: Collection[str], numbers: Collection[str]) -> bool:
     """Whether the order of a loop's steps matters; `defined` are the tensors that are there before it.
 
-    It does where a statement reads a tensor that the loop writes at another value of the index, and where ``=`` writes
-    the same elements in every step: of several statements, or of one that goes on from what is there.
+    It does where a statement reads a tensor that the loop writes at another value of the index, and where every step
+    writes the same elements: ``=`` of several statements, or of one that goes on from what is there, and a reduction
+    that goes on from what is there if something reads this. No reduction runs over `numbers`, sizes and constants, and
+    over the indices of the loops `around`.
     """
     leaves = [leaf for leaf in ast.flattened(loop.body)[0] if isinstance(leaf, ast.Assign)]
-    names = {loop.index, *(leaf.target for leaf in leaves)}
     for leaf in leaves:
-        if leaf.reducer is None and not _mentions(leaf.indices or (), {loop.index}):
-            value = tuple(_parts(leaf))
-            own = leaf.target in defined and _mentions(value, {leaf.target}) and _mentions(value, {loop.index})
-            if own or (len(leaves) > 1 and _mentions(value, names)):
+        if _mentions(leaf.indices or (), {loop.index}):
+            continue
+        value = tuple(_parts(leaf))
+        if leaf.reducer is not None:
+            if leaf.target in defined and not leaf.restart and _reads_sums(leaf, leaves, around):
                 return True
+            continue
+        own = leaf.target in defined and _mentions(value, {leaf.target})
+        if own or len(leaves) > 1:
+            return True
     written = [(leaf.target, leaf.indices or ()) for leaf in leaves]
     for leaf in leaves:
         nodes = [node for part in _parts(leaf) for node in ast.walk(part)]
-        moving = {loop.index} | {b.index for node in nodes if isinstance(node, ast.Reduction) for b in node.bounds}
+        moving = {loop.index, *_summed(leaf, nodes, {*around, *numbers})}
         for node in nodes:
             if isinstance(node, ast.Apply) and any(
                 name == node.function and _differ(own, node.arguments, loop.index, moving) for name, own in written
             ):
                 return True
     return False
+
+
+def compounds(leaf: ast.Assign, index: str) -> bool:
+    """Whether a reduction over an index reads the very element that it goes on from: steps would see it grow."""
+    own = leaf.indices or ()
+    if leaf.reducer is None or leaf.restart or _mentions(own, {index}):
+        return False
+    return any(read == own for read in _reads(leaf, leaf.target))
+
+
+def _reads_sums(leaf: ast.Assign, leaves: Sequence[ast.Assign], around: Collection[str]) -> bool:
+    """Whether a loop reads what its steps add to `leaf`: another statement, or this one where it writes.
+
+    Where the indices of loops around say which one element is written, another element is read.
+    """
+    own = leaf.indices or ()
+    for other in leaves:
+        for read in _reads(other, leaf.target):
+            apart = [mine for mine, its in zip(own, read, strict=False) if mine != its]
+            if other is not leaf or all(_names(mine) - set(around) for mine in apart):
+                return True
+    return False
+
+
+def _reads(leaf: ast.Assign, tensor: str) -> Iterator[tuple[ast.Expr, ...]]:
+    """The subscripts at which a statement reads a tensor."""
+    for node in (node for part in _parts(leaf) for node in ast.walk(part)):
+        if isinstance(node, ast.Apply) and node.function == tensor:
+            yield node.arguments
+        elif isinstance(node, ast.Name) and node.id == tensor:
+            yield ()
+
+
+def _summed(leaf: ast.Assign, nodes: Sequence[ast.Expr], fixed: Collection[str]) -> Iterator[str]:
+    """The indices that reductions of a statement run over, those in brackets and those of the statement's own."""
+    kept = _names(*(leaf.indices or ())).union(fixed)
+    for node in nodes:
+        if isinstance(node, ast.Reduction):
+            yield from (bound.index for bound in node.bounds)
+        elif isinstance(node, ast.Name) and leaf.reducer is not None and node.id not in kept:
+            yield node.id
 
 
 def _differ(written: tuple[ast.Expr, ...], read: tuple[ast.Expr, ...], index: str, moving: set[str]) -> bool:
@@ -41,9 +88,13 @@ def _differ(written: tuple[ast.Expr, ...], read: tuple[ast.Expr, ...], index: st
 
 def _mentions(parts: tuple[ast.Expr, ...], names: set[str]) -> bool:
     """Whether an index or a tensor of these names is in some expressions."""
+    return not names.isdisjoint(_names(*parts))
+
+
+def _names(*parts: ast.Expr) -> set[str]:
     nodes = [node for part in parts for node in ast.walk(part)]
     found = {node.id for node in nodes if isinstance(node, ast.Name)}
-    return not names.isdisjoint(found | {node.function for node in nodes if isinstance(node, ast.Apply)})
+    return found | {node.function for node in nodes if isinstance(node, ast.Apply)}
 
 
 def _parts(statement: ast.Assign) -> Iterator[ast.Expr]:

@@ -14,7 +14,7 @@ _BODY = "a body holds assignments, `for k in range(a, b):`, `if k <= q:` and `re
 _NAMED = "name an index for every dimension: `A[i, j]`"
 
 _REFUSED: Final[dict[type[python.AST], tuple[str, str]]] = {
-    python.While: ("a `while` loop", _LOOPS),
+    python.While: ("a `while` loop", "take a number of steps that is known: `for t in range(1, T):`"),
     python.AsyncFor: ("an `async for` loop", _LOOPS),
     python.With: ("this `with`", "write `with let(t=e):`, `with exists(e):` or `with unique(e):`"),
     python.AsyncWith: ("an `async with`", _PLAIN),

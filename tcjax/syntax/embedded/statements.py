@@ -4,9 +4,11 @@ import ast as python
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from numbers import Number
 from typing import Final
 
-from ...diagnostics import phrases
+from ...diagnostics import CompileError, phrases
 from .. import ast
 from .annotations import read_annotation
 from .python_expressions import BINARY, Expressions
@@ -22,11 +24,11 @@ AUGMENTED: Final = {"+": "+", "*": "*", "|": "any", "&": "all", "^": "+"}
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What stands around a statement: its clauses, outermost first, an equivalent, and whether a `for` does."""
+    """What stands around a statement: its clauses, outermost first, an equivalent, and the indices of each `for`."""
 
     clauses: tuple[ast.Clause, ...] = ()
     equivalent: ast.Equivalent | None = None
-    in_loop: bool = False
+    loops: tuple[str, ...] = ()
 
     def add(self, *clauses: ast.Clause) -> "Around":
         return replace(self, clauses=self.clauses + clauses)
@@ -36,10 +38,11 @@ class Around:
 class Statements:
     """Reads a body in order, and remembers what has been `written`: the first ``+=`` of a local starts it.
 
-    `defined` has a value before the body begins.
+    `defined` has a value before the body begins; `sizes` are those that annotations name.
     """
 
     defined: frozenset[str]
+    sizes: frozenset[str]
     scope: Mapping[str, object]
     written: set[str] = field(default_factory=set)
 
@@ -81,12 +84,13 @@ class Statements:
         index = reader.name(node.target.id, node.target)
         (lo, hi), step = reader.stepped(node.iter)
         before = self.defined | self.written
-        body = self.block(node.body, reader.within(index), replace(around, in_loop=True))
+        body = self.block(node.body, reader.within(index), replace(around, loops=(*around.loops, index)))
         loop = ast.For(index, lo, hi, tuple(body), step, span=reader.script.span(node))
         size = ast.stride(loop)
         # What a let names means nothing in the ends of a loop around it.
         plain = not any(isinstance(clause, ast.LetClause) for clause in around.clauses)
-        if (plain and recurs(loop, before)) or (step is not None and size in (1, -1)):
+        numbers = self.sizes.union(name for name, value in self.scope.items() if isinstance(value, Number))
+        if (plain and recurs(loop, before, around.loops, numbers)) or (step is not None and size in (1, -1)):
             return [replace(loop, step=None) if size == 1 else loop]
         if step is not None:
             reader.interval(node.iter)
@@ -99,7 +103,28 @@ class Statements:
         holds = ast.GuardClause(condition, span=condition.span)
         fails = ast.GuardClause(ast.Unary("!", condition, span=condition.span), span=condition.span)
         then = self.block(node.body, reader, around.add(holds))
-        return then + self.block(node.orelse, reader, around.add(fails))
+        statements = then + self.block(node.orelse, reader, around.add(fails))
+        if changed := _changed(condition, statements):
+            raise self._changing(node.test, condition, changed, reader)
+        return statements
+
+    def _changing(
+        self, test: python.expr, condition: ast.Expr, changed: ast.Assign, reader: Expressions
+    ) -> CompileError:
+        """Of an ``if`` that a statement inside changes: in Python the others would not notice."""
+        known = self.defined | self.written | self.sizes
+        names = (node.id for node in ast.walk(condition) if isinstance(node, ast.Name))
+        indices = [name for name in names if name not in known and not isinstance(self.scope.get(name), Number)]
+        name = "met"
+        while name in known.union(indices):
+            name += "_"
+        kept = f"{name}[{', '.join(dict.fromkeys(indices)) or '()'}]"
+        return not_in_notation(
+            f"`{changed.target}` changes under this condition, which reads it: every statement has its own guard",
+            test,
+            reader.script,
+            help=f"keep what it was before: `{kept} = {python.unparse(test)}`, then `if {kept}:`",
+        )
 
     def _clauses(self, node: python.With, reader: Expressions, around: Around) -> list[ast.Statement]:
         for item in node.items:
@@ -193,7 +218,7 @@ class Statements:
                 case _:
                     instead = f"{left} = {left} {sign} ({right})"
             instead = f"write `{instead}`"
-            if _reads_elsewhere(target, value):
+            if _reads_elsewhere(target, value) and not around.loops:
                 # The operator alone would lead straight into TC0708.
                 recurrence = phrases.recurrence(reader.script.span(node))
                 instead = f"{recurrence}; where no point writes what another reads, {instead}"
@@ -289,6 +314,33 @@ def _ranged(statement: ast.Statement, clause: ast.RangeClause, place: int) -> as
             return replace(statement, body=tuple(_ranged(inner, clause, place) for inner in body))
         case _:
             return statement
+
+
+def _changed(condition: ast.Expr, statements: Sequence[ast.Statement]) -> ast.Assign | None:
+    """The first statement that writes what the condition reads, where it is evaluated again behind it."""
+    leaves, runs = ast.flattened(tuple(statements))
+    for number, leaf in enumerate(leaves):
+        again = number < len(leaves) - 1 or any(run.first <= number < run.last for run in runs)
+        if again and isinstance(leaf, ast.Assign) and any(map(partial(_meets, leaf), ast.walk(condition))):
+            return leaf
+    return None
+
+
+def _meets(leaf: ast.Assign, node: ast.Expr) -> bool:
+    """Whether a node reads what the statement writes: at a distance that is a number it reads another element."""
+    if not isinstance(node, ast.Apply):
+        return isinstance(node, ast.Name) and node.id == leaf.target
+    pairs = zip(leaf.indices or (), node.arguments, strict=False)
+    return node.function == leaf.target and not any(_distance(own, read) for own, read in pairs)
+
+
+def _distance(own: ast.Expr, read: ast.Expr) -> int:
+    """How far ``i - 2`` is from ``i``; 0 where nothing says so."""
+    match read:
+        case ast.Binary("+" | "-" as sign, base, ast.Number(int() as number)) if base == own:
+            return -number if sign == "-" else number
+        case _:
+            return 0
 
 
 def _reads_elsewhere(target: python.expr, value: python.expr) -> bool:

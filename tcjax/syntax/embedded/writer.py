@@ -10,7 +10,7 @@ from ...diagnostics import NOWHERE, Code, CompileError, Span
 from .. import ast
 from .division import Floating, is_floating, kinds, with_lets
 from .python_expressions import REDUCERS
-from .recurrences import recurs
+from .recurrences import compounds, recurs
 from .script import too_deep
 from .types import SCALARS
 
@@ -92,9 +92,17 @@ def _body(definition: ast.Definition, parameters: tuple[ast.Parameter, ...]) -> 
     known = kinds(definition)
     tensors = frozenset({*known, *(result.name for result in definition.returns)})
     started = {parameter.name for parameter in parameters}
-    yield from _block(definition.body, started, tensors, known, 1)
+    yield from _block(definition.body, started, tensors, known, _sizes(definition), ())
     results = [_name(result.name, result.span) for result in definition.returns]
     yield f"{_INDENT}return {results[0] if len(results) == 1 else _sequence(results) or '()'}"
+
+
+def _sizes(definition: ast.Definition) -> frozenset[str]:
+    """The sizes that types name, as `recurs` asks for them."""
+    leaves = ast.flattened(definition.body)[0]
+    types = [each.type for each in (*(definition.parameters or ()), *definition.returns)]
+    types += [leaf.type for leaf in leaves if isinstance(leaf, ast.Declare)]
+    return frozenset(size for type in types if type for size in type.dimensions if isinstance(size, str))
 
 
 def _block(
@@ -102,12 +110,17 @@ def _block(
     started: set[str],
     tensors: frozenset[str],
     known: Mapping[str, Floating],
-    depth: int,
+    sizes: frozenset[str],
+    around: tuple[str, ...],
 ) -> Iterator[str]:
-    """The lines of statements; `started` are the tensors that have been written, and becomes so."""
+    """The lines of statements in the loops `around`; `started` are the tensors written so far, and grows."""
+    depth = len(around) + 1
     for statement in body:
         match statement:
             case ast.Assign(target, where=where):
+                for clause in where:
+                    if isinstance(clause, ast.RangeClause) and target in started and compounds(statement, clause.index):
+                        raise _only_points(statement, clause.index)
                 lines = _assign(statement, target not in started, Expressions(tensors, with_lets(where, known)))
                 yield from (_INDENT * (depth - 1) + line for line in lines)
                 started.add(target)
@@ -120,13 +133,14 @@ def _block(
                 yield f"{_INDENT * depth}{_name(name, statement.span)}: {_type(type)}"
             case ast.For(index, lo, hi, inner, step):
                 # With a step it is a loop, whatever is inside.
-                third = step if step is not None or recurs(statement, started) else ast.Number(1)
-                if ast.stride(statement) not in (1, -1) and not recurs(statement, started):
+                ordered = recurs(statement, started, around, sizes)
+                third = step if step is not None or ordered else ast.Number(1)
+                if ast.stride(statement) not in (1, -1) and not ordered:
                     raise _only_steps(statement)
                 ends = (lo, hi) if third is None else (lo, hi, third)
                 listed = Expressions(tensors, known).listed(ends)
                 yield f"{_INDENT * depth}for {_name(index, statement.span)} in range({listed}):"
-                yield from _block(inner, started, tensors, known, depth + 1)
+                yield from _block(inner, started, tensors, known, sizes, (*around, index))
             case _:
                 assert_never(statement)
 
@@ -137,6 +151,15 @@ def _only_steps(loop: ast.For) -> CompileError:
         f"Python cannot say the steps of `{loop.index}` where none needs another",
         loop.span,
         help="let the index run over all values, and multiply it in the subscripts",
+    )
+
+
+def _only_points(statement: ast.Assign, index: str) -> CompileError:
+    return CompileError(
+        Code.NOT_TRANSLATABLE,
+        f"Python would take the points of `{index}` for steps: each would see what the one before has added",
+        statement.span,
+        help=f"reduce inside of the value: `sum[{index} in lo:hi](...)`",
     )
 
 

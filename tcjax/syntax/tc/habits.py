@@ -103,7 +103,7 @@ _FOREIGN: Final = {
     "if": "TC has no `if`: write `c ? a : b`, or a guard behind the statement: `where c`",
     "else": "TC has no `else`: write `c ? a : b`",
     "for": "every index runs by itself; steps that need the one before read `for t in 1:N { h(t) = a(t) * h(t-1) }`",
-    "while": "TC has no loops: every index runs by itself, over the range in `where i in 0:N` if you give one",
+    "while": "every index runs by itself, `where i in 0:N`; a loop has a known number of steps, `for t in 1:T { ... }`",
     "return": "TC has no `return`: name the outputs in the head of the def, `-> (C)`",
     "let": "a let stands behind the statement: `O(i) = t * t where t = A(i)`",
     "lambda": "TC has no `lambda`: write a `def`, or pass a Python function in `fns`",

@@ -119,7 +119,7 @@ RANGES = [
         "a constant index beyond the tensor",
         "def f(float(M,N) A) -> (O) { O(n,0,m) = A(m,n)  O(n,1,m) = A(m,n) }",
         "TC0702",
-        "return annotation",
+        "declare `O` with larger extents",
         [(2, 3)],
     ),
     Refusal(

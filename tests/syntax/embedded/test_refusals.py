@@ -67,7 +67,7 @@ def test_the_caret_is_in_this_file(function: Callable) -> None:
 @pytest.mark.parametrize(
     ("lines", "message", "help"),
     [
-        ("while A[0] > 0:\n        C[i] = A[i]", "a `while` loop", "by itself"),
+        ("while A[0] > 0:\n        C[i] = A[i]", "a `while` loop", "`for t in range(1, T):`"),
         ("with open(A) as f:\n        C[i] = A[i]", "this `with`", "with let"),
         ("with let(t=1) as u:\n        C[i] = A[i]", "this `with`", "with let"),
         ("with let(**t):\n        C[i] = A[i]", "this `with`", "with let"),
@@ -143,6 +143,21 @@ def test_the_caret_is_in_this_file(function: Callable) -> None:
             "C[i] -= A[i] * C[i - 1]",
             "`-=` is not a reduction",
             "`for t in range(1, T):`; where no point writes what another reads",
+        ),
+        (
+            "for i in range(3):\n        C[i] -= A[i] * C[i - 1]",
+            "`-=` is not a reduction",
+            "write `C[i] += -(A[i] * C[i - 1])`",
+        ),
+        (
+            "C[i] = A[i]\n    if C[i] > 0:\n        C[i] = 0.0\n    else:\n        C[i] = 1.0",
+            "`C` changes under this condition",
+            "`met[i] = C[i] > 0`, then `if met[i]:`",
+        ),
+        (
+            "s[()] = A[0]\n    if s > 0:\n        for t in range(3):\n            s[()] = s * s",
+            "`s` changes under this condition",
+            "`met[()] = s > 0`, then `if met[()]:`",
         ),
         ("C = D = A[i]", "several tensors", "one statement for each"),
         ("C, D = A[i]", "only from a call", "O1, O2 = f(A, B)"),

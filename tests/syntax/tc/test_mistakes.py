@@ -56,7 +56,7 @@ HEAD = "def f(float(N) A) -> (C) "
         ("if x > 0", 4, "found 'x'", "TC has no `if`"),
         ("for i < 3", 5, "found 'i'", "`for t in 1:N { h(t) = a(t) * h(t-1) }`"),
         ("for i in 0:3 C = 3", 14, "expected ':' or '{' but found 'C'", "a range reads"),
-        ("while i < 3", 7, "found 'i'", "TC has no loops"),
+        ("while i < 3", 7, "found 'i'", "a known number of steps"),
         ("C = A(i) return C", 17, "found 'C'", "TC has no `return`"),
         ("float(N) z = 3", 12, "expected the next statement but found '='", "declare first"),
         ("O1, O2 = 3", 10, "expected a name but found '3'", "`O1, O2 = f(A, B)`"),

@@ -1,0 +1,1 @@
+"""The programs, in a folder for each group."""

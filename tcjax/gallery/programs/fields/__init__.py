@@ -1,0 +1,1 @@
+"""Fields, images and simulations."""

@@ -1,0 +1,1 @@
+"""Graphs, sparse and irregular data."""

@@ -1,0 +1,1 @@
+"""Points, clouds and kernels."""

@@ -1,0 +1,197 @@
+"""Loops that are scans of linear maps: which are, and that they compute what one step after the other does.
+
+GPUs run them so. Here the plan names the CPU too, so that the same code runs.
+"""
+
+from dataclasses import replace
+
+import jax
+import numpy as np
+import pytest
+
+import tcjax
+from tcjax.planning import recurrences
+from tcjax.testing import assert_gradients
+
+LINEAR = """
+def linear(float(T,D) a, float(T,D) b) -> (h) {
+    h(0,d) = b(0,d)
+    for t in 1:T { h(t,d) = a(t,d) * h(t-1,d) + b(t,d) }
+}"""
+BACKWARDS = """
+def backwards(float(T,D) a, float(T,D) b) -> (h) {
+    h(T-1,d) = b(T-1,d)
+    for t in T-2:-1:-1 { h(t,d) = b(t,d) - h(t+1,d) / (2.0 + a(t,d) * a(t,d)) }
+}"""
+SELECTIVE = """
+def selective(float(T,D) x, float(T,D) delta, float(D,N) A, float(T,N) B, float(T,N) C) -> (y) {
+    for t in 0:T {
+        h(d,n) = exp(-delta(t,d) * delta(t,d) * A(d,n)) * h(d,n) + delta(t,d) * B(t,n) * x(t,d)
+        y(t,d) = sum[n](C(t,n) * h(d,n))
+    }
+}"""
+# `q` needs `p` of the same step and of the one before.
+TWO = """
+def two(float(T) x) -> (p, q) {
+    p(0) = x(0)
+    q(0) = 1.0
+    for t in 1:T {
+        p(t) = x(t) > 0.0 ? 0.5 * p(t-1) + x(t) : -p(t-1)
+        q(t) = p(t) * q(t-1) / 4.0 - p(t-1)
+    }
+}"""
+STATE = """
+def state(float(T) x) -> (s, y) {
+    s() = 1.0
+    for t in 0:T {
+        s() = 0.9 * s() + x(t)
+        y(t) = s() * s()
+    }
+}"""
+SHAPES = {
+    LINEAR: ((50, 3), (50, 3)),
+    BACKWARDS: ((41, 3), (41, 3)),
+    SELECTIVE: ((33, 4), (33, 4), (4, 2), (33, 2), (33, 2)),
+    TWO: ((50,),),
+    STATE: ((50,),),
+}
+
+
+def kernel_of(text: str, monkeypatch: pytest.MonkeyPatch, block: int | None = None) -> tcjax.Kernel:
+    """A kernel that does many steps at once on a CPU too, at most so many as a block has."""
+    planned = recurrences._at_once
+
+    def patched(*arguments):
+        found = planned(*arguments)
+        assert found is not None, text
+        return replace(found, platforms=("cpu",), block=min(found.block, block or found.block))
+
+    monkeypatch.setattr(recurrences, "_at_once", patched)
+    return tcjax.kernel(text)
+
+
+def arrays_of(text: str) -> list[np.ndarray]:
+    random = np.random.default_rng(0)
+    return [random.uniform(-1, 1, shape).astype(np.float32) for shape in SHAPES[text]]
+
+
+def leaves(results: object) -> list[np.ndarray]:
+    return [np.asarray(result) for result in jax.tree.leaves(results)]
+
+
+@pytest.mark.parametrize("block", [None, 8])
+@pytest.mark.parametrize("text", SHAPES, ids=lambda text: text.split()[1].partition("(")[0])
+def test_steps_at_once_are_what_the_interpreter_says(
+    text: str, block: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel, arrays = kernel_of(text, monkeypatch, block), arrays_of(text)
+
+    for found, expected in zip(leaves(kernel(*arrays)), leaves(kernel.interpret(*arrays)), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+    assert_gradients(kernel, *arrays)
+
+
+def test_a_batch_is_done_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, (a, b) = kernel_of(LINEAR, monkeypatch), arrays_of(LINEAR)
+
+    found = jax.vmap(kernel, (0, None))(np.stack([a, a / 2]), b)
+
+    for one, scale in zip(found, (1, 2), strict=True):
+        np.testing.assert_allclose(one, kernel.interpret(a / scale, b), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("factors", "begin"),
+    # The product of the first two is too large for float32; the number that they are applied to is small, or zero.
+    [([1e25, 1e25, 1e-25, 1e-25], 1e-30), ([1e25, 1e25, 1e-25, 1e-25], 0.0), ([np.inf, 1, 1, 1], 1.0)],
+)
+def test_where_a_product_of_factors_would_overflow_steps_go_one_by_one(
+    factors: list[float], begin: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = kernel_of(LINEAR, monkeypatch)
+    a = np.array([[1], *([f] for f in factors)], np.float32)
+    b = np.zeros_like(a)
+    b[0] = begin
+
+    np.testing.assert_allclose(kernel(a, b), kernel.interpret(a, b), rtol=1e-5)
+
+
+def test_numbers_that_are_none_stay_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, (a, b) = kernel_of(LINEAR, monkeypatch), arrays_of(LINEAR)
+    b[20, 1] = np.nan
+    b[30, 2] = np.inf
+
+    found, expected = np.asarray(kernel(a, b)), kernel.interpret(a, b)
+
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+    assert np.isfinite(found[:, 0]).all() and np.isnan(found[20:, 1]).all()
+
+
+def at_once(text: str, *arrays: np.ndarray, **options: object) -> list[tuple[tuple[str, ...], int] | None]:
+    stages = tcjax.kernel(text, **options).plan(*arrays).stages
+    found = [stage.steps.at_once for stage in stages if getattr(stage, "steps", None) is not None]
+    return [None if each is None else (each.order, each.block) for each in found]
+
+
+def zeros(*shape: int) -> np.ndarray:
+    return np.zeros(shape, np.float32)
+
+
+def test_on_gpus_linear_steps_are_done_at_once_all_or_so_many_as_fit() -> None:
+    assert at_once(LINEAR, zeros(4096, 64), zeros(4096, 64)) == [(("h",), 4095)]
+    assert at_once(TWO, zeros(4096)) == [(("p", "q"), 4095)]
+    [(order, block)] = at_once(
+        SELECTIVE, *(zeros(*s) for s in ((8192, 512), (8192, 512), (512, 16), (8192, 16), (8192, 16)))
+    )
+    assert order == ("h",) and 16 <= block < 8192
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "h(t,d) = tanh(h(t-1,d)) + b(t,d)",
+        "h(t,d) = h(t-1,d) * h(t-1,d) + b(t,d)",
+        "h(t,d) = max(h(t-1,d), b(t,d))",
+        "h(t,d) = b(t,d) / (2.0 + h(t-1,d))",
+        "h(t,d) = h(t-1,d) > 0.0 ? h(t-1,d) : b(t,d)",
+        # Of another place: the rows of a step are one system.
+        "h(t,d) = h(t-1,D-1-d) + b(t,d)",
+        "h(t,d) = sum[e](h(t-1,e)) / D + b(t,d)",
+    ],
+)
+def test_steps_that_are_not_linear_place_by_place_are_done_in_turn(body: str) -> None:
+    text = f"def f(float(T,D) b) -> (h) {{ h(0,d) = b(0,d) for t in 1:T {{ {body} }} }}"
+
+    assert at_once(text, zeros(4096, 64)) == [None]
+
+
+def test_the_orders_beyond_one_and_whole_numbers_are_done_in_turn() -> None:
+    second = "def f(float(T) b) -> (h) { h(0) = b(0) h(1) = b(1) for t in 2:T { h(t) = h(t-1) + h(t-2) + b(t) } }"
+    whole = "def f(int32(T) b) -> (h) { h(0) = b(0) for t in 1:T { h(t) = h(t-1) + b(t) } }"
+
+    assert at_once(second, zeros(4096)) == [None]
+    assert at_once(whole, np.zeros(4096, np.int32)) == [None]
+
+
+def test_long_rows_are_done_in_turn_where_that_moves_less() -> None:
+    assert at_once(LINEAR, zeros(64, 1 << 22), zeros(64, 1 << 22), memory_limit="64GiB") == [None]
+
+
+def test_the_plan_says_what_a_gpu_does() -> None:
+    said = str(tcjax.kernel(LINEAR).plan(zeros(4096, 64), zeros(4096, 64)))
+
+    assert "4095 steps along t, on a GPU all at once: linear_t(" in said
+
+
+def test_on_a_gpu_a_loop_is_what_remains_where_numbers_could_overflow() -> None:
+    kernel, array = tcjax.kernel(LINEAR), jax.ShapeDtypeStruct((4096, 64), np.float32)
+
+    cpu, gpu = (
+        jax.jit(kernel).trace(array, array).lower(lowering_platforms=(platform,)).as_text()
+        for platform in ("cpu", "cuda")
+    )
+
+    # Sums of pairs, of pairs of pairs, and so on.
+    halves = ["tensor<2047x64xf32>", "tensor<1023x64xf32>", "tensor<511x64xf32>"]
+    assert all(half in gpu for half in halves) and not any(half in cpu for half in halves)
+    assert (cpu.count("stablehlo.while"), gpu.count("stablehlo.while")) == (1, 1)

@@ -1,0 +1,60 @@
+"""What a translated kernel is compared with, and on which arguments."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray
+Results = tuple[Array, ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kernel in several spellings, all of which compute what `reference` does.
+
+    `arguments` are those of the reference, by name, in float64 where they are floats. `smooth` names the arguments in
+    which the reference is differentiable there; `sizes` what a call says by keyword.
+    """
+
+    name: str
+    reference: Callable[..., Array | Results]
+    programs: Mapping[str, Any]
+    arguments: Mapping[str, Array]
+    smooth: tuple[str, ...] = ()
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    tolerance: float = 2e-5
+
+    def expected(self, **others: Array) -> Results:
+        """What the reference makes of the arguments, of copies of them: a reference may work in place."""
+        copies = {name: np.array(value) for name, value in {**self.arguments, **others}.items()}
+        result = self.reference(**copies)
+        return result if isinstance(result, tuple) else (result,)
+
+
+def normal(*shape: int, seed: int = 0) -> Array:
+    """Normal numbers, other ones for each shape and seed, exactly those of float32."""
+    return np.random.default_rng([seed, *shape]).normal(size=shape).astype(np.float32).astype(np.float64)
+
+
+def uniform(*shape: int, low: float = 0.0, high: float = 1.0, seed: int = 0) -> Array:
+    """Evenly spread numbers, exactly those of float32."""
+    numbers = np.random.default_rng([seed, *shape]).uniform(low, high, size=shape)
+    return numbers.astype(np.float32).astype(np.float64)
+
+
+def integers(*shape: int, low: int = 0, high: int, seed: int = 0) -> Array:
+    """Whole numbers from `low` to below `high`."""
+    return np.random.default_rng([seed, *shape]).integers(low, high, size=shape).astype(np.int32)
+
+
+def number(value: float) -> Array:
+    """A number as an array of rank 0."""
+    return np.array(np.float32(value), np.float64)
+
+
+def positive(size: int, seed: int = 0) -> Array:
+    """A symmetric positive definite matrix."""
+    root = uniform(size, size, low=-0.5, high=0.5, seed=seed)
+    return (root @ root.T + size * np.eye(size)).astype(np.float32).astype(np.float64)
