@@ -206,10 +206,6 @@ def _minimum(axis: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
     return lambda a, b: (a[:, :, None] + b[None, :, :]).min(1)
 
 
-def _row_products(a: jax.Array, b: jax.Array) -> jax.Array:
-    return (a * b[None]).sum(1)
-
-
 def _rows(table: jax.Array, at: jax.Array) -> jax.Array:
     """Sums of eight rows."""
     return sum((table[at[number::8]] for number in range(8)), jnp.zeros((at.size // 8, table.shape[1])))
@@ -302,7 +298,6 @@ PROBES: Final = (
     Probe("fold_major", _of(_minimum(1), (256, 256), (256, 256)), 256**3, lambda f: 256**3 * f["element"]),
     Probe("fold_row", _of(lambda a: a.sum(1), (MIB // 8, 8)), MIB // 8, _traffic(4 * MIB)),
     Probe("fold_slow", _of(lambda a: a.min(1), _typed((1024, 1024), "int32")), MIB),
-    Probe("fold_batch", _of(_row_products, (128, 128, 64), (128, 64)), MIB),
     Probe("window", _of(_windows, (1024, 1024)), 9 * 1016 * 1024),
     Probe("running", _of(_running(looped=False), (1024, 1024)), MIB),
     Probe("running_looped", _of(_running(looped=True), (64, 1 << 14)), MIB),

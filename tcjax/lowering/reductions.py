@@ -25,6 +25,7 @@ from ..planning.data.nodes import (
     Scan,
     Unroll,
     Window,
+    multiplies_columns,
     smallest_divisor,
     tensors_read,
 )
@@ -193,6 +194,9 @@ def _folded(node: Fold, context: Context, lower: Lower) -> jax.Array:
     dimensions = tuple(node.operand.axes.index(axis) for axis in node.indices)
     reduced = ROWS[node.reducer].fold
     assert reduced is not None, node.reducer
+    if multiplies_columns(node) and jnp.issubdtype(operand.dtype, jnp.floating):
+        # A zero that XLA does not know changes no number, and keeps products and sum one fused loop.
+        operand = operand + lax.optimization_barrier(jnp.asarray(-0.0, operand.dtype))
     return reduced(operand, dimensions)
 
 

@@ -6,7 +6,6 @@ from math import ceil, frexp, log, prod
 
 from ... import ir
 from ...ir import Reducer
-from ...symbolic import IndexVar
 from ..data.bands import band_of
 from ..data.machine import MOST_PRODUCTS, Machine
 from ..data.nodes import (
@@ -453,8 +452,6 @@ class Bill:
             self.array(operand, lies(operand), kernel, 1)
             plain = node.reducer is Reducer.SUM or node.dtype in ("float32", "float64", "bool")
             rate = (machine.fold_minor if minor else machine.fold_major) if plain else machine.fold_slow
-        if axes and is_product_of_columns(node, axes[-1]):
-            rate = machine.fold_batch
         kernel.seconds += points * rate * slower(node.dtype, machine) + (results * machine.fold_row if minor else 0.0)
         self.close(kernel, meter.size(node), points)
 
@@ -564,20 +561,6 @@ def is_view(node: Node) -> bool:
         and all(isinstance(d, Strip) and not d.low and not d.high for d in node.dimensions)
         and all(map(is_reshape, node.views))
     )
-
-
-def is_product_of_columns(node: Fold, minor: IndexVar) -> bool:
-    """Whether a sum is of products of two arrays, one of which has an axis that the other has not, for each `minor`.
-
-    XLA makes a batch of products of it, whose matrices are columns of what is stored.
-    """
-    match node:
-        case Fold(reducer=Reducer.SUM, operand=Apply(operator="*", arguments=(a, b))):
-            own = [set(part.axes) for part in (a, b)]
-            kept = own[0] & own[1] & set(node.axes)
-            return own[0] != own[1] and minor in kept and bool(own[0] & own[1] & set(node.indices))
-        case _:
-            return False
 
 
 def constant(node: Node) -> float | None:
