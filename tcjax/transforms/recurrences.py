@@ -14,6 +14,7 @@ from .. import ir, ranges
 from ..ir import Reducer
 from ..symbolic import Affine, Box, Facts, IndexVar, Size
 from ..symbolic.affine import Atom
+from .definitions import as_define
 from .guards import guard_ranges
 from .specialize import specialize
 from .substitution import substitute_expr
@@ -336,7 +337,7 @@ class _Stepper:
         """Whether a later step, or what is behind the loop, needs what a step leaves."""
         if row.tensor.name in self.results or row.order:
             return True
-        return row.dimension is None and not self.is_filled(row)
+        return not self.is_filled(row)
 
     def is_filled(self, row: Row) -> bool:
         """Whether a step begins by writing all that it may write of a tensor, whatever was there."""
@@ -373,6 +374,9 @@ class _Stepper:
     def statement(self, statement: Comprehension, inner: Mapping[str, ir.Tensor], given: ir.Statement) -> Comprehension:
         assert isinstance(given, (ir.Define, ir.Accumulate))
         row = self.rows[statement.target.name]
+        if isinstance(statement, ir.Accumulate) and statement.restart and row.dimension is None:
+            # Where data name the elements of a step, a reduction would begin with the identity in all of the tensor.
+            statement = as_define(statement, False) if any(map(self.moves, statement.indices)) else statement
         left = [self.affine(s) for d, s in enumerate(statement.indices) if d != row.dimension or not self.moves(s)]
         guard = statement.domain.guard
         around = given.domain.loops
