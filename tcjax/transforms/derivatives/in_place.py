@@ -186,7 +186,7 @@ class _Backwards:
         new = ir.Access(kept, statement.indices)
         old = ir.Access(cotangent, statement.indices)
         part.before.append(Step(ir.Define(kept, statement.indices, old), step.intervals, True))
-        part.occurrences = [_with_old(each, old, new) for each in part.occurrences]
+        part.occurrences = [_with(each, old, new) for each in part.occurrences]
         for name, receipts in self.pulled.items():
             own = [o for o in part.occurrences if o.access.tensor.name == name and not part.is_own(o)]
             rest = [(r, scope) for r, scope in receipts if scope is not part.scope]
@@ -277,8 +277,13 @@ class _Backwards:
         adjoint.backward = []
         occurrences = adjoint.occurrences(statement, adjoint.cotangents[target.name], found.scope, step.fixed)
         found.before += adjoint.backward
+        result, value = ir.Access(target, left), statement.value
         if old is not None and own and not is_lost:
-            occurrences = [_with_old(each, ir.Access(target, left), old) for each in occurrences]
+            occurrences = [_with(each, result, old) for each in occurrences]
+            value = _replaced(value, result, old)
+        if isinstance(statement, ir.Define) and value.dtype == target.dtype and self.overwriting.stays(step):
+            # What the derivative would compute again is there: ``1 - h(t) * h(t)`` for ``h(t) = tanh(…)``.
+            occurrences = [_with(each, value, result) for each in occurrences]
         found.occurrences = occurrences
         return found
 
@@ -377,16 +382,16 @@ def _inline(receipt: Receipt, guard: ir.Expr | None) -> ir.Expr:
     return value if rest is None else choose(rest, value, constant(0, value.dtype))
 
 
-def _with_old(occurrence: Occurrence, new: ir.Access, old: ir.Access) -> Occurrence:
-    """The occurrence with an old value for what a step has written."""
-
-    def expr(node: ir.Expr) -> ir.Expr:
-        return old if node == new else ir.rebuild(node, expr)
-
-    guard = None if occurrence.guard is None else expr(occurrence.guard)
-    access = ir.rebuild(occurrence.access, expr)
+def _with(occurrence: Occurrence, given: ir.Expr, other: ir.Expr) -> Occurrence:
+    """The occurrence with another expression in the place of a given one."""
+    guard = None if occurrence.guard is None else _replaced(occurrence.guard, given, other)
+    access = ir.rebuild(occurrence.access, lambda part: _replaced(part, given, other))
     assert isinstance(access, ir.Access)
-    return replace(occurrence, access=access, value=expr(occurrence.value), guard=guard)
+    return replace(occurrence, access=access, value=_replaced(occurrence.value, given, other), guard=guard)
+
+
+def _replaced(expr: ir.Expr, given: ir.Expr, other: ir.Expr) -> ir.Expr:
+    return other if expr == given else ir.rebuild(expr, lambda part: _replaced(part, given, other))
 
 
 def _needed(occurrence: Occurrence) -> Iterator[str]:

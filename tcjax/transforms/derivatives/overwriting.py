@@ -61,6 +61,18 @@ class Overwriting:
             name in targets(other.statement) and common(other, self.steps[writer]) for other in above
         )
 
+    def stays(self, step: Step) -> bool:
+        """Whether what the step writes is there behind all steps."""
+        own, left = self.position(step), written(step)
+        if not names_each(left.indices, step.fixed):
+            return False
+        for number, other in enumerate(self.steps):
+            if other is step or left.tensor not in targets(other.statement):
+                continue
+            if (number > own or common(other, step)) and not are_apart(other, written(other), step, left):
+                return False
+        return True
+
     def is_shared(self, step: Step) -> bool:
         """Whether other steps of its loop write elements that the step writes too."""
         if not names_each(written(step).indices, step.fixed):
