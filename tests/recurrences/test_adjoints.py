@@ -127,6 +127,27 @@ def test_the_adjoint_of_a_loop_compiles(name: str) -> None:
     np.testing.assert_allclose(found, next(iter(expected.values())), rtol=1e-3, atol=1e-3)
 
 
+def test_the_gradient_of_loops_that_write_single_elements_is_their_adjoint() -> None:
+    """Without it each step would add to the cotangent of the whole tensor."""
+    kernel, given = made("Cholesky")
+    A = given["A"]
+    cotangent, direction = (rng.normal(size=A.shape).astype(np.float32) for _ in range(2))
+
+    def loss(A: jax.Array) -> jax.Array:
+        return jnp.sum(kernel(A) * cotangent)
+
+    gradient = jax.grad(loss)
+
+    assert "tcjax_linear" in str(jax.make_jaxpr(lambda A: jax.jvp(loss, (A,), (A,)))(A))
+    np.testing.assert_allclose(gradient(A), kernel.adjoint().interpret(A, cotangent), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(jax.jvp(loss, (A,), (direction,))[1], np.vdot(gradient(A), direction), rtol=1e-4)
+    both = np.stack([A, 2 * A])
+    np.testing.assert_allclose(jax.vmap(gradient)(both)[1], gradient(2 * A), rtol=1e-4, atol=1e-6)
+    ahead, behind = (gradient(A + sign * 0.01 * direction) for sign in (1, -1))
+    curved = jax.jvp(gradient, (A,), (direction,))[1]
+    np.testing.assert_allclose(curved, (ahead - behind) / 0.02, rtol=1e-2, atol=1e-4)
+
+
 def test_what_no_later_step_needs_follows_behind_the_loop() -> None:
     kernel, _ = made("linear")
 
