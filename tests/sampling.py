@@ -96,6 +96,7 @@ SAMPLED = {
     "tests/planning/test_subscripts.py": 4,
     "tests/planning/test_temporaries.py": 2,
     "tests/ranges/test_limits.py": 2,
+    "tests/recurrences/test_adjoints.py": 6,
     "tests/recurrences/test_at_once.py": 3,
     "tests/recurrences/test_meaning.py": 4,
     "tests/runtime/test_adjoint.py": 8,

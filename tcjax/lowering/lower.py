@@ -1,5 +1,6 @@
 """A plan as a JAX function."""
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, assert_never
@@ -64,7 +65,7 @@ from .reductions import (
     lower_scan,
     lower_unroll,
 )
-from .steps import lower_steps
+from .steps import WayBack, lower_steps
 from .stores import boxed
 from .tiles import lower_tiled
 from .varying import equally_varying
@@ -138,8 +139,11 @@ def _computed(
                     before = known[target] if stage.in_turn else before
                 case Tiled(target=target):
                     known[target] = lower_tiled(stage, known, foreign, lower_node)
-                case Call(_, inner, _, Steps() as steps):
-                    known.update(lower_steps(steps, known, lambda given, inner=inner: lower(inner, given, {}, foreign)))
+                case Call(_, inner, arguments, Steps() as steps, program):
+                    step = functools.partial(lower, inner, initial={}, foreign=foreign)
+                    run = functools.partial(lower, initial={}, foreign=foreign)
+                    way_back = None if program is None else WayBack(*program, arguments, run)
+                    known.update(lower_steps(steps, known, step, way_back))
                 case Call(targets, inner, arguments):
                     passed = {name: known[argument] for name, argument in zip(inner.parameters, arguments, strict=True)}
                     known.update(zip(targets, lower(inner, passed, {}, foreign), strict=True))

@@ -8,10 +8,15 @@ from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
+from .. import ir
+from ..planning.data.stages import Plan
 from ..planning.data.steps import Kept, Lagged, State, Steps, Value, Whole, Window
+from ..planning.replanning import plan_adjoint
 from .context import numeric
+from .linear import linear
 from .placing import is_placed
 from .provisos import either_of
 
@@ -28,7 +33,41 @@ LARGEST_EXPONENT: Final = 120.0
 FEW_ELEMENTS: Final = 16
 
 
-def lower_steps(steps: Steps, known: Arrays, step: Step) -> dict[str, jax.Array]:
+@dataclass(frozen=True, slots=True)
+class WayBack:
+    """The adjoint of a loop as a program of its own, which stores at most so many bytes; `run` computes a plan."""
+
+    program: ir.Function
+    most: int
+    arguments: tuple[str, ...]
+    run: Callable[[Plan, Arrays], tuple[jax.Array, ...]]
+
+    def tangents(self, given: Arrays, moving: Arrays, found: Arrays, forward: Callable[..., Arrays]) -> Arrays | None:
+        """The tangents of what was `found` by ``forward(given, moving)``, which the program transposes, if it can."""
+        plan = plan_adjoint(self.program, self.most)
+        floats = [name for name in self.arguments if jnp.issubdtype(given[name].dtype, jnp.floating)]
+        smooth = [tensor.name for tensor in self.program.returns if tensor.name in moving_names(found)]
+        if plan is None or {*moving} - {*self.arguments} or len(plan.returns) != len(floats):
+            return None
+
+        def ahead(given: Sequence[Any], moving: Sequence[Any]) -> list[Any]:
+            tangents = forward(dict(zip(self.arguments, given, strict=True)), dict(zip(floats, moving, strict=True)))
+            return [tangents[name] for name in smooth]
+
+        def back(given: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+            return list(self.run(plan, dict(zip(plan.parameters, [*given, *cotangents], strict=True))))
+
+        arrays = [given[name] for name in self.arguments]
+        tangents = linear(ahead, back, arrays, [moving[name] for name in floats], [found[name] for name in smooth])
+        return dict(zip(smooth, tangents, strict=True))
+
+
+def moving_names(arrays: Arrays) -> list[str]:
+    """The arrays that have tangents."""
+    return [name for name, array in arrays.items() if jnp.issubdtype(array.dtype, jnp.floating)]
+
+
+def lower_steps(steps: Steps, known: Arrays, step: Step, way_back: WayBack | None = None) -> dict[str, jax.Array]:
     """What a loop writes that something behind it needs; `step` computes the results of one step."""
     if not steps.count:
         return {kept.tensor: _content(kept, known) for kept in steps.kept if kept.stays}
@@ -42,7 +81,22 @@ def lower_steps(steps: Steps, known: Arrays, step: Step) -> dict[str, jax.Array]
     # The derivative of what is read and written in place would take as long for a step as for all of them.
     @run.defjvp
     def _(primals: Any, tangents: Any) -> Any:
-        return jax.jvp(lambda used: in_turn_or_at_once(steps, used, step, _stacked), primals, tangents)
+        def stacked(used: Arrays) -> dict[str, jax.Array]:
+            return in_turn_or_at_once(steps, used, step, _stacked)
+
+        def forward(given: Arrays, moving: Arrays) -> Arrays:
+            still = {n: np.zeros(a.shape, jax.dtypes.float0) for n, a in given.items() if n not in moving}
+            return jax.jvp(stacked, (dict(given),), ({n: moving.get(n, still.get(n)) for n in given},))[1]
+
+        [used], [dots] = primals, tangents
+        if way_back is not None and not any(map(is_placed, used.values())):
+            found = run(used)
+            moving = {name: dots[name] for name in moving_names(used)}
+            linearly = way_back.tangents(used, moving, found, forward)
+            if linearly is not None:
+                still = {n: np.zeros(a.shape, jax.dtypes.float0) for n, a in found.items()}
+                return found, still | dict(linearly)
+        return jax.jvp(stacked, primals, tangents)
 
     return run({name: known[name] for name in sorted(names) if name in known})
 

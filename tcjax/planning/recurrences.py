@@ -119,7 +119,12 @@ def _loop(
         _is_tame(step),
         _at_once(step, stored, most, GPU),
     )
-    return Call(targets, inner, tuple(tensor.name for tensor in segment.arguments), steps)
+    # Each step of a loop inside would add to the cotangent of a whole tensor.
+    loops = [stage.steps for stage in inner.stages if isinstance(stage, Call) and stage.steps is not None]
+    is_costly = any(each.dimension is None and each.shape for loop in loops for each in loop.kept)
+    program = transforms.as_program(segment) if is_costly else None
+    arguments = tuple(tensor.name for tensor in segment.arguments)
+    return Call(targets, inner, arguments, steps, None if program is None else (program, most))
 
 
 def _at_once(step: transforms.OneStep, stored: int, most: int, machine: Machine) -> AtOnce | None:

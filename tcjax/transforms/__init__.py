@@ -26,7 +26,7 @@ from .places import placed
 from .plain_indices import plain_indices
 from .powers import without_powers
 from .receiving import receive
-from .recurrences import OneStep, Row, Segment, Taken, one_step, segments, with_rows, written_rows
+from .recurrences import OneStep, Row, Segment, Taken, as_program, one_step, segments, with_rows, written_rows
 from .rests import Contents
 from .row_tables import ByRows, Tables, by_rows, with_row_tables
 from .shifts import fix_extrema
@@ -58,6 +58,7 @@ __all__ = [
     "Taken",
     "apart",
     "as_accumulation",
+    "as_program",
     "as_quotients",
     "as_quotients_of_sums",
     "beyond_others",

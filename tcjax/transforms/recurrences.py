@@ -8,12 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
-from typing import Final
+from typing import Final, TypeGuard
 
 from .. import ir, ranges
 from ..ir import Reducer
 from ..symbolic import Affine, Box, Facts, IndexVar, Size
 from ..symbolic.affine import Atom
+from .definitions import as_define
 from .guards import guard_ranges
 from .specialize import specialize
 from .substitution import substitute_expr
@@ -61,6 +62,62 @@ def segments(bound: ranges.Bound) -> tuple[Segment, ...]:
             found.append(Segment(bound, loop, arguments, results))
         defined |= set(written)
     return tuple(found)
+
+
+def as_program(segment: Segment) -> ir.Function | None:
+    """A loop as a program with numbers for sizes, of the tensors in the order of its arguments; None where it is none.
+
+    What it goes on writing is a parameter of another name.
+    """
+    bound, loop = segment.bound, segment.loop
+    assert loop is not None
+    function, numbers = bound.function, range(loop.first, loop.last)
+    run = [specialize(statement, bound.sizes) for n in numbers if _is_formula(statement := function.statements[n])]
+    tensors = {t.name: t for statement in run for t in (*ir.tensors_read(statement), *ir.targets(statement))}
+    if len(run) < len(numbers) or any(any(bound.origins[name]) for name in tensors):
+        return None
+    sized = {name: replace(t, shape=tuple(map(Size.of, bound.shapes[name]))) for name, t in tensors.items()}
+    written = {target.name for statement in run for target in ir.targets(statement)}
+    old = {t.name: replace(sized[t.name], name=f"{t.name}~") for t in segment.arguments if t.name in written}
+    before = []
+    for name, tensor in old.items():
+        copy, box = copied(sized[name], tensor, bound.shapes[name], bound.origins[name])
+        given = tuple([ir.Range(index, Affine.of(lo), Affine.of(hi)) for index, (lo, hi) in box.items()])
+        before.append(replace(copy, domain=ir.Domain(given)))
+    shift = len(before) - loop.first
+    return ir.Function(
+        f"{function.name}_{loop.index}",
+        tuple([old.get(tensor.name, sized[tensor.name]) for tensor in segment.arguments]),
+        tuple([sized[tensor.name] for tensor in segment.results]),
+        (*before, *(_with_tensors(statement, sized) for statement in run)),
+        declared=tuple([sized[name] for name in sized if name in written and name not in old]),
+        loops=tuple(
+            replace(inner, first=inner.first + shift, last=inner.last + shift)
+            for inner in function.loops
+            if loop.holds(inner.first)
+        ),
+        span=loop.span,
+    )
+
+
+def _is_formula(statement: ir.Statement) -> TypeGuard[Comprehension]:
+    return isinstance(statement, (ir.Define, ir.Accumulate))
+
+
+def _with_tensors(statement: Comprehension, tensors: Mapping[str, ir.Tensor]) -> Comprehension:
+    def expr(node: ir.Expr) -> ir.Expr:
+        node = ir.rebuild(node, expr)
+        return replace(node, tensor=tensors[node.tensor.name]) if isinstance(node, ir.Access) else node
+
+    domain = statement.domain
+    guard = None if domain.guard is None else expr(domain.guard)
+    return replace(
+        statement,
+        target=tensors[statement.target.name],
+        indices=tuple([ir.rebuild_subscript(index, expr) for index in statement.indices]),
+        value=expr(statement.value),
+        domain=replace(domain, guard=guard, exists=()),
+    )
 
 
 def _is_outermost(loop: ir.Loop, function: ir.Function) -> bool:
@@ -336,7 +393,7 @@ class _Stepper:
         """Whether a later step, or what is behind the loop, needs what a step leaves."""
         if row.tensor.name in self.results or row.order:
             return True
-        return row.dimension is None and not self.is_filled(row)
+        return not self.is_filled(row)
 
     def is_filled(self, row: Row) -> bool:
         """Whether a step begins by writing all that it may write of a tensor, whatever was there."""
@@ -373,6 +430,9 @@ class _Stepper:
     def statement(self, statement: Comprehension, inner: Mapping[str, ir.Tensor], given: ir.Statement) -> Comprehension:
         assert isinstance(given, (ir.Define, ir.Accumulate))
         row = self.rows[statement.target.name]
+        if isinstance(statement, ir.Accumulate) and statement.restart and row.dimension is None:
+            # Where data name the elements of a step, a reduction would begin with the identity in all of the tensor.
+            statement = as_define(statement, False) if any(map(self.moves, statement.indices)) else statement
         left = [self.affine(s) for d, s in enumerate(statement.indices) if d != row.dimension or not self.moves(s)]
         guard = statement.domain.guard
         around = given.domain.loops

@@ -142,12 +142,16 @@ class Compute:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Another definition, on whole tensors; with `steps` a loop, of which `plan` is one step."""
+    """Another definition, on whole tensors; with `steps` a loop, of which `plan` is one step.
+
+    Of a loop that is a `program` too, the adjoint of that is the way back, where it stores at most so many bytes.
+    """
 
     targets: tuple[str, ...]
     plan: "Plan"
     arguments: tuple[str, ...]
     steps: Steps | None = None
+    program: tuple[ir.Function, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
