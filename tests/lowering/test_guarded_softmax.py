@@ -142,3 +142,17 @@ def test_no_scores_are_stored_at_full_size(guard: str) -> None:
 
     assert blocks.follows == ("<=" in guard)
     assert blocks.width == (191 if blocks.follows else 128)
+
+
+def test_named_scores_are_not_stored_where_data_say_which_count() -> None:
+    text = """
+    def f(float(H,T,D) Q, float(H,T,D) K, float(H,T,E) V, int32(T) first, int32(T) last) -> (out) {
+        score(h,q,k) = sum[d](Q(h,q,d) * K(h,k,d)) / sqrt(D)
+        total(h,q) = logsumexp[k in first(q):last(q)](score(h,q,k))
+        out(h,q,e) = sum[k in first(q):last(q)](exp(score(h,q,k) - total(h,q)) * V(h,k,e))
+    }"""
+    heads, ends = (
+        jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in (((4, 2311, 64), "float32"), ((2311,), "int32"))
+    )
+
+    assert len(passes(tcjax.kernel(text), heads, heads, heads, ends, ends)) == 2
