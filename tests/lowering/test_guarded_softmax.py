@@ -11,6 +11,7 @@ import tcjax
 from tcjax import planning
 from tcjax.planning import replanning
 from tcjax.planning.blocked import kernel_sum_blocks, softmax_blocks
+from tcjax.planning.data.blocked_loop import BlockedLoop
 from tcjax.planning.data.groups import Blocks, Softmax
 from tcjax.planning.data.nodes import LoopNest, operands
 from tests.agreement.nesting import nesting
@@ -101,6 +102,7 @@ def test_values_and_gradients_are_those_of_the_whole(name: str) -> None:
 
     assert blocks.follows == (name in WINDOWS)
     plan = replanning.plan_cpu(group, blocks, None)
+    assert isinstance(plan, BlockedLoop)
     assert [end.data is not None for end in plan.ends].count(True) == ("first" in guard) + ("last" in guard)
     np.testing.assert_allclose(out, made.interpret(*given), atol=2e-6)
     with jax.enable_x64(True):
@@ -156,3 +158,30 @@ def test_named_scores_are_not_stored_where_data_say_which_count() -> None:
     )
 
     assert len(passes(tcjax.kernel(text), heads, heads, heads, ends, ends)) == 2
+
+
+@pytest.mark.usefixtures("small")
+def test_the_gradient_by_slopes_goes_along_with_the_others() -> None:
+    score = "sum[d](Q(h,q,d) * K(h,k,d)) - slope(h) * (q - k)"
+    made = tcjax.kernel(f"""
+        def f(float(H,T,D) Q, float(H,T,D) K, float(H,T,E) V, float(H) slope) -> (out) {{
+            total(h,q) = logsumexp[k where k <= q]({score})
+            out(h,q,e) = sum[k where k <= q](exp({score} - total(h,q)) * V(h,k,e))
+        }}""")
+    Q, K, V, *_ = arguments()
+    slope = np.float32([0.5, 0.25])
+
+    def biased(Q, K, V, slope):
+        q, k = jnp.ogrid[:N, :N]
+        scores = jnp.einsum("hqd,hkd->hqk", Q, K) - slope[:, None, None] * (q - k)
+        return jax.nn.softmax(jnp.where(k <= q, scores, -jnp.inf)) @ V
+
+    found = jax.grad(lambda *own: (made(*own) ** 2).sum(), (0, 1, 2, 3))(Q, K, V, slope)
+    sums = [line for line in str(made.explain(Q, K, V, slope)).splitlines() if line.startswith("  sum[")]
+
+    with jax.enable_x64(True):
+        exact = [jnp.asarray(array, jnp.float64) for array in (Q, K, V, slope)]
+        wanted = jax.grad(lambda *own: (biased(*own) ** 2).sum(), (0, 1, 2, 3))(*exact)
+    for own, right in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(own, right, atol=5e-5)
+    assert sums and not any(line.startswith("  sum[i.1, j.0") for line in sums)
