@@ -63,6 +63,7 @@ SAMPLED = {
     "tests/lowering/test_diagonals.py": 4,
     "tests/lowering/test_extrema.py": 6,
     "tests/lowering/test_finite.py": 4,
+    "tests/lowering/test_guarded_softmax.py": 4,
     "tests/lowering/test_joined_axes.py": 2,
     "tests/lowering/test_memory_contract.py": 20,
     "tests/lowering/test_monoids.py": 6,

@@ -1,6 +1,6 @@
 """How each statement of a bound function is computed, and why."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import prod
@@ -129,7 +129,7 @@ class _Planned:
 def _planned(bound: ranges.Bound, preferences: Preferences, known: "_Known") -> _Planned:
     function = bound.function
     planner = _Planner(bound, preferences, known)
-    settled = settle(bound, preferences, planner.plan, planner.price)
+    settled = settle(bound, preferences, planner.plan, planner.price, planner.together)
     defined = {tensor.name for tensor in function.initial}
     stages: list[Stage] = []
     for number, statement in enumerate(function.statements):
@@ -197,6 +197,12 @@ class _Planner:
         if known is None:
             known = self.known.prices[id(stage)] = stage, price(stage, shapes=self.bound.shapes)
         return known[1]
+
+    def together(self, stages: Sequence[Compute]) -> float:
+        """The seconds of several statements, those that share the scores of a softmax as one pass."""
+        initial = [tensor.name for tensor in self.bound.function.initial]
+        fused = (stage for stage in fuse(stages, initial, self.preferences) if isinstance(stage, Compute))
+        return sum(price(stage, shapes=self.bound.shapes).seconds for stage in fused)
 
     def plan(self, number: int, step: Step, defined: bool) -> Compute:
         """The statement; its target may have content where it is `defined`."""
