@@ -129,7 +129,7 @@ def _loop(
 
 def _at_once(step: transforms.OneStep, stored: int, most: int, machine: Machine) -> AtOnce | None:
     """So many steps of a loop at once as fit into `most` bytes, where a machine is done sooner by that."""
-    order = transforms.linear_steps(step)
+    order = transforms.joining_steps(step)
     # Beside what a step stores there are the two numbers of each map, and those of the maps that they are combined to.
     each, count = MAPS * stored, len(step.values)
     if order is None or not each or not count:

@@ -14,7 +14,7 @@ from .extrema import plain_extrema
 from .flattening import flattened
 from .guards import guard_ranges
 from .inlining import Named, Renaming, Shapes, Step, inlined, named, needs_before, reads
-from .linear_steps import linear_steps
+from .joining_steps import joining_steps
 from .lows import without_lows
 from .magnitudes import magnitude
 from .means import as_quotients_of_sums, without_means
@@ -75,7 +75,7 @@ __all__ = [
     "in_order",
     "in_pieces",
     "inlined",
-    "linear_steps",
+    "joining_steps",
     "magnitude",
     "named",
     "named_in_common",

@@ -7,13 +7,14 @@ tensor, a row that an earlier step wrote as that row; elsewhere the value of the
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Final, TypeGuard
 
 from .. import ir, ranges
 from ..ir import Reducer
 from ..symbolic import Affine, Box, Facts, IndexVar, Size
 from ..symbolic.affine import Atom
+from .decisions import decide_alone
 from .definitions import as_define
 from .guards import guard_ranges
 from .specialize import specialize
@@ -198,6 +199,18 @@ def copied(
     return ir.Define(new, subscripts, ir.Access(old, subscripts)), box
 
 
+def written_out(reducer: Reducer, terms: Sequence[ir.Expr], dtype: str) -> ir.Expr:
+    """The reduction of these terms, two by two."""
+
+    def joined(a: ir.Expr, b: ir.Expr) -> ir.Expr:
+        if reducer.operator is not None:
+            return ir.Binary(reducer.operator, a, b, dtype)
+        assert reducer.joins is not None, reducer
+        return ir.Call(reducer.joins, (a, b), dtype)
+
+    return reduce(joined, terms) if terms else ir.Const(reducer.empty(dtype), dtype)
+
+
 # ---------------------------------------------------------------- one step
 
 
@@ -266,28 +279,37 @@ class _Stepper:
         return replace(plain, value=self.spread(plain.value, self.bound.boxes[number]))
 
     def spread(self, expr: ir.Expr, box: Box) -> ir.Expr:
-        """The expression with a term for each value of an index of a reduction that says which step's row is read."""
+        """The expression with a term for each value of indices of a reduction that say which step's row is read."""
         expr = ir.rebuild(expr, lambda part: self.spread(part, box))
         if not isinstance(expr, ir.Reduce) or not isinstance(expr.reducer, Reducer) or expr.accumulate != expr.dtype:
             return expr
-        operator, dtype = expr.reducer.operator, expr.dtype
+        reducer, dtype = expr.reducer, expr.dtype
         lags = [i for i in expr.indices if self.is_lag(i, expr.body) and 0 < box[i][1] - box[i][0] <= MOST_LAGS]
-        if operator is None or not lags:
+        if not lags or (reducer.operator is None and reducer.joins is None):
             return expr
-        index, rest = lags[0], tuple(other for other in expr.indices if other != lags[0])
-        if rest:
-            term: ir.Expr = replace(expr, indices=rest)
-        elif expr.guard is None:
-            term = expr.body
-        else:
-            term = ir.Select(expr.guard, expr.body, ir.Const(expr.reducer.empty(dtype), dtype), dtype)
-        terms = [substitute_expr(term, {index: Affine.of(value)}) for value in range(*box[index])]
-        return self.spread(reduce(lambda a, b: ir.Binary(operator, a, b, dtype), terms), box)
+        rest = tuple(index for index in expr.indices if index not in lags)
+        terms: list[ir.Expr] = []
+        for point in product(*(range(*box[index]) for index in lags)):
+            values = {index: Affine.of(value) for index, value in zip(lags, point, strict=True)}
+            guard = None if expr.guard is None else substitute_expr(expr.guard, values)
+            guard, body = decide_alone(guard, substitute_expr(expr.body, values), box)
+            if guard == ir.Const(False, "bool"):
+                continue
+            if rest:
+                body = replace(expr, indices=rest, guard=guard, body=body)
+            elif guard is not None:
+                body = ir.Select(guard, body, ir.Const(reducer.empty(dtype), dtype), dtype)
+            terms.append(body)
+        return written_out(reducer, terms, dtype)
 
     def is_lag(self, index: IndexVar, body: ir.Expr) -> bool:
-        """Whether the distance from the loop's index to what is read of a tensor that it writes is in another index."""
+        """Whether the distance from a loop's index to what is read of a tensor that it writes is in another index.
+
+        That of this loop, or of one inside: its steps are given what is known of this one.
+        """
         accesses = (node for node in ir.walk(body) if isinstance(node, ir.Access) and node.tensor.name in self.written)
-        return any({index, self.index} <= s.variables for access in accesses for s in access.indices)
+        own = {o.index for o in self.bound.function.loops if self.loop.first <= o.first and o.last <= self.loop.last}
+        return any(index in s.variables and own & s.variables for access in accesses for s in access.indices)
 
     # ---------------------------------------------------------------- what the loop writes
 

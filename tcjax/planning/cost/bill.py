@@ -298,6 +298,8 @@ class Bill:
     def combined(self, reducer: Reducer | ir.Monoid, dtype: str) -> float:
         """The time of one more value in a reduction that is written out."""
         machine = self.machine
+        if isinstance(reducer, ir.Monoid):
+            return len(reducer.identity) * MONOID * machine.element * slower(dtype, machine)
         if reducer.inject is not None:
             return machine.slow_call * slower(dtype, machine)
         if reducer.gives_position or reducer.is_ranked:
@@ -475,7 +477,8 @@ class Bill:
                 written, computed, places, seconds = sizes[number], sizes[number], 1, 0.0
 
     def scan(self, node: Scan) -> None:
-        self.stored(node.operand)
+        for operand in operands(node):
+            self.stored(operand)
         points, width = self.meter.points(node.operand), ir.types.width(node.dtype)
         machine, extent = self.machine, self.meter.extents.get(node.index, 1)
         if node.looped:
@@ -489,7 +492,12 @@ class Bill:
             each = machine.running + (machine.strided if across else 0.0)
             levels = ceil(log(max(2, extent), node.block))
             more = KERNELS * levels * (machine.dispatch + (machine.fork if points >= machine.divided else 0.0))
-        seconds = points * each * slower(node.dtype, machine) + more
+        # Of a sum the machine knows the time; others take longer by what it takes to combine.
+        each *= slower(node.dtype, machine)
+        each += max(
+            0.0, self.combined(node.reducer, node.operand.dtype) - self.combined(Reducer.SUM, node.operand.dtype)
+        )
+        seconds = points * each + more
         self.moved(self.meter.size(node.operand) + self.meter.points(node) * width, seconds, points)
 
     def deviations(self, node: Deviations) -> None:
@@ -532,7 +540,7 @@ class Bill:
             inner.stored(operand)
         count = self.meter.points(node) * prod(node.extents) * steps
         components = len(node.monoid.identity)
-        seconds = count * components * MONOID * machine.element * slower(node.element, machine)
+        seconds = count * self.combined(node.monoid, node.element)
         # A tree of combinations: every level writes half of the one before.
         size = 3 * count * components * ir.types.width(node.element)
         self.bytes += inner.bytes * steps
