@@ -7,9 +7,10 @@ from typing import Final
 
 from .. import ir, ranges, transforms
 from .cost.costs import meter_of
+from .cost.prices import stage_price
 from .data.machine import GPU, Machine
 from .data.nodes import Apply, CallBuiltin, below
-from .data.stages import Call, Compute, Parts, Plan
+from .data.stages import Call, Compute, Elsewhere, Parts, Plan
 from .data.steps import AtOnce, Input, Kept, Lagged, State, Steps, Value, Whole, Window
 
 # Where a trip of a loop starts kernels anew. On a CPU a step costs no more than its operations, and one after the other
@@ -36,6 +37,8 @@ def plan_loops(bound: ranges.Bound, plan: MakePlan, most: int) -> Plan:
     for number, segment in enumerate(segments):
         step = steps.get(number)
         stage = _stage(segment, plan) if step is None else _loop(segment, step, held[number], plan, most)
+        if step is not None:
+            stage = _by_diagonals(segment, step, held[number], stage, plan, most)
         stages.append(stage)
         calls[number] = stage.plan.bound
         statements.append(ir.Invoke(segment.results, stage.plan.bound.function, segment.arguments))
@@ -120,6 +123,35 @@ def _loop(
         _at_once(step, stored, most, GPU),
     )
     return Call(targets, inner, tuple(tensor.name for tensor in segment.arguments), steps)
+
+
+def _by_diagonals(
+    segment: transforms.Segment,
+    step: transforms.OneStep,
+    held: Mapping[str, tuple[int, int]],
+    stage: Call,
+    plan: MakePlan,
+    most: int,
+) -> Call:
+    """The stage of a loop; of two nested ones, by diagonals where that is cheaper, or only on GPUs."""
+    dimensions = {row.tensor.name: row.dimension for row in step.rows}
+    rows = {name: (dimensions[name] or 0, ends) for name, ends in held.items()}
+    program = transforms.wavefront(segment, rows)
+    if program is None or _made(program) > most:
+        return stage
+    other = Call(stage.targets, plan(program), stage.arguments)
+    if stage_price(other) < stage_price(stage):
+        return other
+    if stage_price(other, GPU) < stage_price(stage, GPU):
+        return replace(stage, elsewhere=Elsewhere(other.plan, LAUNCHING))
+    return stage
+
+
+def _made(bound: ranges.Bound) -> int:
+    """The bytes of what a program writes beside its results."""
+    known = {tensor.name for tensor in (*bound.function.parameters, *bound.function.returns)}
+    made = {t.name: t for statement in bound.function.statements for t in ir.targets(statement)}
+    return sum(prod(bound.shapes[n]) * ir.types.width(t.dtype) for n, t in made.items() if n not in known)
 
 
 def _at_once(step: transforms.OneStep, stored: int, most: int, machine: Machine) -> AtOnce | None:

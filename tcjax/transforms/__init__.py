@@ -39,6 +39,7 @@ from .substitution import substitute, substitute_affine, substitute_expr
 from .terms import windowed
 from .truths import Guarded, without_truths
 from .turns import turn
+from .wavefronts import wavefront
 
 __all__ = [
     "ByRows",
@@ -102,6 +103,7 @@ __all__ = [
     "substitute_affine",
     "substitute_expr",
     "turn",
+    "wavefront",
     "windowed",
     "with_centres",
     "with_own_indices",

@@ -149,12 +149,17 @@ def _statements(plan: Plan, machine: Machine) -> Price:
                 total += _parts(stage, machine, shapes)
             case Tiled(steps=steps):
                 total += _steps(steps, machine, shapes)
-            case Call(plan=inner, steps=steps):
-                price_of_all = _statements(inner, machine)
-                total += price_of_all if steps is None else price_of_all * steps.count
+            case Call():
+                total += stage_price(stage, machine)
             case CallForeign() | Unstored():
                 continue
     return total
+
+
+def stage_price(stage: Call, machine: Machine = CPU) -> Price:
+    """The price of a call of a definition, or of all steps of a loop."""
+    total = _statements(stage.plan, machine)
+    return total if stage.steps is None else (total + Price(machine.trip, 0)) * stage.steps.count
 
 
 def _parts(parts: Parts, machine: Machine, shapes: Shapes) -> Price:

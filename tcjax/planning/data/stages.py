@@ -142,12 +142,24 @@ class Compute:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Another definition, on whole tensors; with `steps` a loop, of which `plan` is one step."""
+    """Another definition, on whole tensors; with `steps` a loop, of which `plan` is one step.
+
+    On some platforms another plan for the whole loop takes its place (`elsewhere`).
+    """
 
     targets: tuple[str, ...]
     plan: "Plan"
     arguments: tuple[str, ...]
     steps: Steps | None = None
+    elsewhere: "Elsewhere | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Another plan of a loop with the same arguments and results, for these platforms of JAX."""
+
+    plan: "Plan"
+    platforms: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
