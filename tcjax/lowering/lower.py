@@ -170,10 +170,10 @@ def _loop(stage: Call, known: Mapping[str, jax.Array], foreign: Foreign) -> dict
         found = lower(elsewhere.plan, {name: known[argument] for name, argument in pairs}, {}, foreign)
         return dict(zip(stage.targets, found, strict=True))
 
-    if elsewhere is None or any(map(is_placed, known.values())):
+    used = {name: array for name, array in known.items() if name in stage.arguments}
+    if elsewhere is None or any(map(is_placed, used.values())):
         return in_steps(known)
     ways = dict.fromkeys(elsewhere.platforms, called)
-    used = {name: array for name, array in known.items() if name in stage.arguments}
     return lax.platform_dependent(used, **ways, default=in_steps)
 
 

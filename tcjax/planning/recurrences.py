@@ -6,7 +6,7 @@ from math import ceil, isqrt, log2, prod
 from typing import Final
 
 from .. import ir, ranges, transforms
-from .cost.costs import meter_of
+from .cost.costs import meter_of, plan_cost
 from .cost.prices import stage_price
 from .data.machine import GPU, Machine
 from .data.nodes import Apply, CallBuiltin, below
@@ -137,21 +137,16 @@ def _by_diagonals(
     dimensions = {row.tensor.name: row.dimension for row in step.rows}
     rows = {name: (dimensions[name] or 0, ends) for name, ends in held.items()}
     program = transforms.wavefront(segment, rows)
-    if program is None or _made(program) > most:
+    if program is None:
         return stage
     other = Call(stage.targets, plan(program), stage.arguments)
+    if plan_cost(other.plan).temporary > most:
+        return stage
     if stage_price(other) < stage_price(stage):
         return other
     if stage_price(other, GPU) < stage_price(stage, GPU):
         return replace(stage, elsewhere=Elsewhere(other.plan, LAUNCHING))
     return stage
-
-
-def _made(bound: ranges.Bound) -> int:
-    """The bytes of what a program writes beside its results."""
-    known = {tensor.name for tensor in (*bound.function.parameters, *bound.function.returns)}
-    made = {t.name: t for statement in bound.function.statements for t in ir.targets(statement)}
-    return sum(prod(bound.shapes[n]) * ir.types.width(t.dtype) for n, t in made.items() if n not in known)
 
 
 def _at_once(step: transforms.OneStep, stored: int, most: int, machine: Machine) -> AtOnce | None:

@@ -11,10 +11,10 @@ from typing import Final
 
 from .. import ir, ranges
 from ..symbolic import Affine, Box, IndexVar, Size
+from ..symbolic.affine import Atom
 from .guards import guard_ranges
-from .recurrences import Comprehension, Segment, copied
+from .recurrences import Segment, copied
 from .specialize import specialize
-from .substitution import substitute_affine, substitute_expr
 
 # Of a diagonal further from the order of the loops most points would lie outside of their ranges.
 MOST_WEIGHT: Final = 4
@@ -42,12 +42,12 @@ class _Unfit(Exception):
 
 
 def _nested(segment: Segment) -> tuple[ir.Loop, ir.Loop] | None:
-    """The two loops around every statement of a segment, if there are no others."""
+    """The loop of a segment and the one in it, if there are no others."""
     outer, function = segment.loop, segment.bound.function
     assert outer is not None
     inside = [loop for loop in function.loops if outer.first <= loop.first and loop.last <= outer.last]
     inside = [loop for loop in inside if loop is not outer]
-    if len(inside) != 1 or (inside[0].first, inside[0].last) != (outer.first, outer.last):
+    if len(inside) != 1 or outer not in function.around(inside[0].first)[:-1]:
         return None
     return (outer, inside[0]) if abs(outer.step) == abs(inside[0].step) == 1 else None
 
@@ -68,7 +68,10 @@ class _Skewing:
         self.segment, self.bound, self.outer = segment, segment.bound, outer
         self.numbers = range(outer.first, outer.last)
         self.indices, self.signs = (outer.index, inner.index), (outer.step, inner.step)
-        self.box: Box = {index: self.bound.boxes[outer.first][index] for index in self.indices}
+        self.inner = inner
+        # The ranges of both loops for each statement, and for all of them.
+        self.spans = {n: self.bound.boxes[n] for n in self.numbers if inner.holds(n)}
+        self.box: Box = {index: self.bound.boxes[inner.first][index] for index in self.indices}
         self.content = {tensor.name for tensor in segment.arguments}
         # What is written in the plane of the loops, and what is each point's own.
         self.planes: dict[str, _Plane] = {}
@@ -78,15 +81,16 @@ class _Skewing:
         self.skewed: dict[tuple[str, tuple[int, int]], ir.Tensor] = {}
         self.shapes: dict[str, tuple[int, ...]] = {}
         self.origins: dict[str, tuple[int, ...]] = {}
-        self.before: list[tuple[Comprehension, Box]] = []
+        self.before: list[tuple[ir.Define, Box]] = []
 
     def found(self) -> ranges.Bound:
         """The program over diagonals."""
         if any(high - low < 2 for low, high in self.box.values()):
             raise _Unfit
-        run = [self.plain(number) for number in self.numbers]
-        for number, statement in zip(self.numbers, run, strict=True):
-            self.place(statement, self.bound.boxes[number])
+        plain = {number: self.plain(number) for number in self.numbers}
+        for number in self.spans:
+            self.place(plain[number], self.bound.boxes[number])
+        run = [s if n in self.spans else self.sunk(n, s) for n, s in plain.items()]
         results = {tensor.name for tensor in self.segment.results}
         if not self.own.isdisjoint(results | self.content):
             raise _Unfit
@@ -125,7 +129,7 @@ class _Skewing:
 
     # ---------------------------------------------------------------- what depends on what
 
-    def place(self, statement: Comprehension, box: Box) -> None:
+    def place(self, statement: ir.Define, box: Box) -> None:
         """Where a statement writes: in the plane of the loops, or in what is each point's own."""
         name = statement.target.name
         plane = self.plane(statement.indices)
@@ -140,6 +144,43 @@ class _Skewing:
             raise _Unfit
         self.own.add(name)
 
+    def sunk(self, number: int, statement: ir.Define) -> ir.Define:
+        """A statement beside the inner loop as one in it, at one value of its index before or behind its range.
+
+        ``D(i,0) = D(i-1,0)`` is ``D(i,j) = D(i-1,j)`` at 0.
+        """
+        own, (low, high) = self.inner.index, self.bound.boxes[self.inner.first][self.inner.index]
+        plane = self.planes.get(statement.target.name)
+        place = None if plane is None else statement.indices[plane.dimensions[1]].constant
+        if plane is None or place is None:
+            raise _Unfit
+        at = place - plane.ahead[1]
+        is_first = (number < self.inner.first) == (self.inner.step > 0)
+        if at >= low if is_first else at < high:
+            raise _Unfit
+
+        def moved(access: ir.Access) -> ir.Access:
+            known = self.planes.get(access.tensor.name)
+            d = None if known is None else known.dimensions[1]
+            indices = (
+                s if n != d or s.constant is None else Affine.of(own) + (s.constant - at)
+                for n, s in enumerate(access.indices)
+            )
+            return replace(access, indices=tuple(indices))
+
+        def inside(expr: ir.Expr) -> ir.Expr:
+            found = ir.rebuild(expr, inside)
+            return moved(found) if isinstance(found, ir.Access) else found
+
+        self.spans[number] = {**self.bound.boxes[number], own: (at, at + 1)}
+        self.box = {**self.box, own: _hull(self.box[own], (at, at + 1))}
+        guard = statement.domain.guard
+        domain = replace(statement.domain, guard=None if guard is None else inside(guard))
+        left = moved(ir.Access(statement.target, statement.indices)).indices
+        sunk = replace(statement, indices=left, value=inside(statement.value), domain=domain)
+        self.place(sunk, self.spans[number])
+        return sunk
+
     def plane(self, subscripts: Iterable[Affine]) -> _Plane | None:
         """The dimensions that move with one loop each, at constant distances, if no other one moves."""
         moving = {d: s for d, s in enumerate(subscripts) if s.variables & {*self.indices}}
@@ -152,27 +193,29 @@ class _Skewing:
         (one, first), (two, second) = found
         return None if len(moving) != 2 else _Plane((one, two), (first, second))
 
-    def fills(self, statement: Comprehension, box: Box) -> bool:
+    def fills(self, statement: ir.Define, box: Box) -> bool:
         """Whether a statement writes all of its target whatever was there."""
         name, left = statement.target.name, [subscript.bare for subscript in statement.indices]
-        if not isinstance(statement, ir.Define) or statement.domain.guard is not None or len({*left}) < len(left):
+        if statement.domain.guard is not None or len({*left}) < len(left):
             return False
         if any(access.tensor.name == name for access in ir.accesses_of(statement)):
             return False
         places = zip(left, self.bound.shapes[name], self.bound.origins[name], strict=True)
         return all(i is not None and box[i] == (low, low + extent) for i, extent, low in places)
 
-    def order(self, run: Iterable[Comprehension]) -> tuple[int, int]:
+    def order(self, run: Iterable[ir.Define]) -> tuple[int, int]:
         """The weights of the loops in the number of a diagonal: the least with which it only needs earlier ones."""
         distances = {d for statement in run for d in self.distances(statement)}
         before = [d for d in distances if d < (0, 0)]
-        for weights in ((1, 0), (0, 1), *((w, 1) for w in range(1, MOST_WEIGHT + 1))):
+        rows, columns = (high - low for low, high in self.box.values())
+        straight = ((1, 0), (0, 1)) if rows <= columns else ((0, 1), (1, 0))
+        for weights in (*straight, *((w, 1) for w in range(1, MOST_WEIGHT + 1))):
             if all(weights[0] * one + weights[1] * two < 0 for one, two in before):
                 return weights
         raise _Unfit
 
-    def distances(self, statement: Comprehension) -> Iterator[tuple[int, int]]:
-        """How many steps of each loop after this point what it reads of the plane is written."""
+    def distances(self, statement: ir.Define) -> Iterator[tuple[int, int]]:
+        """How many steps of each loop after a point what it reads is written by these loops."""
         for access in ir.accesses_of(statement):
             written = self.planes.get(access.tensor.name)
             if written is None:
@@ -180,9 +223,7 @@ class _Skewing:
             read = self.plane(access.indices)
             if read is None or read.dimensions != written.dimensions:
                 raise _Unfit
-            one, two = (
-                (r - w) * sign for r, w, sign in zip(read.ahead, written.ahead, self.signs, strict=True)
-            )
+            one, two = ((r - w) * sign for r, w, sign in zip(read.ahead, written.ahead, self.signs, strict=True))
             yield one, two
 
     # ---------------------------------------------------------------- the program
@@ -208,7 +249,7 @@ class _Skewing:
         box = {index: ends for index, ends in self.bound.boxes[number].items() if index != other}
         box |= {self.step: self.steps, free: self.width}
         name, guard = statement.target.name, statement.domain.guard
-        conditions = [*self.inside(), *ir.conjuncts(None if guard is None else self.expr(guard))]
+        conditions = [*self.inside(self.spans[number]), *ir.conjuncts(None if guard is None else self.expr(guard))]
         value, condition = self.expr(statement.value), ir.conjunction(conditions)
         if name in self.own:
             target = self.widened(name)
@@ -223,13 +264,14 @@ class _Skewing:
         self.done.add(name)
         return replace(statement, target=target, indices=left, value=value, domain=domain), box
 
-    def inside(self) -> Iterator[ir.Expr]:
+    def inside(self, span: Box) -> Iterator[ir.Expr]:
         """That a point of a diagonal is in the ranges of both loops."""
-        if self.is_skewed:
-            for index in self.indices:
-                low, high = (ir.Const(end, "int32") for end in self.box[index])
-                if index in self.solved or self.width != self.box[index]:
-                    yield from ir.within(ir.integer(self.solved.get(index, Affine.of(index))), low, high)
+        known = {self.indices[self.free]: self.width}
+        known |= {} if self.is_skewed else {self.indices[self.follows]: self.box[self.indices[self.follows]]}
+        for index in self.indices:
+            if known.get(index) != span[index]:
+                low, high = (ir.Const(end, "int32") for end in span[index])
+                yield from ir.within(ir.integer(self.solved.get(index, Affine.of(index))), low, high)
 
     def otherwise(self, statement: ir.Define) -> ir.Expr:
         """What an element has where a statement does not count."""
@@ -256,15 +298,12 @@ class _Skewing:
                 return ir.rebuild(expr, self.expr)
 
     def affine(self, affine: Affine) -> Affine:
-        return affine.rewrite(
-            lambda atom: (
-                ir.Data(self.expr(atom.expr))
-                if isinstance(atom, ir.Data)
-                else self.solved.get(atom, atom)
-                if isinstance(atom, IndexVar)
-                else atom
-            )
-        )
+        return affine.rewrite(self.atom)
+
+    def atom(self, atom: Atom) -> "Affine | Atom":
+        if isinstance(atom, ir.Data):
+            return ir.Data(self.expr(atom.expr))
+        return self.solved.get(atom, atom) if isinstance(atom, IndexVar) else atom
 
     def access(self, access: ir.Access) -> ir.Expr:
         name = access.tensor.name
@@ -284,7 +323,8 @@ class _Skewing:
             tensor = self.read(name, plane.dimensions) if is_before else self.written(name)
             return replace(access, tensor=tensor, indices=self.moved(plane, access.indices, is_before))
         if plane is None or not self.is_skewed:
-            return replace(access, tensor=self.sized(name, access.dtype), indices=tuple(map(self.affine, access.indices)))
+            tensor = self.sized(name, access.dtype)
+            return replace(access, tensor=tensor, indices=tuple(map(self.affine, access.indices)))
         tensor = self.read(name, plane.dimensions)
         return replace(access, tensor=tensor, indices=self.moved(plane, access.indices))
 
@@ -308,7 +348,8 @@ class _Skewing:
         """Every diagonal of what the loops write, and all of it: then no step needs anything of before."""
         for name, plane in self.planes.items():
             shape, origin = self.bound.shapes[name], self.bound.origins[name]
-            ends = [(origin[d] - a, origin[d] + shape[d] - a) for d, a in zip(plane.dimensions, plane.ahead, strict=True)]
+            places = zip(plane.dimensions, plane.ahead, strict=True)
+            ends = [(origin[d] - ahead, origin[d] + shape[d] - ahead) for d, ahead in places]
             self.width = _hull(self.width, ends[self.free])
             self.steps = _hull(self.steps, self.diagonals(ends))
 
@@ -360,13 +401,13 @@ class _Skewing:
                 self.before.append(copied(self.sized(name, old.dtype), old, *place))
             return self.sized(name, self.dtype(name))
         plane = self.planes[name]
-        shape, origin = self.place_of(name, plane.dimensions)
-        free = sum(d < plane.dimensions[self.free] for d in range(len(shape)) if d != plane.dimensions[self.follows]) + 1
-        (low, high), (first, end) = self.steps, self.width
-        ahead = self.ahead(plane), plane.ahead[self.free]
-        shape = (high - low, *shape[1:free], end - first, *shape[free + 1 :])
-        origin = (low + ahead[0], *origin[1:free], first + ahead[1], *origin[free + 1 :])
-        return self.named(f"{name}~", self.dtype(name), shape, origin)
+        shape, origin = (list(each) for each in self.place_of(name, plane.dimensions))
+        ends = [(0, self.steps, self.ahead(plane))]
+        free, gone = plane.dimensions[self.free], plane.dimensions[self.follows]
+        ends.append((1 + free - (gone < free), self.width, plane.ahead[self.free]))
+        for d, (low, high), ahead in ends:
+            shape[d], origin[d] = high - low, low + ahead
+        return self.named(f"{name}~", self.dtype(name), tuple(shape), tuple(origin))
 
     def read(self, name: str, dimensions: tuple[int, int]) -> ir.Tensor:
         """A tensor as it is before the loops, skewed."""
@@ -377,6 +418,7 @@ class _Skewing:
         return self.skewed[key]
 
     def skew(self, name: str, new: str, dimensions: tuple[int, int]) -> ir.Tensor:
+        """A new tensor with what is there before the loops, a diagonal in a row."""
         shape, origin = self.place_of(name, dimensions)
         tensor = self.named(new, self.dtype(name), shape, origin)
         given = self.given(name)
@@ -395,7 +437,7 @@ class _Skewing:
         self.before.append((ir.Define(tensor, tuple(map(Affine.of, left)), value, ir.Domain(guard=guard)), box))
         return tensor
 
-    def back(self, tensor: ir.Tensor) -> tuple[Comprehension, Box]:
+    def back(self, tensor: ir.Tensor) -> tuple[ir.Define, Box]:
         """A result of the loops from the skewed one."""
         shape, origin = self.bound.shapes[tensor.name], self.bound.origins[tensor.name]
         indices = [Affine.of(IndexVar(f"c{d}~")) for d in range(len(shape))]
@@ -407,9 +449,8 @@ class _Skewing:
         box = {IndexVar(f"c{d}~"): (low, low + extent) for d, (extent, low) in enumerate(pairs)}
         return ir.Define(self.sized(tensor.name, tensor.dtype), tuple(indices), read), box
 
-    def program(
-        self, inside: "list[tuple[Comprehension, Box]]", after: "list[tuple[Comprehension, Box]]"
-    ) -> ranges.Bound:
+    def program(self, inside: list[tuple[ir.Define, Box]], after: list[tuple[ir.Define, Box]]) -> ranges.Bound:
+        """What is skewed before, the loop over diagonals, and the results."""
         everything = (*self.before, *inside, *after)
         first = len(self.before)
         function = ir.Function(

@@ -18,7 +18,7 @@ AsStrip = Callable[[Affine, int, Scope], Strip | None]
 
 
 def as_slant(subscripts: Sequence[Affine], shape: Sequence[int], scope: Scope, as_strip: AsStrip) -> Sliced | None:
-    """The read by slices of one view, where one subscript has an index of another one beside its own; None elsewhere."""
+    """The read by slices of one view, where a subscript has an index of another beside its own; None elsewhere."""
     pairs = ((along, by) for along in range(len(shape)) for by in range(len(shape)) if by != along)
     for along, by in pairs:
         terms, row = dict(subscripts[along].terms), subscripts[by]

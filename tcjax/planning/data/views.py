@@ -83,9 +83,9 @@ class Slide:
 
 @dataclass(frozen=True, slots=True)
 class Slant:
-    """Dimension `along` skewed: at place x of dimension `by` it begins at ``first + weight*x``, and has `count` elements.
+    """Dimension `along` skewed: at place x of dimension `by` it begins at ``first + weight*x``.
 
-    What lies outside of the dimension is zero.
+    It has `count` elements; what lies outside of the dimension is zero.
     """
 
     by: int
