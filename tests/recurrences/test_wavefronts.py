@@ -4,6 +4,7 @@ Whether that is cheaper is a matter of prices. Here it always is, but where a te
 """
 
 import jax
+import jax.export
 import numpy as np
 import pytest
 
@@ -266,6 +267,15 @@ def test_a_cpu_takes_diagonals_where_a_point_takes_long_and_a_gpu_everywhere() -
     assert cheap.steps is not None and cheap.elsewhere is not None
     assert dear.steps is None
     assert "255 steps along i, on a GPU 511 steps along the diagonals i + j" in str(tcjax.kernel(WARPING).explain(c))
+
+
+def test_what_is_exported_for_a_gpu_has_one_loop() -> None:
+    kernel, c = tcjax.kernel(WARPING), np.zeros((40, 30), np.float32)
+
+    def loops(platform: str) -> int:
+        return jax.export.export(jax.jit(kernel), platforms=[platform])(c).mlir_module().count("stablehlo.while")
+
+    assert (loops("cpu"), loops("cuda")) == (2, 1)
 
 
 def test_a_plan_for_a_gpu_computes_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
