@@ -38,7 +38,7 @@ def plan_loops(bound: ranges.Bound, plan: MakePlan, most: int) -> Plan:
         step = steps.get(number)
         stage = _stage(segment, plan) if step is None else _loop(segment, step, held[number], plan, most)
         if step is not None:
-            stage = _by_diagonals(segment, step, held[number], stage, plan, most)
+            stage = _by_diagonals(segment, step, held[number], _begun(segments[:number], segment), stage, plan, most)
         stages.append(stage)
         calls[number] = stage.plan.bound
         statements.append(ir.Invoke(segment.results, stage.plan.bound.function, segment.arguments))
@@ -125,10 +125,23 @@ def _loop(
     return Call(targets, inner, tuple(tensor.name for tensor in segment.arguments), steps)
 
 
+def _begun(before: list[transforms.Segment], segment: transforms.Segment) -> dict[str, transforms.Written]:
+    """The statements that write a tensor before a loop goes on with it, where one run has them all."""
+    parameters = {tensor.name for tensor in segment.bound.function.parameters}
+    found: dict[str, transforms.Written] = {}
+    for name in [tensor.name for tensor in segment.arguments if tensor.name not in parameters]:
+        touching = [each for each in before if name in _touched(each)]
+        if len(touching) == 1 and touching[0].loop is None and name not in [t.name for t in touching[0].arguments]:
+            written = transforms.begun(touching[0], name, parameters & {tensor.name for tensor in segment.arguments})
+            found |= {} if written is None else {name: written}
+    return found
+
+
 def _by_diagonals(
     segment: transforms.Segment,
     step: transforms.OneStep,
     held: Mapping[str, tuple[int, int]],
+    begun: Mapping[str, transforms.Written],
     stage: Call,
     plan: MakePlan,
     most: int,
@@ -136,7 +149,7 @@ def _by_diagonals(
     """The stage of a loop; of two nested ones, by diagonals where that is cheaper, or only on GPUs."""
     dimensions = {row.tensor.name: row.dimension for row in step.rows}
     rows = {name: (dimensions[name] or 0, ends) for name, ends in held.items()}
-    program = transforms.wavefront(segment, rows)
+    program = transforms.wavefront(segment, rows, begun)
     if program is None:
         return stage
     other = Call(stage.targets, plan(program), stage.arguments)

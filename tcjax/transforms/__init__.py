@@ -39,7 +39,7 @@ from .substitution import substitute, substitute_affine, substitute_expr
 from .terms import windowed
 from .truths import Guarded, without_truths
 from .turns import turn
-from .wavefronts import wavefront
+from .wavefronts import Written, begun, wavefront
 
 __all__ = [
     "ByRows",
@@ -57,10 +57,12 @@ __all__ = [
     "Step",
     "Tables",
     "Taken",
+    "Written",
     "apart",
     "as_accumulation",
     "as_quotients",
     "as_quotients_of_sums",
+    "begun",
     "beyond_others",
     "by_rows",
     "canonical",

@@ -5,7 +5,7 @@ What the loops write, and what is read at both indices, is skewed before: ``D(i,
 is one row of every tensor. Outside of the loops' ranges a diagonal has points that do not count.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -15,24 +15,28 @@ from ..symbolic.affine import Atom
 from .guards import guard_ranges
 from .recurrences import Segment, copied
 from .specialize import specialize
+from .substitution import substitute_expr
 
 # Of a diagonal further from the order of the loops most points would lie outside of their ranges.
 MOST_WEIGHT: Final = 4
 
 # A dimension, and from where to where.
 Rows = tuple[int, tuple[int, int]]
+# Statements with the ranges of their indices.
+Written = Sequence[tuple[ir.Define, Box]]
 
 
-def wavefront(segment: Segment, held: Mapping[str, Rows]) -> ranges.Bound | None:
+def wavefront(segment: Segment, held: Mapping[str, Rows], begun: Mapping[str, Written]) -> ranges.Bound | None:
     """A segment with two nested loops as a program with one loop over diagonals; None where they have none.
 
     Of the arguments in `held` only some rows along a dimension are there, from the first to before the second position.
+    What the loops go on writing may have `begun` with statements, which each step computes where it needs them.
     """
     loops = _nested(segment)
     if loops is None:
         return None
     try:
-        return _Skewing(segment, *loops, held).found()
+        return _Skewing(segment, *loops, held, begun).found()
     except _Unfit:
         return None
 
@@ -63,8 +67,15 @@ class _Plane:
 class _Skewing:
     """One nest of loops, and its program over diagonals so far."""
 
-    def __init__(self, segment: Segment, outer: ir.Loop, inner: ir.Loop, held: Mapping[str, Rows]) -> None:
-        self.held = held
+    def __init__(
+        self,
+        segment: Segment,
+        outer: ir.Loop,
+        inner: ir.Loop,
+        held: Mapping[str, Rows],
+        begun: Mapping[str, Written],
+    ) -> None:
+        self.held, self.begun = held, begun
         self.segment, self.bound, self.outer = segment, segment.bound, outer
         self.numbers = range(outer.first, outer.last)
         self.indices, self.signs = (outer.index, inner.index), (outer.step, inner.step)
@@ -320,6 +331,8 @@ class _Skewing:
                 if distance > (0, 0):
                     raise _Unfit
                 return ir.Const(_zero(access.dtype), access.dtype)
+            if is_before and name in self.begun:
+                return self.expr(self.computed(access))
             tensor = self.read(name, plane.dimensions) if is_before else self.written(name)
             return replace(access, tensor=tensor, indices=self.moved(plane, access.indices, is_before))
         if plane is None or not self.is_skewed:
@@ -327,6 +340,25 @@ class _Skewing:
             return replace(access, tensor=tensor, indices=tuple(map(self.affine, access.indices)))
         tensor = self.read(name, plane.dimensions)
         return replace(access, tensor=tensor, indices=self.moved(plane, access.indices))
+
+    def computed(self, access: ir.Access) -> ir.Expr:
+        """What an element is before the loops, by the statements that wrote it."""
+        dtype = access.dtype
+        found: ir.Expr = ir.Const(_zero(dtype), dtype)
+        for statement, box in self.begun[access.tensor.name]:
+            values: dict[IndexVar, Affine] = {}
+            conditions: list[ir.Expr] = []
+            for left, own in zip(statement.indices, access.indices, strict=True):
+                if left.bare is None:
+                    conditions.append(ir.Binary("==", ir.integer(own), ir.integer(left), "bool"))
+                else:
+                    values[left.bare] = own
+                    conditions += ir.within(ir.integer(own), *(ir.Const(end, "int32") for end in box[left.bare]))
+            conditions += (substitute_expr(each, values) for each in ir.conjuncts(statement.domain.guard))
+            condition = ir.conjunction(conditions)
+            assert condition is not None
+            found = ir.Select(condition, substitute_expr(statement.value, values), found, dtype)
+        return found
 
     def distances_of(self, access: ir.Access) -> Iterator[tuple[int, int]]:
         return self.distances(ir.Define(access.tensor, (), access))
@@ -467,6 +499,30 @@ class _Skewing:
         return ranges.Bound(
             function, {}, boxes, self.origins, self.shapes, {}, reasons, self.bound.assumptions, is_part=True
         )
+
+
+def begun(segment: Segment, name: str, known: Collection[str]) -> Written | None:
+    """The statements by which a run without loops writes a tensor, where it is as cheap to compute them elsewhere.
+
+    They read no others than numbers that are `known` there.
+    """
+    bound, found = segment.bound, list[tuple[ir.Define, Box]]()
+    for statement, box in zip(bound.function.statements, bound.boxes, strict=True):
+        if any(tensor.name == name for tensor in ir.tensors_read(statement)):
+            return None
+        if all(tensor.name != name for tensor in ir.targets(statement)):
+            continue
+        if not isinstance(statement, ir.Define):
+            return None
+        plain = guard_ranges(specialize(statement, bound.sizes))
+        left = [subscript.bare for subscript in plain.indices if subscript.constant is None]
+        nodes = list(ir.nodes_of(plain))
+        if None in left or len({*left}) < len(left) or any(isinstance(n, (ir.Reduce, ir.Foreign)) for n in nodes):
+            return None
+        if any(isinstance(n, ir.Access) and (n.indices or n.tensor.name not in known) for n in nodes):
+            return None
+        found.append((plain, box))
+    return found or None
 
 
 def _zero(dtype: str) -> bool | int | float | complex:
