@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..ir import types
-from ..planning.data.views import Divide, Merge, Padded, Pieces, Repeat, Slide, Tile, View, Zeros, are_blocks
+from ..planning.data.views import Divide, Merge, Padded, Pieces, Repeat, Slant, Slide, Tile, View, Zeros, are_blocks
 from ..symbolic.runs import Run
 
 
@@ -67,6 +67,8 @@ def _viewed(array: jax.Array, view: View) -> jax.Array:
             return lax.reshape(array, (*shape[:d], shape[d] // inner, inner, *shape[d + 1 :]))
         case Slide():
             return _slid(array, view)
+        case Slant():
+            return _slanted(array, view)
         case _:
             assert_never(view)
 
@@ -141,3 +143,27 @@ def _slid(array: jax.Array, view: Slide) -> jax.Array:
         for n in range(count)
     ]
     return jnp.stack(parts, d if by_row else d + 1)
+
+
+def _slanted(array: jax.Array, view: Slant) -> jax.Array:
+    """The rows of a matrix behind each other, read as rows that are shorter or longer: each begins somewhere else.
+
+    Zeros behind every row keep apart what is in one from what is in the next.
+    """
+    weight, count = view.weight, view.count
+    front = [d for d in range(array.ndim) if d < min(view.by, view.along)]
+    behind = [d for d in range(array.ndim) if d not in (*front, view.by, view.along)]
+    order = (*front, view.by, view.along, *behind)
+    array, place = lax.transpose(array, order), len(front)
+    rows, extent = array.shape[place], array.shape[place + 1]
+    before = max(0, -view.first)
+    first, last = view.first + before, view.first + before + count - 1
+    reach = weight * (rows - 1)
+    width = max(extent + before - min(0, first + reach), last + 1 + max(0, reach), count - weight)
+    array = _laid_out(array, place + 1, before, width - extent - before, 0)
+    flat, length = _flattened(array, place), rows * (width + weight)
+    stop = min(first + length, rows * width)
+    flat = _laid_out(lax.slice_in_dim(flat, first, stop, axis=place), place, 0, length - (stop - first), 0)
+    found = lax.reshape(flat, (*flat.shape[:place], rows, width + weight, *flat.shape[place + 1 :]))
+    found = lax.slice_in_dim(found, 0, count, axis=place + 1)
+    return lax.transpose(found, [order.index(d) for d in range(found.ndim)])

@@ -39,6 +39,7 @@ from .substitution import substitute, substitute_affine, substitute_expr
 from .terms import windowed
 from .truths import Guarded, without_truths
 from .turns import turn
+from .wavefronts import Written, begun, wavefront
 
 __all__ = [
     "ByRows",
@@ -56,11 +57,13 @@ __all__ = [
     "Step",
     "Tables",
     "Taken",
+    "Written",
     "apart",
     "as_accumulation",
     "as_program",
     "as_quotients",
     "as_quotients_of_sums",
+    "begun",
     "beyond_others",
     "by_rows",
     "canonical",
@@ -103,6 +106,7 @@ __all__ = [
     "substitute_affine",
     "substitute_expr",
     "turn",
+    "wavefront",
     "windowed",
     "with_centres",
     "with_own_indices",

@@ -37,7 +37,7 @@ from ..data.nodes import (
     operands,
     sums_products,
 )
-from ..data.views import extends, is_reshape
+from ..data.views import Slant, extends, is_reshape
 from .loop_prices import Work, loop_work
 from .meter import Meter, fuses, lies
 from .rates import call_time, operator_time, power_time, slower
@@ -52,6 +52,8 @@ LEAST_ROW = 4
 LINE = 64
 # Operations of a read that may lie beyond its tensor: two comparisons and a select.
 PADDED = 3
+# So many times as long as an element of a near table takes one that lies along a diagonal: where, takes a division.
+SLANTED = 3
 # Operations of an extremum of floats by selects, which look for NaN as well.
 EXTREMUM = 3
 # Operations of an extremum's place: two comparisons, whether either is NaN, and two selects.
@@ -222,6 +224,8 @@ class Bill:
             self.moved(2 * meter.size(node), 0.0, meter.points(node))
         elif any(d.low or d.high for d in strips(node)) or any(map(extends, node.views)):
             kernel.seconds += points * PADDED * machine.element
+        if any(isinstance(view, Slant) for view in node.views):
+            kernel.seconds += points * SLANTED * machine.gather
         kernel.uneven = kernel.uneven or any(d.start.constant != 0 for d in strips(node))
         order = lies(node)
         minor = next((d for d in strips(node) if d.factors and d.factors[-1][0] == order[-1]), None) if order else None

@@ -80,6 +80,9 @@ class Machine:
     scatter_byte: float  # of a byte of such a row
     # Loops at run time.
     trip: float  # of a trip of a loop
+    step: float  # of a step of a recurrence, beside its kernels
+    small: int  # bytes that a step moves up to which XLA makes one kernel of all steps
+    alone: float  # how many times longer a call takes in such a step for fewer values than a vector or two
     accumulate: float  # of a point of such a loop, beside its operations
     branch: float  # of a choice between two ways that data decide
 
@@ -144,6 +147,9 @@ CPU: Final = Machine(
     scatter_row=1.4e-09,
     scatter_byte=3e-11,
     trip=7.3e-07,
+    step=6e-09,
+    small=1 << 12,
+    alone=20.0,
     accumulate=1.5e-11,
     branch=3e-06,
     unrolled=144,
@@ -203,6 +209,9 @@ GPU: Final = Machine(
     scatter_row=5e-11,
     scatter_byte=3e-12,
     trip=1e-05,
+    step=1e-05,
+    small=1,
+    alone=1.0,
     accumulate=1e-12,
     branch=3e-05,
     unrolled=144,

@@ -145,6 +145,7 @@ class Call:
     """Another definition, on whole tensors; with `steps` a loop, of which `plan` is one step.
 
     Of a loop that is a `program` too, the adjoint of that is the way back, where it stores at most so many bytes.
+    On some platforms another plan for the whole loop takes its place (`elsewhere`).
     """
 
     targets: tuple[str, ...]
@@ -152,6 +153,15 @@ class Call:
     arguments: tuple[str, ...]
     steps: Steps | None = None
     program: tuple[ir.Function, int] | None = None
+    elsewhere: "Elsewhere | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Another plan of a loop with the same arguments and results, for these platforms of JAX."""
+
+    plan: "Plan"
+    platforms: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

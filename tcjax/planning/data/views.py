@@ -81,7 +81,21 @@ class Slide:
     columns: int
 
 
-View = Pieces | Padded | Repeat | Tile | Merge | Divide | Slide
+@dataclass(frozen=True, slots=True)
+class Slant:
+    """Dimension `along` skewed: at place x of dimension `by` it begins at ``first + weight*x``.
+
+    It has `count` elements; what lies outside of the dimension is zero.
+    """
+
+    by: int
+    along: int
+    weight: int
+    first: int
+    count: int
+
+
+View = Pieces | Padded | Repeat | Tile | Merge | Divide | Slide | Slant
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +125,8 @@ def shaped(shape: Sequence[int], view: View) -> tuple[int, ...]:
             return (*shape[:d], shape[d] // inner, inner, *shape[d + 1 :])
         case Slide(d, rows, _, columns):
             return (*shape[:d], rows, columns, *shape[d + 1 :])
+        case Slant(along=d, count=count):
+            return (*shape[:d], count, *shape[d + 1 :])
         case _:
             assert_never(view)
 
@@ -124,7 +140,7 @@ def extends(view: View) -> bool:
     """Whether the view has elements several times, or others between them: it may have to be stored."""
     if isinstance(view, Pieces):
         return len(view.runs) > 1 and not view.fused
-    return isinstance(view, (Padded, Repeat, Tile, Slide))
+    return isinstance(view, (Padded, Repeat, Tile, Slide, Slant))
 
 
 def growth(view: View) -> int:
@@ -166,5 +182,7 @@ def describe_view(view: View) -> str:
             return f"dimension {d} in rows of {inner}"
         case Slide(d, rows, _, columns):
             return f"dimension {d} as {rows} overlapping rows of {columns}"
+        case Slant(by, along, weight):
+            return f"dimension {along} shifted by {weight} for each place of dimension {by}"
         case _:
             assert_never(view)
