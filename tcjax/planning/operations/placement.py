@@ -53,7 +53,7 @@ class Placement:
 
     def by(self, scatter: Scatter) -> Compute:
         """The statement with its values sent so."""
-        return replace(self.stage, store=replace(self.stage.store, scatter=scatter))
+        return replace(self.stage, store=replace(self.stage.store, scatter=replace(scatter, points=self.points)))
 
     def repeated(self, scatter: Scatter) -> int:
         """The bytes of values that many points share, repeated for each of those that go to their places at once."""
