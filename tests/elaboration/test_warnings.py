@@ -61,7 +61,7 @@ def test_even_sums_are_silent(statement: str) -> None:
 def test_what_a_loop_of_python_adds_each_time_is_silent() -> None:
     def f(x: "float(N)"):  # type: ignore[no-untyped-def]
         for j in range(x.shape[0]):
-            f[i] += x[j] - x[i]  # type: ignore[name-defined] # noqa: F821
+            f[i] += x[j] - x[i]  # type: ignore[name-defined]
         return f
 
     with warnings.catch_warnings():
