@@ -31,7 +31,7 @@ from .data.nodes import (
     holds_data,
     operands,
 )
-from .data.stages import Compute, Scatter
+from .data.stages import Compute
 from .folds import as_number
 from .operations import OPERATIONS, PLACEMENTS, loop
 from .operations.contraction import cotangents, received
@@ -108,7 +108,7 @@ def sent(placement: Placement) -> Compute:
     """The statement by the cheapest operation that keeps the memory contract; it knows the next best one."""
     scope, most = placement.scope, _repeatable(placement)
     found = [stage for propose in PLACEMENTS for stage in propose(placement)]
-    kept = [stage for stage in found if placement.repeated(stage.store.scatter or Scatter()) < most] or found
+    kept = [stage for stage in found if placement.repeated(stage.store.scatter) < most] or found
     prices = [price(stage, shapes=scope.shapes).seconds for stage in kept]
     limit = min(prices) * (1 + EQUAL) + NOISE
     best = next(number for number, seconds in enumerate(prices) if seconds <= limit)

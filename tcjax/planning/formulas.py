@@ -113,7 +113,7 @@ def plan_unsized_formula(
         return stage
     if isinstance(stage.store.combine, ir.Monoid):
         raise open_question(f"`{stage.store.combine.value}` into computed places needs a plan", statement.span)
-    return replace(stage, store=replace(stage.store, scatter=Scatter()))
+    return Placement(stage, statement, scope.box, (), scope, None).by(Scatter())
 
 
 def _stage(statement: ir.Define | ir.Accumulate, scope: Scope, *, defined: bool) -> Compute:
@@ -304,16 +304,20 @@ def _order(statement: ir.Define | ir.Accumulate, box: Box) -> dict[IndexVar, int
     """Left-side indices first, as they lie in memory, then all others as they lie in what is read.
 
     What has most of them decides, then what is largest: in which order a reduction names its indices says nothing.
+    Values that data send to their places come as they are read.
     """
-    left = frozenset[IndexVar]().union(*(subscript.variables for subscript in statement.indices))
+    is_sent = any(subscript.is_data for subscript in statement.indices)
+    written = () if is_sent else statement.indices
+    left = frozenset[IndexVar]().union(*(subscript.variables for subscript in written))
 
     def rank(access: ir.Access) -> tuple[int, int, str]:
         free = frozenset[IndexVar]().union(*(subscript.variables for subscript in access.indices))
         points = prod(box[index][1] - box[index][0] for index in free if index in box)
         return -len(free - left), -points, access.tensor.name
 
-    read = sorted(dict.fromkeys(ir.accesses(statement.value)), key=rank)
-    subscripts = (*statement.indices, *(subscript for access in read for subscript in access.indices))
+    places = ir.accesses_of(replace(statement, value=ir.Const(0, "int32"))) if is_sent else ()
+    read = sorted(dict.fromkeys((*ir.accesses(statement.value), *places)), key=rank)
+    subscripts = (*written, *(subscript for access in read for subscript in access.indices), *statement.indices)
     order: dict[IndexVar, int] = {}
     for subscript in subscripts:
         linear = [(atom, weight) for atom, weight in subscript.terms if isinstance(atom, IndexVar)]

@@ -304,18 +304,26 @@ class _Planner:
         yield from self.in_order(step, defined, otherwise)
         for form in (transforms.without_truths(step.statement), transforms.without_lows(step.statement)):
             if form is not None:
-                yield from self.on_condition(step, form, defined, otherwise)
+                counted = replace(step, statement=form.statement)
+                yield from self.on_condition(counted, form.finite, defined, otherwise)
+        if (expanded := transforms.multiplied_out(step)) is not None:
+            why = f"`{step.statement.target.name}` is multiplied out: no sum is over all of its indices at a time"
+            for way in self.on_condition(*expanded, defined, otherwise):
+                stage = replace(way.stage, decided=(why, *way.stage.decided))
+                yield _Way(stage, partial(float, way.seconds))
 
-    def on_condition(self, step: Step, found: transforms.Guarded, defined: bool, otherwise: "_Way") -> Iterator["_Way"]:
+    def on_condition(
+        self, step: Step, finite: tuple[ir.Expr, ...], defined: bool, otherwise: "_Way"
+    ) -> Iterator["_Way"]:
         """A form for finite values, with the tests of them."""
-        checks = [self.test(test) for test in tests(step, found.finite, self.bound.shapes, self.bound.origins)]
+        checks = [self.test(test) for test in tests(step, finite, self.bound.shapes, self.bound.origins)]
         seconds = sum(check.seconds for check in checks)
         rare = as_rare(otherwise.stage)
-        proviso = Proviso(tuple(check.stage for check in checks), rare, tensors(found.finite))
-        form = transforms.plain_indices(transforms.with_own_indices(replace(step, statement=found.statement)))
+        proviso = Proviso(tuple(check.stage for check in checks), rare, tensors(finite))
+        form = transforms.plain_indices(transforms.with_own_indices(step))
         name = step.statement.target.name
         own, _ = self.solved(form, self.bound.shapes, self.bound.origins)
-        counted = placed(own, found.finite, self.bound.shapes[name], self.bound.origins[name])
+        counted = placed(own, finite, self.bound.shapes[name], self.bound.origins[name])
         places = None if counted is None else self.test(counted)
         if places is not None and places.seconds < seconds:
             proviso, seconds = replace(proviso, placed=places.stage), places.seconds

@@ -10,6 +10,7 @@ from .decisions import decide
 from .definitions import as_accumulation, guarded
 from .deviations import centres, with_centres
 from .equations import solve
+from .expanding import multiplied_out
 from .extrema import plain_extrema
 from .flattening import flattened
 from .guards import guard_ranges
@@ -80,6 +81,7 @@ __all__ = [
     "inlined",
     "joining_steps",
     "magnitude",
+    "multiplied_out",
     "named",
     "named_in_common",
     "narrowed",

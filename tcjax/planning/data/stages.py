@@ -17,12 +17,14 @@ class Scatter:
     """How values go to places of their own: those of a point fill the `rows` of the target, which are dimensions.
 
     Of values that many points share, one slice goes after the other `along` an axis: none is repeated. Points that are
-    sorted by their places come first, and each place takes what a running reduction over its points ends with.
+    sorted by their places come first, and each place takes what a running reduction over its points ends with. The axes
+    of all `points`, those of rows among them, are in the order in which they come.
     """
 
     rows: tuple[int, ...] = ()
     along: IndexVar | None = None
     is_sorted: bool = False
+    points: Axes = ()
 
 
 @dataclass(frozen=True, slots=True)
