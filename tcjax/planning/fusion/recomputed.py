@@ -12,6 +12,7 @@ from ..cost.prices import is_one_loop, names_read
 from ..data.machine import CPU, Machine
 from ..data.nodes import Apply, CallBuiltin, Fold, LoopNest, Node, Pool, Read, Unroll, has, operands
 from ..data.stages import Compute, Stage
+from ..data.views import Pieces
 
 
 def stored_apart(stages: Sequence[Stage], returns: Sequence[str]) -> tuple[Stage, ...]:
@@ -41,10 +42,12 @@ def _is_costly_loop(node: Node) -> bool:
 
 def _apart(stage: Compute, later: Sequence[Stage], machine: Machine = CPU) -> Compute:
     """The stage, apart where the one that reads it next would take longer to compute it again and again."""
-    if not is_one_loop(stage) or not has(stage.value, Unroll, LoopNest):
-        return stage
     reader = next((other for other in later if stage.target in names_read(other)), None)
-    if not isinstance(reader, Compute):
+    if not is_one_loop(stage) or not isinstance(reader, Compute):
+        return stage
+    if any(_read_in_pieces(part.value, stage.target) for part in (*reader.before, reader)):
+        return replace(stage, apart=True)
+    if not has(stage.value, Unroll, LoopNest):
         return stage
     times = max(_times_read(part.value, stage.target) for part in (*reader.before, reader))
     extents = {index: max(0, hi - lo) for index, (lo, hi) in stage.box.items()}
@@ -53,6 +56,13 @@ def _apart(stage: Compute, later: Sequence[Stage], machine: Machine = CPU) -> Co
     size = prod(stage.shape)
     stored = machine.traffic(2 * size * ir.types.width(stage.dtype)) + bill.begun(size)
     return replace(stage, apart=True) if (times - 1) * kernel.seconds > stored else stage
+
+
+def _read_in_pieces(node: Node, tensor: str) -> bool:
+    """Whether a tensor is read as a sum of padded pieces: XLA would compute it in each of them, and store those."""
+    if isinstance(node, Read):
+        return node.tensor == tensor and any(isinstance(view, Pieces) and view.fused for view in node.views)
+    return any(_read_in_pieces(operand, tensor) for operand in operands(node))
 
 
 def _times_read(node: Node, tensor: str) -> int:
