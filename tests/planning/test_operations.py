@@ -356,7 +356,7 @@ def test_a_difference_under_a_condition_on_both_operands_is_one_loop() -> None:
 def test_overlapping_windows_are_summed_dimension_by_dimension_in_one_padded_array() -> None:
     text = (
         "def f(float(H,W) A) -> (O) {"
-        " O(i,j) +=! A((i+a) % H, (j+b) % W) where i in 0:H, j in 0:W, a in -1:2, b in -1:2 }"
+        " O(i,j) +=! A((i+a) % H, (j+b) % W) where i in 0:H, j in 0:W, a in -3:4, b in -3:4 }"
     )
 
     plan = tcjax.kernel(text).plan(spec(4096, 4096))

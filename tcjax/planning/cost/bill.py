@@ -37,7 +37,7 @@ from ..data.nodes import (
     operands,
     sums_products,
 )
-from ..data.views import Slant, extends, is_reshape
+from ..data.views import Halo, Pieces, Slant, View, extends, is_reshape
 from .loop_prices import Work, loop_work
 from .meter import Meter, fuses, lies
 from .rates import call_time, operator_time, power_time, slower
@@ -108,8 +108,9 @@ class Kernel:
 class Bill:
     """What is spent so far, and which nodes are computed: one that several others use is so once.
 
-    `shapes` are those of tensors that are looked up; tensors that are `fused` are computed where they are read, and
-    `turned` says that what reads the result walks through it in another order.
+    `shapes` are those of tensors that are looked up; `halos` are stored for all that read them. Tensors that are
+    `fused` are computed where they are read, and `turned` says that what reads the result walks through it in another
+    order.
     """
 
     machine: Machine
@@ -120,6 +121,7 @@ class Bill:
     seconds: float = 0.0
     bytes: int = 0
     done: list[Node] = field(default_factory=list)
+    halos: list[tuple[str, tuple[View, ...]]] = field(default_factory=list)
 
     def stored(self, node: Node, times: int = 1) -> None:
         """Everything up to the array of a node; slices and constants are none."""
@@ -219,13 +221,21 @@ class Bill:
                 kernel.seconds += points * each
             kernel.read[(node.tensor, node.axes)] = meter.size(node)
             return
-        if times > 1 and any(map(extends, node.views)):
+        if any(isinstance(view, Halo) for view in node.views):
+            if (node.tensor, node.views) not in self.halos:
+                # All that read it share it.
+                self.halos.append((node.tensor, node.views))
+                whole = prod(self.shapes.get(node.tensor, ())) * ir.types.width(node.dtype)
+                self.moved(2 * max(whole, meter.size(node)), 0.0, meter.points(node))
+        elif times > 1 and any(map(extends, node.views)):
             # What is pieced together and read several times is stored.
             self.moved(2 * meter.size(node), 0.0, meter.points(node))
         elif any(d.low or d.high for d in strips(node)) or any(map(extends, node.views)):
             kernel.seconds += points * PADDED * machine.element
         if any(isinstance(view, Slant) for view in node.views):
             kernel.seconds += points * SLANTED * machine.gather
+        ends = sum(len(view.runs) - 1 for view in node.views if isinstance(view, Pieces) and view.fused)
+        kernel.seconds += points * ends * PADDED * machine.element
         kernel.uneven = kernel.uneven or any(d.start.constant != 0 for d in strips(node))
         order = lies(node)
         minor = next((d for d in strips(node) if d.factors and d.factors[-1][0] == order[-1]), None) if order else None

@@ -14,6 +14,7 @@ from ..cost.prices import is_one_loop, names_read
 from ..data.machine import CPU, Machine
 from ..data.nodes import Apply, Axes, CallBuiltin, Fold, LoopNest, Node, Pool, Read, Unroll, has, operands
 from ..data.stages import Compute, Stage
+from ..data.views import Pieces
 
 # How often the readers of a result may compute it, as a part of once: where it costs four times what storing it does.
 UNKNOWN: Final = 1.25
@@ -49,7 +50,7 @@ def _apart(stage: Compute, later: Sequence[Stage] | None, machine: Machine = CPU
 
     Of a result nobody knows what reads it (`later` is None): what costs several times as much as memory is stored.
     """
-    if not is_one_loop(stage) or not has(stage.value, Unroll, LoopNest):
+    if not is_one_loop(stage):
         return stage
     times = UNKNOWN
     if later is not None:
@@ -57,12 +58,23 @@ def _apart(stage: Compute, later: Sequence[Stage] | None, machine: Machine = CPU
         if not isinstance(reader, Compute):
             return stage
         parts = (*reader.before, reader)
+        if any(_read_in_pieces(part.value, stage.target) for part in parts):
+            return replace(stage, apart=True)
         times = max(_times_read(part.value, stage.target, meter_of(part), part.value.axes) for part in parts)
+    if not has(stage.value, Unroll, LoopNest):
+        return stage
     bill, kernel = Bill(machine, meter_of(stage)), Kernel(stage.value.axes)
     bill.fuse(stage.value, kernel)
     size = prod(stage.shape)
     stored = machine.traffic(2 * size * ir.types.width(stage.dtype)) + bill.begun(size)
     return replace(stage, apart=True) if (times - 1) * kernel.seconds > stored else stage
+
+
+def _read_in_pieces(node: Node, tensor: str) -> bool:
+    """Whether a tensor is read as a sum of padded pieces: XLA would compute it in each of them, and store those."""
+    if isinstance(node, Read):
+        return node.tensor == tensor and any(isinstance(view, Pieces) and view.fused for view in node.views)
+    return any(_read_in_pieces(operand, tensor) for operand in operands(node))
 
 
 def _times_read(node: Node, tensor: str, meter: Meter, axes: Axes) -> int:
