@@ -35,10 +35,12 @@ SAMPLES: Final = 25
 SAMPLE_SECONDS: Final = 3e-4  # A sample repeats a short call until it lasts this long.
 # They are not measured.
 SIZES: Final = (
-    *("divided", "cache", "near", "alignment", "narrow"),
+    *("divided", "cache", "near", "alignment", "narrow", "small"),
     *("unrolled", "unrolled_lookups", "wide_window", "streams"),
 )
 MIB: Final = 1 << 20
+# Steps of a recurrence.
+STEPS: Final = 100_000
 
 Found = Mapping[str, float]
 
@@ -224,6 +226,15 @@ def _trips(x: jax.Array, square: jax.Array) -> jax.Array:
     return lax.fori_loop(0, 1000, step, (square * 0, x))[1]
 
 
+def _in_turn(x: jax.Array) -> jax.Array:
+    """A recurrence whose steps are one kernel."""
+    return lax.fori_loop(1, STEPS, lambda t, h: h.at[t].set(0.5 * h[t - 1] + h[t]), x)
+
+
+def _exponentials_in_turn(x: jax.Array) -> jax.Array:
+    return lax.fori_loop(1, STEPS, lambda t, h: h.at[t].set(jnp.exp(0.5 * h[t - 1]) - h[t]), x)
+
+
 def _accumulated(x: jax.Array, y: jax.Array) -> jax.Array:
     """A min-plus product in blocks of 16 rows, 8 in a trip."""
 
@@ -322,6 +333,8 @@ PROBES: Final = (
         lambda f: (1 << 13) * f["scatter_row"],
     ),
     Probe("trip", _of(_trips, (4096,), (16, 16)), 1000),
+    Probe("step", _of(_in_turn, (STEPS,)), STEPS),
+    Probe("alone", _of(_exponentials_in_turn, (STEPS,)), STEPS * CPU.call, lambda f: STEPS * f["step"]),
     Probe("accumulate", _of(_accumulated, (4096,), (4096,)), 16 * MIB, lambda f: 16 * MIB * 2 * f["element"]),
     Probe("branch", _of(_chosen, (1024,)), 16, lambda f: f["launch"] + 16 * f["dispatch"]),
 )

@@ -132,6 +132,8 @@ class _Clauses:
         fills = [zeroed(tensors[name], places[name]) for name in known]
         declared = tuple([t for t in function.declared if t.name == target and target not in tensors])
         self.loops = step.loops
+        # The ranges of its subscripts tell how large it is.
+        self.is_new = target not in tensors
         self.function = replace(function, returns=(), declared=declared)
         self.before = tuple([_with(_formula(fill), fill.intervals, ()) for fill in fills])
 
@@ -159,12 +161,15 @@ class _Clauses:
     ) -> ir.Define | ir.Accumulate | None:
         """The statement with ``k in 0:j`` for ``k < j``, where another range says no more than how far that goes."""
         tests, found = list(ir.conjuncts(statement.domain.guard)), list[ir.Range]()
+        inside = {*_outer(statement)}
+        if self.is_new:
+            inside -= frozenset[IndexVar]().union(*(subscript.variables for subscript in statement.indices))
         facts = Facts.over(self.step.intervals, *around(self.step)).assume(*map(ir.condition_of, tests))
         for index in kept:
             lo, hi = self.step.intervals[index].lo, self.step.intervals[index].hi
             for test in tests:
                 end = _end(test, index)
-                if end is not None and index in _outer(statement) and facts.prove(compare("<", index, hi)):
+                if end is not None and index in inside and facts.prove(compare("<", index, hi)):
                     found.append(ir.Range(index, Affine.of(lo), end))
                     tests.remove(test)
                     break
