@@ -73,7 +73,11 @@ def as_program(segment: Segment) -> ir.Function | None:
     bound, loop = segment.bound, segment.loop
     assert loop is not None
     function, numbers = bound.function, range(loop.first, loop.last)
-    run = [specialize(statement, bound.sizes) for n in numbers if _is_formula(statement := function.statements[n])]
+    run = [
+        _told(specialize(statement, bound.sizes), bound.boxes[n])
+        for n in numbers
+        if _is_formula(statement := function.statements[n])
+    ]
     tensors = {t.name: t for statement in run for t in (*ir.tensors_read(statement), *ir.targets(statement))}
     if len(run) < len(numbers) or any(any(bound.origins[name]) for name in tensors):
         return None
@@ -98,6 +102,26 @@ def as_program(segment: Segment) -> ir.Function | None:
             if loop.holds(inner.first)
         ),
         span=loop.span,
+    )
+
+
+def _told(statement: Comprehension, box: Box) -> Comprehension:
+    """The statement with the ranges that its indices have; what moves with others stays as it is."""
+
+    def expr(node: ir.Expr) -> ir.Expr:
+        node = ir.rebuild(node, expr)
+        return replace(node, ranges=ranged(node.ranges, node.indices)) if isinstance(node, ir.Reduce) else node
+
+    def ranged(given: Sequence[ir.Range], indices: Iterable[IndexVar]) -> tuple[ir.Range, ...]:
+        known = {range_.index for range_ in given}
+        return (*given, *(ir.Range(i, *map(Affine.of, box[i])) for i in indices if i in box and i not in known))
+
+    domain, free = statement.domain, [i for index in statement.indices for i in sorted(index.variables, key=str)]
+    reduced = statement.reduction if isinstance(statement, ir.Accumulate) else ()
+    return replace(
+        statement,
+        value=expr(statement.value),
+        domain=replace(domain, ranges=ranged(domain.ranges, dict.fromkeys((*free, *reduced)))),
     )
 
 

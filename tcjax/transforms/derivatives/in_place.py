@@ -255,6 +255,10 @@ class _Backwards:
             steps[own[0]] = replace(first, statement=replace(first.statement, restart=True))
         else:
             self.before.append(zeroed(target, place))
+            subscripts = [index for number in own for index in _formula(steps[number]).indices]
+            if any(index.bare is None and index.variables for index in subscripts):
+                # Subscripts may leave it where a guard or a boundary says that they do not.
+                self.adjoint.declare(target, place)
 
     # ---------------------------------------------------------------- one step
 

@@ -224,10 +224,16 @@ class Adjoint:
 
     def clear(self, target: ir.Tensor, place: tuple[Interval, ...]) -> bool:
         """Makes a tensor zero before anything is added to it; whether that takes a statement."""
-        if all(interval.lo == Size.of(0) and _is_sayable(interval.hi) for interval in place):
-            self.declared.append(replace(target, shape=tuple([interval.hi for interval in place])))
+        if self.declare(target, place):
             return False
         self.backward.append(zeroed(target, place))
+        return True
+
+    def declare(self, target: ir.Tensor, place: tuple[Interval, ...]) -> bool:
+        """Declares how large a tensor is; whether that can be said."""
+        if any(interval.lo != Size.of(0) or not _is_sayable(interval.hi) for interval in place):
+            return False
+        self.declared.append(replace(target, shape=tuple([interval.hi for interval in place])))
         return True
 
     def finish(self, name: str) -> None:
