@@ -35,10 +35,12 @@ SAMPLES: Final = 25
 SAMPLE_SECONDS: Final = 3e-4  # A sample repeats a short call until it lasts this long.
 # They are not measured.
 SIZES: Final = (
-    *("divided", "cache", "near", "alignment", "narrow"),
+    *("divided", "cache", "near", "alignment", "narrow", "small"),
     *("unrolled", "unrolled_lookups", "wide_window", "streams"),
 )
 MIB: Final = 1 << 20
+# Steps of a recurrence.
+STEPS: Final = 100_000
 
 Found = Mapping[str, float]
 
@@ -206,10 +208,6 @@ def _minimum(axis: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
     return lambda a, b: (a[:, :, None] + b[None, :, :]).min(1)
 
 
-def _row_products(a: jax.Array, b: jax.Array) -> jax.Array:
-    return (a * b[None]).sum(1)
-
-
 def _rows(table: jax.Array, at: jax.Array) -> jax.Array:
     """Sums of eight rows."""
     return sum((table[at[number::8]] for number in range(8)), jnp.zeros((at.size // 8, table.shape[1])))
@@ -226,6 +224,15 @@ def _trips(x: jax.Array, square: jax.Array) -> jax.Array:
         return carry[0] @ carry[0], carry[1] * 1.5 + carry[0][0, 0]
 
     return lax.fori_loop(0, 1000, step, (square * 0, x))[1]
+
+
+def _in_turn(x: jax.Array) -> jax.Array:
+    """A recurrence whose steps are one kernel."""
+    return lax.fori_loop(1, STEPS, lambda t, h: h.at[t].set(0.5 * h[t - 1] + h[t]), x)
+
+
+def _exponentials_in_turn(x: jax.Array) -> jax.Array:
+    return lax.fori_loop(1, STEPS, lambda t, h: h.at[t].set(jnp.exp(0.5 * h[t - 1]) - h[t]), x)
 
 
 def _accumulated(x: jax.Array, y: jax.Array) -> jax.Array:
@@ -302,7 +309,6 @@ PROBES: Final = (
     Probe("fold_major", _of(_minimum(1), (256, 256), (256, 256)), 256**3, lambda f: 256**3 * f["element"]),
     Probe("fold_row", _of(lambda a: a.sum(1), (MIB // 8, 8)), MIB // 8, _traffic(4 * MIB)),
     Probe("fold_slow", _of(lambda a: a.min(1), _typed((1024, 1024), "int32")), MIB),
-    Probe("fold_batch", _of(_row_products, (128, 128, 64), (128, 64)), MIB),
     Probe("window", _of(_windows, (1024, 1024)), 9 * 1016 * 1024),
     Probe("running", _of(_running(looped=False), (1024, 1024)), MIB),
     Probe("running_looped", _of(_running(looped=True), (64, 1 << 14)), MIB),
@@ -327,6 +333,8 @@ PROBES: Final = (
         lambda f: (1 << 13) * f["scatter_row"],
     ),
     Probe("trip", _of(_trips, (4096,), (16, 16)), 1000),
+    Probe("step", _of(_in_turn, (STEPS,)), STEPS),
+    Probe("alone", _of(_exponentials_in_turn, (STEPS,)), STEPS * CPU.call, lambda f: STEPS * f["step"]),
     Probe("accumulate", _of(_accumulated, (4096,), (4096,)), 16 * MIB, lambda f: 16 * MIB * 2 * f["element"]),
     Probe("branch", _of(_chosen, (1024,)), 16, lambda f: f["launch"] + 16 * f["dispatch"]),
 )

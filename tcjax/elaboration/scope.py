@@ -19,7 +19,9 @@ from .spelling import counted, did_you_mean
 
 # tcjax's additions to TC's builtins, and Bessel's functions, whose names everybody gives to coordinates: a program that
 # has such a name for something of its own keeps it.
-_ADDED: Final = "abs sign relu sigmoid softplus gelu silu isnan isinf isfinite popcount real imag conj j0 j1 y0 y1"
+_ADDED: Final = (
+    "abs sign relu sigmoid softplus gelu silu isnan isinf isfinite logaddexp popcount real imag conj j0 j1 y0 y1"
+)
 RESERVED: Final = frozenset(BUILTINS) - frozenset(_ADDED.split())
 
 

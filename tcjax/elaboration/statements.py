@@ -93,7 +93,11 @@ def assign(node: ast.Assign, outputs: Outputs) -> ir.Define | ir.Accumulate:
         _heed_quotients(node, result, statement.target, scope, outputs)
         return statement
     if reducer is Reducer.SUM:
-        uneven = uneven_sum(node, reduction, scope.lets)
+        # A `for` of Python says plainly that everything is added for each of its values.
+        said = {
+            clause.index for clause in node.where if isinstance(clause, ast.RangeClause) and node.span.source.is_python
+        }
+        uneven = uneven_sum(node, [index for index in reduction if index.name not in said], scope.lets)
         if uneven is not None:
             warn(Code.UNEVEN_SUM, *uneven)
     independent = independent_sums(
@@ -449,7 +453,8 @@ def _missing_reduction(node: ast.Assign, reduction: Sequence[IndexVar], scope: S
     guess = "" if candidate is None else f"did you mean `{candidate}`? Otherwise "
     if candidate is None and not is_subscript(index.name, node.value):
         declared = phrases.typed("float", (), index.name, place)
-        guess = f"if `{index.name}` is no index but a number, make it a parameter: {declared}. Otherwise "
+        guess = f"if `{index.name}` is no index but a number, make it a parameter: {declared}, or a constant: "
+        guess += f"consts={{{index.name!r}: 2}}. Otherwise "
     elif not node.indices and len(reduction) == 1 and node.where == ():
         left = phrases.element(node.target, reduction, place)
         guess += f"write `{left} = ...` for one value at each `{index.name}`, or "

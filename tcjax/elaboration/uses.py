@@ -250,7 +250,7 @@ def targets(statement: ast.Leaf) -> tuple[str, ...]:
 
 
 def uses(definition: ast.Definition, functions: Collection[str] = ()) -> Iterator[Use]:
-    """The names that the statements read, as they are written, left to right; builtins and `functions` apart."""
+    """The names that the statements read, left to right, sizes on the left last; builtins and `functions` apart."""
     tensors = frozenset(p.name for p in definition.parameters or ()).union(*map(targets, definition.leaves))
     # Without a parameter list everything that is applied is a tensor, unless it is a function.
     others = None if definition.parameters is None else tensors
@@ -272,14 +272,19 @@ def _expressions(statement: ast.Leaf, functions: Collection[str], tensors: Colle
                 yield argument, "value", True, frozenset()
         case ast.Assign(_, indices, value=value, where=where):
             lets = frozenset(clause.name for clause in where if isinstance(clause, ast.LetClause))
-            for index in indices or ():
-                if not isinstance(index, ast.Name):
+            left = [index for index in indices or () if not isinstance(index, ast.Name)]
+            for index in left:
+                if _reads(index):
                     yield index, "subscript", False, lets
             if isinstance(value, ast.Apply) and _is_call(statement, value, functions, tensors):
                 for argument in value.arguments:
                     yield argument, "value", True, lets
             else:
                 yield value, "value", False, lets
+            # Only a size is asked for: `B.0` in ``K(i*B.0 + p) = A(i) * B(p)`` does not make B the first parameter.
+            for index in left:
+                if not _reads(index):
+                    yield index, "subscript", False, lets
             for clause in where:
                 match clause:
                     case ast.RangeClause(_, lo, hi):
@@ -295,6 +300,10 @@ def _expressions(statement: ast.Leaf, functions: Collection[str], tensors: Colle
                         assert_never(clause)
         case _:
             assert_never(statement)
+
+
+def _reads(index: ast.Expr) -> bool:
+    return any(isinstance(node, ast.Apply) for node in ast.walk(index))
 
 
 def _is_call(node: ast.Assign, value: ast.Apply, functions: Collection[str], tensors: Collection[str] | None) -> bool:

@@ -212,6 +212,7 @@ _IN_FLOAT64: Final[dict[str, Scalar]] = {
     "fmin": np.fmin,
     "fmod": np.fmod,
     "hypot": np.hypot,
+    "logaddexp": np.logaddexp,
     "pow": np.power,
     "remainder": _remainder,
     "rhypot": _reciprocal(np.hypot),

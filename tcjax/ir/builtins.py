@@ -22,7 +22,7 @@ class Builtin:
 _UNARY = """acos acosh asin asinh atan atanh cbrt ceil cos cosh cospi cyl_bessel_i0 cyl_bessel_i1 erf erfc erfcinv erfcx
 erfinv exp exp10 exp2 expm1 fabs floor j0 j1 lgamma log log10 log1p log2 logb normcdf normcdfinv rcbrt round rsqrt sin
 sinh sinpi sqrt tan tanh tgamma trunc y0 y1 sigmoid softplus gelu silu"""
-_BINARY = "atan2 copysign fdim fdivide fmax fmin fmod hypot nextafter pow remainder rhypot"
+_BINARY = "atan2 copysign fdim fdivide fmax fmin fmod hypot logaddexp nextafter pow remainder rhypot"
 _COMPLEX = "exp log sqrt sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh pow expm1 log1p"
 
 BUILTINS: Final[dict[str, Builtin]] = (

@@ -18,7 +18,8 @@ class Traits:
 
     `nothing` is the value over no points, of numbers. Where the reduction `continues`, it is the identity: then a
     result is a state, results of parts combine to that of the whole, and a statement goes on from what its target
-    holds. `operator` is the one that combines two results where there is one, `distributes_over` the one that may be
+    holds. `operator` is the one that combines two results where there is one, or a builtin `joins` them;
+    `distributes_over` the one that may be
     taken out of the reduction. `order` says which values come first, ``"min"`` or ``"max"``, of those of which one is
     taken: itself, the one at a rank (`is_ranked`), or where it is (`gives_position`). Each element is the argument of
     the function `inject` before it is added. An `is_upper_bound` is no less than any element. `states` are the numbers
@@ -28,6 +29,7 @@ class Traits:
     nothing: float
     continues: bool = True
     operator: str | None = None
+    joins: str | None = None
     distributes_over: str | None = None
     order: str | None = None
     is_ranked: bool = False
@@ -56,6 +58,7 @@ class Reducer(Traits, Enum):
         "logsumexp",
         Traits(
             nothing=_LEAST,
+            joins="logaddexp",
             distributes_over="+",
             is_floating=True,
             is_upper_bound=True,

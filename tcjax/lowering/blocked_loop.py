@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..planning.data.blocked_loop import BLOCK, STEP, Block, BlockedLoop, End, Tile, between
+from ..planning.data.blocked_loop import BEGIN, BLOCK, FARTHEST, STEP, Block, BlockedLoop, End, Tile, between
 from ..planning.data.layouts import Layout
 from ..planning.data.nodes import Axes, Node
 from ..symbolic import IndexVar
@@ -182,6 +182,10 @@ class Run:
     def blocks(self, starts: Starts) -> Blocks[Visited]:
         """The blocks for the tile that begins there."""
         plan = self.plan
+        first, behind = self.span(starts)
+        limits = (first - plan.lo) // plan.width, (behind + (plan.width - 1 - plan.lo)) // plan.width
+        if plan.follows is not None:
+            starts = {**starts, BEGIN: jnp.minimum(first, plan.follows)}
         parts: dict[int, tuple[object, _Operands]] = {}
 
         def block(first: int | jax.Array, step: int) -> Visited:
@@ -196,10 +200,21 @@ class Run:
             assert plan.tail is not None
             return self._visited(plan.tail, starts, self.whole)
 
-        limits = None
-        if plan.ends:
-            limits = span(plan.ends, [starts[tile.start] for tile in plan.tiles], plan.count, plan.lo, plan.width)
-        return Blocks(plan.count, block, tail if plan.tail is not None else None, plan.unroll, limits, self.given)
+        rest = None if plan.tail is None else tail
+        return Blocks(plan.count, block, rest, plan.unroll, limits if plan.ends else None, self.given)
+
+    def span(self, starts: Starts) -> tuple[jax.Array, jax.Array]:
+        """Of the values of the loop in whole blocks those between which a point of the tile may count."""
+        plan = self.plan
+        context = Context(self.whole.arrays, self.foreign, starts, self.whole.padded)
+        firsts = [starts[tile.start] for tile in plan.tiles]
+
+        def limit(end: End) -> jax.Array:
+            largest = 0 if end.data is None else jnp.max(self.lower(end.data, context), initial=-FARTHEST)
+            return end.limit(firsts, largest)
+
+        every = jnp.int32(plan.lo), jnp.int32(plan.lo + plan.count * plan.width)
+        return between([(end, limit(end)) for end in plan.ends], every, jnp.maximum, jnp.minimum)
 
     def _part(self, first: int | jax.Array) -> _Operands:
         """The arrays, those that are cut from a block on as far as its trip needs them."""
@@ -291,17 +306,6 @@ def over_tiles(
         for own, aval in zip(axes, avals, strict=True)
     ]
     return over_blocks(step, (empty, kept), (np.int32(0), np.int32(prod(tile.count for tile in tiles))), arrays)
-
-
-def span(ends: Sequence[End], starts: Sequence[jax.Array], count: int, lo: int, width: int) -> tuple[Any, Any]:
-    """Of `count` blocks of `width` values from `lo` on, the first in which a point may count, and that behind the last.
-
-    For the tile that begins at `starts`.
-    """
-    if not ends:
-        return np.int32(0), np.int32(count)
-    blocks = jnp.int32(0), jnp.int32(count)
-    return between(ends, starts, blocks, lo, width, jnp.maximum, jnp.minimum)
 
 
 def over_blocks(step: Callable[[jax.Array, S], S], state: S, blocks: tuple[Any, Any], arrays: Arrays) -> S:

@@ -154,6 +154,16 @@ def _fmin(x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.minimum(jnp.where(jnp.isnan(x), y, x), jnp.where(jnp.isnan(y), x, y))
 
 
+def _logaddexp(*exponents: jax.Array) -> jax.Array:
+    """About the largest exponent, which passes no derivative: as a reduction of any number of them."""
+    largest = lax.stop_gradient(reduce(jnp.maximum, exponents))
+    shift = jnp.where(jnp.isfinite(largest), largest, 0)
+    total = sum(jnp.exp(exponent - shift) for exponent in exponents)
+    # The logarithm of zero must not meet a derivative.
+    found = jnp.log(jnp.where(total == 0, 1, total)) + shift
+    return jnp.where(total == 0, -jnp.inf, found).astype(largest.dtype)
+
+
 # Activations.
 
 
@@ -263,6 +273,7 @@ BUILTINS: Final[Mapping[str, Function]] = {
     "j1": j1,
     "lgamma": lgamma,
     "log": jnp.log,
+    "logaddexp": _logaddexp,
     "log10": jnp.log10,
     "log1p": jnp.log1p,
     "log2": _log2,

@@ -32,7 +32,8 @@ def lower_step(node: Step, context: Context) -> jax.Array:
 
 
 def lower_call(node: CallBuiltin, context: Context, lower: Lower) -> jax.Array:
-    arguments = [align(lower(argument, context), argument.axes, node.axes) for argument in node.arguments]
+    given = _together(node) if node.function == "logaddexp" and node.live is None else node.arguments
+    arguments = [align(lower(argument, context), argument.axes, node.axes) for argument in given]
     if node.foreign:
         arguments = jnp.broadcast_arrays(*arguments) if len(arguments) > 1 else arguments
         result = context.foreign[node.function](*arguments)
@@ -44,6 +45,17 @@ def lower_call(node: CallBuiltin, context: Context, lower: Lower) -> jax.Array:
     power = of_number(node.arguments[1], arguments[0]) if node.function == "pow" else None
     result = BUILTINS[node.function](*arguments) if power is None else power(arguments[0])
     return lax.convert_element_type(result, numeric(node.dtype))
+
+
+def _together(node: CallBuiltin) -> tuple[Node, ...]:
+    """The arguments of a sum of exponentials and of those that are its arguments: one logarithm is enough."""
+    found: list[Node] = []
+    for part in node.arguments:
+        if isinstance(part, CallBuiltin) and part.function == node.function and part.live is None:
+            found += _together(part)
+        else:
+            found.append(part)
+    return tuple(found)
 
 
 def lower_apply(node: Apply, context: Context, lower: Lower) -> jax.Array:

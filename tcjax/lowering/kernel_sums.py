@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..planning.data.blocked_loop import BLOCK, BlockedLoop
+from ..planning.data.blocked_loop import BEGIN, BLOCK, BlockedLoop
 from ..planning.data.groups import KernelSums
 from ..planning.data.kernel_sums import Columns, MatrixProducts, Piece
 from ..planning.data.nests import Nest
@@ -139,6 +139,8 @@ class _Rows(States[State, Visited]):
         begin, height, width = self.start, extents[plan.rows[-1]], block.block.width
         last = plan.extents[plan.columns[-1]] - width
         left = block.at[BLOCK] * jnp.int32(width) if BLOCK in block.at else jnp.int32(last)
+        if self.plan.follows is not None:
+            left = block.at[BEGIN] - jnp.int32(self.plan.lo)
         assert state is not None, "a tile goes on from the sums over the rows of those before it"
         above, below = map(list, state)
         shape = (*bundle.batch, *flat)

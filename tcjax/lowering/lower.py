@@ -1,5 +1,6 @@
 """A plan as a JAX function."""
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, assert_never
@@ -64,7 +65,7 @@ from .reductions import (
     lower_scan,
     lower_unroll,
 )
-from .steps import lower_steps
+from .steps import WayBack, lower_steps
 from .stores import boxed
 from .tiles import lower_tiled
 from .varying import equally_varying
@@ -138,8 +139,8 @@ def _computed(
                     before = known[target] if stage.in_turn else before
                 case Tiled(target=target):
                     known[target] = lower_tiled(stage, known, foreign, lower_node)
-                case Call(_, inner, _, Steps() as steps):
-                    known.update(lower_steps(steps, known, lambda given, inner=inner: lower(inner, given, {}, foreign)))
+                case Call(steps=Steps()):
+                    known.update(_loop(stage, known, foreign))
                 case Call(targets, inner, arguments):
                     passed = {name: known[argument] for name, argument in zip(inner.parameters, arguments, strict=True)}
                     known.update(zip(targets, lower(inner, passed, {}, foreign), strict=True))
@@ -154,6 +155,30 @@ def _computed(
                 case _:
                     assert_never(stage)
     return known
+
+
+def _loop(stage: Call, known: Mapping[str, jax.Array], foreign: Foreign) -> dict[str, jax.Array]:
+    """What all steps of a loop write; on some platforms by another plan."""
+    steps, elsewhere = stage.steps, stage.elsewhere
+    assert steps is not None
+
+    def in_steps(known: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
+        step = functools.partial(lower, stage.plan, initial={}, foreign=foreign)
+        run = functools.partial(lower, initial={}, foreign=foreign)
+        way_back = None if stage.program is None else WayBack(*stage.program, stage.arguments, run)
+        return lower_steps(steps, known, step, way_back)
+
+    def called(known: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
+        assert elsewhere is not None
+        pairs = zip(elsewhere.plan.parameters, stage.arguments, strict=True)
+        found = lower(elsewhere.plan, {name: known[argument] for name, argument in pairs}, {}, foreign)
+        return dict(zip(stage.targets, found, strict=True))
+
+    used = {name: array for name, array in known.items() if name in stage.arguments}
+    if elsewhere is None or any(map(is_placed, used.values())):
+        return in_steps(known)
+    ways = dict.fromkeys(elsewhere.platforms, called)
+    return lax.platform_dependent(used, **ways, default=in_steps)
 
 
 def _in_parts(

@@ -197,9 +197,9 @@ class LogSumExp:
         return state
 
     def combine(self, a: State, b: State) -> State:
-        largest = self._larger(a[0], b[0])
-        shift = self._shift(largest)
-        return largest, a[1] * jnp.exp(a[0] - shift) + b[1] * jnp.exp(b[0] - shift)
+        # One exponential: the sum that belongs to the largest exponent stays as it is. Infinities may be equal.
+        least = jnp.where(a[0] == b[0], 1, jnp.exp(-jnp.abs(a[0] - b[0]))).astype(a[1].dtype)
+        return self._larger(a[0], b[0]), jnp.where(b[0] > a[0], a[1] * least + b[1], a[1] + b[1] * least)
 
     def finish(self, state: State) -> jax.Array:
         return jnp.log(state[1]) + self._shift(state[0])

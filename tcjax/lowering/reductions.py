@@ -25,6 +25,7 @@ from ..planning.data.nodes import (
     Scan,
     Unroll,
     Window,
+    multiplies_columns,
     smallest_divisor,
     tensors_read,
 )
@@ -193,6 +194,9 @@ def _folded(node: Fold, context: Context, lower: Lower) -> jax.Array:
     dimensions = tuple(node.operand.axes.index(axis) for axis in node.indices)
     reduced = ROWS[node.reducer].fold
     assert reduced is not None, node.reducer
+    if multiplies_columns(node) and jnp.issubdtype(operand.dtype, jnp.floating):
+        # A zero that XLA does not know changes no number, and keeps products and sum one fused loop.
+        operand = operand + lax.optimization_barrier(jnp.asarray(-0.0, operand.dtype))
     return reduced(operand, dimensions)
 
 
@@ -335,14 +339,18 @@ def _is_further(reducer: Reducer | Monoid, best: jax.Array, value: jax.Array) ->
 
 def lower_scan(node: Scan, context: Context, lower: Lower) -> jax.Array:
     """A running reduction, shifted to where its results begin; before the row is nothing, after it all of it."""
-    axis = node.operand.axes.index(node.index)
-    operand = lower(node.operand, context)
-    array = running(node.reducer, operand, axis, reverse=not node.rising, block=node.block, looped=node.looped)
+    parts = [part for part in (node.operand, node.mask) if part is not None]
+    own = tuple(dict.fromkeys(axis for part in parts for axis in part.axes))
+    arrays = jnp.broadcast_arrays(*(align(lower(part, context), part.axes, own) for part in parts))
+    axis = own.index(node.index)
+    array = running(node.reducer, *arrays, axis=axis, reverse=not node.rising, block=node.block, looped=node.looped)
     size = array.shape[axis]
     first, last = node.first, node.first + node.extent - 1
     kept = lax.slice_in_dim(array, min(max(first, 0), size), max(min(last + 1, size), 0), axis=axis)
     before, after = min(max(-first, 0), node.extent), min(max(last + 1 - size, 0), node.extent)
-    nothing = jnp.asarray(node.reducer.empty(node.dtype), array.dtype)
+    reducer, dtype = node.reducer, node.operand.dtype
+    empty = registered.nothing(reducer, dtype) if isinstance(reducer, Monoid) else reducer.empty(dtype)
+    nothing = jnp.asarray(empty, array.dtype)
     end = size - 1 if node.rising else 0
     every = lax.slice_in_dim(array, end, end + 1, axis=axis)
 
@@ -352,7 +360,7 @@ def lower_scan(node: Scan, context: Context, lower: Lower) -> jax.Array:
     sides = (nothing, every) if node.rising else (every, nothing)
     parts = [repeated(before, sides[0]), kept, repeated(after, sides[1])]
     array = lax.concatenate([part for part in parts if part.shape[axis]], axis)
-    axes = tuple(node.output if own == node.index else own for own in node.operand.axes)
+    axes = tuple(node.output if each == node.index else each for each in own)
     return transpose(array, axes, node.axes)
 
 

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import jax
 import jax.extend
@@ -10,60 +10,121 @@ import jax.numpy as jnp
 from jax import lax
 from jax.interpreters import ad, batching, mlir
 
-from ..ir import Reducer
+from ..ir import Monoid, Reducer
+from . import monoids, registered
 from .context import numeric
 from .placing import placed_as
-from .reducers import ROWS
+from .reducers import ROWS, make_monoid
 from .varying import equally_varying, steady
 
-# The values that are combined; with them how many are equal, or the extremum that they belong to.
+# What is kept of some elements; of extrema also how many are equal, of a derivative the result that it belongs to.
 State = tuple[jax.Array, ...]
 Combine = Callable[[State, State], State]
+# Results; those of extrema with how many elements are equal to them; the derivative of results along a tangent of the
+# elements; and what results hand to the elements.
+Role = Literal["values", "ties", "slope", "handed"]
 
 running_p = jax.extend.core.Primitive("tcjax_running")
 running_p.multiple_results = True
 
 
-def running(reducer: Reducer, array: jax.Array, axis: int, *, reverse: bool, block: int, looped: bool) -> jax.Array:
-    """A sum, product, minimum or maximum of all elements up to each one, or from there on with `reverse`.
+def running(
+    reducer: Reducer | Monoid,
+    array: jax.Array,
+    live: jax.Array | None = None,
+    *,
+    axis: int,
+    reverse: bool,
+    block: int,
+    looped: bool,
+) -> jax.Array:
+    """The reduction of all elements up to each one, or from there on with `reverse`; where not `live`, of no element.
 
     So many elements as a `block` has are combined one after the other; blocks in a loop where it is `looped`, in a tree
     where not.
     """
     if looped and axis:
         # Rows of a block lie side by side then, for the derivative as well.
-        turned = jnp.moveaxis(array, axis, 0)
-        found = running(reducer, turned, 0, reverse=reverse, block=block, looped=True)
+        turned = (jnp.moveaxis(part, axis, 0) for part in (array, live) if part is not None)
+        found = running(reducer, *turned, axis=0, reverse=reverse, block=block, looped=True)
         return jnp.moveaxis(found, 0, axis)
 
     def bind(*state: jax.Array) -> jax.Array:
         how = {"axis": axis, "reverse": reverse, "block": block, "looped": looped}
-        [found] = running_p.bind(*equally_varying(state), reducer=reducer, ties=False, handed=False, **how)
+        [found] = running_p.bind(*equally_varying(state), reducer=reducer, role="values", **how)
         return found
 
-    return placed_as(array, bind, (array,))
+    places = (lax.broadcasted_iota(jnp.int32, array.shape, axis),) if reducer.gives_position else ()
+    given = (array, *places, *(() if live is None else (live,)))
+    return placed_as(array, bind, given)
 
 
 class _Way(NamedTuple):
     """How operands become states, how two states become one, and how states, with the operands, become results.
 
     All of them element by element, so that a loop does them in its steps: nothing but operands and results is stored.
+    `nothing` is the state of no elements, without dimensions.
     """
 
     prepare: Callable[[State], State]
     combine: Combine
     finish: Callable[[State, State], State]
+    nothing: Callable[[], State]
 
 
-def _way(reducer: Reducer, operands: State, axis: int, *, ties: bool, handed: bool) -> _Way:
-    combined = ROWS[reducer].operator
-    assert combined is not None, reducer
-    if ties:
-        counted = _counting(operands[0].dtype, operands[0].shape[axis])
-        return _Way(lambda here: (*here, jnp.ones_like(here[0], counted)), _with_ties(combined), lambda found, _: found)
-    if len(operands) > 1:
-        return _of_equal_extrema(handed=handed)
-    return _Way(lambda here: here, lambda a, b: (combined(a[0], b[0]),), lambda found, _: found)
+def _way(reducer: Reducer | Monoid, operands: State, axis: int, role: Role, *, reverse: bool) -> _Way:
+    dtype = operands[0].dtype
+    if isinstance(reducer, Monoid):
+        return _of_registered(reducer, str(dtype), reverse=reverse)
+    if role in ("slope", "handed"):
+        return _of_slopes(reducer, operands, handed=role == "handed")
+    monoid = make_monoid(reducer, dtype, None)
+    combined = monoid.operator if isinstance(monoid, monoids.Operator) else ROWS[reducer].operator
+    empty = jnp.asarray(reducer.empty(str(dtype)), dtype)
+    if role == "ties":
+        assert combined is not None, reducer
+        counted = _counting(dtype, operands[0].shape[axis])
+        return _Way(
+            lambda here: (*here, jnp.ones_like(here[0], counted)),
+            _with_ties(combined),
+            lambda found, _: found,
+            lambda: (empty, jnp.zeros((), counted)),
+        )
+    if combined is None:
+        return _of_states(monoid, dtype, placed=reducer.gives_position)
+    return _Way(lambda here: here, lambda a, b: (combined(a[0], b[0]),), lambda found, _: found, lambda: (empty,))
+
+
+def _of_states(monoid: monoids.Monoid, dtype: Any, *, placed: bool) -> _Way:
+    """Of a reduction that keeps several numbers: elements, with their places where it needs them, and which count."""
+
+    def nothing() -> State:
+        return monoid.empty(jnp.zeros((), dtype))
+
+    def prepare(here: State) -> State:
+        value, places, live = here[0], here[1] if placed else jnp.int32(0), here[1 + placed :]
+        return monoid.absorb(monoid.empty(value), [(value, places, live[0] if live else None)])
+
+    return _Way(prepare, monoid.combine, lambda found, _: (monoid.finish(found),), nothing)
+
+
+def _of_registered(monoid: Monoid, running: str, *, reverse: bool) -> _Way:
+    """The same of a registered reduction: what comes before is the first argument of its `combine`."""
+
+    def prepare(here: State) -> State:
+        states = registered.inject(monoid, here[0], running)
+        none = registered.blank(monoid, here[0].shape, running)
+        return registered.choose(here[1], states, none) if len(here) > 1 else states
+
+    def combine(a: State, b: State) -> State:
+        return registered.combine(monoid, b, a) if reverse else registered.combine(monoid, a, b)
+
+    return _Way(
+        prepare,
+        combine,
+        lambda found, _: (registered.finish(monoid, found),),
+        lambda: registered.blank(monoid, (), running),
+    )
 
 
 def _wide(dtype: Any) -> Any:
@@ -88,58 +149,83 @@ def _with_ties(combined: Callable[[Any, Any], jax.Array]) -> Combine:
     return combine
 
 
-def _of_equal_extrema(*, handed: bool) -> _Way:
-    """The derivative of running extrema: of a tangent, the elements, the extrema, and how many are equal to them.
+def _of_slopes(reducer: Reducer, operands: State, *, handed: bool) -> _Way:
+    """The derivative of a running reduction: of a tangent, the elements, the results, and their ties.
 
-    Equal extrema share the derivative, as in `jnp.max`; the first NaN has it from there on. Results that are equal lie
-    side by side: of the elements that are extrema, each result adds up those with its own extremum. `handed` is the
-    transpose: what each result hands to its elements.
+    A result that goes on from another has a part of its derivative, and another part of that of its own element. So
+    results with what follows from them are states. `handed` is the transpose: what each result hands to its elements.
     """
-
-    def of_elements(tangent: jax.Array, here: State) -> jax.Array:
-        _, value, best, ties = here
-        return jnp.where((value == best) | ((value != value) & (ties == 1)), tangent, 0)
-
-    def of_results(tangent: jax.Array, here: State) -> jax.Array:
-        _, _, best, ties = here
-        return tangent / jnp.where(best == best, ties, 1).astype(tangent.dtype)
+    of_elements, of_results, passed = _SLOPES[reducer]
+    before, after = (of_results, of_elements) if handed else (of_elements, of_results)
+    wide = _wide(operands[0].dtype)
 
     def combine(a: State, b: State) -> State:
-        # What comes after a NaN is a NaN as well: one of them says whether both are.
-        first = b[1] if handed else a[1]
-        return jnp.where((a[1] == b[1]) | (first != first), a[0], 0) + b[0], b[1]
+        first, last = (b[1], a[1]) if handed else (a[1], b[1])
+        return passed(a[0], first, last) + b[0], b[1]
 
-    before, after = (of_results, of_elements) if handed else (of_elements, of_results)
     return _Way(
-        lambda here: (before(here[0].astype(_wide(here[0].dtype)), here), here[2]),
+        lambda here: (before(here[0].astype(wide), here), here[2]),
         combine,
         lambda found, here: (after(found[0], here).astype(here[0].dtype),),
+        lambda: (jnp.zeros((), wide), jnp.zeros((), operands[2].dtype)),
     )
 
 
-def _nothing(reducer: Reducer, state: State) -> State:
-    """The state of no elements, without dimensions."""
-    first, *others = state
-    value = jnp.asarray(reducer.empty(str(first.dtype)), first.dtype)
-    return (value, *(jnp.zeros((), other.dtype) for other in others))
+# Equal extrema share the derivative, as in `jnp.max`; the first NaN has it from there on. Results that are equal lie
+# side by side: of the elements that are extrema, each result adds up those with its own extremum.
+
+
+def _to_extrema(tangent: jax.Array, here: State) -> jax.Array:
+    _, value, best, ties = here
+    return jnp.where((value == best) | ((value != value) & (ties == 1)), tangent, 0)
+
+
+def _shared(tangent: jax.Array, here: State) -> jax.Array:
+    _, _, best, ties = here
+    return tangent / jnp.where(best == best, ties, 1).astype(tangent.dtype)
+
+
+def _while_equal(tangent: jax.Array, first: jax.Array, last: jax.Array) -> jax.Array:
+    # What comes after a NaN is a NaN as well.
+    return jnp.where((first == last) | (first != first), tangent, 0)
+
+
+# An exponential is a share of the sum of all up to it, and that a share of a later sum: none is larger than one.
+
+
+def _share(tangent: jax.Array, here: State) -> jax.Array:
+    _, value, result = (part.astype(tangent.dtype) for part in here)
+    return jnp.where(result == -jnp.inf, 0, tangent * jnp.exp(value - result))
+
+
+def _share_of_later(tangent: jax.Array, first: jax.Array, last: jax.Array) -> jax.Array:
+    # Rounding, and what stands beside a row, may be on the other side.
+    return tangent * jnp.where(first == last, 1, jnp.exp(-jnp.abs(first - last))).astype(tangent.dtype)
+
+
+# The derivative by elements, that by results, and how much of the first result's derivative a later one has.
+_SLOPES: Final[dict[Reducer, tuple[Callable[..., jax.Array], ...]]] = {
+    Reducer.MIN: (_to_extrema, _shared, _while_equal),
+    Reducer.MAX: (_to_extrema, _shared, _while_equal),
+    Reducer.LOGSUMEXP: (_share, lambda tangent, here: tangent, _share_of_later),
+}
 
 
 def _run(
     *operands: jax.Array,
-    reducer: Reducer,
+    reducer: Reducer | Monoid,
     axis: int,
     reverse: bool,
     block: int,
     looped: bool,
-    ties: bool,
-    handed: bool,
+    role: Role,
 ) -> list[jax.Array]:
-    way = _way(reducer, operands, axis, ties=ties, handed=handed)
+    way = _way(reducer, operands, axis, role, reverse=reverse)
     if looped and operands[0].size:
-        return list(_in_loop(operands, axis, way, reducer, reverse, block))
+        return list(_in_loop(operands, axis, way, reverse, block))
     state = way.prepare(operands)
     if operands[0].size:
-        state = _in_tree(state, axis, way.combine, _nothing(reducer, state), reverse, block)
+        state = _in_tree(state, axis, way.combine, way.nothing(), reverse, block)
     return list(way.finish(state, operands))
 
 
@@ -149,7 +235,7 @@ def _in_tree(state: State, axis: int, combine: Combine, nothing: State, reverse:
     if size <= block:
         return _stacked(_chain(state, axis, combine, reverse), axis)
     count = -(-size // block)
-    parts = _chain(_in_blocks(state, axis, reverse, count, block), axis + 1, combine, reverse)
+    parts = _chain(_in_blocks(state, nothing, axis, reverse, count, block), axis + 1, combine, reverse)
     # The last block, which nothing comes after, is not asked for what it holds.
     others = slice(1, None) if reverse else slice(None, -1)
     whole = tuple(part[(slice(None),) * axis + (others,)] for part in parts[0 if reverse else -1])
@@ -160,12 +246,13 @@ def _in_tree(state: State, axis: int, combine: Combine, nothing: State, reverse:
     return tuple(_out_of_blocks(part, axis, reverse, size) for part in found)
 
 
-def _in_loop(operands: State, axis: int, way: _Way, reducer: Reducer, reverse: bool, block: int) -> State:
+def _in_loop(operands: State, axis: int, way: _Way, reverse: bool, block: int) -> State:
     """One block after the other, each begun with what came before it."""
     size = operands[0].shape[axis]
     count = -(-size // block)
     assert axis == 0
-    blocks = _in_blocks(operands, 0, reverse, count, block)
+    beside = tuple(jnp.zeros((), part.dtype) for part in operands)
+    blocks = _in_blocks(operands, beside, 0, reverse, count, block)
 
     def step(before: State, here: State) -> tuple[State, State]:
         parts = _chain(way.prepare(here), 0, way.combine, reverse)
@@ -174,8 +261,7 @@ def _in_loop(operands: State, axis: int, way: _Way, reducer: Reducer, reverse: b
 
     first = tuple(part[0] for part in blocks)
     state = jax.eval_shape(way.prepare, first)
-    nothing = _nothing(reducer, state)
-    begun = tuple(jnp.full(part.shape[1:], zero) for part, zero in zip(state, nothing, strict=True))
+    begun = tuple(jnp.full(part.shape[1:], none) for part, none in zip(state, way.nothing(), strict=True))
     _, found = lax.scan(step, steady(lambda before: step(before, first)[0], begun, operands), blocks, reverse=reverse)
     return tuple(_out_of_blocks(part, 0, reverse, size) for part in found)
 
@@ -205,10 +291,10 @@ def _padded(array: jax.Array, axis: int, value: jax.Array, around: tuple[int, in
     return lax.pad(array, value, [around if dimension == axis else (0, 0, 0) for dimension in range(array.ndim)])
 
 
-def _in_blocks(state: State, axis: int, reverse: bool, count: int, block: int) -> State:
+def _in_blocks(state: State, beside: State, axis: int, reverse: bool, count: int, block: int) -> State:
     """The axis as two: blocks, and places in them. What is missing in the last block comes after all that counts."""
     around = _around(reverse, count * block - state[0].shape[axis])
-    padded = (_padded(part, axis, jnp.zeros((), part.dtype), around) for part in state)
+    padded = (_padded(part, axis, value, around) for part, value in zip(state, beside, strict=True))
     return tuple(lax.reshape(p, (*p.shape[:axis], count, block, *p.shape[axis + 1 :])) for p in padded)
 
 
@@ -221,20 +307,18 @@ def _out_of_blocks(array: jax.Array, axis: int, reverse: bool, size: int) -> jax
 
 def _run_natively(
     *operands: jax.Array,
-    reducer: Reducer,
+    reducer: Reducer | Monoid,
     axis: int,
     reverse: bool,
     block: int,
     looped: bool,
-    ties: bool,
-    handed: bool,
+    role: Role,
 ) -> list[jax.Array]:
-    """By what a device has for it, but for ties and equal extrema."""
-    if len(operands) == 1 and not ties:
-        natively = ROWS[reducer].running
-        assert natively is not None, reducer
+    """By what a device has for it, if it has."""
+    natively = ROWS[reducer].running if isinstance(reducer, Reducer) and operands[0].dtype != jnp.bool_ else None
+    if role == "values" and natively is not None:
         return [natively(operands[0], axis, reverse=reverse)]
-    way = _way(reducer, operands, axis, ties=ties, handed=handed)
+    way = _way(reducer, operands, axis, role, reverse=reverse)
     found = lax.associative_scan(way.combine, way.prepare(operands), reverse=reverse, axis=axis)
     return list(way.finish(found, operands))
 
@@ -263,20 +347,43 @@ for _platform in ("cuda", "rocm", "tpu"):
 
 
 def _jvp(primals: Any, tangents: Any, **parameters: Any) -> Any:
-    [tangent, *_], reducer = tangents, parameters["reducer"]
-    if isinstance(tangent, ad.Zero) or tangent.dtype == jax.dtypes.float0:
+    reducer, tangent = parameters["reducer"], tangents[0]
+    if parameters["role"] in ("slope", "handed"):
+        return _curved(primals, tangents, parameters)
+    if _has_none(tangent) or reducer.gives_position:
         found = running_p.bind(*primals, **parameters)
-        return found, [_none(array) for array in found]
+        return found, list(map(_none, found))
     if reducer is Reducer.SUM:
-        return running_p.bind(*primals, **parameters), running_p.bind(tangent, *primals[1:], **parameters)
-    if reducer is Reducer.PRODUCT:
-        # Not by quotients: a factor may be zero.
+        return running_p.bind(*primals, **parameters), running_p.bind(tangent, **parameters)
+    if reducer not in _SLOPES:
+        # Not by quotients, where a factor may be zero: each combination has a derivative.
         run = functools.partial(_run, **parameters | {"looped": False})
-        return running_p.bind(*primals, **parameters), jax.jvp(run, primals, (tangent,))[1]
-    result, ties = running_p.bind(*primals, **parameters | {"ties": True})
-    how = parameters | {"reducer": Reducer.SUM, "ties": False}
-    [slope] = running_p.bind(tangent, *primals, result, ties, **how)
-    return ([result, ties], [slope, _none(ties)]) if parameters["ties"] else ([result], [slope])
+        found, [slope] = jax.jvp(lambda values: run(values, *primals[1:]), primals[:1], (tangent,))
+        return found, [_none(found[0]) if slope.dtype == jax.dtypes.float0 else slope]
+    found = running_p.bind(*primals, **parameters | ({"role": "ties"} if reducer.is_extremum else {}))
+    [slope] = running_p.bind(tangent, *primals, *found, **parameters | {"role": "slope"})
+    return (found, [slope, _none(found[1])]) if parameters["role"] == "ties" else (found[:1], [slope])
+
+
+def _curved(primals: Any, tangents: Any, parameters: Any) -> Any:
+    """The derivative of a derivative; that of extrema does not change with the elements."""
+    [found] = running_p.bind(*primals, **parameters)
+    terms: list[Any] = [] if _has_none(tangents[0]) else [tangents[0]]
+    around: list[Any] = []
+    if parameters["reducer"] is Reducer.LOGSUMEXP:
+        # Shares are ``exp(element - result)``: a sum over elements has the element's change inside of it.
+        inside, behind = (1, 2) if parameters["role"] == "slope" else (2, 1)
+        for place, value, parts in ((inside, primals[0], terms), (behind, found, around)):
+            if not _has_none(tangents[place]):
+                change = value * tangents[place].astype(value.dtype)
+                parts.append(change if place == 1 else -change)
+    if terms:
+        around += running_p.bind(functools.reduce(jnp.add, terms), *primals[1:], **parameters)
+    return [found], [functools.reduce(jnp.add, around) if around else _none(found)]
+
+
+def _has_none(tangent: Any) -> bool:
+    return isinstance(tangent, ad.Zero) or tangent.dtype == jax.dtypes.float0
 
 
 def _none(array: jax.Array) -> ad.Zero:
@@ -286,13 +393,13 @@ def _none(array: jax.Array) -> ad.Zero:
 ad.primitive_jvps[running_p] = _jvp
 
 
-def _transpose(cotangents: Any, values: Any, *others: Any, reverse: bool, handed: bool, **parameters: Any) -> list[Any]:
-    assert parameters["reducer"] is Reducer.SUM
+def _transpose(cotangents: Any, values: Any, *others: Any, reverse: bool, role: Role, **parameters: Any) -> list[Any]:
     none: list[Any] = [None] * len(others)
     [cotangent] = cotangents
     if isinstance(cotangent, ad.Zero):
         return [ad.Zero(values.aval), *none]
-    how = parameters | {"reverse": not reverse, "handed": not handed}
+    turned = {"values": "values", "slope": "handed", "handed": "slope"}
+    how = parameters | {"reverse": not reverse, "role": turned[role]}
     return [*running_p.bind(cotangent, *others, **how), *none]
 
 

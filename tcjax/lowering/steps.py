@@ -8,12 +8,19 @@ from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
+from .. import ir
+from ..ir import Reducer
+from ..planning.data.stages import Plan
 from ..planning.data.steps import Kept, Lagged, State, Steps, Value, Whole, Window
+from ..planning.replanning import plan_adjoint
 from .context import numeric
+from .linear import linear
 from .placing import is_placed
 from .provisos import either_of
+from .reducers import combine
 
 Arrays = Mapping[str, jax.Array]
 # What the steps so far leave: rows of each tensor, the last one first; states as a whole.
@@ -28,7 +35,41 @@ LARGEST_EXPONENT: Final = 120.0
 FEW_ELEMENTS: Final = 16
 
 
-def lower_steps(steps: Steps, known: Arrays, step: Step) -> dict[str, jax.Array]:
+@dataclass(frozen=True, slots=True)
+class WayBack:
+    """The adjoint of a loop as a program of its own, which stores at most so many bytes; `run` computes a plan."""
+
+    program: ir.Function
+    most: int
+    arguments: tuple[str, ...]
+    run: Callable[[Plan, Arrays], tuple[jax.Array, ...]]
+
+    def tangents(self, given: Arrays, moving: Arrays, found: Arrays, forward: Callable[..., Arrays]) -> Arrays | None:
+        """The tangents of what was `found` by ``forward(given, moving)``, which the program transposes, if it can."""
+        plan = plan_adjoint(self.program, self.most)
+        floats = [name for name in self.arguments if jnp.issubdtype(given[name].dtype, jnp.floating)]
+        smooth = [tensor.name for tensor in self.program.returns if tensor.name in moving_names(found)]
+        if plan is None or {*moving} - {*self.arguments} or len(plan.returns) != len(floats):
+            return None
+
+        def ahead(given: Sequence[Any], moving: Sequence[Any]) -> list[Any]:
+            tangents = forward(dict(zip(self.arguments, given, strict=True)), dict(zip(floats, moving, strict=True)))
+            return [tangents[name] for name in smooth]
+
+        def back(given: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+            return list(self.run(plan, dict(zip(plan.parameters, [*given, *cotangents], strict=True))))
+
+        arrays = [given[name] for name in self.arguments]
+        tangents = linear(ahead, back, arrays, [moving[name] for name in floats], [found[name] for name in smooth])
+        return dict(zip(smooth, tangents, strict=True))
+
+
+def moving_names(arrays: Arrays) -> list[str]:
+    """The arrays that have tangents."""
+    return [name for name, array in arrays.items() if jnp.issubdtype(array.dtype, jnp.floating)]
+
+
+def lower_steps(steps: Steps, known: Arrays, step: Step, way_back: WayBack | None = None) -> dict[str, jax.Array]:
     """What a loop writes that something behind it needs; `step` computes the results of one step."""
     if not steps.count:
         return {kept.tensor: _content(kept, known) for kept in steps.kept if kept.stays}
@@ -42,7 +83,22 @@ def lower_steps(steps: Steps, known: Arrays, step: Step) -> dict[str, jax.Array]
     # The derivative of what is read and written in place would take as long for a step as for all of them.
     @run.defjvp
     def _(primals: Any, tangents: Any) -> Any:
-        return jax.jvp(lambda used: in_turn_or_at_once(steps, used, step, _stacked), primals, tangents)
+        def stacked(used: Arrays) -> dict[str, jax.Array]:
+            return in_turn_or_at_once(steps, used, step, _stacked)
+
+        def forward(given: Arrays, moving: Arrays) -> Arrays:
+            still = {n: np.zeros(a.shape, jax.dtypes.float0) for n, a in given.items() if n not in moving}
+            return jax.jvp(stacked, (dict(given),), ({n: moving.get(n, still.get(n)) for n in given},))[1]
+
+        [used], [dots] = primals, tangents
+        if way_back is not None and not any(map(is_placed, used.values())):
+            found = run(used)
+            moving = {name: dots[name] for name in moving_names(used)}
+            linearly = way_back.tangents(used, moving, found, forward)
+            if linearly is not None:
+                still = {n: np.zeros(a.shape, jax.dtypes.float0) for n, a in found.items()}
+                return found, still | dict(linearly)
+        return jax.jvp(stacked, primals, tangents)
 
     return run({name: known[name] for name in sorted(names) if name in known})
 
@@ -302,6 +358,9 @@ class _Given:
             [found] = of(_Given.fit)(*leaves)
             return found
 
+        assert self.steps.at_once is not None
+        if all(reducer is not Reducer.SUM for _, reducer in self.steps.at_once.order):
+            return self.together(carry, moving, values, step)
         found = either_of(fit, of(_Given.together), of(_Given.in_turn), leaves)
         shape = jax.eval_shape(functools.partial(self.in_turn, step=step), carry, moving, values)
         return jax.tree.unflatten(jax.tree.structure(shape), found)
@@ -334,14 +393,15 @@ class _Given:
     def maps(
         self, carry: Carry, moving: Arrays, values: jax.Array, step: Step
     ) -> tuple[list[tuple[jax.Array, jax.Array, jax.Array]], dict[str, jax.Array]]:
-        """For each tensor that steps hand on: the two numbers of its linear maps in all steps, and where it begins.
+        """For each tensor that is linear: the two numbers of its maps in all steps, and where it begins.
 
         And what each step is given of it.
         """
         assert self.steps.at_once is not None
         found: list[tuple[jax.Array, jax.Array, jax.Array]] = []
         before: dict[str, jax.Array] = {}
-        for name in self.steps.at_once.order:
+        order = -1 if self.steps.backwards else 1
+        for name, reducer in self.steps.at_once.order:
             [start] = carry[name]
 
             def new(old: jax.Array, others: Arrays, moving: Arrays, at: jax.Array, name: str = name) -> jax.Array:
@@ -356,12 +416,17 @@ class _Given:
                 old = jnp.zeros_like(start)
                 return jax.jvp(lambda old: new(old, others, moving, at), (old,), (jnp.ones_like(old),))
 
-            numbers, weights = jax.vmap(linear)(before, moving, values)
-            found.append((weights, numbers, start))
-            order = -1 if self.steps.backwards else 1
-            weights, numbers = weights[::order], numbers[::order]
-            numbers = lax.concatenate([numbers[:1] + weights[:1] * start, numbers[1:]], 0)
-            rows = linear_scan(weights, numbers)
+            if reducer is Reducer.SUM:
+                numbers, weights = jax.vmap(linear)(before, moving, values)
+                found.append((weights, numbers, start))
+                weights, numbers = weights[::order], numbers[::order]
+                numbers = lax.concatenate([numbers[:1] + weights[:1] * start, numbers[1:]], 0)
+                rows = linear_scan(weights, numbers)
+            else:
+                nothing = jnp.full_like(start, reducer.empty(str(start.dtype)))
+                numbers = jax.vmap(functools.partial(new, nothing))(before, moving, values)[::order]
+                numbers = lax.concatenate([combine(reducer)(start[None], numbers[:1]), numbers[1:]], 0)
+                rows = scan_of(reducer, numbers)
             before[name] = lax.concatenate([start[None], rows[:-1]], 0)[::order]
         return found, before
 
@@ -409,6 +474,28 @@ def _(primals: Any, tangents: Any) -> Any:
     found = linear_scan(weights, numbers)
     before = lax.concatenate([jnp.zeros_like(found[:1]), found[:-1]], 0)
     return found, linear_scan(weights, tangents[0] * before + tangents[1])
+
+
+def scan_of(reducer: Reducer, numbers: jax.Array) -> jax.Array:
+    """``h[t] = join(h[t-1], numbers[t])`` along the first axis; its derivative is a linear scan."""
+    join = combine(reducer)
+
+    @jax.custom_jvp
+    def scan(numbers: jax.Array) -> jax.Array:
+        return lax.associative_scan(join, numbers)
+
+    @scan.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        found = scan(*primals)
+        pair = found[:-1], primals[0][1:]
+        none, one = jnp.zeros_like(pair[0]), jnp.ones_like(pair[0])
+        by_old, by_new = (jax.jvp(join, pair, ways)[1] for ways in ((one, none), (none, one)))
+        weights = lax.concatenate([jnp.zeros_like(found[:1]), by_old], 0)
+        numbers = lax.concatenate([tangents[0][:1], by_new * tangents[0][1:]], 0)
+        return found, linear_scan(weights, numbers)
+
+    exact = not jnp.issubdtype(numbers.dtype, jnp.inexact)
+    return lax.associative_scan(join, numbers) if exact else scan(numbers)
 
 
 def _in_turn(

@@ -273,9 +273,7 @@ def _scatter(
     found = [columns[number] for number in order if number not in rows]
     mask = None if store.mask is None else (lower(store.mask, context), store.mask.axes)
     weight = None if store.weight is None else (lower(store.weight, context), store.weight.axes)
-    others = [part for part in (mask, weight) if part is not None]
-    named = [*(a for _, a in found), stage.value.axes, *(a for _, a in others)]
-    axes = tuple(dict.fromkeys(axis for part in named for axis in part if axis not in inside))
+    axes = tuple(axis for axis in scatter.points if axis not in inside)
     if isinstance(store.combine, Monoid):
         axes = tuple(sorted(axes, key=_order(stage).index))
     if mask is not None:

@@ -1,6 +1,9 @@
 """Arrays extended, repeated, merged and divided by slices, concatenations, reshapes and transposes: no gather."""
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import reduce
 from typing import assert_never
 
 import jax
@@ -8,49 +11,26 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..ir import types
-from ..planning.data.views import Divide, Merge, Padded, Pieces, Repeat, Slide, Tile, View, Zeros, are_blocks
+from ..planning.data.views import Divide, Halo, Merge, Padded, Pieces, Repeat, Slant, Slide, Tile, View, Zeros, shaped
 from ..symbolic.runs import Run
+from .placing import is_placed
 
 
 def viewed(array: jax.Array, views: Iterable[View]) -> jax.Array:
     """The array after all views, one after the other."""
-    views = tuple(views)
-    done = 0
-    while done < len(views):
-        match views[done : done + 2]:
-            case (Pieces() as first, Pieces() as second) if are_blocks(first, second):
-                array = _put_together(array, first, second)
-                done += 2
-            case _:
-                array = _viewed(array, views[done])
-                done += 1
-    return array
-
-
-def _put_together(array: jax.Array, first: Pieces, second: Pieces) -> jax.Array:
-    """Two dimensions in pieces, block by block."""
-    shape = list(array.shape)
-    for pieces in (first, second):
-        shape[pieces.dimension] = sum(run.count for run in pieces.runs)
-    whole = jnp.zeros(shape, array.dtype)
-    place = [0] * array.ndim
-    for run in first.runs:
-        place[second.dimension] = 0
-        for other in second.runs:
-            if isinstance(run, Run) and isinstance(other, Run):
-                block = _run(_run(array, first.dimension, run), second.dimension, other)
-                whole = lax.dynamic_update_slice(whole, block, place)
-            place[second.dimension] += other.count
-        place[first.dimension] += run.count
-    return whole
+    return reduce(_viewed, views, array)
 
 
 def _viewed(array: jax.Array, view: View) -> jax.Array:
     shape = array.shape
     match view:
-        case Pieces(d, runs, fused):
+        case Pieces(_, _, fused=True):
+            return _added(array, Halo((view,)))
+        case Pieces(d, runs):
             parts = [_run(array, d, run) for run in runs]
-            return _added(parts, d) if fused else parts[0] if len(parts) == 1 else lax.concatenate(parts, d)
+            return parts[0] if len(parts) == 1 else lax.concatenate(parts, d)
+        case Halo():
+            return _put_together(array, view)
         case Padded(d, low, high, value):
             return _laid_out(array, d, low, high, value)
         case Repeat(d, times):
@@ -67,29 +47,70 @@ def _viewed(array: jax.Array, view: View) -> jax.Array:
             return lax.reshape(array, (*shape[:d], shape[d] // inner, inner, *shape[d + 1 :]))
         case Slide():
             return _slid(array, view)
+        case Slant():
+            return _slanted(array, view)
         case _:
             assert_never(view)
 
 
-def _added(parts: list[jax.Array], d: int) -> jax.Array:
-    """The parts behind each other along a dimension, as a sum of padded ones: XLA:CPU stores concatenations.
+def _put_together(array: jax.Array, halo: Halo) -> jax.Array:
+    """Dimensions in pieces, block by block in the place of zeros: the array is copied once, and stored.
+
+    Its derivative is the sum of its blocks with zeros around each, that of an update would be an array for each block.
+    """
+    if is_placed(array):
+        return viewed(array, halo.sides)
+
+    def run(array: jax.Array) -> jax.Array:
+        whole = jnp.zeros(shaped(array.shape, halo), array.dtype)
+        # The largest one first: XLA copies it and lays the zeros in one pass, which is divided among cores.
+        for block, place in sorted(_blocks(array, halo), key=lambda part: -part[0].size):
+            whole = lax.dynamic_update_slice(whole, block, place)
+        return lax.optimization_barrier(whole)
+
+    if not jnp.issubdtype(array.dtype, jnp.inexact):
+        return run(array)
+    derived = jax.custom_jvp(run)
+
+    @derived.defjvp
+    def derive(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
+        return derived(*primals), lax.optimization_barrier(_added(*tangents, halo))
+
+    return derived(array)
+
+
+def _blocks(array: jax.Array, halo: Halo) -> Iterator[tuple[jax.Array, list[int]]]:
+    """The blocks of dimensions in pieces, and where each begins."""
+    numbered = [list(enumerate(side.runs)) for side in halo.sides]
+    middles = [max(runs, key=lambda pair: pair[1].count)[0] for runs in numbered]
+    for runs in itertools.product(*numbered):
+        outside = sum(number != middle for (number, _), middle in zip(runs, middles, strict=True))
+        if outside > 1 and not halo.corners:
+            continue
+        block, place = array, [0] * array.ndim
+        for side, (number, run) in zip(halo.sides, runs, strict=True):
+            block = _run(block, side.dimension, run)
+            place[side.dimension] = sum(before.count for before in side.runs[:number])
+        yield block, place
+
+
+def _added(array: jax.Array, halo: Halo) -> jax.Array:
+    """Dimensions in pieces, as a sum of padded blocks: XLA:CPU stores concatenations.
 
     Stencils on a torus take a fifth of the time, and so do their derivatives.
     """
-    kind = parts[0].dtype
+    kind = array.dtype
     if not jnp.issubdtype(kind, jnp.number) or kind.name not in types.SCALARS:
-        return lax.concatenate(parts, d)
+        return viewed(array, (replace(side, fused=False) for side in halo.sides))
     # Of all numbers negative zero alone leaves every other as it is.
     nothing = 0 if jnp.issubdtype(kind, jnp.integer) else -0.0
-    nothing = complex(-0.0, -0.0) if jnp.issubdtype(kind, jnp.complexfloating) else nothing
-    extent, place = sum(part.shape[d] for part in parts), 0
-    total: jax.Array | None = None
-    for part in parts:
-        count = part.shape[d]
-        laid = _laid_out(part, d, place, extent - place - count, nothing)
-        total, place = laid if total is None else total + laid, place + count
-    assert total is not None
-    return total
+    nothing = jnp.array(complex(-0.0, -0.0) if jnp.issubdtype(kind, jnp.complexfloating) else nothing, kind)
+    shape = shaped(array.shape, halo)
+    ends = [
+        lax.pad(block, nothing, [(low, n - low - m, 0) for low, m, n in zip(place, block.shape, shape, strict=True)])
+        for block, place in _blocks(array, halo)
+    ]
+    return reduce(lax.add, ends)
 
 
 def _laid_out(array: jax.Array, d: int, low: int, high: int, value: complex) -> jax.Array:
@@ -141,3 +162,27 @@ def _slid(array: jax.Array, view: Slide) -> jax.Array:
         for n in range(count)
     ]
     return jnp.stack(parts, d if by_row else d + 1)
+
+
+def _slanted(array: jax.Array, view: Slant) -> jax.Array:
+    """The rows of a matrix behind each other, read as rows that are shorter or longer: each begins somewhere else.
+
+    Zeros behind every row keep apart what is in one from what is in the next.
+    """
+    weight, count = view.weight, view.count
+    front = [d for d in range(array.ndim) if d < min(view.by, view.along)]
+    behind = [d for d in range(array.ndim) if d not in (*front, view.by, view.along)]
+    order = (*front, view.by, view.along, *behind)
+    array, place = lax.transpose(array, order), len(front)
+    rows, extent = array.shape[place], array.shape[place + 1]
+    before = max(0, -view.first)
+    first, last = view.first + before, view.first + before + count - 1
+    reach = weight * (rows - 1)
+    width = max(extent + before - min(0, first + reach), last + 1 + max(0, reach), count - weight)
+    array = _laid_out(array, place + 1, before, width - extent - before, 0)
+    flat, length = _flattened(array, place), rows * (width + weight)
+    stop = min(first + length, rows * width)
+    flat = _laid_out(lax.slice_in_dim(flat, first, stop, axis=place), place, 0, length - (stop - first), 0)
+    found = lax.reshape(flat, (*flat.shape[:place], rows, width + weight, *flat.shape[place + 1 :]))
+    found = lax.slice_in_dim(found, 0, count, axis=place + 1)
+    return lax.transpose(found, [order.index(d) for d in range(found.ndim)])

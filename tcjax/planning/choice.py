@@ -24,6 +24,7 @@ from .data.nodes import (
     LoopNest,
     Node,
     Pool,
+    Read,
     Unroll,
     Window,
     below,
@@ -31,7 +32,8 @@ from .data.nodes import (
     holds_data,
     operands,
 )
-from .data.stages import Compute, Scatter
+from .data.stages import Compute
+from .data.views import Halo
 from .folds import as_number
 from .operations import OPERATIONS, PLACEMENTS, loop
 from .operations.contraction import cotangents, received
@@ -108,7 +110,7 @@ def sent(placement: Placement) -> Compute:
     """The statement by the cheapest operation that keeps the memory contract; it knows the next best one."""
     scope, most = placement.scope, _repeatable(placement)
     found = [stage for propose in PLACEMENTS for stage in propose(placement)]
-    kept = [stage for stage in found if placement.repeated(stage.store.scatter or Scatter()) < most] or found
+    kept = [stage for stage in found if placement.repeated(stage.store.scatter) < most] or found
     prices = [price(stage, shapes=scope.shapes).seconds for stage in kept]
     limit = min(prices) * (1 + EQUAL) + NOISE
     best = next(number for number, seconds in enumerate(prices) if seconds <= limit)
@@ -278,11 +280,24 @@ def _stores_terms(plain: Unroll | Pool | Fold, reduction: Reduction, scope: Scop
             # The derivative of a grouped convolution is slow: that of large slices is planned as it comes.
             grouped = isinstance(derivative, Convolve) and scope.points(derivative.groups) > 1
             known = derivative is not None and not grouped and not has(derivative, Unroll)
-            if known or _has_powers(body):
+            if known or _has_powers(body) or _reads_halo(body):
                 return False
             terms = prod(hi - lo for _, lo, hi in box)
             size = terms * scope.points(plain.axes) * ir.types.width(plain.dtype)
             return size >= most or (size >= SMALL_TERMS and _has_strides(reduction, scope))
+
+
+def _reads_halo(node: Node) -> bool:
+    """Whether a term is a sum of reads of extended arrays, times numbers: what these receive is one loop."""
+    match node:
+        case Read(views=views):
+            return any(isinstance(view, Halo) for view in views)
+        case Apply("+" | "-" | "cast", parts):
+            return all(map(_reads_halo, parts))
+        case Apply("*", (left, right)):
+            return any(not scale.axes and _reads_halo(value) for scale, value in ((left, right), (right, left)))
+        case _:
+            return False
 
 
 def _has_strides(reduction: Reduction, scope: Scope) -> bool:

@@ -1,13 +1,16 @@
-"""Reductions of values that are planned already."""
+"""Reductions of values that are planned already, and the values of those that keep more than one number."""
 
 from typing import Final
 
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import IndexVar
+from ..transforms.factors import masked
+from ..transforms.widening import widened
 from .access.reads import as_stored
 from .data.nodes import Apply, Fill, Fold, Iota, Node, Read, Strip, Unroll, holds_data, operands
-from .scope import Scope
+from .rules import plan_value
+from .scope import Scope, fill
 
 # What a derivative needs of an operand of so many bytes is computed anew: to store it takes longer.
 STORED: Final = 1 << 20
@@ -43,7 +46,7 @@ def _is_arithmetic(node: Node) -> bool:
     return isinstance(node, Apply) and all(map(_is_arithmetic, operands(node)))
 
 
-def unroll(reducer: Reducer, steps: tuple[IndexVar, ...], body: Node, scope: Scope, why: str) -> Unroll:
+def unroll(reducer: Reducer | ir.Monoid, steps: tuple[IndexVar, ...], body: Node, scope: Scope, why: str) -> Unroll:
     box = tuple((index, *scope.box[index]) for index in steps)
     rolled = scope.nests is not None and scope.nests.backend.rare and reducer is Reducer.SUM
     return Unroll(reducer, box, body, rolled=rolled, dtype=body.dtype, axes=body.axes, why=why)
@@ -59,3 +62,22 @@ def as_number(value: int, dtype: str) -> int | float:
 
 def remaining(operand: Node, indices: tuple[IndexVar, ...]) -> tuple[IndexVar, ...]:
     return tuple(axis for axis in operand.axes if axis not in indices)
+
+
+def plan_elements(reduce: ir.Reduce, scope: Scope) -> tuple[Node, Node | None]:
+    """The elements at every point, and which take part; both together have an axis for every index."""
+    body = widened(reduce.body, reduce.accumulate)
+    operand = scope.cast(plan_value(masked(reduce.guard, body, number_beside(body.dtype)), scope), reduce.accumulate)
+    mask = None if reduce.guard is None else plan_value(reduce.guard, scope)
+    known = {*operand.axes, *(() if mask is None else mask.axes)}
+    for index in reduce.indices:
+        if index not in known:
+            # Every point counts, also where nothing depends on it.
+            always = scope.apply(">=", (plan_value(ir.Index(index), scope), fill(scope.box[index][0], "int32")), "bool")
+            mask = always if mask is None else scope.apply("&&", (mask, always), "bool")
+    return operand, mask
+
+
+def number_beside(dtype: str) -> bool | int | float:
+    """What stands in for an element that takes no part: most functions are finite there, and so are derivatives."""
+    return True if dtype == "bool" else 1 if ir.types.is_integral(dtype) else 1.0

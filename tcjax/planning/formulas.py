@@ -16,15 +16,16 @@ from .access.reads import as_strip, plan_integer
 from .branches import branch, is_risky
 from .choice import sent
 from .chunked_scatter import in_chunks
-from .data.nodes import Lookup, Node, Strip, operands
+from .data.nodes import Lookup, Node, Strip, below
 from .data.preferences import DEFAULT, Preferences
 from .data.stages import Compute, Scatter, Store
-from .monoids import plan_elements, plan_monoid
+from .folds import plan_elements
+from .monoids import plan_monoid
 from .operations.placement import Placement
 from .printer import name_of
 from .reductions import plan_reduce
 from .rules import plan_value
-from .scope import Origins, Rival, Scope, fill, masked_by
+from .scope import Origins, Scope, fill, masked_by
 from .unsized import open_question
 
 Formula = TypeVar("Formula", bound="ir.Define | ir.Accumulate")
@@ -112,7 +113,7 @@ def plan_unsized_formula(
         return stage
     if isinstance(stage.store.combine, ir.Monoid):
         raise open_question(f"`{stage.store.combine.value}` into computed places needs a plan", statement.span)
-    return replace(stage, store=replace(stage.store, scatter=Scatter()))
+    return Placement(stage, statement, scope.box, (), scope, None).by(Scatter())
 
 
 def _stage(statement: ir.Define | ir.Accumulate, scope: Scope, *, defined: bool) -> Compute:
@@ -135,12 +136,7 @@ def _stage(statement: ir.Define | ir.Accumulate, scope: Scope, *, defined: bool)
 
 def _runner_up(value: Node, scope: Scope) -> tuple[str, float] | None:
     """The computation that differs from `value` in one choice and costs least more."""
-    rivals: list[Rival] = []
-    pending = [value]
-    while pending and scope.rivals:
-        node = pending.pop()
-        rivals += [scope.rivals[id(node)]] if id(node) in scope.rivals else []
-        pending.extend(operands(node))
+    rivals = [scope.rivals[id(node)] for node in below(value) if id(node) in scope.rivals] if scope.rivals else []
     if not rivals:
         return None
     closest = min(rivals, key=lambda rival: rival.seconds)
@@ -269,19 +265,20 @@ def _registered(statement: ir.Accumulate, monoid: ir.Monoid, store: Store, scope
     Where data decides the target, the values are the elements of the reduction: they meet in the scatter.
     """
     body, accumulate, guard = statement.value, statement.accumulate, statement.domain.guard
-    reduce = ir.Reduce(
-        monoid, statement.reduction, (), guard, body, None, accumulate, monoid.result(body.dtype, accumulate)
-    )
+    dtype = monoid.components(accumulate)[0]
+    reduce = ir.Reduce(monoid, statement.reduction, (), guard, body, None, accumulate, dtype)
     store = replace(store, combine=monoid, restart=statement.restart)
     if any(isinstance(dimension, Lookup) for dimension in store.dimensions):
         value, mask = plan_elements(reduce, scope)
         return value, replace(store, mask=mask)
     if statement.restart:
-        return plan_monoid(reduce, scope), store
-    before = None
+        return plan_reduce(reduce, scope), store
     if store.keeps and not monoid.continues:
         before = scope.cast(plan_value(ir.Access(statement.target, statement.indices), scope), accumulate)
-    return plan_monoid(reduce, scope, before), replace(store, mask=_takes_part(statement, scope))
+        value = plan_monoid(reduce, scope, before)
+    else:
+        value = plan_reduce(reduce, scope)
+    return value, replace(store, mask=_takes_part(statement, scope))
 
 
 def _takes_part(statement: ir.Accumulate, scope: Scope) -> Node | None:
@@ -307,16 +304,20 @@ def _order(statement: ir.Define | ir.Accumulate, box: Box) -> dict[IndexVar, int
     """Left-side indices first, as they lie in memory, then all others as they lie in what is read.
 
     What has most of them decides, then what is largest: in which order a reduction names its indices says nothing.
+    Values that data send to their places come as they are read.
     """
-    left = frozenset[IndexVar]().union(*(subscript.variables for subscript in statement.indices))
+    is_sent = any(subscript.is_data for subscript in statement.indices)
+    written = () if is_sent else statement.indices
+    left = frozenset[IndexVar]().union(*(subscript.variables for subscript in written))
 
     def rank(access: ir.Access) -> tuple[int, int, str]:
         free = frozenset[IndexVar]().union(*(subscript.variables for subscript in access.indices))
         points = prod(box[index][1] - box[index][0] for index in free if index in box)
         return -len(free - left), -points, access.tensor.name
 
-    read = sorted(dict.fromkeys(ir.accesses(statement.value)), key=rank)
-    subscripts = (*statement.indices, *(subscript for access in read for subscript in access.indices))
+    places = ir.accesses_of(replace(statement, value=ir.Const(0, "int32"))) if is_sent else ()
+    read = sorted(dict.fromkeys((*ir.accesses(statement.value), *places)), key=rank)
+    subscripts = (*written, *(subscript for access in read for subscript in access.indices), *statement.indices)
     order: dict[IndexVar, int] = {}
     for subscript in subscripts:
         linear = [(atom, weight) for atom, weight in subscript.terms if isinstance(atom, IndexVar)]

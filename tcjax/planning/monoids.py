@@ -10,8 +10,9 @@ from ..symbolic import Affine, IndexVar
 from ..transforms.factors import masked
 from ..transforms.widening import widened
 from .data.nodes import Block, MonoidFold, Node
+from .folds import number_beside
 from .rules import plan_value
-from .scope import Scope, fill
+from .scope import Scope
 from .unsized import open_question, plan_unsized
 
 # A space of at most so many elements may be stored.
@@ -40,7 +41,7 @@ def plan_monoid(reduce: ir.Reduce, scope: Scope, before: Node | None = None) -> 
     why = "a registered reduction: halves are combined with each other"
     if scope.points(indices) == 0:
         # Nothing is read: an empty array may have elements that nothing can compute.
-        body, guard, steps = ir.Const(_one(body.dtype), body.dtype), ir.Const(False, "bool"), _Steps(())
+        body, guard, steps = ir.Const(number_beside(body.dtype), body.dtype), ir.Const(False, "bool"), _Steps(())
     elif _is_large(reduce, scope):
         kept = scope.points(ir.free_indices(reduce) - scope.unrolled)
         steps = _in_blocks(indices, kept, scope) if _has_inner(reduce) else _in_lanes(indices, kept, scope)
@@ -50,7 +51,7 @@ def plan_monoid(reduce: ir.Reduce, scope: Scope, before: Node | None = None) -> 
         count = prod(block.steps for block in steps.blocks)
         why = f"a registered reduction over a space that is not stored: {count} blocks, one after the other"
     indices = steps.indices
-    operand = scope.cast(plan_value(masked(guard, body, _one(body.dtype)), scope), reduce.accumulate)
+    operand = scope.cast(plan_value(masked(guard, body, number_beside(body.dtype)), scope), reduce.accumulate)
     mask = None if guard is None else plan_value(guard, scope)
     parts = [part for part in (operand, mask, before, live) if part is not None]
     axes = scope.sorted(axis for part in parts for axis in part.axes if axis not in indices)
@@ -71,25 +72,6 @@ def plan_monoid(reduce: ir.Reduce, scope: Scope, before: Node | None = None) -> 
         axes=axes,
         why=why,
     )
-
-
-def plan_elements(reduce: ir.Reduce, scope: Scope) -> tuple[Node, Node | None]:
-    """The elements at every point, and which take part; both together have an axis for every index."""
-    body = widened(reduce.body, reduce.accumulate)
-    operand = scope.cast(plan_value(masked(reduce.guard, body, _one(body.dtype)), scope), reduce.accumulate)
-    mask = None if reduce.guard is None else plan_value(reduce.guard, scope)
-    known = {*operand.axes, *(() if mask is None else mask.axes)}
-    for index in reduce.indices:
-        if index not in known:
-            # Every point counts, also where nothing depends on it.
-            always = scope.apply(">=", (plan_value(ir.Index(index), scope), fill(scope.box[index][0], "int32")), "bool")
-            mask = always if mask is None else scope.apply("&&", (mask, always), "bool")
-    return operand, mask
-
-
-def _one(dtype: str) -> bool | int | float:
-    """What stands in for an element that takes no part: most functions are finite there, and so are derivatives."""
-    return True if dtype == "bool" else 1 if ir.types.is_integral(dtype) else 1.0
 
 
 def _is_large(reduce: ir.Reduce, scope: Scope) -> bool:

@@ -1,6 +1,6 @@
 """How each statement of a bound function is computed, and why."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import prod
@@ -129,7 +129,7 @@ class _Planned:
 def _planned(bound: ranges.Bound, preferences: Preferences, known: "_Known") -> _Planned:
     function = bound.function
     planner = _Planner(bound, preferences, known)
-    settled = settle(bound, preferences, planner.plan, planner.price)
+    settled = settle(bound, preferences, planner.plan, planner.price, planner.together)
     defined = {tensor.name for tensor in function.initial}
     stages: list[Stage] = []
     for number, statement in enumerate(function.statements):
@@ -197,6 +197,12 @@ class _Planner:
         if known is None:
             known = self.known.prices[id(stage)] = stage, price(stage, shapes=self.bound.shapes)
         return known[1]
+
+    def together(self, stages: Sequence[Compute]) -> float:
+        """The seconds of several statements, those that share the scores of a softmax as one pass."""
+        initial = [tensor.name for tensor in self.bound.function.initial]
+        fused = (stage for stage in fuse(stages, initial, self.preferences) if isinstance(stage, Compute))
+        return sum(price(stage, shapes=self.bound.shapes).seconds for stage in fused)
 
     def plan(self, number: int, step: Step, defined: bool) -> Compute:
         """The statement; its target may have content where it is `defined`."""
@@ -298,18 +304,26 @@ class _Planner:
         yield from self.in_order(step, defined, otherwise)
         for form in (transforms.without_truths(step.statement), transforms.without_lows(step.statement)):
             if form is not None:
-                yield from self.on_condition(step, form, defined, otherwise)
+                counted = replace(step, statement=form.statement)
+                yield from self.on_condition(counted, form.finite, defined, otherwise)
+        if (expanded := transforms.multiplied_out(step)) is not None:
+            why = f"`{step.statement.target.name}` is multiplied out: no sum is over all of its indices at a time"
+            for way in self.on_condition(*expanded, defined, otherwise):
+                stage = replace(way.stage, decided=(why, *way.stage.decided))
+                yield _Way(stage, partial(float, way.seconds))
 
-    def on_condition(self, step: Step, found: transforms.Guarded, defined: bool, otherwise: "_Way") -> Iterator["_Way"]:
+    def on_condition(
+        self, step: Step, finite: tuple[ir.Expr, ...], defined: bool, otherwise: "_Way"
+    ) -> Iterator["_Way"]:
         """A form for finite values, with the tests of them."""
-        checks = [self.test(test) for test in tests(step, found.finite, self.bound.shapes, self.bound.origins)]
+        checks = [self.test(test) for test in tests(step, finite, self.bound.shapes, self.bound.origins)]
         seconds = sum(check.seconds for check in checks)
         rare = as_rare(otherwise.stage)
-        proviso = Proviso(tuple(check.stage for check in checks), rare, tensors(found.finite))
-        form = transforms.plain_indices(transforms.with_own_indices(replace(step, statement=found.statement)))
+        proviso = Proviso(tuple(check.stage for check in checks), rare, tensors(finite))
+        form = transforms.plain_indices(transforms.with_own_indices(step))
         name = step.statement.target.name
         own, _ = self.solved(form, self.bound.shapes, self.bound.origins)
-        counted = placed(own, found.finite, self.bound.shapes[name], self.bound.origins[name])
+        counted = placed(own, finite, self.bound.shapes[name], self.bound.origins[name])
         places = None if counted is None else self.test(counted)
         if places is not None and places.seconds < seconds:
             proviso, seconds = replace(proviso, placed=places.stage), places.seconds

@@ -43,6 +43,7 @@ from .data.stages import (
     CallForeign,
     Cast,
     Compute,
+    Elsewhere,
     Loop,
     Parts,
     Plan,
@@ -77,8 +78,8 @@ def show_plan(plan: Plan) -> str:
                 once = "" if kernel is None else "; on a GPU one Pallas kernel"
                 lines.append(f"  {target}: {dtype}{list(shape)} in tiles{once}")
                 lines += [f"    {line}" for step in steps for line in _show_step(step, repeats)]
-            case Call(targets, inner, arguments, steps):
-                many = "" if steps is None else f"{describe_steps(steps)}: "
+            case Call(targets, inner, arguments, steps, elsewhere=elsewhere):
+                many = "" if steps is None else f"{describe_steps(steps, elsewhere)}: "
                 lines.append(f"  {', '.join(targets)} = {many}{inner.name}({', '.join(arguments)})")
                 lines += [f"    {line}" for line in show_plan(inner).splitlines()]
                 repeats.write(*targets)
@@ -91,9 +92,15 @@ def show_plan(plan: Plan) -> str:
     return "\n".join(lines)
 
 
-def describe_steps(steps: Steps) -> str:
+def describe_steps(steps: Steps, elsewhere: Elsewhere | None = None) -> str:
     """``99 steps down along t``, and how a GPU runs them."""
-    said = f"{steps.count} steps {'down ' * steps.backwards}along {steps.index}"
+    along = str(steps.index)
+    # The number of a diagonal is a formula of the indices of two loops.
+    along = along if along.isidentifier() else f"the diagonals {along}"
+    said = f"{steps.count} steps {'down ' * steps.backwards}along {along}"
+    if elsewhere is not None:
+        others = [stage.steps for stage in elsewhere.plan.stages if isinstance(stage, Call) and stage.steps is not None]
+        return f"{said}, on a GPU {' and '.join(map(describe_steps, others))}"
     if steps.at_once is None or not set(steps.at_once.platforms) - {"cpu"}:
         return said
     block = steps.at_once.block

@@ -6,10 +6,11 @@ from math import ceil, isqrt, log2, prod
 from typing import Final
 
 from .. import ir, ranges, transforms
-from .cost.costs import meter_of
+from .cost.costs import meter_of, plan_cost
+from .cost.prices import stage_price
 from .data.machine import GPU, Machine
 from .data.nodes import Apply, CallBuiltin, below
-from .data.stages import Call, Compute, Parts, Plan
+from .data.stages import Call, Compute, Elsewhere, Parts, Plan
 from .data.steps import AtOnce, Input, Kept, Lagged, State, Steps, Value, Whole, Window
 
 # Where a trip of a loop starts kernels anew. On a CPU a step costs no more than its operations, and one after the other
@@ -36,6 +37,8 @@ def plan_loops(bound: ranges.Bound, plan: MakePlan, most: int) -> Plan:
     for number, segment in enumerate(segments):
         step = steps.get(number)
         stage = _stage(segment, plan) if step is None else _loop(segment, step, held[number], plan, most)
+        if step is not None:
+            stage = _by_diagonals(segment, step, held[number], _begun(segments[:number], segment), stage, plan, most)
         stages.append(stage)
         calls[number] = stage.plan.bound
         statements.append(ir.Invoke(segment.results, stage.plan.bound.function, segment.arguments))
@@ -119,12 +122,54 @@ def _loop(
         _is_tame(step),
         _at_once(step, stored, most, GPU),
     )
-    return Call(targets, inner, tuple(tensor.name for tensor in segment.arguments), steps)
+    # Each step of a loop inside would add to the cotangent of a whole tensor.
+    loops = [stage.steps for stage in inner.stages if isinstance(stage, Call) and stage.steps is not None]
+    is_costly = any(each.dimension is None and each.shape for loop in loops for each in loop.kept)
+    program = transforms.as_program(segment) if is_costly else None
+    arguments = tuple(tensor.name for tensor in segment.arguments)
+    return Call(targets, inner, arguments, steps, None if program is None else (program, most))
+
+
+def _begun(before: list[transforms.Segment], segment: transforms.Segment) -> dict[str, transforms.Written]:
+    """The statements that write a tensor before a loop goes on with it, where one run has them all."""
+    parameters = {tensor.name for tensor in segment.bound.function.parameters}
+    found: dict[str, transforms.Written] = {}
+    for name in [tensor.name for tensor in segment.arguments if tensor.name not in parameters]:
+        touching = [each for each in before if name in _touched(each)]
+        if len(touching) == 1 and touching[0].loop is None and name not in [t.name for t in touching[0].arguments]:
+            written = transforms.begun(touching[0], name, parameters & {tensor.name for tensor in segment.arguments})
+            found |= {} if written is None else {name: written}
+    return found
+
+
+def _by_diagonals(
+    segment: transforms.Segment,
+    step: transforms.OneStep,
+    held: Mapping[str, tuple[int, int]],
+    begun: Mapping[str, transforms.Written],
+    stage: Call,
+    plan: MakePlan,
+    most: int,
+) -> Call:
+    """The stage of a loop; of two nested ones, by diagonals where that is cheaper, or only on GPUs."""
+    dimensions = {row.tensor.name: row.dimension for row in step.rows}
+    rows = {name: (dimensions[name] or 0, ends) for name, ends in held.items()}
+    program = transforms.wavefront(segment, rows, begun)
+    if program is None:
+        return stage
+    other = Call(stage.targets, plan(program), stage.arguments)
+    if plan_cost(other.plan).temporary > most:
+        return stage
+    if stage_price(other) < stage_price(stage):
+        return other
+    if stage_price(other, GPU) < stage_price(stage, GPU):
+        return replace(stage, elsewhere=Elsewhere(other.plan, LAUNCHING))
+    return stage
 
 
 def _at_once(step: transforms.OneStep, stored: int, most: int, machine: Machine) -> AtOnce | None:
     """So many steps of a loop at once as fit into `most` bytes, where a machine is done sooner by that."""
-    order = transforms.linear_steps(step)
+    order = transforms.joining_steps(step)
     # Beside what a step stores there are the two numbers of each map, and those of the maps that they are combined to.
     each, count = MAPS * stored, len(step.values)
     if order is None or not each or not count:

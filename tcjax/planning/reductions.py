@@ -16,6 +16,7 @@ from .data.nodes import Apply, CallBuiltin, Fold, LoopNest, Node, OrderStatistic
 from .folds import fold, remaining
 from .monoids import plan_monoid
 from .operations import loop
+from .operations.scan import running
 from .operations.unrolled import propose_order
 from .rules import plan_value, rule
 from .scope import Scope, fill
@@ -48,7 +49,7 @@ def plan_reduce(reduce: ir.Reduce, scope: Scope) -> Node:
     """The reduction at every point of its free indices, in its `dtype`."""
     indices = reduce.indices
     if isinstance(reduce.reducer, ir.Monoid):
-        return scope.cast(plan_monoid(reduce, scope), reduce.dtype)
+        return scope.cast(cheapest((*running(reduce, scope), plan_monoid(reduce, scope)), scope), reduce.dtype)
     if reduce.reducer.gives_position:
         # No derivative tells them apart.
         reduce = as_extremum(reduce)
@@ -91,14 +92,16 @@ def _plan(reduce: ir.Reduce, indices: tuple[IndexVar, ...], scope: Scope) -> Nod
         case Reducer.MEAN:
             return _mean(indices, body, guard, accumulate, scope)
         case Reducer.LOGSUMEXP:
-            return _logsumexp(indices, body, guard, accumulate, scope)
+            plain = _logsumexp(indices, body, guard, accumulate, scope)
+            return cheapest((*running(replace(reduce, body=body), scope), plain), scope)
         case Reducer() as reducer if reducer.operator is not None:
             return plan_fold(reducer, indices, body, guard, accumulate, scope)
         case Reducer() as reducer if not reducer.is_ranked:
             operand, mask = _candidates(reducer, body, guard, body.dtype, scope)
             axes = remaining(operand, indices)
             found = Position(reducer, operand, indices, _extents(indices, scope), mask, dtype="int32", axes=axes)
-            return cheapest((*propose_order(reduce, body, scope), found), scope)
+            given = replace(reduce, body=body, accumulate=body.dtype)
+            return cheapest((*running(given, scope), *propose_order(reduce, body, scope), found), scope)
         case Reducer() as reducer:
             assert reduce.rank is not None
             kind = body.dtype if reducer.gives_position else accumulate

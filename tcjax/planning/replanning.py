@@ -6,8 +6,12 @@ This is the one door through which `lowering` asks for plans: a plan has nests, 
 import functools
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 
+from .. import ir, ranges
+from ..diagnostics import CompileError
 from ..ir import Reducer
+from ..transforms.derivatives import adjoint_program
 from .blocked.batching import batched
 from .blocked.extrema import batched_extrema
 from .blocked.gpu_kernels import on_cuda, refusals
@@ -24,8 +28,10 @@ from .data.groups import Blocks, Extrema, Group, KernelSums, Softmax
 from .data.kernels import Alone, InTwoStages, Loops, Nothing, OneByOne, Pallas, Piece, Pieces
 from .data.nests import LoopSchedule, Nest
 from .data.preferences import Backend
+from .data.stages import Plan
 from .derivatives import plan_cotangents, plan_tangents
 from .formulas import plan_unsized_formula
+from .plan import make_plan
 from .unsized import open_question
 
 
@@ -42,6 +48,23 @@ def plan_loops(group: Group, form: LoopSchedule | Blocks, backend: Backend, plat
     loops = plan_cpu(group, form, backend.memory)
     # A Pallas kernel that someone forces is interpreted.
     return Pallas(interpret=True, otherwise=loops) if backend.name == "pallas" and group.operands else loops
+
+
+@functools.lru_cache(maxsize=64)
+def plan_adjoint(function: ir.Function, most: int) -> Plan | None:
+    """The cotangents of all float parameters of a program with numbers for sizes.
+
+    None where the program has no adjoint, or one that stores more than `most` bytes.
+    """
+    try:
+        adjoint = adjoint_program(function)
+        shapes = {p.name: tuple([size.constant or 0 for size in p.shape]) for p in adjoint.parameters}
+        bound = ranges.bind(adjoint, shapes)
+    except CompileError:
+        return None
+    written = {target for statement in adjoint.statements for target in ir.targets(statement)}
+    stored = sum(prod(bound.shapes[tensor.name]) * ir.types.width(tensor.dtype) for tensor in written)
+    return make_plan(bound) if stored <= most else None
 
 
 @functools.lru_cache(maxsize=1024)

@@ -103,6 +103,10 @@ class _Binder:
             if tensor.name in initial:
                 self.start(tensor, initial[tensor.name])
         self.places |= settled or {}
+        for tensor in dict.fromkeys(target for s in function.statements for target in ir.targets(s)):
+            # A condition of a step may ask for the extents of what a later one writes.
+            if settled and tensor.name in settled:
+                self.learn_shape(tensor, _extents(settled[tensor.name]))
 
     def start(self, tensor: ir.Tensor, shape: Shape) -> None:
         """Takes up the shape of an initial value."""

@@ -34,7 +34,9 @@ def unbound_index(function: ir.Function, statement: Comprehension, solution: Sol
         return _unbound_hull(function, ragged)
     mentions = [read for read in solution.reads if index in read.subscript.variables]
     seen = list(dict.fromkeys(_why_not(index, constraint, solution) for constraint in mentions))
-    shown = "; ".join(seen[:3]) or "no tensor is read at it"
+    later = None if mentions else _read_before_written(function, statement, index)
+    unknown = "no tensor is read at it" if later is None else f"how large `{later.name}` is, the loop says later"
+    shown = "; ".join(seen[:3]) or unknown
     span = mentions[0].read.access.span if mentions else statement.span.part(index.name)
     range = _range(index, 0, _own_size(mentions) or _some_size(function, solution), solution, span)
     close = get_close_matches(index.name, _names(function), 1) if index not in _left_indices(statement) else []
@@ -48,6 +50,8 @@ def unbound_index(function: ir.Function, statement: Comprehension, solution: Sol
             f"Otherwise add {range}",
         )
     hint = f", or did you mean `{close[0]}`?" if close else ", or read a tensor at it"
+    if later is not None and not close:
+        hint = f", or {_sized(function, later, span)}"
     return CompileError(
         Code.UNBOUND_INDEX,
         f"nothing says how far `{index}` runs: {shown}",
@@ -91,15 +95,26 @@ def _meant_as_sizes(statement: Comprehension, solution: Solution) -> frozenset[I
     return (ends & frozenset(solution.unsolved)) - read - _left_indices(statement)
 
 
+def _read_before_written(function: ir.Function, statement: Comprehension, index: IndexVar) -> ir.Tensor | None:
+    """The tensor that a statement reads at an index, and that itself or a later one writes first."""
+    written = {tensor.name for each in function.statements for tensor in ir.targets(each)}
+    found = (read for read in ir.accesses_of(statement) if any(index in each.variables for each in read.indices))
+    return next((read.tensor for read in found if read.tensor.name in written), None)
+
+
+def _sized(function: ir.Function, tensor: ir.Tensor, span: Span) -> str:
+    """Where to write the sizes of a tensor."""
+    scalar, letters = phrases.scalar(tensor.dtype), _letters(tensor.rank)
+    if tensor.name in {returned.name for returned in function.returns}:
+        return f"annotate the return with its sizes, such as {phrases.returned(scalar, letters, tensor.name, span)}"
+    declared = phrases.typed(scalar, letters, tensor.name, span)
+    return f"declare it with its sizes, such as {declared}, in a statement before this one"
+
+
 def unbound_target(function: ir.Function, statement: Comprehension, dimension: int) -> CompileError:
     """TC0401 for a computed left side whose extent nothing gives."""
-    target, scalar = statement.target, phrases.scalar(statement.target.dtype)
-    if target in function.returns:
-        returned = phrases.returned(scalar, _letters(target.rank), target.name, statement.span)
-        remedy = f"annotate the return with its sizes, such as {returned}"
-    else:
-        declared = phrases.typed(scalar, _letters(target.rank), target.name, statement.span)
-        remedy = f"declare it with its sizes, such as {declared}, in a statement before this one"
+    target = statement.target
+    remedy = _sized(function, target, statement.span)
     return CompileError(
         Code.UNBOUND_INDEX,
         f"nothing says how large dimension {dimension} of `{target.name}` is: "

@@ -149,10 +149,11 @@ def _describe(plan: planning.Plan) -> dict[str, Any]:
                 for compute, loops in stage.computes():
                     own = at if compute.target == stage.target else numbers[compute.target]
                     statements.append({**_tile(compute, loops, plan.bound, own), **_verdict(plan, own, growth[own])})
-            case planning.Call(_, inner, _, steps):
+            case planning.Call(_, inner, _, steps, elsewhere=elsewhere):
                 described = _describe(inner)
-                around = inner.name if steps is None else f"{inner.name}, in each of {planning.describe_steps(steps)}"
-                statements += [{**inside, "inside": inside.get("inside", around)} for inside in described["statements"]]
+                each = "" if steps is None else f", in each of {planning.describe_steps(steps, elsewhere)}"
+                for inside in described["statements"]:
+                    statements.append({**inside, "inside": f"{inside.get('inside', inner.name)}{each}"})
             case planning.Unstored():
                 statements.append(_unstored(stage, plan.bound, number))
             case planning.CallForeign(targets, function, _, results, frame):

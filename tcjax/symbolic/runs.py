@@ -1,6 +1,6 @@
 """Subscripts along a line of points, as runs of regular distances: ``(i + 3) % 7`` is 3 4 5 6, then 0 1 2."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import gcd
@@ -25,6 +25,15 @@ class Run:
 
 
 Runs = tuple[Run, ...]
+
+
+def runs_of(values: Iterable[int]) -> Runs:
+    """The values in as few runs as a look at neighbours finds."""
+    kept: list[Run] = []
+    for value in values:
+        joint = _joint(kept[-1], Run(value, 0, 1)) if kept else None
+        kept[len(kept) - (joint is not None) :] = [joint or Run(value, 0, 1)]
+    return tuple(kept)
 
 
 class TooMany(Exception):

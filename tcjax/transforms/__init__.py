@@ -10,11 +10,12 @@ from .decisions import decide
 from .definitions import as_accumulation, guarded
 from .deviations import centres, with_centres
 from .equations import solve
+from .expanding import multiplied_out
 from .extrema import plain_extrema
 from .flattening import flattened
 from .guards import guard_ranges
 from .inlining import Named, Renaming, Shapes, Step, inlined, named, needs_before, reads
-from .linear_steps import linear_steps
+from .joining_steps import joining_steps
 from .lows import without_lows
 from .magnitudes import magnitude
 from .means import as_quotients_of_sums, without_means
@@ -26,7 +27,7 @@ from .places import placed
 from .plain_indices import plain_indices
 from .powers import without_powers
 from .receiving import receive
-from .recurrences import OneStep, Row, Segment, Taken, one_step, segments, with_rows, written_rows
+from .recurrences import OneStep, Row, Segment, Taken, as_program, one_step, segments, with_rows, written_rows
 from .rests import Contents
 from .row_tables import ByRows, Tables, by_rows, with_row_tables
 from .shifts import fix_extrema
@@ -39,6 +40,7 @@ from .substitution import substitute, substitute_affine, substitute_expr
 from .terms import windowed
 from .truths import Guarded, without_truths
 from .turns import turn
+from .wavefronts import Written, begun, wavefront
 
 __all__ = [
     "ByRows",
@@ -56,10 +58,13 @@ __all__ = [
     "Step",
     "Tables",
     "Taken",
+    "Written",
     "apart",
     "as_accumulation",
+    "as_program",
     "as_quotients",
     "as_quotients_of_sums",
+    "begun",
     "beyond_others",
     "by_rows",
     "canonical",
@@ -74,8 +79,9 @@ __all__ = [
     "in_order",
     "in_pieces",
     "inlined",
-    "linear_steps",
+    "joining_steps",
     "magnitude",
+    "multiplied_out",
     "named",
     "named_in_common",
     "narrowed",
@@ -102,6 +108,7 @@ __all__ = [
     "substitute_affine",
     "substitute_expr",
     "turn",
+    "wavefront",
     "windowed",
     "with_centres",
     "with_own_indices",

@@ -195,11 +195,16 @@ def masked(mask: ir.Expr | None, body: ir.Expr, otherwise: bool | int | float) -
     return ir.Select(mask, body, ir.Const(otherwise, body.dtype), body.dtype)
 
 
-def non_negative(condition: ir.Expr) -> Affine | None:
-    """The affine expression that is >= 0 exactly where an integer comparison holds; None if there is none."""
+def non_negative(condition: ir.Expr, *, of_data: bool = False) -> Affine | None:
+    """The affine expression that is >= 0 exactly where an integer comparison holds; None if there is none.
+
+    With `of_data` one side may be any integer, which is an atom of its own: ``k < last(q)`` is ``last(q) - k - 1``.
+    """
     match condition:
         case ir.Binary("<" | "<=" | ">" | ">=" as operator, left, right):
             a, b = affine_of(left), affine_of(right)
+            if of_data and {left.dtype, right.dtype} <= {"int8", "int16", "int32"} and (a is None) != (b is None):
+                a, b = (Affine.of(ir.Data(own)) if e is None else e for e, own in ((a, left), (b, right)))
             if a is None or b is None:
                 return None
             match operator:
@@ -213,7 +218,7 @@ def non_negative(condition: ir.Expr) -> Affine | None:
                     return a - b
         case ir.Unary("!", operand):
             inner = ir.negated(operand)
-            return None if isinstance(inner, ir.Unary) else non_negative(inner)
+            return None if isinstance(inner, ir.Unary) else non_negative(inner, of_data=of_data)
         case _:
             return None
 

@@ -35,7 +35,9 @@ def magnitude(expr: ir.Expr, around: frozenset[IndexVar] = frozenset()) -> ir.Ex
         case ir.Binary("/", left, right) if not ir.free_indices(right) and not any(ir.accesses(right)):
             first = magnitude(left, around)
             return None if first is None else replace(expr, left=first, right=ir.Call("abs", (right,), right.dtype))
-        case ir.Reduce(Reducer.SUM, indices, guard=None, body=body) if expr.accumulate == expr.dtype == body.dtype:
+        case ir.Reduce(Reducer.SUM | Reducer.MEAN, indices, guard=None, body=body) if (
+            expr.accumulate == expr.dtype == body.dtype
+        ):
             inner = magnitude(body, around.union(indices))
             return None if inner is None else replace(expr, body=inner)
         case _:

@@ -7,13 +7,15 @@ tensor, a row that an earlier step wrote as that row; elsewhere the value of the
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import pairwise
-from typing import Final
+from itertools import pairwise, product
+from typing import Final, TypeGuard
 
 from .. import ir, ranges
 from ..ir import Reducer
 from ..symbolic import Affine, Box, Facts, IndexVar, Size
 from ..symbolic.affine import Atom
+from .decisions import decide_alone
+from .definitions import as_define
 from .guards import guard_ranges
 from .specialize import specialize
 from .substitution import substitute_expr
@@ -61,6 +63,86 @@ def segments(bound: ranges.Bound) -> tuple[Segment, ...]:
             found.append(Segment(bound, loop, arguments, results))
         defined |= set(written)
     return tuple(found)
+
+
+def as_program(segment: Segment) -> ir.Function | None:
+    """A loop as a program with numbers for sizes, of the tensors in the order of its arguments; None where it is none.
+
+    What it goes on writing is a parameter of another name.
+    """
+    bound, loop = segment.bound, segment.loop
+    assert loop is not None
+    function, numbers = bound.function, range(loop.first, loop.last)
+    run = [
+        _told(specialize(statement, bound.sizes), bound.boxes[n])
+        for n in numbers
+        if _is_formula(statement := function.statements[n])
+    ]
+    tensors = {t.name: t for statement in run for t in (*ir.tensors_read(statement), *ir.targets(statement))}
+    if len(run) < len(numbers) or any(any(bound.origins[name]) for name in tensors):
+        return None
+    sized = {name: replace(t, shape=tuple(map(Size.of, bound.shapes[name]))) for name, t in tensors.items()}
+    written = {target.name for statement in run for target in ir.targets(statement)}
+    old = {t.name: replace(sized[t.name], name=f"{t.name}~") for t in segment.arguments if t.name in written}
+    before = []
+    for name, tensor in old.items():
+        copy, box = copied(sized[name], tensor, bound.shapes[name], bound.origins[name])
+        given = tuple([ir.Range(index, Affine.of(lo), Affine.of(hi)) for index, (lo, hi) in box.items()])
+        before.append(replace(copy, domain=ir.Domain(given)))
+    shift = len(before) - loop.first
+    return ir.Function(
+        f"{function.name}_{loop.index}",
+        tuple([old.get(tensor.name, sized[tensor.name]) for tensor in segment.arguments]),
+        tuple([sized[tensor.name] for tensor in segment.results]),
+        (*before, *(_with_tensors(statement, sized) for statement in run)),
+        declared=tuple([sized[name] for name in sized if name in written and name not in old]),
+        loops=tuple(
+            replace(inner, first=inner.first + shift, last=inner.last + shift)
+            for inner in function.loops
+            if loop.holds(inner.first)
+        ),
+        span=loop.span,
+    )
+
+
+def _told(statement: Comprehension, box: Box) -> Comprehension:
+    """The statement with the ranges that its indices have; what moves with others stays as it is."""
+
+    def expr(node: ir.Expr) -> ir.Expr:
+        node = ir.rebuild(node, expr)
+        return replace(node, ranges=ranged(node.ranges, node.indices)) if isinstance(node, ir.Reduce) else node
+
+    def ranged(given: Sequence[ir.Range], indices: Iterable[IndexVar]) -> tuple[ir.Range, ...]:
+        known = {range_.index for range_ in given}
+        return (*given, *(ir.Range(i, *map(Affine.of, box[i])) for i in indices if i in box and i not in known))
+
+    domain, free = statement.domain, [i for index in statement.indices for i in sorted(index.variables, key=str)]
+    reduced = statement.reduction if isinstance(statement, ir.Accumulate) else ()
+    return replace(
+        statement,
+        value=expr(statement.value),
+        domain=replace(domain, ranges=ranged(domain.ranges, dict.fromkeys((*free, *reduced)))),
+    )
+
+
+def _is_formula(statement: ir.Statement) -> TypeGuard[Comprehension]:
+    return isinstance(statement, (ir.Define, ir.Accumulate))
+
+
+def _with_tensors(statement: Comprehension, tensors: Mapping[str, ir.Tensor]) -> Comprehension:
+    def expr(node: ir.Expr) -> ir.Expr:
+        node = ir.rebuild(node, expr)
+        return replace(node, tensor=tensors[node.tensor.name]) if isinstance(node, ir.Access) else node
+
+    domain = statement.domain
+    guard = None if domain.guard is None else expr(domain.guard)
+    return replace(
+        statement,
+        target=tensors[statement.target.name],
+        indices=tuple([ir.rebuild_subscript(index, expr) for index in statement.indices]),
+        value=expr(statement.value),
+        domain=replace(domain, guard=guard, exists=()),
+    )
 
 
 def _is_outermost(loop: ir.Loop, function: ir.Function) -> bool:
@@ -141,6 +223,18 @@ def copied(
     return ir.Define(new, subscripts, ir.Access(old, subscripts)), box
 
 
+def written_out(reducer: Reducer, terms: Sequence[ir.Expr], dtype: str) -> ir.Expr:
+    """The reduction of these terms, two by two."""
+
+    def joined(a: ir.Expr, b: ir.Expr) -> ir.Expr:
+        if reducer.operator is not None:
+            return ir.Binary(reducer.operator, a, b, dtype)
+        assert reducer.joins is not None, reducer
+        return ir.Call(reducer.joins, (a, b), dtype)
+
+    return reduce(joined, terms) if terms else ir.Const(reducer.empty(dtype), dtype)
+
+
 # ---------------------------------------------------------------- one step
 
 
@@ -209,28 +303,37 @@ class _Stepper:
         return replace(plain, value=self.spread(plain.value, self.bound.boxes[number]))
 
     def spread(self, expr: ir.Expr, box: Box) -> ir.Expr:
-        """The expression with a term for each value of an index of a reduction that says which step's row is read."""
+        """The expression with a term for each value of indices of a reduction that say which step's row is read."""
         expr = ir.rebuild(expr, lambda part: self.spread(part, box))
         if not isinstance(expr, ir.Reduce) or not isinstance(expr.reducer, Reducer) or expr.accumulate != expr.dtype:
             return expr
-        operator, dtype = expr.reducer.operator, expr.dtype
+        reducer, dtype = expr.reducer, expr.dtype
         lags = [i for i in expr.indices if self.is_lag(i, expr.body) and 0 < box[i][1] - box[i][0] <= MOST_LAGS]
-        if operator is None or not lags:
+        if not lags or (reducer.operator is None and reducer.joins is None):
             return expr
-        index, rest = lags[0], tuple(other for other in expr.indices if other != lags[0])
-        if rest:
-            term: ir.Expr = replace(expr, indices=rest)
-        elif expr.guard is None:
-            term = expr.body
-        else:
-            term = ir.Select(expr.guard, expr.body, ir.Const(expr.reducer.empty(dtype), dtype), dtype)
-        terms = [substitute_expr(term, {index: Affine.of(value)}) for value in range(*box[index])]
-        return self.spread(reduce(lambda a, b: ir.Binary(operator, a, b, dtype), terms), box)
+        rest = tuple(index for index in expr.indices if index not in lags)
+        terms: list[ir.Expr] = []
+        for point in product(*(range(*box[index]) for index in lags)):
+            values = {index: Affine.of(value) for index, value in zip(lags, point, strict=True)}
+            guard = None if expr.guard is None else substitute_expr(expr.guard, values)
+            guard, body = decide_alone(guard, substitute_expr(expr.body, values), box)
+            if guard == ir.Const(False, "bool"):
+                continue
+            if rest:
+                body = replace(expr, indices=rest, guard=guard, body=body)
+            elif guard is not None:
+                body = ir.Select(guard, body, ir.Const(reducer.empty(dtype), dtype), dtype)
+            terms.append(body)
+        return written_out(reducer, terms, dtype)
 
     def is_lag(self, index: IndexVar, body: ir.Expr) -> bool:
-        """Whether the distance from the loop's index to what is read of a tensor that it writes is in another index."""
+        """Whether the distance from a loop's index to what is read of a tensor that it writes is in another index.
+
+        That of this loop, or of one inside: its steps are given what is known of this one.
+        """
         accesses = (node for node in ir.walk(body) if isinstance(node, ir.Access) and node.tensor.name in self.written)
-        return any({index, self.index} <= s.variables for access in accesses for s in access.indices)
+        own = {o.index for o in self.bound.function.loops if self.loop.first <= o.first and o.last <= self.loop.last}
+        return any(index in s.variables and own & s.variables for access in accesses for s in access.indices)
 
     # ---------------------------------------------------------------- what the loop writes
 
@@ -336,7 +439,7 @@ class _Stepper:
         """Whether a later step, or what is behind the loop, needs what a step leaves."""
         if row.tensor.name in self.results or row.order:
             return True
-        return row.dimension is None and not self.is_filled(row)
+        return not self.is_filled(row)
 
     def is_filled(self, row: Row) -> bool:
         """Whether a step begins by writing all that it may write of a tensor, whatever was there."""
@@ -373,6 +476,9 @@ class _Stepper:
     def statement(self, statement: Comprehension, inner: Mapping[str, ir.Tensor], given: ir.Statement) -> Comprehension:
         assert isinstance(given, (ir.Define, ir.Accumulate))
         row = self.rows[statement.target.name]
+        if isinstance(statement, ir.Accumulate) and statement.restart and row.dimension is None:
+            # Where data name the elements of a step, a reduction would begin with the identity in all of the tensor.
+            statement = as_define(statement, False) if any(map(self.moves, statement.indices)) else statement
         left = [self.affine(s) for d, s in enumerate(statement.indices) if d != row.dimension or not self.moves(s)]
         guard = statement.domain.guard
         around = given.domain.loops

@@ -19,6 +19,8 @@ def names(parameters: tuple[ast.Parameter, ...]) -> list[str]:
         ("C(m,n) +=! A(m,k) * B(k,n)", ["A", "B"], ["C"]),
         ("O(i) = exp(A(i)) * s()", ["A", "s"], ["O"]),
         ("H(I(i)) +=! W(i)", ["I", "W"], ["H"]),
+        ("K(i*B.0 + p) = A(i) * B(p)", ["A", "B"], ["K"]),
+        ("K(i*B.0 + p) = A(i) * A(p) where p in 0:B.0", ["A", "B"], ["K"]),
         ("O(i) = A(i) where k = B(i), exists D(i), i in 0:E.0, M(i)", ["A", "B", "D", "E", "M"], ["O"]),
         ("T(i) = A(i) O(i) = T(i)", ["A"], ["O"]),
         ("P(i) = A(i) Q(i) = A(i)", ["A"], ["P", "Q"]),

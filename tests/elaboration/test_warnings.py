@@ -58,6 +58,20 @@ def test_even_sums_are_silent(statement: str) -> None:
     assert warnings_of(statement) == []
 
 
+def test_what_a_loop_of_python_adds_each_time_is_silent() -> None:
+    def f(x: "float(N)"):  # type: ignore[no-untyped-def]
+        for j in range(x.shape[0]):
+            f[i] += x[j] - x[i]  # type: ignore[name-defined]
+        return f
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kernel = tcjax.kernel(f)
+        found = kernel(np.float32([1, 2, 4]))
+
+    np.testing.assert_allclose(found, [4, 1, -5])
+
+
 @pytest.mark.parametrize(
     "statement",
     [

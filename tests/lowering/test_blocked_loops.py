@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tcjax.lowering.blocked_loop import over_tiles, span
+from tcjax.lowering.blocked_loop import over_tiles
 from tcjax.planning.blocked.domains import ends
 from tcjax.planning.data.blocked_loop import Tile, between
 from tcjax.symbolic import Affine, IndexVar
@@ -39,7 +39,7 @@ factors = st.integers(-3, 3)
     size=st.integers(1, 4),
     start=st.integers(0, 6),
 )
-def test_blocks_beyond_the_ends_have_no_point(
+def test_values_beyond_the_ends_have_no_point(
     conditions: list[tuple[int, int, int, int]], width: int, size: int, start: int
 ) -> None:
     lo, count, others = -3, 4, range(2, 5)
@@ -47,17 +47,15 @@ def test_blocks_beyond_the_ends_have_no_point(
     box = {I: (0, size), J: (2, 5), K: (lo, lo + count * width)}
 
     found = ends(affines, K, [I], box)
-    first, behind = between(found, [start], (0, count), lo, width)
+    first, behind = between([(end, end.limit([start])) for end in found], (lo, lo + count * width))
 
-    for block in range(count):
-        values = range(lo + block * width, lo + (block + 1) * width)
+    for k in range(lo, lo + count * width):
         counts = any(
             all(a * (start + i) + b * j + c * k + d >= 0 for a, b, c, d in conditions)
             for i in range(size)
             for j in others
-            for k in values
         )
-        assert not counts or first <= block < behind
-    if found:
-        assert tuple(map(int, span(found, [jnp.int32(start)], count, lo, width))) == (first, behind)
+        assert not counts or first <= k < behind
+    traced = [(end, end.limit([jnp.int32(start)])) for end in found]
+    assert tuple(map(int, between(traced, (lo, lo + count * width), jnp.maximum, jnp.minimum))) == (first, behind)
     assert len(found) == sum(c != 0 for _, _, c, _ in conditions)

@@ -9,6 +9,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import tcjax
+from tcjax.planning import Compute
+from tcjax.planning.data.nodes import Read, Unroll, operands
+from tcjax.planning.data.views import Halo, View, blocks
 
 BOUNDARIES = ("clamp", "wrap", "mirror", "reflect")
 LAPLACE = "def f(float(M,N) u) -> (v) {{ v(i,j) = {0} + {1} + {2} + {3} - 4 * u(i,j) }}"
@@ -44,6 +47,17 @@ def agrees(kernel: tcjax.Kernel, *arrays: np.ndarray) -> None:
 def reads(kernel: tcjax.Kernel, *arrays: np.ndarray) -> str:
     """The primitives of the compiled kernel, by name."""
     return str(jax.make_jaxpr(kernel)(*arrays))
+
+
+def views(kernel: tcjax.Kernel, *arrays: np.ndarray) -> list[View]:
+    """The views through which the first statement reads."""
+    found: list[View] = []
+    nodes = [stage.value for stage in kernel.plan(*arrays).stages[:1] if isinstance(stage, Compute)]
+    while nodes:
+        node = nodes.pop()
+        found += node.views if isinstance(node, Read) else ()
+        nodes += operands(node)
+    return found
 
 
 @st.composite
@@ -101,6 +115,56 @@ def test_a_stencil_over_a_boundary_gathers_nothing(boundary: str) -> None:
     assert "gather" not in reads(kernel, u)
     assert "scatter" not in reads(kernel.adjoint(), u, u)
     agrees(kernel, u)
+
+
+@pytest.mark.parametrize("boundary", BOUNDARIES)
+def test_products_of_neighbours_read_one_extended_array(boundary: str) -> None:
+    text = f"""def f(float(M,N) u) -> (v) {{
+        v(i,j) = u({boundary}(i - 1), j) * u(i, {boundary}(j + 1)) + u({boundary}(i + 2), {boundary}(j - 1))
+    }}"""
+    kernel, u = tcjax.kernel(text), normals(7, 9)
+
+    halos = {view for view in views(kernel, u) if isinstance(view, Halo)}
+
+    assert len(halos) == 1 and blocks(*halos) == 9
+    assert "gather" not in reads(kernel, u)
+    agrees(kernel, u)
+    _, along = jax.jvp(kernel, (u,), (u,))
+    assert_allclose(along, jax.jacfwd(lambda t: kernel(u + t * u))(0.0), rtol=1e-4, atol=1e-5)
+    assert_allclose(jax.vmap(kernel)(np.stack([u, 2 * u]))[1], kernel(2 * u), rtol=1e-6)
+    assert_allclose(kernel(u[:1, :2]), kernel.interpret(u[:1, :2]), rtol=1e-5)
+
+
+def test_a_sum_over_weights_of_neighbours_is_written_out_with_its_derivative() -> None:
+    text = """def f(float(M,N) u, float(K) w) -> (v) {
+        v(i,j) +=! w(k) * (u(wrap(i + k - K/2), j) + u(i, wrap(j + k - K/2))) where i in 0:M, j in 0:N
+    }"""
+    kernel, u, w = tcjax.kernel(text), normals(6, 7), normals(5, seed=2)
+
+    (stage,) = kernel.plan(jax.ShapeDtypeStruct((2048, 2048), "float32"), w).stages
+
+    assert isinstance(stage, Compute) and isinstance(stage.value, Unroll) and stage.value.derivative is None
+    agrees(kernel, u, w)
+
+
+def test_what_is_read_beyond_its_ends_in_pieces_is_stored() -> None:
+    kernel = tcjax.kernel("""def f(float(M,N) c) -> (v) {
+        rows(i,j) = c(wrap(i - 1), j) + c(i,j) + c(wrap(i + 1), j)
+        v(i,j) = rows(i, wrap(j - 1)) + rows(i,j) + rows(i, wrap(j + 1))
+    }""")
+
+    first, *_ = kernel.plan(jax.ShapeDtypeStruct((512, 512), "float32")).stages
+
+    assert isinstance(first, Compute) and first.apart
+    agrees(kernel, normals(5, 6))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "int8", "bool", "complex64"])
+def test_extended_arrays_are_exact_in_every_type(dtype: str) -> None:
+    x = jnp.asarray(np.arange(12).reshape(3, 4) % 5).astype(dtype)
+    kernel = tcjax.kernel("y(i,j) = x(wrap(i - 1), wrap(j + 1)) == x(clamp(i), wrap(j - 1)) where i in 0:3, j in 0:4")
+
+    assert_array_equal(kernel(x), kernel.interpret(np.asarray(x)))
 
 
 def test_a_padded_stencil_has_no_mask() -> None:

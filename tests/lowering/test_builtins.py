@@ -116,6 +116,7 @@ BINARY: dict[str, Reference] = {
     "fmax": np.fmax,
     "fmin": np.fmin,
     "fmod": np.fmod,
+    "logaddexp": np.logaddexp,
     "hypot": np.hypot,
     "pow": np.power,
     "remainder": per_element(math.remainder),

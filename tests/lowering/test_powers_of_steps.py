@@ -61,3 +61,16 @@ def test_the_terms_are_products() -> None:
     value = stage.value
     assert isinstance(value, Unroll) and value.derivative is None
     assert 1e6 * price(stage).seconds < 100
+
+
+def test_a_polynomial_of_many_terms_is_written_out_too() -> None:
+    kernel = tcjax.kernel(f"{HEAD} {{ y(i) +=! c(k) * pow(x(i), k) }}")
+    x, c = RNG.uniform(-1, 1, 1000).astype(np.float32), RNG.normal(size=40).astype(np.float32)
+
+    (stage,) = kernel.plan(x, c).stages
+    found, by_x = kernel(x, c), jax.grad(lambda x: kernel(x, c).sum())(x)
+
+    assert isinstance(stage, Compute) and isinstance(stage.value, Unroll)
+    powers = x.astype(np.float64)[:, None] ** np.arange(40)
+    np.testing.assert_allclose(found, powers @ c, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(by_x, powers[:, :-1] @ (c[1:] * np.arange(1, 40)), rtol=1e-4, atol=1e-4)

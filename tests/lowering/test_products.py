@@ -1,5 +1,7 @@
 """Products of matrices whose derivatives are planned: values and all kinds of derivatives against float64."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -175,3 +177,20 @@ def test_a_copy_of_a_matrix_keeps_what_is_not_finite() -> None:
     a[3, 7], a[5, 9], b[6, 2] = np.nan, np.inf, np.inf
     with np.errstate(invalid="ignore"):
         np.testing.assert_array_equal(tcjax.kernel(COPIED)(a, b), a.T @ b)
+
+
+def test_products_of_columns_and_their_sum_are_one_loop() -> None:
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=(40, 50, 30)).astype(np.float32), rng.normal(size=(50, 30)).astype(np.float32)
+    a[0, 0, :4], b[0, :4] = [np.inf, np.nan, -np.inf, 0.0], [2.0, 1.0, 0.0, np.inf]
+    kernel = tcjax.kernel("def f(float(I,P,R) a, float(P,R) b) -> (c) { c(i,r) +=! a(i,p,r) * b(p,r) }")
+
+    compiled = jax.jit(kernel).lower(a, b).compile()
+
+    # XLA:CPU would take them for a batch of products of matrices, whose columns it copies or walks along.
+    memory, fused = compiled.memory_analysis(), re.findall(r"\w+\(.*reduce_sum", compiled.as_text())
+    assert memory is not None and memory.temp_size_in_bytes == 0
+    assert not any(operation.startswith("dot(") for operation in fused)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(kernel(a, b), np.einsum("ipr,pr->ir", a, b.astype(np.float64)), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(jax.grad(lambda b: kernel(a[1:], b).sum())(b), a[1:].sum(0), rtol=1e-4, atol=1e-4)

@@ -1,6 +1,7 @@
 """Every prefix, or every suffix, of a row: one running reduction."""
 
 import itertools
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,9 @@ import tcjax
 from tcjax.ir import Reducer
 from tcjax.lowering.running import _run_natively as run_natively
 from tcjax.lowering.running import running, running_p
+from tcjax.planning import choice, reductions
+from tcjax.planning.data.nodes import Scan, has
+from tests.runtime.test_monoid import register
 
 
 def real(*shape: int) -> Any:
@@ -21,6 +25,20 @@ def real(*shape: int) -> Any:
 
 def whole(*shape: int) -> Any:
     return np.random.default_rng(sum(shape)).integers(-5, 6, shape).astype(np.int32)
+
+
+@pytest.fixture
+def running_wherever_possible(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short rows are cheaper otherwise."""
+    register()
+    cheapest = choice.cheapest
+
+    def preferred(candidates: Iterable[Any], scope: Any) -> Any:
+        found = list(candidates)
+        return cheapest([node for node in found if has(node, Scan)] or found, scope)
+
+    for room in (choice, reductions):
+        monkeypatch.setattr(room, "cheapest", preferred)
 
 
 # Parameters in the order in which the texts read them.
@@ -51,9 +69,25 @@ RUNNING = {
     "extrema of an expression": ("o(i,b) min=! x(j,b) * y(j) where j >= i, i in 0:9", real(9, 7), real(9)),
     "extrema of what is left": ("o(i) max=! x(j) where j <= i, x(j) > 0, i in 0:9", np.abs(real(9))),
     "extrema of none": ("o(i) min=! x(j) where j > i, i in 0:9", whole(9)),
+    "sums of exponentials": ("o(i) logsumexp=! x(j) where j <= i, i in 0:30", real(30)),
+    "exponentials that follow": ("o(i,b) logsumexp=! x(j,b) where j >= i, i in 0:21", real(21, 5)),
+    "exponentials of an expression": ("o(i) logsumexp=! x(j) * y(j) where j <= i, i in 2:21", real(21), real(21)),
+    "some exponentials": ("o(b,i) logsumexp=! x(b,j) where j <= i, x(b,j) > 0, i in 0:21", np.abs(real(3, 21))),
+    "exponentials of pairs": ("o(i) = 2 * logsumexp[j,k where j <= i](x(j,k)) where i in 0:21", real(21, 4)),
+    "whether any": ("o(i) = any[j where j < i](x(j) > 1) ? 1.0 : 0.0 where i in 0:30", np.abs(real(30)) + 2),
+    "whether all": ("o(i) = all[j where j >= i](x(j) < 5) ? 1.0 : 0.0 where i in 0:30", whole(30)),
+    "the place of the largest": ("o(i) argmax=! x(j) where j <= i, i in 0:30", whole(30)),
+    "places from the end": ("o(i,b) argmin=! x(j,b) where j >= i, i in 0:20, j in 3:20", whole(20, 3)),
+    "places of some": ("o(i) argmin=! x(j) where j < i, x(j) > 2, i in 0:30", whole(30)),
+    "a mean of many": ("o(i) = mean[j where j < i + 1](x(j)) where i in 0:30", real(30)),
+    "a registered one": ("o(i) smooth=! x(j) where j <= i, i in 0:30", real(30)),
+    "one in order": ("o(i) line=! x(j) where j >= i, i in 0:30", real(30) / 2),
+    "states of some": ("o(i,b) variance=! x(j,b) where j < i, x(j,b) > 0, i in 2:30", np.abs(real(30, 2)) + 1),
+    "the last one": ("o(i) = last[j, k where j <= i](x(j,k)) where i in 0:20", real(20, 3)),
 }
 
 
+@pytest.mark.usefixtures("running_wherever_possible")
 @pytest.mark.parametrize("name", RUNNING)
 def test_a_running_reduction_is_that_of_every_part(name: str) -> None:
     text, *arguments = RUNNING[name]
@@ -250,10 +284,10 @@ def test_every_way_of_running_shares_the_derivative_of_extrema(reducer: Reducer,
 
     if way == "device":
         # Lowered for other platforms only: the same steps as the rules of the derivative, and of its transpose.
-        result, ties = run_natively(x, reducer=reducer, ties=True, handed=False, **how)
-        sums = how | {"reducer": Reducer.SUM, "ties": False}
-        [along] = run_natively(tangent, x, result, ties, handed=False, **sums)
-        [back] = run_natively(weights, x, result, ties, handed=True, **sums | {"reverse": not reverse})
+        how["reducer"] = reducer
+        result, ties = run_natively(x, role="ties", **how)
+        [along] = run_natively(tangent, x, result, ties, role="slope", **how)
+        [back] = run_natively(weights, x, result, ties, role="handed", **how | {"reverse": not reverse})
     else:
         run = jax.jit(partial(running, reducer, **how))
         along, [back] = jax.jvp(run, (x,), (tangent,))[1], jax.vjp(run, x)[1](weights)
@@ -270,7 +304,56 @@ def test_every_way_of_running_shares_the_derivative_of_extrema(reducer: Reducer,
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_equal_extrema_are_counted_in_a_type_that_has_all_numbers(dtype: str) -> None:
     """A row of more than 2**24 elements may have more equal ones than float32 tells apart."""
-    count = partial(running_p.bind, reducer=Reducer.MAX, axis=0, reverse=False, block=4, looped=True)
+    count = partial(running_p.bind, reducer=Reducer.MAX, role="ties", axis=0, reverse=False, block=4, looped=True)
     for size, wanted in ((2**23, "float32"), (2**24 + 1, "int32")):
-        _, ties = jax.eval_shape(partial(count, ties=True, handed=False), jax.ShapeDtypeStruct((size,), dtype))
+        _, ties = jax.eval_shape(count, jax.ShapeDtypeStruct((size,), dtype))
         assert ties.dtype == wanted
+
+
+def exponentials(x: Any, *, reverse: bool) -> Any:
+    """The logarithms of sums of exponentials of all prefixes, or suffixes, of rows: each on its own."""
+    rows = jnp.arange(x.shape[0])
+    counts = (rows[:, None] <= rows) if reverse else (rows[:, None] >= rows)
+    return jax.nn.logsumexp(jnp.where(counts[..., None], x, -jnp.inf), axis=1)
+
+
+@pytest.mark.parametrize("way", ["loop", "tree", "device"])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_every_way_of_running_has_both_derivatives_of_exponentials(reverse: bool, way: str) -> None:
+    x, tangent, weights = (np.random.default_rng(n).standard_normal((13, 3)) * 3 for n in range(3))
+    x[:4, 1], x[6, 1], x[5, 2] = -np.inf, 800.0, -900.0
+    how: Any = {"reducer": Reducer.LOGSUMEXP, "axis": 0, "reverse": reverse, "block": 4, "looped": way == "loop"}
+
+    def run(x: Any) -> Any:
+        return run_natively(x, role="values", **how)[0] if way == "device" else running(array=x, **how)
+
+    def both(run: Any) -> Any:
+        slope = jax.jit(jax.grad(lambda x: (weights * jnp.where(jnp.isfinite(y := run(x)), y, 0) ** 2).sum()))
+        return jax.jit(run)(x), slope(x), *jax.jvp(slope, (x,), (tangent,)), jax.jvp(run, (x,), (tangent,))[1]
+
+    with jax.enable_x64(True):
+        if way == "device":
+            # Lowered for other platforms only: the derivative and its transpose.
+            [found] = run_natively(x, role="values", **how)
+            [along] = run_natively(tangent, x, found, role="slope", **how)
+            [back] = run_natively(weights, x, found, role="handed", **how | {"reverse": not reverse})
+            wanted, turn = jax.vjp(lambda x: exponentials(x, reverse=reverse), x)
+            np.testing.assert_allclose(found, wanted, rtol=1e-12)
+            np.testing.assert_allclose(back, np.nan_to_num(turn(jnp.asarray(weights))[0]), rtol=1e-9, atol=1e-12)
+            assert float(np.sum(back * tangent)) == pytest.approx(float(np.sum(along * weights)), rel=1e-12)
+            return
+        results = zip(both(run), both(lambda x: exponentials(x, reverse=reverse)), strict=True)
+        for found, wanted in results:
+            np.testing.assert_allclose(found, np.nan_to_num(wanted, neginf=-np.inf), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("text", ["logsumexp[j where j <= i](x(j,b))", "logsumexp[j where j > i](x(j,b))"])
+def test_odd_exponentials_are_what_the_interpreter_says(text: str) -> None:
+    kernel = tcjax.kernel(f"o(i,b) = {text} where i in 0:64")
+    x = real(64, 5)
+    x[:, 0], x[10, 1], x[12, 1], x[20, 2], x[30, 3], x[:50, 4] = -np.inf, np.inf, -np.inf, np.nan, 1000, -1000
+    assert "running" in str(kernel.plan(x))
+
+    np.testing.assert_allclose(kernel(x), kernel.interpret(x), rtol=1e-6)
+    slope = jax.grad(lambda x: kernel(x).sum())(x)
+    assert np.isfinite(slope[:, [0, 3, 4]]).all() and not np.any(slope[:, 0])

@@ -356,7 +356,7 @@ def test_a_difference_under_a_condition_on_both_operands_is_one_loop() -> None:
 def test_overlapping_windows_are_summed_dimension_by_dimension_in_one_padded_array() -> None:
     text = (
         "def f(float(H,W) A) -> (O) {"
-        " O(i,j) +=! A((i+a) % H, (j+b) % W) where i in 0:H, j in 0:W, a in -1:2, b in -1:2 }"
+        " O(i,j) +=! A((i+a) % H, (j+b) % W) where i in 0:H, j in 0:W, a in -3:4, b in -3:4 }"
     )
 
     plan = tcjax.kernel(text).plan(spec(4096, 4096))
@@ -375,3 +375,27 @@ def test_groups_of_many_channels_are_a_convolution_each(channels: int, width: in
 
     value = plan.stages[0].value
     assert isinstance(value, nodes.Convolve) and value.split
+
+
+def test_groups_that_a_subscript_computes_are_a_convolution_each() -> None:
+    text = (
+        "def f(float(N,H,W,I) x, float(K,K,C,O) filter) -> (y) {"
+        " y(n,h,w,o) = sum[k,l,c](x(n, h+k, w+l, C * (o / (O/3)) + c) * filter(k,l,c,o)) }"
+    )
+
+    value = tcjax.kernel(text).plan(spec(2, 56, 56, 96), spec(3, 3, 32, 96)).stages[0].value
+
+    assert isinstance(value, nodes.Convolve) and value.split
+    assert [str(index) for index in value.groups] == ["o/"]
+
+
+def test_a_transposed_convolution_is_one_of_its_phases() -> None:
+    text = (
+        "def f(float(N,H,W,C) x, float(K,K,C,O) filter) -> (y) {"
+        " y(n, 4*i+k, 4*j+l, o) +=! x(n,i,j,c) * filter(k,l,c,o) }"
+    )
+
+    (stage,) = tcjax.kernel(text).plan(spec(64, 8, 8, 16), spec(8, 8, 16, 16)).stages
+
+    assert isinstance(stage.value, nodes.Convolve) and not stage.store.is_scatter
+    assert [str(index) for index in stage.value.features] == ["k%", "l%", "o"]

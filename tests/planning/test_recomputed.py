@@ -31,3 +31,23 @@ def test_a_window_that_is_read_once_is_not() -> None:
     rows, _ = stages_of(11, "R(h,x) +=! I(h,x+j) * g(j)  O(y) max=! R(y,x)")
 
     assert not rows.apart
+
+
+def test_rows_that_data_choose_are_added_up_once_for_what_repeats_their_sum() -> None:
+    x, weight = RNG.normal(size=(1000, 32)).astype(np.float32), RNG.normal(size=(1000, 30, 32)).astype(np.float32)
+    near, slope = RNG.integers(0, 1000, (1000, 30)).astype(np.int32), RNG.normal(size=(30, 32)).astype(np.float32)
+    text = "o(m,h) +=! x(n(m,k),h) * w(m,k,h)  p(m,q,h) = o(m,h) * v(q,h)"
+    head = "def f(float(N,H) x, int32(M,K) n, float(M,K,H) w, float(Q,H) v)"
+
+    repeated = tcjax.kernel(f"{head} -> (p) {{ {text} }}").plan(x, near, weight, slope)
+    # What reads a result is not known: a gradient may repeat it as well.
+    result = tcjax.kernel(f"{head} -> (o) {{ {text} }}").plan(x, near, weight, slope)
+
+    assert [stage.apart for stage in repeated.stages if isinstance(stage, Compute)] == [True, False]
+    assert next(stage.apart for stage in result.stages if isinstance(stage, Compute))
+
+
+def test_a_short_window_that_is_a_result_is_not() -> None:
+    (result,) = stages_of(3, "O(h,x) +=! I(h,x+j) * g(j)")
+
+    assert not result.apart

@@ -1,6 +1,7 @@
 """What is known about subscripts makes slices, reshapes and concatenations of what would be gathers."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -349,3 +350,18 @@ def test_explain_cites_the_facts() -> None:
     assert "the guard `i < 12` always holds: i in 1:12" in said
     assert "`i // 4` and `i % 4` split `i`: 3 values in rows of 4" in said
     assert "`i % 5` is read in 3 pieces" in said
+
+
+@pytest.mark.parametrize("names", ["yxc", "ijk", "zay"])
+def test_points_that_data_send_come_in_the_order_in_which_they_are_read(names: str) -> None:
+    text = "def f(int32(H,W,C) b, float(H,W,C) s) -> (float(C,64) n) { n(c, b(y,x,c)) +=! s(y,x,c) }"
+    renamed = text.translate(str.maketrans("yxc", names))
+
+    (stage,) = (
+        tcjax.kernel(renamed)
+        .plan(jax.ShapeDtypeStruct((40, 60, 3), jnp.int32), jax.ShapeDtypeStruct((40, 60, 3), jnp.float32))
+        .stages
+    )
+
+    assert isinstance(stage, planning.Compute) and stage.store.scatter is not None
+    assert [str(index) for index in stage.store.scatter.points] == list(names)

@@ -50,6 +50,12 @@ def refused(text: str, **shapes: tuple[int, ...]) -> CompileError:
             "i",
             "`A(i-1)` is read under a condition, and then only a bare `i` counts",
         ),
+        (
+            "def f(float(N,N) A) -> (L) { for j in 0:N { L(i,j) = A(i,j) - sum[k where k < j](L(i,k)) } }",
+            {"A": (3, 3)},
+            "k",
+            "how large `L` is, the loop says later",
+        ),
     ],
 )
 def test_an_index_that_nothing_bounds_is_refused_with_what_was_seen(
@@ -60,7 +66,7 @@ def test_an_index_that_nothing_bounds_is_refused_with_what_was_seen(
     assert error.code == "TC0401"
     assert error.kind == "bound"
     assert error.message == f"nothing says how far `{index}` runs: {reason}"
-    assert f"where {index} in 0:N" in error.help
+    assert f"{index} in 0:N" in error.help
 
 
 def test_an_index_without_bounds_is_refused_before_any_call_too() -> None:

@@ -1,4 +1,4 @@
-"""Loops that are scans of linear maps: which are, and that they compute what one step after the other does.
+"""Loops that are scans, of linear maps or by a reducer: which are, and that they compute what steps in turn do.
 
 GPUs run them so. Here the plan names the CPU too, so that the same code runs.
 """
@@ -48,7 +48,33 @@ def state(float(T) x) -> (s, y) {
         y(t) = s() * s()
     }
 }"""
+# What joins is at the end of the scan, in a branch, or a reduction of its own.
+LARGEST = """
+def largest(float(T,D) x, float(T,D) y) -> (h) {
+    h(0,d) = x(0,d)
+    for t in 1:T { h(t,d) = x(t,d) > 0.5 ? h(t-1,d) : max(y(t,d), max(h(t-1,d), sum[e](x(t,e) * y(t,d)))) }
+}"""
+SMOOTH = """
+def smooth(float(T,D) x, float(T,D) y) -> (h, s) {
+    h(T-1,d) = x(T-1,d)
+    s() = 0.0
+    for t in T-2:-1:-1 {
+        h(t,d) = logaddexp(h(t+1,d), x(t,d) * y(t,d))
+        s() = 0.5 * s() + sum[d](h(t,d))
+    }
+}"""
+LEAST = """
+def least(float(T) x) -> (s, y) {
+    s() = x(0)
+    for t in 0:T {
+        s() min= x(t) - 1.0
+        y(t) = s() * s()
+    }
+}"""
 SHAPES = {
+    LARGEST: ((50, 3), (50, 3)),
+    SMOOTH: ((33, 3), (33, 3)),
+    LEAST: ((50,),),
     LINEAR: ((50, 3), (50, 3)),
     BACKWARDS: ((41, 3), (41, 3)),
     SELECTIVE: ((33, 4), (33, 4), (4, 2), (33, 2), (33, 2)),
@@ -130,7 +156,7 @@ def test_numbers_that_are_none_stay_where_they_are(monkeypatch: pytest.MonkeyPat
 def at_once(text: str, *arrays: np.ndarray, **options: object) -> list[tuple[tuple[str, ...], int] | None]:
     stages = tcjax.kernel(text, **options).plan(*arrays).stages
     found = [stage.steps.at_once for stage in stages if getattr(stage, "steps", None) is not None]
-    return [None if each is None else (each.order, each.block) for each in found]
+    return [None if each is None else (tuple(name for name, _ in each.order), each.block) for each in found]
 
 
 def zeros(*shape: int) -> np.ndarray:
@@ -151,7 +177,8 @@ def test_on_gpus_linear_steps_are_done_at_once_all_or_so_many_as_fit() -> None:
     [
         "h(t,d) = tanh(h(t-1,d)) + b(t,d)",
         "h(t,d) = h(t-1,d) * h(t-1,d) + b(t,d)",
-        "h(t,d) = max(h(t-1,d), b(t,d))",
+        "h(t,d) = max(h(t-1,d), b(t,d)) + b(t,d)",
+        "h(t,d) = t < 9 ? max(h(t-1,d), b(t,d)) : b(t,d)",
         "h(t,d) = b(t,d) / (2.0 + h(t-1,d))",
         "h(t,d) = h(t-1,d) > 0.0 ? h(t-1,d) : b(t,d)",
         # Of another place: the rows of a step are one system.
@@ -159,7 +186,7 @@ def test_on_gpus_linear_steps_are_done_at_once_all_or_so_many_as_fit() -> None:
         "h(t,d) = sum[e](h(t-1,e)) / D + b(t,d)",
     ],
 )
-def test_steps_that_are_not_linear_place_by_place_are_done_in_turn(body: str) -> None:
+def test_other_steps_are_done_in_turn(body: str) -> None:
     text = f"def f(float(T,D) b) -> (h) {{ h(0,d) = b(0,d) for t in 1:T {{ {body} }} }}"
 
     assert at_once(text, zeros(4096, 64)) == [None]
@@ -171,6 +198,29 @@ def test_the_orders_beyond_one_and_whole_numbers_are_done_in_turn() -> None:
 
     assert at_once(second, zeros(4096)) == [None]
     assert at_once(whole, np.zeros(4096, np.int32)) == [None]
+
+
+def test_whole_numbers_and_truth_values_are_joined_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {
+        "def f(int32(T) b) -> (h) { h(0) = b(0) for t in 1:T { h(t) = min(h(t-1), b(t)) } }": np.int32,
+        "def f(bool(T) b) -> (h) { h(0) = b(0) for t in 1:T { h(t) = h(t-1) || b(t) } }": np.bool_,
+    }
+    for text, dtype in texts.items():
+        assert at_once(text, np.zeros(4096, dtype)) == [(("h",), 4095)]
+    for text, dtype in texts.items():
+        array = (np.random.default_rng(0).integers(-9, 50, 31) // 40).astype(dtype)
+        kernel = kernel_of(text, monkeypatch)
+        np.testing.assert_array_equal(kernel(array), kernel.interpret(array))
+
+
+def test_equal_numbers_share_as_one_step_after_the_other_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "def f(float(T) x) -> (h) { h(0) = x(0) for t in 1:T { h(t) = max(h(t-1), x(t)) } }"
+    x = np.array([0, 1, 1, 1, 2, 2, 2], np.float32)
+    in_turn = jax.grad(lambda x: tcjax.kernel(text)(x).sum())(x)
+
+    together = jax.grad(lambda x: kernel_of(text, monkeypatch)(x).sum())(x)
+
+    np.testing.assert_array_equal(together, in_turn)
 
 
 def test_long_rows_are_done_in_turn_where_that_moves_less() -> None:

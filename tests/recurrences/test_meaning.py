@@ -526,3 +526,19 @@ def test_in_python_a_number_that_every_step_starts_anew_is_that_of_the_step() ->
     A, x = real(4, 5), real(5)
 
     np.testing.assert_allclose(product(A, x), A @ x, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("returned", ["h", "float(T,N,J) h"])
+def test_a_step_reads_with_pad_what_a_later_statement_of_it_writes(returned: str) -> None:
+    text = f"""def g(float(T,N,J) x, float(K,J) U) -> ({returned}) {{
+        for t in 0:T {{
+            old(n,j) = sum[k](pad(h(t-1,n,k), 0) * U(k,j)) where n in 0:N
+            h(t,n,j) = x(t,n,j) + old(n,j)
+        }}
+    }}"""
+    x, U = real(5, 3, 2), real(2, 2)
+    expected = x.copy()
+    for t in range(1, 5):
+        expected[t] += expected[t - 1] @ U
+
+    np.testing.assert_allclose(tcjax.kernel(text)(x, U), expected, rtol=1e-5, atol=1e-5)

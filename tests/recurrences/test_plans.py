@@ -11,6 +11,7 @@ from tcjax.lowering import lower
 from tcjax.lowering.steps import lies_apart
 from tcjax.planning import Plan
 from tcjax.planning.data.steps import Lagged, State, Steps, Value, Whole, Window
+from tcjax.testing import assert_gradients
 
 LINEAR = (
     "def f(float(T,D) a, float(T,D) b) -> (h) { h(0,d) = b(0,d) for t in 1:T { h(t,d) = a(t,d) * h(t-1,d) + b(t,d) } }"
@@ -181,7 +182,7 @@ def test_of_two_indices_of_a_reduction_the_one_that_says_which_step_is_written_o
     for t in range(6):
         wanted[t] = max((wanted[t - 1 - k] + a[k, s] * x[t, s] for k in range(t) for s in range(6)), default=-np.inf)
 
-    assert [(kept.tensor, kept.order) for kept in steps_of(text, x, a).kept] == [("y", 6)]
+    assert [(kept.tensor, kept.order) for kept in steps_of(text, x, a).kept] == [("y", 5)]
     np.testing.assert_allclose(tcjax.kernel(text)(x, a), wanted, rtol=1e-5)
 
 
@@ -202,3 +203,18 @@ def test_an_element_of_a_step_is_written_where_it_lies() -> None:
     # Through a reshape to 63 elements XLA would copy all of them in every step.
     assert "[63]" not in str(jax.make_jaxpr(kernel)(x))
     np.testing.assert_allclose(kernel(x)[0], 2.0 ** np.arange(9))
+
+
+def test_exponentials_of_rows_around_are_written_out_in_loops() -> None:
+    """Warping in time: rows are handed on, and nothing is copied in a step."""
+    warping = "c(i-1,j-1) - logsumexp[p in 0:2, q in 0:2 where p + q > 0](-R(i-p,j-q))"
+    text = (
+        "def f(float(N,M) c) -> (R) { R(i,j) = i == 0 && j == 0 ? 0.0 : inf where i in 0:N+1, j in 0:M+1"
+        f" for i in 1:N+1 {{ for j in 1:M+1 {{ R(i,j) = {warping} }} }} }}"
+    )
+    kernel, c = tcjax.kernel(text), np.random.default_rng(0).uniform(0, 1, (4, 5)).astype(np.float32)
+
+    assert str(kernel.plan(c)).count("logaddexp") == 2 and steps_of(text, c).kept[0].order == 1
+
+    np.testing.assert_allclose(kernel(c), kernel.interpret(c), rtol=1e-5)
+    assert_gradients(kernel, c)

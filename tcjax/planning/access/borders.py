@@ -2,131 +2,124 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from math import prod
 from typing import Final
 
-from ...symbolic import Affine, IndexVar
-from ...symbolic.affine import Clamp, Remainder, clamp
-from ...symbolic.runs import runs_along
+from ...symbolic import Affine
+from ...symbolic.runs import Run, direction, runs_along, runs_of
 from ...transforms import Known
-from ..data.views import Pieces
+from ..data.views import MOST_BLOCKS, Halo, Pieces, blocks, shaped
 from .viewing import MOST_PIECES
 
-# The extended array may be so many times as large as the tensor.
+# The extended array may be so many times as large as the tensor, or have so many elements in any case.
 MOST_EXTENSION: Final = 2
+FEW_ELEMENTS: Final = 256
+# What lies beyond one end of a dimension has at most so many elements.
+MOST_BEYOND: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Beyond:
-    """A subscript before it was brought into its dimension: round its end (``%``), up to its ends (``min``), or not."""
+class Reach:
+    """A subscript as a sum of indices, and which element it reads at each place `beyond` the ends of the dimension."""
 
-    way: str
-    subscript: Affine
+    place: Affine
+    beyond: Mapping[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """How far one dimension is extended, and in which way; `first` is the subscript of its first element."""
+    """A tensor extended for all that reads it beyond its ends; the first element has the places `low`."""
 
-    way: str
-    first: int
-    last: int
-
-
-Borders = tuple[Border, ...]
+    halo: Halo
+    low: tuple[int, ...]
 
 
 def borders(
-    subscripts: Mapping[str, Iterable[tuple[Affine, ...]]], shapes: Mapping[str, tuple[int, ...]], known: Known
-) -> dict[str, Borders]:
+    subscripts: Mapping[str, Iterable[tuple[Affine, ...]]],
+    shapes: Mapping[str, tuple[int, ...]],
+    known: Known,
+    few: int,
+) -> dict[str, Border]:
     """The extents that serve all reads of a tensor, for those that are read beyond their ends in several ways.
 
-    `subscripts` are those of every read, counted from the first element.
+    `subscripts` are those of every read, counted from the first element. As `few` reads as that, each beyond one end,
+    are better read in pieces.
     """
-    found: dict[str, Borders] = {}
+    found: dict[str, Border] = {}
     for name, reads in subscripts.items():
-        ways = [way for way in (beyond(read, shapes[name], known) for read in dict.fromkeys(reads)) if way is not None]
-        curved = [way for way in ways if any(part.way for part in way)]
-        if len(curved) < 2 or not any(sum(bool(part.way) for part in way) > 1 for way in curved):
-            # Beyond one end at a time each read by itself is faster: nothing is stored.
-            continue
-        merged = [_border([way[d] for way in curved], extent, known) for d, extent in enumerate(shapes[name])]
-        kept = tuple(border for border in merged if border is not None)
-        extents = [border.last - border.first + 1 for border in kept]
-        if len(kept) == len(merged) and prod(extents) <= MOST_EXTENSION * prod(shapes[name]):
-            found[name] = kept
+        shape = shapes[name]
+        ways = [way for way in (reaches(read, shape, known) for read in dict.fromkeys(reads)) if way is not None]
+        curved = [way for way in ways if any(part.beyond for part in way)]
+        corners = any(sum(bool(part.beyond) for part in way) > 1 for way in curved)
+        border = _border([[way[d].beyond for way in curved] for d in range(len(shape))], shape, corners)
+        if len(curved) > (1 if corners else few) and border is not None and _is_thin(border.halo, shape):
+            found[name] = border
     return found
 
 
-def beyond(subscripts: tuple[Affine, ...], shape: tuple[int, ...], known: Known) -> tuple[Beyond, ...] | None:
-    """Each subscript before it was brought into its dimension; None where one is not a sum of indices."""
-    found: list[Beyond] = []
+def _is_thin(halo: Halo, shape: tuple[int, ...]) -> bool:
+    size = prod(shaped(shape, halo))
+    return blocks(halo) <= MOST_BLOCKS and size <= MOST_EXTENSION * max(prod(shape), FEW_ELEMENTS)
+
+
+def reaches(subscripts: tuple[Affine, ...], shape: tuple[int, ...], known: Known) -> tuple[Reach, ...] | None:
+    """Each subscript along the line that it follows inside of its dimension; None where one follows none."""
+    found: list[Reach] = []
     for subscript, extent in zip(subscripts, shape, strict=True):
-        part = _beyond(subscript, extent, known)
-        if part is None:
+        reach = _reach(subscript, extent, known)
+        if reach is None:
             return None
-        found.append(part)
+        found.append(reach)
     return tuple(found)
 
 
-def _beyond(subscript: Affine, extent: int, known: Known) -> Beyond | None:
+def _reach(subscript: Affine, extent: int, known: Known) -> Reach | None:
     if subscript.is_linear:
-        return Beyond("", subscript) if known.within(subscript, 0, extent) else None
-    if len(subscript.terms) != 1:
+        return Reach(subscript, {}) if known.within(subscript, 0, extent) else None
+    line = None if subscript.is_data else direction(subscript)
+    ends = None if line is None else known.bounds(line)
+    runs = None if line is None or ends is None else runs_along(subscript, line, *ends, MOST_PIECES)
+    if line is None or ends is None or not runs:
         return None
-    ((atom, weight),) = subscript.terms
-    base, step = subscript.base.constant or 0, weight.constant
-    match atom:
-        case Remainder(argument, divisor) if argument.is_linear and step == 1:
-            ends = known.bounds(argument)
-            if divisor.constant != extent or base or ends is None:
-                return None
-            # As few elements beyond the ends as can be: the middle is inside.
-            return Beyond("%", argument - sum(ends) // 2 // extent * extent)
-        case Clamp(_, arguments) if step is not None and abs(step) == 1:
-            inner = _free(arguments)
-            if inner is None:
-                return None
-            whole = inner.scale(step) + base
-            ends = known.simplify(clamp("max", [clamp("min", [whole, extent - 1]), 0]))
-            return Beyond("min", whole) if ends == known.simplify(subscript) else None
-        case _:
-            return None
-
-
-def _free(arguments: tuple[Affine, ...]) -> Affine | None:
-    """The sum of indices in a clamp by numbers, or in two of them."""
-    moving = [argument for argument in arguments if argument.constant is None]
-    if len(moving) != 1:
+    inside = range(extent)
+    begins = list(accumulate((run.count for run in runs), initial=ends[0]))
+    main = max(range(len(runs)), key=lambda n: (abs(runs[n].stride) == 1, runs[n].count))
+    way, start = runs[main], begins[main]
+    if abs(way.stride) != 1 or way.start not in inside or way.last not in inside:
         return None
-    if moving[0].is_linear:
-        return moving[0]
-    ((atom, weight), *others) = moving[0].terms
-    inner = _free(atom.arguments) if isinstance(atom, Clamp) and not others else None
-    return None if inner is None else inner.scale(weight) + moving[0].base
-
-
-def _border(parts: list[Beyond], extent: int, known: Known) -> Border | None:
-    """The border that serves all reads in one dimension; None where they differ in their way."""
-    ways = {part.way for part in parts if part.way}
-    if not ways:
-        return Border("", 0, extent - 1)
-    ends = [known.bounds(part.subscript) for part in parts]
-    if len(ways) > 1 or any(end is None for end in ends):
-        return None
-    return Border(ways.pop(), min(end[0] for end in ends if end), max(end[1] for end in ends if end))
-
-
-def extension(found: Borders, shape: tuple[int, ...]) -> tuple[Pieces, ...] | None:
-    """The views that extend a tensor; None where that takes too many pieces."""
-    views: list[Pieces] = []
-    place = Affine.of(IndexVar("place"))
-    for d, (border, extent) in enumerate(zip(found, shape, strict=True)):
-        if not border.way:
+    beyond: dict[int, int] = {}
+    for number, run in enumerate(runs):
+        if number == main:
             continue
-        inside = place.remainder(extent) if border.way == "%" else clamp("max", [clamp("min", [place, extent - 1]), 0])
-        runs = runs_along(inside, place, border.first, border.last, MOST_PIECES)
-        if runs is None:
+        if run.count > MOST_BEYOND:
             return None
-        views.append(Pieces(d, runs))
-    return tuple(views)
+        for n in range(run.count):
+            place = way.start + way.stride * (begins[number] + n - start)
+            element = run.start + run.stride * n
+            if element not in inside or (place in inside and place != element):
+                return None
+            if place not in inside:
+                beyond[place] = element
+    return Reach((line - start).scale(way.stride) + way.start, beyond)
+
+
+def _border(beyond: list[list[Mapping[int, int]]], shape: tuple[int, ...], corners: bool) -> Border | None:
+    """The extension that has what several reads find beyond the ends of each dimension; None where they differ."""
+    sides: list[Pieces] = []
+    low: list[int] = []
+    for d, (reads, extent) in enumerate(zip(beyond, shape, strict=True)):
+        elements: dict[int, int] = {}
+        for read in reads:
+            if any(elements.get(place, element) != element for place, element in read.items()):
+                return None
+            elements |= read
+        before = range(min(0, *elements, 0), 0)
+        behind = range(extent, max(extent - 1, *elements, 0) + 1)
+        if any(place not in elements for place in (*before, *behind)):
+            return None
+        low.append(before.start if before else 0)
+        if elements:
+            ends = [runs_of(elements[place] for place in part) for part in (before, behind)]
+            sides.append(Pieces(d, (*ends[0], Run(0, 1 if extent > 1 else 0, extent), *ends[1])))
+    return Border(Halo(tuple(sides), corners), tuple(low))

@@ -10,8 +10,8 @@ from ... import ir
 from ...symbolic import Affine, Box, IndexVar, Size
 from ...transforms import Known
 from ...transforms.factors import non_negative
-from ..data.views import Padded, Pieces, View, Viewed, shaped
-from .borders import Borders, beyond, borders, extension
+from ..data.views import Padded, Pieces, View, Viewed, shaped, together
+from .borders import FEW_ELEMENTS, Border, borders, reaches
 from .viewing import Viewing
 
 Formula = TypeVar("Formula", bound="ir.Define | ir.Accumulate")
@@ -19,9 +19,11 @@ Origins = Mapping[str, tuple[int | Affine, ...]]
 
 # So many pieces are added up faster than put behind each other (bench: periodic).
 FEW_PIECES: Final = 3
+# So many reads beyond one end each, which are terms of a sum, are faster by themselves: nothing is stored for them, nor
+# for what their derivatives pass.
+FEW_READS: Final = 4
 # A view may have so many times the elements that are read, or so many in any case.
 MOST_GROWTH: Final = 4
-FEW_ELEMENTS: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +74,19 @@ class _Straightener:
     loops: frozenset[IndexVar]
     reduced: frozenset[IndexVar]
     found: dict[str, tuple[Viewed, tuple[int, ...]]] = field(default_factory=dict)
-    extended: dict[str, tuple[Borders, tuple[Pieces, ...]]] = field(default_factory=dict)
+    extended: dict[str, Border] = field(default_factory=dict)
 
     def extend(self, *roots: ir.Expr | None) -> None:
         """Finds the tensors that are read beyond their ends in several ways."""
         reads: dict[str, list[tuple[Affine, ...]]] = {}
+        plain = True
         for root in roots:
+            plain = plain and (root is None or _is_linear(root))
             for access in () if root is None else ir.accesses(root):
-                if any(not index.is_linear for index in access.indices):
+                if _is_curved(access):
+                    plain = plain and not self.reduced & _variables(access)
                     reads.setdefault(access.tensor.name, []).append(self.inside(access))
-        for name, found in borders(reads, self.shapes, self.known).items():
-            views = extension(found, self.shapes[name])
-            if views is not None:
-                self.extended[name] = found, views
+        self.extended = borders(reads, self.shapes, self.known, FEW_READS if plain else 1)
 
     def inside(self, access: ir.Access) -> tuple[Affine, ...]:
         """The subscripts, counted from the first element."""
@@ -150,7 +152,7 @@ class _Straightener:
         if all(index.is_linear for index in indices):
             return access
         points = 1
-        for variable in frozenset[IndexVar]().union(*(index.variables for index in indices)) - self.loops:
+        for variable in _variables(access) - self.loops:
             lo, hi = self.box[variable]
             points *= max(0, hi - lo)
         if not points:
@@ -162,22 +164,21 @@ class _Straightener:
         if not view.straightened():
             return access
         views = view.views
-        if not self.loops and not self.reduced & frozenset[IndexVar]().union(*(index.variables for index in indices)):
+        if not self.loops and not self.reduced & _variables(access):
             views = [_fused(each) for each in views]
+        views = views if self.loops else together(views)
         viewed = Viewed(name, tuple(views), "; ".join(dict.fromkeys(view.reasons)))
         return self.read(access, viewed, tuple(view.shape), view.subscripts)
 
     def shared(self, access: ir.Access, subscripts: tuple[Affine, ...]) -> ir.Access | None:
         """The read of the array that is extended for several reads, if it is one of them."""
         name = access.tensor.name
-        found, views = self.extended[name]
-        parts = beyond(subscripts, self.shapes[name], self.known)
-        if parts is None or not any(part.way for part in parts):
+        border, parts = self.extended[name], reaches(subscripts, self.shapes[name], self.known)
+        if parts is None or not any(part.beyond for part in parts):
             return None
-        shape = tuple(border.last - border.first + 1 for border in found)
         reason = f"{name} is read beyond its ends several times: extended once"
-        moved = [part.subscript - border.first for part, border in zip(parts, found, strict=True)]
-        return self.read(access, Viewed(name, views, reason), shape, moved)
+        moved = [part.place - low for part, low in zip(parts, border.low, strict=True)]
+        return self.read(access, Viewed(name, (border.halo,), reason), shaped(self.shapes[name], border.halo), moved)
 
     def read(self, access: ir.Access, viewed: Viewed, shape: tuple[int, ...], subscripts: list[Affine]) -> ir.Access:
         """The read of a view, which is a tensor of its own."""
@@ -187,6 +188,32 @@ class _Straightener:
             self.found[own] = viewed, shape
         tensor = ir.Tensor(own, access.tensor.dtype, tuple(map(Size.of, shape)))
         return replace(access, tensor=tensor, indices=tuple(subscripts))
+
+
+def _variables(access: ir.Access) -> frozenset[IndexVar]:
+    return frozenset[IndexVar]().union(*(index.variables for index in access.indices))
+
+
+def _is_curved(expr: ir.Expr) -> bool:
+    return isinstance(expr, ir.Access) and any(not index.is_linear for index in expr.indices)
+
+
+def _is_linear(expr: ir.Expr) -> bool:
+    """Whether reads beyond ends are terms of sums: each is needed once, and so is what its derivative passes."""
+    match expr:
+        case ir.Access() | ir.Cast(ir.Access()):
+            return True
+        case ir.Binary("+" | "-", left, right):
+            return _is_linear(left) and _is_linear(right)
+        case ir.Binary("*", left, right):
+            both = (left, right), (right, left)
+            return any(not _reads_beyond(scale) and _is_linear(value) for scale, value in both)
+        case _:
+            return not _reads_beyond(expr)
+
+
+def _reads_beyond(expr: ir.Expr) -> bool:
+    return any(map(_is_curved, ir.walk(expr)))
 
 
 def _fused(view: View) -> View:

@@ -13,6 +13,7 @@ from ..rules import plan_value
 from ..scope import Scope, fill
 from .divisions import divide
 from .overlaps import as_overlap
+from .slants import as_slant
 
 
 def plan_read(access: ir.Access, scope: Scope) -> Read:
@@ -38,6 +39,8 @@ def plan_read(access: ir.Access, scope: Scope) -> Read:
     viewed = scope.views.get(name, Viewed(name, (), ""))
     numbers = scope.sizes is None
     views, dimensions, why = _overlapping(subscripts, strips, shape, scope) if numbers else ((), None, "")
+    if numbers and dimensions is None:
+        views, dimensions, why = as_slant(subscripts, shape, scope, as_strip) or ((), None, "")
     if dimensions is None:
         views = ()
         dimensions = [

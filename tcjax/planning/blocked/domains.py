@@ -1,17 +1,18 @@
 """Guards that cut a nest's iteration space: pieces along an axis, each with the loop that the guard leaves."""
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Final
 
-from ...ir import conjuncts
+from ... import ir
 from ...symbolic import Affine, Box, Facts, IndexVar
 from ...transforms.factors import non_negative
 from ...transforms.narrowing import ends_of
-from ..data.blocked_loop import End
+from ..data.blocked_loop import FARTHEST, End
 from ..data.nests import LoopSchedule, Nest
+from ..data.nodes import Node
 
 # A nest becomes at most so many pieces, of an axis with at least so many values each: every piece is compiled alone.
 MOST_PIECES: Final = 8
@@ -55,31 +56,57 @@ def spans(nest: Nest, form: LoopSchedule, every: int = 1) -> tuple[tuple[int, in
     return tuple(tile.ranges[form.loop] for tile in tiles)
 
 
-def ends(conditions: Iterable[Affine], loop: IndexVar, tiles: Sequence[IndexVar], box: Box) -> tuple[End, ...]:
+def ends(
+    conditions: Iterable[Affine],
+    loop: IndexVar,
+    tiles: Sequence[IndexVar],
+    box: Box,
+    plan: Callable[[ir.Expr], Node] | None = None,
+) -> tuple[End, ...]:
     """What conditions say of the loop, over a tile whose `box` counts from where its axes begin.
 
-    Those of which only single points can tell say nothing.
+    Those of which only single points can tell say nothing; `plan` plans the data of a tile (None: these say nothing).
     """
-    found = (_end(condition, loop, tiles, box) for condition in conditions)
+    found = (_end(condition, loop, tiles, box, plan) for condition in conditions)
     return tuple(end for end in found if end is not None)
 
 
-def _end(condition: Affine, loop: IndexVar, tiles: Sequence[IndexVar], box: Box) -> End | None:
+def _end(
+    condition: Affine,
+    loop: IndexVar,
+    tiles: Sequence[IndexVar],
+    box: Box,
+    plan: Callable[[ir.Expr], Node] | None,
+) -> End | None:
     weight = condition.weight(loop).constant
     rest = condition - Affine.of(loop).scale(weight or 0)
     base = rest.base.constant
-    if not weight or base is None or not rest.is_linear:
+    if not weight or base is None:
         return None
     coefficients = dict.fromkeys(tiles, 0)
+    data: Node | None = None
     for axis, size in rest.terms:
         factor = size.constant
+        if isinstance(axis, ir.Data) and plan is not None and data is None and factor in (1, -1):
+            if loop in axis.index_variables() or not axis.index_variables() <= box.keys():
+                return None
+            data = plan(_within_positions(axis.expr, factor))
+            continue
         if factor is None or not isinstance(axis, IndexVar) or axis not in box:
             return None
         lo, hi = box[axis]
         base += factor * (hi - 1 if factor > 0 else lo)
         if axis in coefficients:
             coefficients[axis] = factor
-    return End(weight, base, tuple(coefficients.values()))
+    return End(weight, base, tuple(coefficients.values()), data)
+
+
+def _within_positions(value: ir.Expr, sign: int) -> ir.Expr:
+    """The value or its negative, where it is farther away than any position one that is so too: nothing overflows."""
+    wide = value if value.dtype == "int32" else ir.Cast(value, "int32")
+    least, most = (ir.Const(each, "int32") for each in (-FARTHEST, FARTHEST))
+    found = ir.Binary("min", ir.Binary("max", wide, least, "int32"), most, "int32")
+    return found if sign > 0 else ir.Unary("-", found, "int32")
 
 
 def points(nest: Nest) -> int:
@@ -102,8 +129,12 @@ def visited(nest: Nest, form: LoopSchedule, most: int | None = None) -> int:
 
 def conditions_of(nest: Nest) -> list[Affine]:
     """The affine conditions of its guard: what has to be non-negative."""
-    parts = [] if nest.reduce.guard is None else conjuncts(nest.reduce.guard)
-    return [found for part in parts if (found := non_negative(part)) is not None]
+    return non_negatives(nest.reduce.guard)
+
+
+def non_negatives(guard: ir.Expr | None, *, of_data: bool = False) -> list[Affine]:
+    """What has to be non-negative for a guard to hold; with `of_data`, conditions with one side that is not affine."""
+    return [found for part in ir.conjuncts(guard) if (found := non_negative(part, of_data=of_data)) is not None]
 
 
 def _narrowed(nest: Nest, loop: IndexVar, conditions: list[Affine], part: Box) -> Nest:

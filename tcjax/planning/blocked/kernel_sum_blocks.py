@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from math import prod
+from math import isqrt, prod
 from typing import Final
 
 from ... import ir
 from ...ir import Reducer
 from ...symbolic import Box, IndexVar
+from ..data.blocked_loop import BEGIN as BEGINNING
 from ..data.blocked_loop import BLOCK, ROW, Block, BlockedLoop, End, Points, Tile, between
 from ..data.groups import Blocks, KernelSums
 from ..data.kernel_sums import Columns, MatrixProducts, Piece
@@ -17,7 +18,7 @@ from ..data.nodes import Node
 from ..rules import plan_value
 from ..scope import Scope, scope_of
 from .domains import ends
-from .kernel_sums import Apart, Axes, apart
+from .kernel_sums import Apart, Axes, apart, common_conditions
 from .layouts import laid_out
 from .loop_schedules import SAVED, dividing, is_contraction
 from .spaces import Part, Space
@@ -32,6 +33,8 @@ ROWS: Final = 256
 # the time of so many points.
 GUARDED: Final = (64, 128, 256, 512, 1024)
 BEGIN: Final = 1 << 14
+# As many rows as columns, where data say which of them count.
+SQUARE: Final = 128
 # Arrays of a block that exist at a time: a matrix, and one more on the way.
 ARRAYS: Final = 2
 # The matrices as one expression while tensors are laid out for them, and where a tile of rows begins; no program has
@@ -66,20 +69,29 @@ def choose_blocks(bundle: KernelSums, memory: int | None) -> Blocks | None:
 
 
 def _guarded(bundle: KernelSums, found: Apart, others: int, room: int) -> Blocks | None:
-    """The blocks of which a guard leaves the fewest points; None where it leaves out little."""
+    """The blocks of which a guard leaves the fewest points; None where it leaves out little.
+
+    Where data say what it leaves, small ones, which follow any edge.
+    """
     extents = {index: hi - lo for index, (lo, hi) in bundle.ranges.items()}
     rows, columns = _sides(found, extents)
     loop, tiled = rows[-1], columns[-1]
+    if any(each.is_data for each in found.conditions):
+        size = min(SQUARE, isqrt(room))
+        height, width = dividing(size, extents[loop]), dividing(size, extents[tiled])
+        return Blocks(loop, height, ((tiled, width),)) if min(height, width) >= FEWEST else None
     best: Blocks | None = None
     least = SAVED * extents[loop] * extents[tiled] * others
     for size in GUARDED:
         height, width = dividing(size, extents[loop]), dividing(size, extents[tiled])
-        if height * width > room or width == extents[tiled]:
-            break
         blocks = Blocks(loop, height, ((tiled, width),))
-        cost = _Planner(bundle, blocks, found).visited() * (height * width * others + BEGIN)
-        if cost < least:
-            best, least = blocks, cost
+        planner = _Planner(bundle, blocks, found)
+        follows = Blocks(loop, height, ((tiled, planner.widest()),), follows=True)
+        for each, count in ((blocks, planner.visited()), (follows, -(-extents[loop] // height))):
+            [(_, width)] = each.tile
+            cost = count * (height * width * others + BEGIN)
+            if cost < least and height * width <= room and width < extents[tiled]:
+                best, least = each, cost
     return best
 
 
@@ -101,8 +113,13 @@ def describe_kernel_sums(bundle: KernelSums, blocks: Blocks, *, first: bool) -> 
 
 
 def _sides(found: Apart, extents: Mapping[IndexVar, int]) -> tuple[Axes, Axes]:
-    """The side that has the rows - the larger one - and the other."""
+    """The side that has the rows - the larger one, or that of data which say what counts - and the other."""
     first, second = found.sides
+    known = frozenset[IndexVar]().union(
+        *(atom.index_variables() for c in found.conditions for atom, _ in c.terms if isinstance(atom, ir.Data))
+    )
+    if known & {*first, *second}:
+        return (first, second) if known & {*first} else (second, first)
     larger = prod(extents[axis] for axis in first) > prod(extents[axis] for axis in second)
     return (first, second) if larger else (second, first)
 
@@ -145,7 +162,8 @@ class _Planner:
         ranges, extents = self.bundle.ranges, self.extents
         _, (*_, loop) = self.sides
         width = dict(self.blocks.tile).get(loop, extents[loop])
-        return Space(ranges, loop, max(1, min(width, extents[loop])), tiles, behind or {})
+        follows = self.blocks.follows and bool(tiles)
+        return Space(ranges, loop, max(1, min(width, extents[loop])), tiles, behind or {}, follows)
 
     def loop(self, products: MatrixProducts, space: Space) -> BlockedLoop:
         """The loop over columns for some rows."""
@@ -160,7 +178,8 @@ class _Planner:
             None if space.tail is None else self.block(space.tail),
             products,
             self.laid_out()[1],
-            self.ends() if space.tiles and space.count > 1 else (),
+            self.ends(space) if space.tiles and (space.follows or space.count > 1) else (),
+            follows=space.latest,
         )
 
     def products(self) -> MatrixProducts:
@@ -237,22 +256,36 @@ class _Planner:
     def scope(self, box: Box, operands: Iterable[Operand]) -> Scope:
         rows, columns = self.sides
         order = (*self.apart.batch, *rows, *columns[:-1], ROW, *columns[-1:])
-        return scope_of(operands, order, box, (FIRST, BLOCK))
+        return scope_of(operands, order, box, (FIRST, BLOCK, BEGINNING))
 
     def visited(self) -> int:
         """How many blocks the conditions leave."""
-        loop, tiled = (side[-1] for side in self.sides)
-        (low, high), (left, right) = self.bundle.ranges[loop], self.bundle.ranges[tiled]
-        width = dict(self.blocks.tile)[tiled]
-        total = 0
-        for begin in range(low, high, self.blocks.width):
-            blocks = 0, -(-(right - left) // width)
-            first, behind = between(self.ends(), (begin,), blocks, left, width)
-            total += max(0, behind - first)
-        return total
+        [(_, width)] = self.blocks.tile
+        left = self.bundle.ranges[self.sides[1][-1]][0]
+        return sum(max(0, -(-(behind - left) // width) - (first - left) // width) for first, behind in self.spans())
 
-    def ends(self) -> tuple[End, ...]:
+    def widest(self) -> int:
+        """The most columns that the conditions leave for a tile of rows."""
+        return max(1, *(behind - first for first, behind in self.spans()))
+
+    def spans(self) -> list[tuple[int, int]]:
+        """The columns that the conditions leave for each tile of rows."""
+        loop, tiled = (side[-1] for side in self.sides)
+        lo, hi = self.bundle.ranges[loop]
+        found = ends(self.apart.conditions, tiled, [loop], self.bundle.ranges | {loop: (0, self.blocks.width)})
+        starts = range(lo, hi, self.blocks.width)
+        limits = ([(end, end.limit((start,))) for end in found] for start in starts)
+        return [between(each, self.bundle.ranges[tiled]) for each in limits]
+
+    def ends(self, space: Space) -> tuple[End, ...]:
         """What the conditions say of the columns of a block whose rows begin with `FIRST`."""
         rows, columns = self.sides
-        box = self.bundle.ranges | {rows[-1]: (0, self.blocks.width)}
-        return ends(self.apart.conditions if self.blocks.tile else (), columns[-1], rows[-1:], box)
+        laid, _ = self.laid_out()
+        scope = self.scope(space.box, laid.operands)
+        assert isinstance(laid.reduce.body, ir.Call)
+
+        def planned(data: ir.Expr) -> Node:
+            return plan_value(written_out(space.in_tile(data), space.box), scope)
+
+        conditions = common_conditions(laid.reduce.body.arguments, self.sides)
+        return ends(conditions, columns[-1], rows[-1:], space.box, planned)

@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 
 from ... import ir
 from ...symbolic import Affine, IndexVar
-from ...transforms.factors import Product, depends, divided_sum, masked, non_negative, summands
+from ...transforms.factors import Product, depends, divided_sum, masked, summands
 from ...transforms.widening import widened
 from ..data.groups import KernelSums
 from ..data.machine import CHEAP
 from ..data.nests import Nest
 from .batching import batched_together
+from .domains import non_negatives
 
 Axes = tuple[IndexVar, ...]
 
@@ -36,7 +37,7 @@ class Apart:
     """The sums of a bundle as `terms`, which have the `matrices` in common.
 
     A matrix is of all or some of the indices of `batch` and of the two `sides`; a sum is over the whole of one side.
-    Where one of the affine `conditions` is below zero, all matrices are zero. With `careful`, a mask of single points
+    Where one of the `conditions` is below zero, all matrices are zero. With `careful`, a mask of single points
     makes zeros of a matrix, which must not meet what is infinite, and in the sums does not.
     """
 
@@ -82,14 +83,8 @@ def apart(bundle: KernelSums) -> Apart | None:
     masks = [mask for product in every for mask in ir.conjuncts(product.mask)]
     single = any(depends(mask, first) and depends(mask, second) for mask in masks)
     sides = ordered(first), ordered(second)
-    found = Apart(
-        ordered(used - first - second),
-        sides,
-        tuple(matrices),
-        tuple(terms),
-        _conditions(every, first, second),
-        single,
-    )
+    batch, conditions = ordered(used - first - second), common_conditions(matrices, sides)
+    found = Apart(batch, sides, tuple(matrices), tuple(terms), conditions, single)
     return found if _fits(bundle, found) else None
 
 
@@ -195,14 +190,16 @@ def _told_apart(
     return inner, column, outer
 
 
-def _conditions(
-    products: Iterable[Product], first: frozenset[IndexVar], second: frozenset[IndexVar]
-) -> tuple[Affine, ...]:
-    """The affine conditions between the two sides that every product has."""
+def common_conditions(matrices: Iterable[ir.Expr], sides: tuple[Axes, Axes]) -> tuple[Affine, ...]:
+    """What is not negative wherever a matrix is not zero, of what ties the two sides."""
     common: list[Affine] | None = None
-    for product in products:
-        found = [affine for mask in ir.conjuncts(product.mask) if (affine := non_negative(mask)) is not None]
-        found = [affine for affine in found if affine.variables & first and affine.variables & second]
+    for matrix in matrices:
+        mask = (
+            matrix.condition
+            if isinstance(matrix, ir.Select) and matrix == masked(matrix.condition, matrix.then, 0)
+            else None
+        )
+        found = [each for each in non_negatives(mask, of_data=True) if all(each.variables & {*side} for side in sides)]
         common = found if common is None else [affine for affine in common if affine in found]
     return tuple(common or ())
 

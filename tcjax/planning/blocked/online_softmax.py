@@ -7,7 +7,7 @@ from ... import ir
 from ...ir import Reducer
 from ...symbolic import Affine, Box, Size
 from ...transforms.factors import masked
-from ..data.blocked_loop import BLOCK, ROW, Block, BlockedLoop, Points
+from ..data.blocked_loop import BEGIN, BLOCK, ROW, Block, BlockedLoop, End, Points
 from ..data.groups import Blocks, Softmax, parts
 from ..data.layouts import Layout
 from ..data.nests import Nest, Operand
@@ -20,6 +20,7 @@ from .layouts import laid_out
 from .softmax import statistic_of
 from .softmax_blocks import conditions, is_divided, is_product
 from .spaces import Part, Space, tiled
+from .terms import written_out
 
 
 def plan_online_softmax(softmax: Softmax, blocks: Blocks) -> BlockedLoop:
@@ -27,7 +28,7 @@ def plan_online_softmax(softmax: Softmax, blocks: Blocks) -> BlockedLoop:
     ranges = softmax.ranges
     lo, hi = ranges[blocks.loop]
     tiles = tiled(softmax.rows, dict(blocks.tile), ranges)
-    space = Space(ranges, blocks.loop, max(1, min(blocks.width, hi - lo)), tiles)
+    space = Space(ranges, blocks.loop, max(1, min(blocks.width, hi - lo)), tiles, follows=blocks.follows)
     planner = _Planner(softmax, blocks, space)
     columns, relative = tuple(nest.axes for nest in softmax.sums), tuple(map(statistic_of, softmax.sums))
     return BlockedLoop(
@@ -40,7 +41,8 @@ def plan_online_softmax(softmax: Softmax, blocks: Blocks) -> BlockedLoop:
         None if space.tail is None else planner.block(space.tail),
         OnlineSoftmax(planner.rows, columns, relative, not is_product(softmax)),
         planner.laid_out()[1],
-        ends(conditions(softmax), blocks.loop, space.axes, space.box),
+        planner.ends(),
+        follows=space.latest,
     )
 
 
@@ -96,6 +98,17 @@ class _Planner:
         scores = Points(plan_value(moved(laid.reduce.body), own), live)
         return Block(part.width, (scores,), tuple(map(summed, softmax.sums)))
 
+    def ends(self) -> tuple[End, ...]:
+        """Where the guard may hold in a tile."""
+        laid, _ = self.laid_out()
+        scope = self.scope(self.space.box, laid.operands)
+
+        def planned(data: ir.Expr) -> Node:
+            return plan_value(written_out(self.space.in_tile(data), self.space.box), scope)
+
+        found = conditions(laid.reduce.guard, laid.reduce.body, laid.reduce.indices)
+        return ends(found, self.blocks.loop, self.space.axes, self.space.box, planned)
+
     def laid_out(self) -> tuple[Nest, tuple[Layout, ...]]:
         """The scores as if they were summed, over tensors that lie along the vectors."""
         statistic = self.softmax.statistics[0]
@@ -111,4 +124,4 @@ class _Planner:
         own = [axis for axis in columns if axis not in softmax.rows]
         # What is vectorised lies last.
         order = (*axes, *columns) if is_product(softmax) else (*self.others, ROW, *own, *axes)
-        return scope_of(operands, order, box, (BLOCK, *(tile.start for tile in self.space.tiles)))
+        return scope_of(operands, order, box, (BLOCK, BEGIN, *(tile.start for tile in self.space.tiles)))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from ... import ir, transforms
 from ...symbolic import Affine, Box, IndexVar
-from ..data.blocked_loop import BLOCK, ROW, Tile
+from ..data.blocked_loop import BEGIN, BLOCK, ROW, Tile
 from .terms import written_out
 
 
@@ -25,7 +25,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The `ranges` of all indices, in `tiles`, of which `loop` is walked along by `width` values at a time."""
+    """The `ranges` of all indices, in `tiles`, of which `loop` is walked along by `width` values at a time.
+
+    One that `follows` has one block for each tile, which begins anywhere.
+    """
 
     ranges: Box
     loop: IndexVar
@@ -33,6 +36,7 @@ class Space:
     tiles: tuple[Tile, ...] = ()
     # An axis of which only the values from the given one on count, without tiles.
     behind: Mapping[IndexVar, int] = field(default_factory=dict[IndexVar, int])
+    follows: bool = False
 
     @property
     def lo(self) -> int:
@@ -42,7 +46,12 @@ class Space:
     def count(self) -> int:
         """How many whole blocks there are."""
         lo, hi = self.ranges[self.loop]
-        return (hi - lo) // self.width
+        return 1 if self.follows else (hi - lo) // self.width
+
+    @property
+    def latest(self) -> int | None:
+        """The last value with which a block begins that follows its tile."""
+        return self.ranges[self.loop][1] - self.width if self.follows else None
 
     @property
     def box(self) -> dict[IndexVar, tuple[int, int]]:
@@ -69,6 +78,8 @@ class Space:
         """The whole blocks."""
         if not self.count:
             return None
+        if self.latest is not None:
+            return self._part(Affine.of(BEGIN) + Affine.of(ROW), self.width, 1, {BEGIN: (self.lo, self.latest + 1)})
         position = Affine.of(BLOCK).scale(self.width) + Affine.of(ROW) + self.lo
         return self._part(position, self.width, self.count, {BLOCK: (0, self.count)})
 
@@ -76,13 +87,20 @@ class Space:
     def tail(self) -> Part | None:
         """What is left behind them."""
         lo, hi = self.ranges[self.loop]
-        last = (hi - lo) % self.width
+        last = 0 if self.follows else (hi - lo) % self.width
         return self._part(Affine.of(ROW) + (hi - last), last, 1, {}) if last else None
 
+    def in_tile(self, expr: ir.Expr) -> ir.Expr:
+        """The expression, which does not change with the loop, with axes that count from where a tile begins."""
+        return transforms.substitute_expr(expr, self._starts)
+
+    @property
+    def _starts(self) -> dict[IndexVar, Affine]:
+        found = {tile.axis: Affine.of(tile.start) + tile.axis for tile in self.tiles}
+        return found | {axis: Affine.of(axis) + first for axis, first in self.behind.items()}
+
     def _part(self, position: Affine, width: int, count: int, steps: Box) -> Part:
-        values = {tile.axis: Affine.of(tile.start) + tile.axis for tile in self.tiles} | {self.loop: position}
-        values |= {axis: Affine.of(axis) + first for axis, first in self.behind.items()}
-        return Part(width, count, values, {**self.box, ROW: (0, width), **steps})
+        return Part(width, count, self._starts | {self.loop: position}, {**self.box, ROW: (0, width), **steps})
 
 
 def tiled(axes: Iterable[IndexVar], sizes: Mapping[IndexVar, int], ranges: Box) -> tuple[Tile, ...]:

@@ -6,7 +6,6 @@ from math import ceil, frexp, log, prod
 
 from ... import ir
 from ...ir import Reducer
-from ...symbolic import IndexVar
 from ..data.bands import band_of
 from ..data.machine import MOST_PRODUCTS, Machine
 from ..data.nodes import (
@@ -38,7 +37,7 @@ from ..data.nodes import (
     operands,
     sums_products,
 )
-from ..data.views import extends, is_reshape
+from ..data.views import Halo, Pieces, Slant, View, extends, is_reshape
 from .loop_prices import Work, loop_work
 from .meter import Meter, fuses, lies
 from .rates import call_time, operator_time, power_time, slower
@@ -53,6 +52,8 @@ LEAST_ROW = 4
 LINE = 64
 # Operations of a read that may lie beyond its tensor: two comparisons and a select.
 PADDED = 3
+# So many times as long as an element of a near table takes one that lies along a diagonal: where, takes a division.
+SLANTED = 3
 # Operations of an extremum of floats by selects, which look for NaN as well.
 EXTREMUM = 3
 # Operations of an extremum's place: two comparisons, whether either is NaN, and two selects.
@@ -107,8 +108,9 @@ class Kernel:
 class Bill:
     """What is spent so far, and which nodes are computed: one that several others use is so once.
 
-    `shapes` are those of tensors that are looked up; tensors that are `fused` are computed where they are read, and
-    `turned` says that what reads the result walks through it in another order.
+    `shapes` are those of tensors that are looked up; `halos` are stored for all that read them. Tensors that are
+    `fused` are computed where they are read, and `turned` says that what reads the result walks through it in another
+    order.
     """
 
     machine: Machine
@@ -119,6 +121,7 @@ class Bill:
     seconds: float = 0.0
     bytes: int = 0
     done: list[Node] = field(default_factory=list)
+    halos: list[tuple[str, tuple[View, ...]]] = field(default_factory=list)
 
     def stored(self, node: Node, times: int = 1) -> None:
         """Everything up to the array of a node; slices and constants are none."""
@@ -218,11 +221,21 @@ class Bill:
                 kernel.seconds += points * each
             kernel.read[(node.tensor, node.axes)] = meter.size(node)
             return
-        if times > 1 and any(map(extends, node.views)):
+        if any(isinstance(view, Halo) for view in node.views):
+            if (node.tensor, node.views) not in self.halos:
+                # All that read it share it.
+                self.halos.append((node.tensor, node.views))
+                whole = prod(self.shapes.get(node.tensor, ())) * ir.types.width(node.dtype)
+                self.moved(2 * max(whole, meter.size(node)), 0.0, meter.points(node))
+        elif times > 1 and any(map(extends, node.views)):
             # What is pieced together and read several times is stored.
             self.moved(2 * meter.size(node), 0.0, meter.points(node))
         elif any(d.low or d.high for d in strips(node)) or any(map(extends, node.views)):
             kernel.seconds += points * PADDED * machine.element
+        if any(isinstance(view, Slant) for view in node.views):
+            kernel.seconds += points * SLANTED * machine.gather
+        ends = sum(len(view.runs) - 1 for view in node.views if isinstance(view, Pieces) and view.fused)
+        kernel.seconds += points * ends * PADDED * machine.element
         kernel.uneven = kernel.uneven or any(d.start.constant != 0 for d in strips(node))
         order = lies(node)
         minor = next((d for d in strips(node) if d.factors and d.factors[-1][0] == order[-1]), None) if order else None
@@ -299,6 +312,8 @@ class Bill:
     def combined(self, reducer: Reducer | ir.Monoid, dtype: str) -> float:
         """The time of one more value in a reduction that is written out."""
         machine = self.machine
+        if isinstance(reducer, ir.Monoid):
+            return len(reducer.identity) * MONOID * machine.element * slower(dtype, machine)
         if reducer.inject is not None:
             return machine.slow_call * slower(dtype, machine)
         if reducer.gives_position or reducer.is_ranked:
@@ -453,8 +468,6 @@ class Bill:
             self.array(operand, lies(operand), kernel, 1)
             plain = node.reducer is Reducer.SUM or node.dtype in ("float32", "float64", "bool")
             rate = (machine.fold_minor if minor else machine.fold_major) if plain else machine.fold_slow
-        if axes and is_product_of_columns(node, axes[-1]):
-            rate = machine.fold_batch
         kernel.seconds += points * rate * slower(node.dtype, machine) + (results * machine.fold_row if minor else 0.0)
         self.close(kernel, meter.size(node), points)
 
@@ -478,7 +491,8 @@ class Bill:
                 written, computed, places, seconds = sizes[number], sizes[number], 1, 0.0
 
     def scan(self, node: Scan) -> None:
-        self.stored(node.operand)
+        for operand in operands(node):
+            self.stored(operand)
         points, width = self.meter.points(node.operand), ir.types.width(node.dtype)
         machine, extent = self.machine, self.meter.extents.get(node.index, 1)
         if node.looped:
@@ -492,7 +506,12 @@ class Bill:
             each = machine.running + (machine.strided if across else 0.0)
             levels = ceil(log(max(2, extent), node.block))
             more = KERNELS * levels * (machine.dispatch + (machine.fork if points >= machine.divided else 0.0))
-        seconds = points * each * slower(node.dtype, machine) + more
+        # Of a sum the machine knows the time; others take longer by what it takes to combine.
+        each *= slower(node.dtype, machine)
+        each += max(
+            0.0, self.combined(node.reducer, node.operand.dtype) - self.combined(Reducer.SUM, node.operand.dtype)
+        )
+        seconds = points * each + more
         self.moved(self.meter.size(node.operand) + self.meter.points(node) * width, seconds, points)
 
     def deviations(self, node: Deviations) -> None:
@@ -535,7 +554,7 @@ class Bill:
             inner.stored(operand)
         count = self.meter.points(node) * prod(node.extents) * steps
         components = len(node.monoid.identity)
-        seconds = count * components * MONOID * machine.element * slower(node.element, machine)
+        seconds = count * self.combined(node.monoid, node.element)
         # A tree of combinations: every level writes half of the one before.
         size = 3 * count * components * ir.types.width(node.element)
         self.bytes += inner.bytes * steps
@@ -564,20 +583,6 @@ def is_view(node: Node) -> bool:
         and all(isinstance(d, Strip) and not d.low and not d.high for d in node.dimensions)
         and all(map(is_reshape, node.views))
     )
-
-
-def is_product_of_columns(node: Fold, minor: IndexVar) -> bool:
-    """Whether a sum is of products of two arrays, one of which has an axis that the other has not, for each `minor`.
-
-    XLA makes a batch of products of it, whose matrices are columns of what is stored.
-    """
-    match node:
-        case Fold(reducer=Reducer.SUM, operand=Apply(operator="*", arguments=(a, b))):
-            own = [set(part.axes) for part in (a, b)]
-            kept = own[0] & own[1] & set(node.axes)
-            return own[0] != own[1] and minor in kept and bool(own[0] & own[1] & set(node.indices))
-        case _:
-            return False
 
 
 def constant(node: Node) -> float | None:

@@ -167,13 +167,13 @@ class _Statement:
         return reduce(_multiplied, found, points)
 
     def written(self, space: Space) -> Space:
-        """The indices as the statement has them: where one was split, the quotient stands for it."""
+        """The indices as the statement has them: the quotient stands for one that was split, a sum for its first."""
         return frozenset(found for index in space if (found := self.whole(index)) is not None)
 
     def whole(self, index: IndexVar) -> IndexVar | None:
         if index in self.intervals:
             return index
-        name = index.name.rstrip("/")
+        name = index.name.rstrip("/").split("+")[0]
         return next((known for known in self.intervals if known.name == name), None) if name != index.name else None
 
     def index(self, index: IndexVar) -> Degrees:

@@ -9,7 +9,7 @@ from typing import Final
 
 from ... import ir, transforms
 from ...ir import Reducer
-from ...symbolic import Affine, IndexVar
+from ...symbolic import IndexVar
 from ..data.stages import Compute, Plan
 from .growth import Growth, in_words, spaces
 
@@ -64,72 +64,6 @@ def _visits(plan: Plan, number: int, *indices: IndexVar) -> bool:
     return isinstance(stage, Compute) and any(space.issuperset(indices) for space in spaces(stage))
 
 
-def _prefix(plan: Plan, number: int, growth: Growth) -> str:
-    """``O(i) +=! x(j) where j <= i``: every prefix anew."""
-    for reduction in _reductions(plan, number):
-        if isinstance(reduction.reducer, ir.Monoid) or not reduction.reducer.continues or reduction.reducer.takes_bool:
-            continue
-        for at, condition in enumerate(reduction.conditions):
-            ends = _triangle(condition, reduction.indices)
-            rest = (*reduction.conditions[:at], *reduction.conditions[at + 1 :], *_moving(reduction))
-            if ends is None or any(ends.row in ir.free_indices(part) for part in rest):
-                continue
-            if _visits(plan, number, ends.row, ends.index):
-                running = f"jax.lax.cum{reduction.reducer.value}"
-                way = "" if ends.rising else " with `reverse=True`"
-                return (
-                    f"{in_words(growth.operations)}: every value of `{ends.row}` begins anew; "
-                    f"`{running}` along `{ends.index}`{way}, outside of the kernel, visits each element once"
-                )
-    return ""
-
-
-def _moving(reduction: _Reduction) -> Iterator[ir.Expr]:
-    """The factors of a sum that change with what it runs over; the others stand in front of it."""
-    if reduction.reducer is not Reducer.SUM:
-        yield reduction.body
-        return
-    yield from (part for part in ir.factors(reduction.body) if ir.free_indices(part) & {*reduction.indices})
-
-
-@dataclass(frozen=True, slots=True)
-class _Triangle:
-    """``index <= row`` and the like, or ``index >= row`` where it is not `rising`."""
-
-    index: IndexVar
-    row: IndexVar
-    rising: bool
-
-
-def _triangle(condition: ir.Expr, indices: tuple[IndexVar, ...]) -> _Triangle | None:
-    found = _slope(condition)
-    if found is None:
-        return None
-    match found.terms:
-        case ((IndexVar() as a, _), (IndexVar() as b, _)) if (a in indices) != (b in indices):
-            index, row = (a, b) if a in indices else (b, a)
-            weights = dict(found.terms)
-            if weights[index].constant == 1 and weights[row].constant == -1:
-                return _Triangle(index, row, rising=False)
-            if weights[index].constant == -1 and weights[row].constant == 1:
-                return _Triangle(index, row, rising=True)
-            return None
-        case _:
-            return None
-
-
-def _slope(condition: ir.Expr) -> Affine | None:
-    """What the condition says is not negative, or positive, if it is affine."""
-    match condition:
-        case ir.Binary("<" | "<=", left, right):
-            found = ir.affine_of(right) - ir.affine_of(left)
-        case ir.Binary(">" | ">=", left, right):
-            found = ir.affine_of(left) - ir.affine_of(right)
-        case _:
-            return None
-    return None if found.is_data else found
-
-
 def _rank(plan: Plan, number: int, growth: Growth) -> str:
     """``O(i) +=! 1 where y(j) <= x(i)``: all pairs are compared."""
     for reduction in _reductions(plan, number):
@@ -162,6 +96,6 @@ def _is_vector(expr: ir.Expr, index: IndexVar) -> bool:
             return False
 
 
-HINTS: Final[tuple[Hint, ...]] = (_prefix, _rank)
+HINTS: Final[tuple[Hint, ...]] = (_rank,)
 
 __all__ = ["HINTS", "hints_of"]

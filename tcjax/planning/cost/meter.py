@@ -52,7 +52,7 @@ from ..data.nodes import (
 from ..data.online_softmax import OnlineSoftmax
 from ..data.repeats import Repeats
 from ..data.vector_accumulators import VectorAccumulators
-from ..data.views import are_blocks, extends, growth, is_reshape
+from ..data.views import extends, growth, is_reshape
 
 # A transcendental function costs about this many multiply-adds.
 BUILTIN_FLOPS = 10
@@ -357,8 +357,6 @@ class Meter:
             view = views.pop()
             if extends(view):
                 arrays.append(size)
-            if views and are_blocks(views[-1], view):
-                views.pop()
             size //= growth(view)
         arrays = arrays[1:] if root else arrays
         return max((sum(arrays[number : number + 2]) for number in range(len(arrays))), default=0)

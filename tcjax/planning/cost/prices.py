@@ -7,7 +7,7 @@ memory, whichever is longer, by the constants of a `Machine`. Prices are meant f
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from types import MappingProxyType
 
@@ -15,7 +15,7 @@ from ... import ir
 from ...ir import Monoid, Reducer
 from ...symbolic import IndexVar
 from ..data.assembly import Overlay
-from ..data.machine import CPU, Machine
+from ..data.machine import CPU, MACHINES, Machine
 from ..data.nodes import Fold, Lookup, Node, Read, is_elementwise, operands, tensors_read
 from ..data.stages import (
     Begin,
@@ -34,6 +34,9 @@ from ..data.stages import (
 )
 from .bill import LEAST_ROW, Bill, Kernel, is_view
 from .meter import Meter, fuses, lies
+
+# Of fewer values no function is computed in vectors.
+FEW_LANES = 16
 
 # A running reduction of sections, by halves, takes so many times as long as one of a whole row.
 RUNNING = 3
@@ -149,12 +152,24 @@ def _statements(plan: Plan, machine: Machine) -> Price:
                 total += _parts(stage, machine, shapes)
             case Tiled(steps=steps):
                 total += _steps(steps, machine, shapes)
-            case Call(plan=inner, steps=steps):
-                price_of_all = _statements(inner, machine)
-                total += price_of_all if steps is None else price_of_all * steps.count
+            case Call():
+                total += stage_price(stage, machine)
             case CallForeign() | Unstored():
                 continue
     return total
+
+
+def stage_price(stage: Call, machine: Machine = CPU) -> Price:
+    """The price of a call of a definition, or of all steps of a loop."""
+    once = _statements(stage.plan, machine)
+    if stage.steps is None:
+        return once
+    if once.bytes <= machine.small:
+        widest = max((prod(inner.shape) for inner in stage.plan.stages if isinstance(inner, Compute)), default=0)
+        # A loop in such a step is a part of the same kernel.
+        call = MACHINES[machine.kind].call * (machine.alone if widest < FEW_LANES else 1.0)
+        once = _statements(stage.plan, replace(machine, dispatch=0.0, fork=0.0, call=call))
+    return (once + Price(machine.step, 0)) * stage.steps.count
 
 
 def _parts(parts: Parts, machine: Machine, shapes: Shapes) -> Price:

@@ -1,9 +1,9 @@
 """Reductions over spaces that are never stored, as one loop over blocks of an index."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, Final
 
 from ...symbolic import IndexVar
 from .kernel_sums import MatrixProducts
@@ -12,9 +12,11 @@ from .nodes import Axes, Node
 from .online_softmax import OnlineSoftmax
 from .vector_accumulators import VectorAccumulators
 
-# The number of a block, that of a block within its trip, and a value of the loop within a block; no program has such
-# names.
-BLOCK, STEP, ROW = (IndexVar(name) for name in ("t.", "u.", "r."))
+# The number of a block, that of a block within its trip, a value of the loop within a block, and where a block begins
+# that follows its tile; no program has such names.
+BLOCK, STEP, ROW, BEGIN = (IndexVar(name) for name in ("t.", "u.", "r.", "b."))
+# No position is farther from 0.
+FARTHEST: Final = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,40 +43,37 @@ class Tile:
 class End:
     """``weight * loop + rest >= 0`` has to hold; over a tile that starts at `starts` the rest is at most
 
-    ``base + sum of coefficient * start``, with a coefficient for each of the tile's axes.
+    ``base + sum of coefficient * start``, with a coefficient for each of the tile's axes. Where it depends on `data`,
+    the largest of these values in the tile is added.
     """
 
     weight: int
     base: int
     coefficients: tuple[int, ...]
+    data: Node | None = None
 
-    def limit(self, starts: Sequence[Any], lo: int, width: int) -> Any:
-        """The first block of `width` values from `lo` on that is left; with a negative weight, the one behind the last.
+    def limit(self, starts: Sequence[Any], largest: Any = 0) -> Any:
+        """The first value of the loop that may count; with a negative weight, the one behind the last.
 
-        Starts and the result are numbers, or arrays of integers.
+        Starts, the `largest` of the data and the result are numbers, or arrays of integers.
         """
-        rest = self.base + sum(factor * start for factor, start in zip(self.coefficients, starts, strict=True))
-        if self.weight > 0:
-            return (-(rest // self.weight) - lo) // width
-        return (rest // -self.weight - lo) // width + 1
+        pairs = zip(self.coefficients, starts, strict=True)
+        rest = self.base + largest + sum(factor * start for factor, start in pairs)
+        return -(rest // self.weight) if self.weight > 0 else rest // -self.weight + 1
 
 
 def between(
-    ends: Sequence[End],
-    starts: Sequence[Any],
-    blocks: tuple[Any, Any],
-    lo: int,
-    width: int,
+    limits: Iterable[tuple[End, Any]],
+    span: tuple[Any, Any],
     larger: Callable[[Any, Any], Any] = max,
     smaller: Callable[[Any, Any], Any] = min,
 ) -> tuple[Any, Any]:
-    """Of the `blocks` of `width` values from `lo` on, the first in which a point may count, and that behind the last.
+    """Of a half-open span of the loop, the part that these limits leave, which may be empty.
 
     Numbers, or arrays with operations of their own.
     """
-    first, behind = blocks
-    for end in ends:
-        limit = end.limit(starts, lo, width)
+    first, behind = span
+    for end, limit in limits:
         first, behind = (larger(first, limit), behind) if end.weight > 0 else (first, smaller(behind, limit))
     return first, behind
 
@@ -119,6 +118,9 @@ class BlockedLoop:
     tensors that are `cuts` the `STEP` of the block in its trip, which has `unroll` of them. `states` say what is
     remembered of the points. `layouts` say how tensors lie meanwhile, and under which name. The `rest` is the loop for
     what no tile of this one has, of the axis of the only one.
+
+    A loop that `follows` its tiles has one block, which begins for each tile where the `ends` do, `BEGIN`, but at this
+    value or before it: so it has all values that may count, and is inside of the range.
     """
 
     axes: Axes
@@ -134,6 +136,7 @@ class BlockedLoop:
     unroll: int = 1
     cuts: tuple[Cut, ...] = ()
     rest: "BlockedLoop | None" = None
+    follows: int | None = None
 
     @property
     def width(self) -> int:

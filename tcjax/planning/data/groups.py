@@ -9,11 +9,15 @@ from .nests import LoopSchedule, Nest, Operand
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """How the pass runs: `width` values of `loop` at a time, for so many values of each axis of the `tile`."""
+    """How the pass runs: `width` values of `loop` at a time, for so many values of each axis of the `tile`.
+
+    Of one that `follows` the guard, each tile has one block, which is where the guard may hold.
+    """
 
     loop: IndexVar
     width: int
     tile: tuple[tuple[IndexVar, int], ...]
+    follows: bool = False
 
 
 @dataclass(frozen=True, slots=True)

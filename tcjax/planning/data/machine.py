@@ -64,7 +64,6 @@ class Machine:
     fold_major: float  # of a point, along another axis
     fold_row: float  # of a result of a reduction along the minor axis
     fold_slow: float  # of a point of what XLA does not vectorise: extrema of integers, halves
-    fold_batch: float  # of a point of a sum of products for each value of the minor axis: XLA makes slow products of it
     window: float  # of a point of a window of `reduce_window`
     running: float  # of a point of a running sum, in a tree of blocks
     running_looped: float  # of one block after block
@@ -81,6 +80,9 @@ class Machine:
     scatter_byte: float  # of a byte of such a row
     # Loops at run time.
     trip: float  # of a trip of a loop
+    step: float  # of a step of a recurrence, beside its kernels
+    small: int  # bytes that a step moves up to which XLA makes one kernel of all steps
+    alone: float  # how many times longer a call takes in such a step for fewer values than a vector or two
     accumulate: float  # of a point of such a loop, beside its operations
     branch: float  # of a choice between two ways that data decide
 
@@ -131,7 +133,6 @@ CPU: Final = Machine(
     fold_major=1.1e-10,
     fold_row=3.8e-09,
     fold_slow=7.2e-10,
-    fold_batch=4.2e-09,
     window=7.7e-11,
     running=1.3e-09,
     running_looped=5e-10,
@@ -146,6 +147,9 @@ CPU: Final = Machine(
     scatter_row=1.4e-09,
     scatter_byte=3e-11,
     trip=7.3e-07,
+    step=6e-09,
+    small=1 << 12,
+    alone=20.0,
     accumulate=1.5e-11,
     branch=3e-06,
     unrolled=144,
@@ -191,7 +195,6 @@ GPU: Final = Machine(
     fold_major=5e-13,
     fold_row=1e-11,
     fold_slow=1e-12,
-    fold_batch=1e-12,
     window=1e-12,
     running=2e-11,
     running_looped=2e-11,
@@ -206,6 +209,9 @@ GPU: Final = Machine(
     scatter_row=5e-11,
     scatter_byte=3e-12,
     trip=1e-05,
+    step=1e-05,
+    small=1,
+    alone=1.0,
     accumulate=1e-12,
     branch=3e-05,
     unrolled=144,

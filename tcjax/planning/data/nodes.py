@@ -238,11 +238,12 @@ class Scan(Computation):
     """A running reduction: the operand along `index` up to `output`, or from there on where it is not `rising`.
 
     The first of the `extent` results ends, or begins, at position `first` of the operand, the next one a position
-    later. Positions beside the operand hold nothing. On a CPU, `block` elements are combined one after the other, and
-    blocks in a loop where it is `looped`; otherwise what is in all blocks before each is a running reduction again.
+    later. Positions beside the operand, and where `mask` is false, hold nothing. On a CPU, `block` elements are
+    combined one after the other, and blocks in a loop where it is `looped`; otherwise what is in all blocks before each
+    is a running reduction again.
     """
 
-    reducer: Reducer
+    reducer: Reducer | Monoid
     operand: "Node"
     index: IndexVar
     output: IndexVar
@@ -251,6 +252,7 @@ class Scan(Computation):
     rising: bool
     block: int
     looped: bool
+    mask: "Node | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -443,9 +445,9 @@ def operands(node: Node) -> tuple[Node, ...]:
             return (image, kernel)
         case Band(still=still, sliding=sliding):
             return (still, sliding)
-        case Fold(operand=operand) | Pool(operand=operand) | Scan(operand=operand) | Deviations(operand=operand):
+        case Fold(operand=operand) | Pool(operand=operand) | Deviations(operand=operand):
             return (operand,)
-        case Position(operand=operand, mask=mask):
+        case Position(operand=operand, mask=mask) | Scan(operand=operand, mask=mask):
             return (operand,) if mask is None else (operand, mask)
         case OrderStatistic(operand=operand, rank=rank, mask=mask):
             return (operand, rank) if mask is None else (operand, rank, mask)
@@ -528,6 +530,18 @@ def sums_products(node: Fold) -> bool:
     match node:
         case Fold(reducer=Reducer.SUM, operand=Contract() as product, shifts=()):
             return set(node.indices) <= set(groups(product)[0])
+        case _:
+            return False
+
+
+def multiplies_columns(node: Fold) -> bool:
+    """Whether a sum is of products of two arrays, for each value of the minor axis, which both have.
+
+    XLA:CPU takes such a sum for a batch of products of matrices, which are columns of what is stored: ten times slower.
+    """
+    match node:
+        case Fold(reducer=Reducer.SUM, operand=Apply(operator="*", arguments=(a, b), axes=(*_, minor))):
+            return minor not in node.indices and minor in a.axes and minor in b.axes
         case _:
             return False
 

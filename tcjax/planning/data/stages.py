@@ -17,12 +17,14 @@ class Scatter:
     """How values go to places of their own: those of a point fill the `rows` of the target, which are dimensions.
 
     Of values that many points share, one slice goes after the other `along` an axis: none is repeated. Points that are
-    sorted by their places come first, and each place takes what a running reduction over its points ends with.
+    sorted by their places come first, and each place takes what a running reduction over its points ends with. The axes
+    of all `points`, those of rows among them, are in the order in which they come.
     """
 
     rows: tuple[int, ...] = ()
     along: IndexVar | None = None
     is_sorted: bool = False
+    points: Axes = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +144,26 @@ class Compute:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Another definition, on whole tensors; with `steps` a loop, of which `plan` is one step."""
+    """Another definition, on whole tensors; with `steps` a loop, of which `plan` is one step.
+
+    Of a loop that is a `program` too, the adjoint of that is the way back, where it stores at most so many bytes.
+    On some platforms another plan for the whole loop takes its place (`elsewhere`).
+    """
 
     targets: tuple[str, ...]
     plan: "Plan"
     arguments: tuple[str, ...]
     steps: Steps | None = None
+    program: tuple[ir.Function, int] | None = None
+    elsewhere: "Elsewhere | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Another plan of a loop with the same arguments and results, for these platforms of JAX."""
+
+    plan: "Plan"
+    platforms: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from ...ir import Reducer
 from ...symbolic import IndexVar
 
 
@@ -69,13 +70,13 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class AtOnce:
-    """Steps that are linear in what the one before left, so many at once as `block` says, on these platforms of JAX.
+    """Steps that join what the one before left with something, so many at once as `block` says, on these platforms.
 
-    What steps hand on is computed by a scan of linear maps, tensor after tensor in this `order`; what remains of a step
-    then needs no other one.
+    What steps hand on is computed by a scan, tensor after tensor in this `order`: of linear maps where a sum joins it,
+    else by the reducer that does; what remains of a step then needs no other one.
     """
 
-    order: tuple[str, ...]
+    order: tuple[tuple[str, Reducer], ...]
     block: int
     platforms: tuple[str, ...]
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, assert_never
+from functools import reduce
+from math import prod
+from typing import Final, TypeGuard, assert_never
 
 from ...symbolic.runs import Run
 
-# So many blocks are put into place one by one. Of more, thin ones mostly, concatenations are faster (bench: torus).
-MOST_BLOCKS: Final = 4
+# So many blocks are put into place one by one: each is an update, and a kernel on a GPU.
+MOST_BLOCKS: Final = 27
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,18 @@ class Pieces:
     dimension: int
     runs: tuple[Run | Zeros, ...]
     fused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Halo:
+    """Dimensions in pieces, put together block by block into one array, which is stored for all that read it.
+
+    Without its `corners` it has zeros, which nothing counts, beyond two dimensions at once: the first of the longest
+    runs of a dimension is what is inside.
+    """
+
+    sides: tuple[Pieces, ...]
+    corners: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +95,21 @@ class Slide:
     columns: int
 
 
-View = Pieces | Padded | Repeat | Tile | Merge | Divide | Slide
+@dataclass(frozen=True, slots=True)
+class Slant:
+    """Dimension `along` skewed: at place x of dimension `by` it begins at ``first + weight*x``.
+
+    It has `count` elements; what lies outside of the dimension is zero.
+    """
+
+    by: int
+    along: int
+    weight: int
+    first: int
+    count: int
+
+
+View = Pieces | Halo | Padded | Repeat | Tile | Merge | Divide | Slide | Slant
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +126,8 @@ def shaped(shape: Sequence[int], view: View) -> tuple[int, ...]:
     match view:
         case Pieces(d, runs):
             return (*shape[:d], sum(run.count for run in runs), *shape[d + 1 :])
+        case Halo(sides):
+            return tuple(reduce(shaped, sides, tuple(shape)))
         case Padded(d, low, high):
             return (*shape[:d], low + shape[d] + high, *shape[d + 1 :])
         case Repeat(d, times) | Tile(d, times):
@@ -111,6 +141,8 @@ def shaped(shape: Sequence[int], view: View) -> tuple[int, ...]:
             return (*shape[:d], shape[d] // inner, inner, *shape[d + 1 :])
         case Slide(d, rows, _, columns):
             return (*shape[:d], rows, columns, *shape[d + 1 :])
+        case Slant(along=d, count=count):
+            return (*shape[:d], count, *shape[d + 1 :])
         case _:
             assert_never(view)
 
@@ -124,7 +156,7 @@ def extends(view: View) -> bool:
     """Whether the view has elements several times, or others between them: it may have to be stored."""
     if isinstance(view, Pieces):
         return len(view.runs) > 1 and not view.fused
-    return isinstance(view, (Padded, Repeat, Tile, Slide))
+    return isinstance(view, (Halo, Padded, Repeat, Tile, Slide, Slant))
 
 
 def growth(view: View) -> int:
@@ -138,14 +170,29 @@ def growth(view: View) -> int:
             return 1
 
 
-def are_blocks(first: View, second: View) -> bool:
-    """Whether two views are put into place block by block: concatenations would copy everything twice."""
-    if not isinstance(first, Pieces) or not isinstance(second, Pieces):
-        return False
-    if first.fused or second.fused or first.dimension == second.dimension:
-        return False
-    counts = len(first.runs), len(second.runs)
-    return min(counts) > 1 and counts[0] * counts[1] <= MOST_BLOCKS
+def together(views: Sequence[View]) -> tuple[View, ...]:
+    """The views, with dimensions in pieces that follow each other put together block by block if there are few."""
+    found: list[View] = []
+    for view in views:
+        before = found[-1] if found else None
+        sides = before.sides if isinstance(before, Halo) else (before,) if _in_pieces(before) else ()
+        if sides and _in_pieces(view) and all(side.dimension != view.dimension for side in sides):
+            both = Halo((*sides, view))
+            if blocks(both) <= MOST_BLOCKS:
+                found[-1] = both
+                continue
+        found.append(view)
+    return tuple(found)
+
+
+def _in_pieces(view: View | None) -> TypeGuard[Pieces]:
+    return isinstance(view, Pieces) and len(view.runs) > 1 and not view.fused
+
+
+def blocks(halo: Halo) -> int:
+    """How many blocks it is put together of."""
+    counts = [len(side.runs) for side in halo.sides]
+    return prod(counts) if halo.corners else 1 + sum(count - 1 for count in counts)
 
 
 def describe_view(view: View) -> str:
@@ -154,6 +201,8 @@ def describe_view(view: View) -> str:
         case Pieces(d, runs, fused):
             together = " added up" if fused else ""
             return f"dimension {d} in {len(runs)} pieces{together}" if len(runs) > 1 else f"dimension {d} cut"
+        case Halo(sides):
+            return f"dimensions {', '.join(str(side.dimension) for side in sides)} with a halo in {blocks(view)} blocks"
         case Padded(d, low, high, value):
             return f"dimension {d} padded {low},{high} with {value}"
         case Repeat(d, times):
@@ -166,5 +215,7 @@ def describe_view(view: View) -> str:
             return f"dimension {d} in rows of {inner}"
         case Slide(d, rows, _, columns):
             return f"dimension {d} as {rows} overlapping rows of {columns}"
+        case Slant(by, along, weight):
+            return f"dimension {along} shifted by {weight} for each place of dimension {by}"
         case _:
             assert_never(view)

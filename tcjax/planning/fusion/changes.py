@@ -8,11 +8,11 @@ from ..blocked.extrema import describe_search
 from ..blocked.kernel_sum_blocks import describe_kernel_sums
 from ..blocked.softmax_blocks import describe
 from ..data.groups import Blocks, Extrema, KernelSums, Softmax
-from ..data.nodes import Computation, FusedReduction, Lookup, LoopNest
+from ..data.nodes import Computation, Fold, FusedReduction, Lookup, LoopNest, Node
 from ..data.stages import Compute, Stage
 
-# What becomes of nests, by their identity: results of passes.
-Changes = dict[int, LoopNest]
+# What becomes of nests, by their identity: results of passes, or sums of these.
+Changes = dict[int, LoopNest | Fold]
 
 
 def with_changes(stages: Sequence[Stage], changes: Changes) -> tuple[Stage, ...]:
@@ -43,9 +43,16 @@ class _Change:
             self.done[id(value)] = self.result(id(value)) if id(value) in self.changed else self.rebuilt(value)
         return self.done[id(value)]
 
-    def result(self, nest: int) -> LoopNest:
-        """The result that a nest is, by its identity; the first of a pass stands for it."""
+    def result(self, nest: int) -> Node:
+        """What a nest is, by its identity."""
         found = self.changed[nest]
+        if isinstance(found, LoopNest):
+            return self.told(found)
+        assert isinstance(found.operand, LoopNest)
+        return replace(found, operand=self.told(found.operand))
+
+    def told(self, found: LoopNest) -> LoopNest:
+        """The result of a pass; the first one stands for it."""
         first = id(found.whole) not in self.passes
         self.passes.add(id(found.whole))
         return replace(found, first=first, why=_why(found.whole, first=first))

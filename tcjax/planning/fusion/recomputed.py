@@ -3,15 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
+from typing import Final
 
 from ... import ir
 from ..blocked.loop_schedules import is_costly
 from ..cost.bill import Bill, Kernel
+from ..cost.costs import meter_of
 from ..cost.meter import Meter
 from ..cost.prices import is_one_loop, names_read
 from ..data.machine import CPU, Machine
-from ..data.nodes import Apply, CallBuiltin, Fold, LoopNest, Node, Pool, Read, Unroll, has, operands
+from ..data.nodes import Apply, Axes, CallBuiltin, Fold, LoopNest, Node, Pool, Read, Unroll, has, operands
 from ..data.stages import Compute, Stage
+from ..data.views import Pieces
+
+# How often the readers of a result may compute it, as a part of once: where it costs four times what storing it does.
+UNKNOWN: Final = 1.25
 
 
 def stored_apart(stages: Sequence[Stage], returns: Sequence[str]) -> tuple[Stage, ...]:
@@ -27,7 +33,7 @@ def stored_apart(stages: Sequence[Stage], returns: Sequence[str]) -> tuple[Stage
             parts = (*stage.before, replace(stage, before=()))
             before = tuple(_apart(part, parts[n + 1 :]) for n, part in enumerate(stage.before))
             stage = replace(stage, before=before) if before else stage
-            stage = stage if stage.target in returns else _apart(stage, stages[number + 1 :])
+            stage = _apart(stage, None if stage.target in returns else stages[number + 1 :])
             stage = replace(stage, in_turn=True) if _is_costly_loop(stage.value) else stage
         found.append(stage)
     return tuple(found)
@@ -39,36 +45,55 @@ def _is_costly_loop(node: Node) -> bool:
     return any(map(_is_costly_loop, operands(node)))
 
 
-def _apart(stage: Compute, later: Sequence[Stage], machine: Machine = CPU) -> Compute:
-    """The stage, apart where the one that reads it next would take longer to compute it again and again."""
-    if not is_one_loop(stage) or not has(stage.value, Unroll, LoopNest):
+def _apart(stage: Compute, later: Sequence[Stage] | None, machine: Machine = CPU) -> Compute:
+    """The stage, apart where the one that reads it next would take longer to compute it again and again.
+
+    Of a result nobody knows what reads it (`later` is None): what costs several times as much as memory is stored.
+    """
+    if not is_one_loop(stage):
         return stage
-    reader = next((other for other in later if stage.target in names_read(other)), None)
-    if not isinstance(reader, Compute):
+    times = UNKNOWN
+    if later is not None:
+        reader = next((other for other in later if stage.target in names_read(other)), None)
+        if not isinstance(reader, Compute):
+            return stage
+        parts = (*reader.before, reader)
+        if any(_read_in_pieces(part.value, stage.target) for part in parts):
+            return replace(stage, apart=True)
+        times = max(_times_read(part.value, stage.target, meter_of(part), part.value.axes) for part in parts)
+    if not has(stage.value, Unroll, LoopNest):
         return stage
-    times = max(_times_read(part.value, stage.target) for part in (*reader.before, reader))
-    extents = {index: max(0, hi - lo) for index, (lo, hi) in stage.box.items()}
-    bill, kernel = Bill(machine, Meter(extents)), Kernel(stage.value.axes)
+    bill, kernel = Bill(machine, meter_of(stage)), Kernel(stage.value.axes)
     bill.fuse(stage.value, kernel)
     size = prod(stage.shape)
     stored = machine.traffic(2 * size * ir.types.width(stage.dtype)) + bill.begun(size)
     return replace(stage, apart=True) if (times - 1) * kernel.seconds > stored else stage
 
 
-def _times_read(node: Node, tensor: str) -> int:
-    """At how many places of a tensor one value of a fused loop looks."""
+def _read_in_pieces(node: Node, tensor: str) -> bool:
+    """Whether a tensor is read as a sum of padded pieces: XLA would compute it in each of them, and store those."""
+    if isinstance(node, Read):
+        return node.tensor == tensor and any(isinstance(view, Pieces) and view.fused for view in node.views)
+    return any(_read_in_pieces(operand, tensor) for operand in operands(node))
+
+
+def _times_read(node: Node, tensor: str, meter: Meter, axes: Axes) -> int:
+    """How often a fused loop over these axes reads each value of a tensor: its places, and what it repeats it for."""
     match node:
         case Read():
-            return int(node.tensor == tensor)
+            return meter.count(tuple(axis for axis in axes if axis not in node.axes)) if node.tensor == tensor else 0
         case Unroll(box=box, body=body):
-            return prod(hi - lo for _, lo, hi in box) * _times_read(body, tensor)
+            return prod(hi - lo for _, lo, hi in box) * _times_read(body, tensor, meter, axes)
         case Pool(operand=operand, windows=windows):
-            return prod(extent for _, extent, native in windows if not native) * _times_read(operand, tensor)
+            places = prod(extent for _, extent, native in windows if not native)
+            return places * _times_read(operand, tensor, meter, operand.axes)
         case LoopNest(nest=nest, is_one_loop=True):
             ranges = nest.ranges
             times = prod(hi - lo for lo, hi in (ranges[index] for index in nest.reduce.indices))
             return times * sum(access.tensor.name == tensor for access in ir.accesses(nest.reduce))
-        case Apply() | CallBuiltin() | Fold():
-            return sum(_times_read(operand, tensor) for operand in operands(node))
+        case Fold(operand=operand):
+            return _times_read(operand, tensor, meter, operand.axes)
+        case Apply() | CallBuiltin():
+            return sum(_times_read(operand, tensor, meter, axes) for operand in operands(node))
         case _:
             return 0

@@ -13,7 +13,7 @@ from ..blocked.kernel_sum_blocks import choose_blocks
 from ..blocked.kernel_sums import calls
 from ..data.groups import KernelSums
 from ..data.nests import Nest
-from ..data.nodes import FusedReduction, LoopNest
+from ..data.nodes import Fold, FusedReduction, LoopNest
 from ..data.preferences import Preferences
 from ..data.stages import Stage
 from .changes import Changes, with_changes
@@ -24,10 +24,11 @@ from .searching import searches
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """A nest over common names."""
+    """A nest over common names, of which the axes `over` are summed behind the loop."""
 
     place: Place
     nest: Nest
+    over: tuple[IndexVar, ...] = ()
 
 
 def share(stages: Sequence[Stage], initial: Iterable[str], preferences: Preferences) -> tuple[Stage, ...]:
@@ -36,6 +37,7 @@ def share(stages: Sequence[Stage], initial: Iterable[str], preferences: Preferen
     sums = [place for place in survey.places if place.node.nest.reduce.reducer is ir.Reducer.SUM]
     outer = frozenset(index for place in sums for index in _outer(place.node.nest))
     found = [member for place in sums if (member := _member(survey, place, outer)) is not None]
+    found = [_over_one_side(member, found) for member in found]
     taken: set[int] = set()
     changes = searches(survey)
     counts = Counter(call for member in found for call in calls(member.nest))
@@ -65,6 +67,25 @@ def _member(survey: Survey, place: Place, outer: frozenset[IndexVar]) -> _Member
     reduce = replace(nest.reduce, indices=indices, guard=guard, body=naming.expr(nest.reduce.body))
     axes = tuple(naming.index(axis) for axis in nest.axes)
     return _Member(place, nest_over(reduce, axes, naming.box, tensors.values()))
+
+
+def _over_one_side(member: _Member, others: Sequence[_Member]) -> _Member:
+    """A sum over both sides of a matrix as the sum of the sums over one, which others have as well.
+
+    ``sum[i,j](f(h,i,j) * (i - j))`` sums what goes along with ``g(h,i,d) = sum[j](f(h,i,j) * y(j,d))`` over `i`.
+    """
+    nest = member.nest
+    reduce, ranges = nest.reduce, nest.ranges
+    if reduce.dtype != reduce.accumulate:
+        return member
+    for other in (other.nest for other in others):
+        for index in reduce.indices:
+            left = tuple(each for each in reduce.indices if each != index)
+            same = all(other.ranges.get(axis, ends) == ends for axis, ends in ranges.items())
+            if {*nest.axes, index} <= {*other.axes} and {*left} & {*other.reduce.indices} and same:
+                wide = replace(nest, axes=(*nest.axes, index), reduce=replace(reduce, indices=left))
+                return replace(member, nest=wide, over=(index,))
+    return member
 
 
 def _together(survey: Survey, members: Sequence[_Member]) -> list[_Member]:
@@ -101,5 +122,7 @@ def _changes(survey: Survey, members: Sequence[_Member]) -> Changes:
         node = member.place.node
         shown = ir.show_expr(node.nest.reduce)
         result = bundle.sums.index(member.nest)
-        found[id(node)] = LoopNest(whole, result, shown, dtype=node.dtype, axes=node.axes)
+        nest = LoopNest(whole, result, shown, dtype=node.dtype, axes=(*node.axes, *member.over))
+        summed = Fold(ir.Reducer.SUM, nest, member.over, dtype=node.dtype, axes=node.axes)
+        found[id(node)] = summed if member.over else nest
     return found

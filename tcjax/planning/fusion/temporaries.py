@@ -28,6 +28,8 @@ MOST_STEPS: Final = 64
 
 PlanStep = Callable[[int, Step, bool], Compute]
 PriceStage = Callable[[Compute], Price]
+# The seconds of statements whose loops run together where they can.
+PriceTogether = Callable[[Sequence[Compute]], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +49,14 @@ class Gone:
     stored: float
 
 
-def settle(bound: ranges.Bound, preferences: Preferences, plan: PlanStep, price: PriceStage) -> Settled:
+def settle(
+    bound: ranges.Bound, preferences: Preferences, plan: PlanStep, price: PriceStage, together: PriceTogether
+) -> Settled:
     """The program with temporaries in the place of their names, where `plan` says that this is cheaper.
 
     What somebody chose a form for stays as it is.
     """
-    program = _Program(bound, frozenset(preferences.forms), plan, price, preferences.backend.memory)
+    program = _Program(bound, frozenset(preferences.forms), plan, price, together, preferences.backend.memory)
     return Settled(program.steps, {}) if preferences.stored else program.settled()
 
 
@@ -60,12 +64,19 @@ class _Program:
     """The statements while names go."""
 
     def __init__(
-        self, bound: ranges.Bound, fixed: frozenset[str], plan: PlanStep, priced: PriceStage, memory: int | None
+        self,
+        bound: ranges.Bound,
+        fixed: frozenset[str],
+        plan: PlanStep,
+        priced: PriceStage,
+        together: PriceTogether,
+        memory: int | None,
     ) -> None:
         self.bound = bound
         self.fixed = fixed
         self.plan = plan
         self.priced = priced
+        self.together = together
         self.memory = memory
         self.statements: Sequence[ir.Statement] = bound.function.statements
         steps = dict(_steps(bound))
@@ -255,7 +266,7 @@ class _Program:
             return None
         before = self.price(number, self.steps[number]).seconds
         before += sum(self.price(reader, self.steps[reader]).seconds for reader in found)
-        after = sum(self.price(reader, step).seconds for reader, step in found.items())
+        after = self.seconds(number, [self.planned(reader, step) for reader, step in found.items()])
         given = [number, *found]
         own = prod(self.bound.shapes[name]) * ir.types.width(statement.target.dtype)
         needed = max(own, *(self.needs(each, self.steps[each]) for each in given)) if self.memory is not None else 0
@@ -264,6 +275,16 @@ class _Program:
         is_free = is_number and after <= MOST_OF_NUMBERS * before + NOISE
         goes = refused or is_free or after <= self.worth(number, found) * before
         return Gone(tuple(found), after, before) if goes else None
+
+    def seconds(self, number: int, readers: Sequence[Compute]) -> float:
+        """What statements take that compute one where they read it: as one pass, if they are one.
+
+        Where parts of rows would leave out much of what is stored, no pass is as fast.
+        """
+        nests = sum(has(reader.value, LoopNest) for reader in readers)
+        if nests > 1 and number not in shortened(self.bound, self.steps):
+            return self.together(readers)
+        return sum(self.priced(reader).seconds for reader in readers)
 
     def worth(self, number: int, found: Mapping[int, Step]) -> float:
         """What the price of computing a statement where it is read may be, for a price of 1 with it stored."""

@@ -14,6 +14,7 @@ from . import (
     elementwise,
     one_hot,
     pool,
+    received,
     scan,
     scatter,
     shifts,
@@ -35,4 +36,4 @@ OPERATIONS = (
     unrolled.propose_terms,
 )
 
-PLACEMENTS = (scatter.propose, sorted_scatter.propose, one_hot.propose)
+PLACEMENTS = (scatter.propose, sorted_scatter.propose, one_hot.propose, received.propose)

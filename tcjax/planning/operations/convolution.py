@@ -1,14 +1,14 @@
 """Sums of products of a sliding read and a plain read, as convolutions."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from ... import ir
 from ...symbolic import Affine, IndexVar
 from ...transforms.factors import masked
 from ..access.padding import is_padding, within_zeros
-from ..access.reads import as_stored
-from ..access.windows import as_sliding, slide
+from ..access.reads import as_stored, as_strip
+from ..access.windows import Sliding, as_sliding, slide
 from ..data.nodes import Convolve, Unroll
 from ..folds import unroll
 from ..rules import plan_value
@@ -65,12 +65,13 @@ def _convolutions(reduction: Reduction, scope: Scope) -> Iterator[Convolve]:
         if isinstance(image, ir.Access) and isinstance(kernel, ir.Access) and image.dtype == kernel.dtype:
             if mask is not None and not is_padding(mask, (image,), scope, slides=True):
                 continue
-            found = _convolution(reduction.indices, image, kernel, reduction.accumulate, scope)
             guard = ir.both(mask, around)
-            if found is not None and guard is not None:
-                found = replace(found, exact=_term_by_term(reduction, guard, scope), everywhere=around is None)
-            if found is not None:
-                yield found
+            for slidings in _windows(reduction.indices, image, scope):
+                found = _convolution(slidings, reduction.indices, image, kernel, reduction.accumulate, scope)
+                if found is not None and guard is not None:
+                    found = replace(found, exact=_term_by_term(reduction, guard, scope), everywhere=around is None)
+                if found is not None:
+                    yield found
 
 
 def _term_by_term(reduction: Reduction, guard: ir.Expr, scope: Scope) -> Unroll:
@@ -80,22 +81,37 @@ def _term_by_term(reduction: Reduction, guard: ir.Expr, scope: Scope) -> Unroll:
     return unroll(ir.Reducer.SUM, reduction.indices, body, scope, "one term after the other")
 
 
-def _convolution(
-    indices: tuple[IndexVar, ...], image: ir.Access, kernel: ir.Access, accumulate: str, scope: Scope
-) -> Convolve | None:
+def _windows(indices: tuple[IndexVar, ...], image: ir.Access, scope: Scope) -> Iterator[dict[int, Sliding]]:
+    """The dimensions of an image that slide; windows that do not meet may be two axes, as groups and channels are."""
     reduced = frozenset(indices)
-    slidings = {
+    found = {
         dimension: sliding
         for dimension, subscript in enumerate(image.indices)
         if (sliding := as_sliding(subscript, reduced, scope)) is not None
     }
-    if not slidings:
-        return None
+    meeting = {dimension: sliding for dimension, sliding in found.items() if _meet(sliding, scope)}
+    for slidings in (found, meeting) if len(meeting) < len(found) else (found,):
+        if slidings:
+            yield slidings
+
+
+def _meet(sliding: Sliding, scope: Scope) -> bool:
+    return abs(sliding.output_step) < abs(sliding.kernel_step) * scope.extent(sliding.kernel)
+
+
+def _convolution(
+    slidings: dict[int, Sliding],
+    indices: tuple[IndexVar, ...],
+    image: ir.Access,
+    kernel: ir.Access,
+    accumulate: str,
+    scope: Scope,
+) -> Convolve | None:
+    reduced = frozenset(indices)
     outputs = {sliding.output for sliding in slidings.values()}
     taps = {sliding.kernel for sliding in slidings.values()}
-    plain = [s for dimension, s in enumerate(image.indices) if dimension not in slidings]
-    image_axes = _single_axes(plain, scope)
-    kernel_axes = _single_axes(kernel.indices, scope)
+    image_axes = _plain_axes(image, slidings, scope)
+    kernel_axes = _plain_axes(kernel, (), scope)
     if image_axes is None or kernel_axes is None or len(outputs) + len(taps) < 2 * len(slidings):
         return None
     if not taps <= kernel_axes or (outputs | taps) & image_axes or outputs & kernel_axes:
@@ -125,12 +141,23 @@ def _listed(indices: Iterable[IndexVar]) -> str:
     return ", ".join(sorted(map(str, indices)))
 
 
-def _single_axes(subscripts: Iterable[Affine], scope: Scope) -> frozenset[IndexVar] | None:
-    """The indices of subscripts that use one index or none each, all different; None otherwise."""
+def _plain_axes(access: ir.Access, apart: Collection[int], scope: Scope) -> frozenset[IndexVar] | None:
+    """The indices of subscripts, those of some dimensions apart, if each has axes of its own; None otherwise."""
     found: list[IndexVar] = []
-    for subscript in subscripts:
+    name = access.tensor.name
+    for dimension, (subscript, origin) in enumerate(zip(access.indices, scope.origins[name], strict=True)):
         variables = subscript.variables - scope.unrolled
-        if len(variables) > 1 or not subscript.is_linear:
+        if dimension in apart:
+            continue
+        if not subscript.is_linear or (
+            len(variables) > 1 and not _is_split(subscript - origin, access, dimension, scope)
+        ):
             return None
         found.extend(variables)
     return frozenset(found) if len(set(found)) == len(found) else None
+
+
+def _is_split(subscript: Affine, access: ir.Access, dimension: int, scope: Scope) -> bool:
+    """Whether several indices count through a dimension as digits do."""
+    strip = as_strip(subscript, scope.shapes[access.tensor.name][dimension], scope)
+    return strip is not None and not strip.low and not strip.high

@@ -19,4 +19,5 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
         ones = scope.cast(plan_value(mask, scope), "int32")
         yield scope.cast(fold(Reducer.SUM, reduction.indices, ones, scope), reduction.accumulate)
         return
+    assert isinstance(reduction.reducer, Reducer), "registered ones are planned apart"
     yield fold(reduction.reducer, reduction.indices, reduction.values(scope), scope)

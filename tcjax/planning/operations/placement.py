@@ -53,10 +53,12 @@ class Placement:
 
     def by(self, scatter: Scatter) -> Compute:
         """The statement with its values sent so."""
-        return replace(self.stage, store=replace(self.stage.store, scatter=scatter))
+        return replace(self.stage, store=replace(self.stage.store, scatter=replace(scatter, points=self.points)))
 
-    def repeated(self, scatter: Scatter) -> int:
+    def repeated(self, scatter: Scatter | None) -> int:
         """The bytes of values that many points share, repeated for each of those that go to their places at once."""
+        if scatter is None:
+            return 0
         points = prod(map(self.scope.extent, (axis for axis in self.points if axis != scatter.along)))
         own = self.scope.points(axis for axis in self.stage.value.axes if axis != scatter.along)
         return points * ir.types.width(self.stage.accumulate) if points > own else 0

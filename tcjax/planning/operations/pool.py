@@ -31,6 +31,7 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
 
 def _pool(reduction: Reduction, scope: Scope) -> Pool | None:
     reducer, accumulate = reduction.reducer, reduction.accumulate
+    assert isinstance(reducer, Reducer), "registered ones are planned apart"
     [body] = reduction.factors
     read = body.operand if isinstance(body, ir.Cast) else body
     if not isinstance(read, ir.Access) or body.dtype != accumulate:

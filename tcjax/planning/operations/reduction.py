@@ -21,7 +21,7 @@ class Reduction:
     the steps of another reduction, and not written out itself.
     """
 
-    reducer: Reducer
+    reducer: Reducer | ir.Monoid
     indices: tuple[IndexVar, ...]
     factors: tuple[ir.Expr, ...]
     mask: ir.Expr | None

@@ -10,7 +10,9 @@ from ...symbolic import IndexVar
 from ...transforms.factors import non_negative
 from ..access.reads import as_stored
 from ..data.nodes import Node, Scan
-from ..scope import Scope
+from ..folds import plan_elements
+from ..rules import plan_value
+from ..scope import Scope, fill
 from .reduction import Reduction, is_read
 
 # Elements of a row that are combined one after the other: of more, XLA computes those in front again for each.
@@ -21,31 +23,53 @@ MOST_ROUNDED: Final = 256
 
 def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
     """``S(i) +=! x(j) where j <= i``, and the like with ``<``, ``>=``, ``>`` and a constant: an element is met once."""
-    reducer, accumulate, factors = reduction.reducer, reduction.accumulate, reduction.factors
-    if reducer.operator is None or reducer.takes_bool or accumulate == "bool":
-        return
+    reducer = reduction.reducer
     conditions = ir.conjuncts(reduction.mask)
     for number, condition in enumerate(conditions):
         rest = (*conditions[:number], *conditions[number + 1 :])
         row = _row(condition, reduction, scope)
-        if row is None or any(row.output in ir.free_indices(part) for part in (*rest, *factors)):
+        if row is None or any(row.output in ir.free_indices(part) for part in (*rest, *reduction.factors)):
             continue
-        alone = len(factors) == 1 and is_read(factors[0])
-        if not alone and (reduction.around is not None or not row.is_whole(scope)):
+        alone = len(reduction.factors) == 1 and is_read(reduction.factors[0])
+        if not alone and reduction.around is not None:
             # An element that no result counts has a zero cotangent, which must not meet another factor's infinity.
             continue
-        operand = _operand(replace(reduction, mask=ir.conjunction(rest), around=None), row.index, scope)
-        if row.index in operand.axes:
-            axes = scope.sorted((row.output, *(axis for axis in operand.axes if axis != row.index)))
+        rest = rest if alone else (*rest, *row.counted(scope))
+        found = _elements(replace(reduction, mask=ir.conjunction(rest), around=None), row.index, scope)
+        if found is None:
+            continue
+        operand, mask = found
+        if row.index not in operand.axes and mask is None:
+            # A number for each element: how many there are.
+            low = fill(scope.box[row.index][0], "int32")
+            always = scope.apply(">=", (plan_value(ir.Index(row.index), scope), low), "bool")
+            nothing = fill(reducer.empty(operand.dtype), operand.dtype)
+            operand = scope.apply("where", (always, operand, nothing), operand.dtype)
+        own = dict.fromkeys((*operand.axes, *(() if mask is None else mask.axes)))
+        if row.index in own:
+            axes = scope.sorted((row.output, *(axis for axis in own if axis != row.index)))
             extent = scope.extent(row.output)
             way = "up" if row.rising else "down"
             why = f"`{row.index}` runs {way} to `{row.output}`: one pass meets each element once"
             places = row.index, row.output, extent, row.first, row.rising
+            dtype = _dtype(reducer, operand.dtype)
             for looped in _ways(reducer, operand.dtype, scope.extent(row.index)):
-                yield Scan(reducer, operand, *places, BLOCK, looped, dtype=operand.dtype, axes=axes, why=why)
+                yield Scan(reducer, operand, *places, BLOCK, looped, mask, dtype=dtype, axes=axes, why=why)
 
 
-def _ways(reducer: Reducer, dtype: str, extent: int) -> tuple[bool, ...]:
+def running(reduce: ir.Reduce, scope: Scope) -> Iterator[Node]:
+    """The same of a reduction that is none of products: of logarithms, positions, registered ones."""
+    if scope.live is None and scope.sizes is None and scope.points(reduce.indices):
+        yield from propose(
+            Reduction(reduce.reducer, reduce.indices, (reduce.body,), reduce.guard, reduce.accumulate), scope
+        )
+
+
+def _dtype(reducer: Reducer | ir.Monoid, running: str) -> str:
+    return reducer.components(running)[0] if isinstance(reducer, ir.Monoid) else reducer.result(running, running)
+
+
+def _ways(reducer: Reducer | ir.Monoid, dtype: str, extent: int) -> tuple[bool, ...]:
     """Whether blocks of a row may go one after the other: of floats, few sums, or each one would cost digits."""
     rounds = reducer.is_rounded and not ir.types.is_integral(dtype)
     return (False,) if rounds and extent > BLOCK * MOST_ROUNDED else (False, True)
@@ -63,10 +87,14 @@ class _Row:
     first: int
     rising: bool
 
-    def is_whole(self, scope: Scope) -> bool:
-        """Whether every element is part of some result."""
-        last = self.first + scope.extent(self.output)
-        return last >= scope.extent(self.index) if self.rising else self.first <= 0
+    def counted(self, scope: Scope) -> tuple[ir.Expr, ...]:
+        """Which elements are part of some result, if not all are."""
+        low, high = scope.box[self.index]
+        last = low + self.first + scope.extent(self.output)
+        if self.rising:
+            return () if last >= high else (ir.Binary("<", ir.Index(self.index), ir.Const(last, "int32"), "bool"),)
+        begin = ir.Const(low + self.first, "int32")
+        return () if self.first <= 0 else (ir.Binary(">=", ir.Index(self.index), begin, "bool"),)
 
 
 def _row(condition: ir.Expr, reduction: Reduction, scope: Scope) -> _Row | None:
@@ -86,9 +114,20 @@ def _row(condition: ir.Expr, reduction: Reduction, scope: Scope) -> _Row | None:
     return _Row(index, output, first, slope == -1)
 
 
-def _operand(reduction: Reduction, index: IndexVar, scope: Scope) -> Node:
-    """What is reduced along an index: the rest of the reduction at each of its values."""
+def _elements(reduction: Reduction, index: IndexVar, scope: Scope) -> tuple[Node, Node | None] | None:
+    """What is reduced along an index, the rest of the reduction at each of its values; and where there is an element.
+
+    None where the results of the rest are no elements.
+    """
+    reducer = reduction.reducer
     rest = tuple(other for other in reduction.indices if other != index)
-    if not rest:
-        return as_stored(reduction.values(scope))
-    return replace(reduction, indices=rest, is_term=False).cheapest(scope)
+    if rest:
+        if isinstance(reducer, Reducer) and reducer.operator is not None:
+            return replace(reduction, indices=rest, is_term=False).cheapest(scope), None
+        in_order = reducer.commutative or reduction.indices[0] == index
+        if not reducer.continues or not in_order or (isinstance(reducer, ir.Monoid) and reducer.inject is not None):
+            return None
+        return plan_value(replace(reduction.expr, indices=rest), scope), None
+    if isinstance(reducer, ir.Monoid) or reducer.gives_position:
+        return plan_elements(reduction.expr, scope)
+    return as_stored(reduction.values(scope)), None

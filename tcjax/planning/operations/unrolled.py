@@ -53,7 +53,7 @@ def propose_order(reduce: ir.Reduce, body: ir.Expr, scope: Scope) -> Iterator[Un
         return
     windows, rows = window_indices(indices, reduce, scope), gathered_indices(indices, reduce)
     terms, number = scope.points(indices), 0 if reduce.rank is None else ir.number_of(reduce.rank)
-    if number is None or not 0 <= number < terms or terms > _most_terms(indices, windows, rows):
+    if number is None or not 0 <= number < terms or terms > _most_terms(reduce, indices, windows, rows):
         return
     if terms * (number + 1) > MOST_COMPARISONS:
         return
@@ -71,7 +71,7 @@ def _written_out(reduction: Reduction, steps: Steps, scope: Scope) -> Iterator[N
         # Gathers that are unrolled inside of other steps become so many that XLA compiles for minutes.
         return
     windows, rows = window_indices(indices, expr, scope), gathered_indices(indices, expr)
-    if scope.points(steps) > _most_terms(steps, windows, rows):
+    if scope.points(steps) > _most_terms(expr, steps, windows, rows):
         return
     rest = tuple(index for index in indices if index not in steps)
     inside = scope.unrolling(steps)
@@ -80,9 +80,22 @@ def _written_out(reduction: Reduction, steps: Steps, scope: Scope) -> Iterator[N
     yield unroll(reduction.reducer, steps, scope.cast(body, reduction.accumulate), scope, why)
 
 
-def _most_terms(steps: Steps, windows: Steps, rows: Steps) -> int:
+def _most_terms(expr: ir.Expr, steps: Steps, windows: Steps, rows: Steps) -> int:
     """How many terms of these steps one fused loop has at most."""
-    return CPU.unrolled_lookups if set(rows) & set(steps) else CPU.unrolled if windows else CPU.streams
+    if set(rows) & set(steps):
+        return CPU.unrolled_lookups
+    if windows:
+        return CPU.unrolled
+    # What the steps say is a number in each term: there a power is products, in a loop logarithms and exponentials.
+    return CPU.unrolled if any(map(set(steps).intersection, _exponents(expr))) else CPU.streams
+
+
+def _exponents(expr: ir.Expr) -> Iterator[frozenset[IndexVar]]:
+    """The indices of each exponent that is a whole number."""
+    for node in ir.walk(expr):
+        match node:
+            case ir.Binary("**", _, exponent) | ir.Call("pow", (_, exponent)) if not any(ir.accesses(exponent)):
+                yield ir.free_indices(exponent)
 
 
 def _why(steps: Steps, windows: Steps, rows: Steps, scope: Scope) -> str:

@@ -13,7 +13,7 @@ _FLOATS: Final = frozenset(
         *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "cos", "cosh", "erf", "erfc"),
         *("exp", "exp2", "expm1", "fabs", "floor", "fma", "fmax", "fmin", "fmod", "gelu", "hypot", "lgamma", "log"),
         *("log10", "log1p", "log2", "pow", "round", "rsqrt", "sigmoid", "silu", "sin", "sinh", "softplus", "sqrt"),
-        *("tan", "tanh", "tgamma", "trunc"),
+        *("tan", "tanh", "tgamma", "trunc", "logaddexp"),
     )
 )
 _INTEGERS: Final = frozenset({"isnan", "isinf", "isfinite", "popcount"})

@@ -137,6 +137,11 @@ def _extremum(operator: str) -> Partials:
     return rule
 
 
+def _shares(node: Expr, *arguments: Expr) -> tuple[Expr | None, ...]:
+    nothing = compare("==", node, _like(node, -math.inf))
+    return tuple([choose(nothing, _like(x, 0), call("exp", minus(x, node))) for x in arguments])
+
+
 def _with_quotient(node: Expr, x: Expr, y: Expr) -> tuple[Expr | None, ...]:
     return _like(x, 1), negative(call("round", over(minus(x, node), y)))
 
@@ -197,6 +202,7 @@ _PARTIALS: Final[Mapping[str, Partials]] = {
     "j0": _unary(lambda _, x: negative(call("j1", x))),
     "j1": _unary(_over_argument("j0")),
     "log": _unary(lambda _, x: _reciprocal(x)),
+    "logaddexp": _shares,
     "log10": _unary(lambda _, x: over(_like(x, 1 / math.log(10)), x)),
     "log1p": _unary(lambda _, x: _reciprocal(plus(_like(x, 1), x))),
     "log2": _unary(lambda _, x: over(_like(x, 1 / math.log(2)), x)),

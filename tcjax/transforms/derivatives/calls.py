@@ -38,7 +38,9 @@ def inlined(function: ir.Function, namer: Namer) -> ir.Function:
         return function
     statements: list[ir.Statement] = []
     declared = list(function.declared)
-    for statement in function.statements:
+    loops: list[ir.Loop] = []
+    for number, statement in enumerate(function.statements):
+        loops += _moved(function.loops, number, len(statements))
         if not isinstance(statement, ir.Invoke):
             statements.append(statement)
             continue
@@ -64,10 +66,19 @@ def inlined(function: ir.Function, namer: Namer) -> ir.Function:
                     tensors[target.name] = replace(target, name=name)
         tensors = {name: replace(t, shape=_shape(t.shape, sizes)) for name, t in tensors.items()}
         declared += [tensors[tensor.name] for tensor in callee.declared]
+        for inner in range(len(callee.statements)):
+            loops += _moved(callee.loops, inner, len(statements) + inner)
         statements += [_translated(inner, tensors, sizes) for inner in callee.statements]
         for target, result in zip(statement.targets, callee.returns, strict=True):
             statements.append(_passed(tensors[result.name], target))
-    return replace(function, statements=tuple(statements), declared=tuple(declared))
+    return replace(function, statements=tuple(statements), declared=tuple(declared), loops=tuple(loops))
+
+
+def _moved(loops: Iterable[ir.Loop], first: int, place: int) -> Iterator[ir.Loop]:
+    """The loops that begin at a statement, which is at another place."""
+    for loop in loops:
+        if loop.first == first:
+            yield replace(loop, first=place, last=place + loop.last - loop.first)
 
 
 def passed_on(function: ir.Function) -> Iterator[ir.Tensor]:
@@ -145,6 +156,7 @@ def _translated(
                 tuple(map(range_, statement.domain.ranges)),
                 None if guard is None else expr(guard),
                 tuple(map(expr, statement.domain.exists)),
+                statement.domain.loops,
             )
             return replace(
                 statement,

@@ -1,15 +1,17 @@
 """Steps as statements: what is needed of them, with the ranges that inference would not find."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from ... import ir, ranges
 from ...diagnostics import CompileError
 from ...ir import Reducer
-from ...symbolic import Affine, IndexVar, Interval, Size, SizeVar
+from ...symbolic import Affine, Facts, IndexVar, Interval, Size, SizeVar, compare
 from ..inlining import reads
 from .calls import targets
-from .steps import Place, Step, zeroed
+from .overwriting import around
+from .steps import Loop, Place, Step, zeroed
 
 Sizes = Mapping[SizeVar, Size]
 
@@ -18,10 +20,18 @@ def needed(steps: Sequence[Step], results: Iterable[ir.Tensor]) -> tuple[Step, .
     """The steps without those that no result needs."""
     wanted = {tensor.name for tensor in results}
     kept: list[Step] = []
-    for step in reversed(steps):
-        if wanted & set(targets(step.statement)):
-            kept.append(step)
-            wanted.update(reads(step.statement))
+    runs = [tuple(run) for _, run in groupby(steps, key=lambda step: step.loops[0] if step.loops else id(step))]
+    for run in reversed(runs):
+        own: list[Step] = []
+        number = -1
+        # What a step of a loop reads, one that is further down may write.
+        while number < len(wanted):
+            number, own = len(wanted), []
+            for step in reversed(run):
+                if wanted & set(targets(step.statement)):
+                    own.append(step)
+                    wanted.update(reads(step.statement))
+        kept += own
     return tuple(reversed(kept))
 
 
@@ -42,7 +52,18 @@ def clauses(function: ir.Function, steps: Sequence[Step], places: Mapping[str, P
         elif isinstance(statement, ir.ApplyForeign):
             tensors |= {target.name: target for target in statement.targets}
         statements.append(statement)
-    return replace(function, statements=tuple(statements))
+    return replace(function, statements=tuple(statements), loops=tuple(_loops(steps)))
+
+
+def _loops(steps: Sequence[Step], depth: int = 0, first: int = 0) -> Iterator[ir.Loop]:
+    """The loops around steps, each behind those around it."""
+    for _, run in groupby(steps, key=lambda step: step.loops[depth] if depth < len(step.loops) else None):
+        inside = tuple(run)
+        if depth < len(inside[0].loops):
+            loop = inside[0].loops[depth]
+            yield ir.Loop(loop.index, loop.step, first, first + len(inside))
+            yield from _loops(inside, depth + 1, first)
+        first += len(inside)
 
 
 def _in_brackets(statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumulate:
@@ -110,30 +131,59 @@ class _Clauses:
         known = [name for name in sorted({*reads(step.statement), target}) if name in tensors and name not in inputs]
         fills = [zeroed(tensors[name], places[name]) for name in known]
         declared = tuple([t for t in function.declared if t.name == target and target not in tensors])
+        self.loops = step.loops
+        # The ranges of its subscripts tell how large it is.
+        self.is_new = target not in tensors
         self.function = replace(function, returns=(), declared=declared)
-        self.before = tuple([_with(_formula(fill), fill.intervals) for fill in fills])
+        self.before = tuple([_with(_formula(fill), fill.intervals, ()) for fill in fills])
 
     def shortest(self, statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumulate:
         every = _indices(statement)
-        whole = self.found(_with(statement, self.given(every)))
+        whole = self.found(self.within(statement, every))
         if whole is None:
-            return _with(statement, self.given(every))
+            return self.within(statement, every)
         kept = list(every)
         # What is inferred has to fill what is declared.
         fixed = [index for index in (subscript.bare for subscript in statement.indices) if index is not None]
         fixed = fixed if self.function.declared else []
-        if self.found(_with(statement, self.given(fixed))) == whole:
-            return _with(statement, self.given(fixed))
+        if self.found(self.within(statement, fixed)) == whole:
+            return self.within(statement, fixed)
         for index in every:
             if index in fixed:
                 continue
             fewer = [other for other in kept if other != index]
-            if self.found(_with(statement, self.given(fewer))) == whole:
+            if self.found(self.within(statement, fewer)) == whole:
                 kept = fewer
-        return _with(statement, self.given(kept))
+        return self.moving(statement, kept) or self.within(statement, kept)
 
-    def given(self, indices: Iterable[IndexVar]) -> dict[IndexVar, Interval]:
-        return {index: self.step.intervals[index] for index in indices}
+    def moving(
+        self, statement: ir.Define | ir.Accumulate, kept: Iterable[IndexVar]
+    ) -> ir.Define | ir.Accumulate | None:
+        """The statement with ``k in 0:j`` for ``k < j``, where another range says no more than how far that goes."""
+        tests, found = list(ir.conjuncts(statement.domain.guard)), list[ir.Range]()
+        inside = {*_outer(statement)}
+        if self.is_new:
+            inside -= frozenset[IndexVar]().union(*(subscript.variables for subscript in statement.indices))
+        facts = Facts.over(self.step.intervals, *around(self.step)).assume(*map(ir.condition_of, tests))
+        for index in kept:
+            lo, hi = self.step.intervals[index].lo, self.step.intervals[index].hi
+            for test in tests:
+                end = _end(test, index)
+                if end is not None and index in inside and facts.prove(compare("<", index, hi)):
+                    found.append(ir.Range(index, Affine.of(lo), end))
+                    tests.remove(test)
+                    break
+        if not found:
+            return None
+        gone = {range_.index for range_ in found}
+        domain = replace(statement.domain, guard=ir.conjunction(tests))
+        plain = self.within(replace(statement, domain=domain), [index for index in kept if index not in gone])
+        moving = replace(plain, domain=replace(plain.domain, ranges=(*plain.domain.ranges, *found)))
+        return None if self.found(moving) is None else moving
+
+    def within(self, statement: ir.Define | ir.Accumulate, indices: Iterable[IndexVar]) -> ir.Define | ir.Accumulate:
+        given = {index: self.step.intervals[index] for index in indices if index not in self.step.fixed}
+        return _with(statement, given, self.loops)
 
     def found(self, statement: ir.Define | ir.Accumulate) -> object:
         """The ranges of the statement's indices, and where its target is; None where inference finds none."""
@@ -163,8 +213,10 @@ def _indices(statement: ir.Define | ir.Accumulate) -> tuple[IndexVar, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _with(statement: ir.Define | ir.Accumulate, given: Mapping[IndexVar, Interval]) -> ir.Define | ir.Accumulate:
-    """The statement with these ranges, each where its index is bound."""
+def _with(
+    statement: ir.Define | ir.Accumulate, given: Mapping[IndexVar, Interval], loops: tuple[Loop, ...]
+) -> ir.Define | ir.Accumulate:
+    """The statement with these ranges, each where its index is bound, in loops."""
 
     def expr(node: ir.Expr) -> ir.Expr:
         node = ir.rebuild(node, expr)
@@ -172,13 +224,28 @@ def _with(statement: ir.Define | ir.Accumulate, given: Mapping[IndexVar, Interva
             return replace(node, ranges=_ranges(node.indices, given))
         return node
 
-    outer = [index for subscript in statement.indices for index in sorted(subscript.variables, key=str)]
-    if isinstance(statement, ir.Accumulate):
-        outer += statement.reduction
     guard = statement.domain.guard
-    domain = ir.Domain(_ranges(tuple(dict.fromkeys(outer)), given), None if guard is None else expr(guard))
+    outside = tuple([ir.Range(loop.index, loop.lo, loop.hi) for loop in loops])
+    given_ranges = (*outside, *_ranges(_outer(statement), given))
+    domain = ir.Domain(given_ranges, None if guard is None else expr(guard), (), tuple(r.index for r in outside))
     indices = tuple([ir.rebuild_subscript(index, expr) for index in statement.indices])
     return replace(statement, indices=indices, value=expr(statement.value), domain=domain)
+
+
+def _outer(statement: ir.Define | ir.Accumulate) -> tuple[IndexVar, ...]:
+    """The indices of a statement but those of inline reductions."""
+    left = [index for subscript in statement.indices for index in sorted(subscript.variables, key=str)]
+    return tuple(dict.fromkeys([*left, *(statement.reduction if isinstance(statement, ir.Accumulate) else ())]))
+
+
+def _end(test: ir.Expr, index: IndexVar) -> Affine | None:
+    """The `end` in ``index < end``, where it moves with other indices."""
+    match test:
+        case ir.Binary("<", ir.Index(variable), right) if variable == index and not any(ir.accesses(right)):
+            end = ir.affine_of(right)
+            return end if end.variables and index not in end.variables else None
+        case _:
+            return None
 
 
 def _ranges(indices: tuple[IndexVar, ...], given: Mapping[IndexVar, Interval]) -> tuple[ir.Range, ...]:

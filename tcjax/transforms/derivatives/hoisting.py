@@ -58,7 +58,7 @@ class _Hoist:
                 free = ir.free_indices(expr)
                 if at_root and free == frozenset(self.order):
                     return expr
-                if free <= set(self.order) and any(free <= room for room in self.rooms):
+                if self.step.fixed <= free <= set(self.order) and any(free <= room for room in self.rooms):
                     return self.hoist(expr, free)
                 return expr
             case ir.Reduce() | ir.Access():
@@ -75,7 +75,7 @@ class _Hoist:
             target = ir.Tensor(name, reduce.dtype, tuple([intervals[axis].extent for axis in axes]))
             self.targets[reduce] = target
             self.places[name] = tuple([intervals[axis] for axis in axes])
-            self.found.append(Step(reduction(target, subscripts, reduce), intervals))
+            self.found.append(Step(reduction(target, subscripts, reduce), intervals, loops=self.step.loops))
         return ir.Access(self.targets[reduce], subscripts)
 
 

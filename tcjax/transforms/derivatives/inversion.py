@@ -35,12 +35,14 @@ class Inversion:
     of `axes` goes first: what is left to reduce is then the smaller part.
     With `classes`, windows that overlap at a stride are solved class by class of the places, without a division:
     ``O(h) +=! x(2*h + k)`` gives ``d_x(2*p + r) +=! d_O(p - q)`` where ``2*q + r`` is a k.
+    Those that are `fixed`, of loops, have one value.
     """
 
     scope: Scope
     places: Mapping[str, tuple[Interval, ...]]
     axes: frozenset[IndexVar]
     classes: bool = False
+    fixed: frozenset[IndexVar] = frozenset()
     new: dict[tuple[str, int], list[IndexVar]] = field(default_factory=dict)
 
     def receipt(self, occurrence: Occurrence, target: ir.Tensor) -> Receipt:
@@ -167,8 +169,11 @@ class Inversion:
         found: list[tuple[IndexVar, int]] = []
         for atom, weight in subscript.terms:
             factor = weight.constant
-            if isinstance(atom, IndexVar) and atom not in hidden and atom not in taken and factor is not None:
+            if isinstance(atom, IndexVar) and atom not in {*hidden, *taken, *self.fixed} and factor is not None:
                 found.append((atom, factor))
+        moving = [atom for atom, _ in subscript.terms if atom not in self.fixed]
+        if len(found) == len(moving) < len(subscript.terms) and len(found) <= 1:
+            return None
         if len(found) == len(subscript.terms) and names_once(subscript, self.scope.ranges):
             return None
         found = [(index, factor) for index, factor in found if abs(factor) == 1 or index in self.axes]

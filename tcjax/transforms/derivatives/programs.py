@@ -1,7 +1,8 @@
 """The adjoint of a whole program, as a program."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import groupby
 
 from ... import ir
 from ...diagnostics import Code, CompileError
@@ -14,8 +15,10 @@ from .clauses import clauses, needed
 from .extending import Extending
 from .forward import Known, depends
 from .hoisting import hoisted, reduction
+from .in_place import Remembered, pass_back
 from .inversion import Inversion, Receipt, formula, gathered
 from .links import is_smooth
+from .overwriting import Overwriting
 from .points import points
 from .scope import Scope
 from .spreading import Spreading
@@ -29,7 +32,6 @@ def adjoint_program(function: ir.Function, wrt: Iterable[str] | None = None) -> 
     identity. Raises `CompileError`: TC0308 for a name that is no float parameter, TC0309 for what has no derivative.
     """
     names = _checked(function, wrt)
-    refuse_loops(function)
     namer = Namer(names_in(function))
     smooth = [number for number, tensor in enumerate(function.returns) if is_smooth(tensor.dtype)]
     outputs = {function.returns[number].name: number for number in reversed(smooth)}
@@ -37,21 +39,7 @@ def adjoint_program(function: ir.Function, wrt: Iterable[str] | None = None) -> 
     found = apart(function, wanted, namer)
     namer.taken -= wanted - {parameter.name for parameter in function.parameters}
     returned = {name: found.returns[number] for name, number in sorted(outputs.items(), key=lambda item: item[1])}
-    return _Adjoint(found, names, returned, namer).function()
-
-
-def refuse_loops(function: ir.Function) -> None:
-    """Raises `CompileError` (TC0309) for a loop, in what the function calls too."""
-    for loop in function.loops:
-        raise CompileError(
-            Code.NO_DERIVATIVE,
-            f"the derivative of the loop over `{loop.index}` is no program yet",
-            loop.span,
-            help="`jax.grad` and `jax.vjp` of the kernel compute it, in linear time",
-        )
-    for statement in function.statements:
-        if isinstance(statement, ir.Invoke):
-            refuse_loops(statement.function)
+    return Adjoint(found, names, returned, namer).function()
 
 
 def _checked(function: ir.Function, wrt: Iterable[str] | None) -> tuple[str, ...]:
@@ -75,7 +63,7 @@ def _checked(function: ir.Function, wrt: Iterable[str] | None) -> tuple[str, ...
     return given
 
 
-class _Adjoint:
+class Adjoint:
     """Goes through the steps from the last to the first, and gives each operand what it receives."""
 
     def __init__(
@@ -90,9 +78,13 @@ class _Adjoint:
         flat = flattened(source, namer)
         self.places = dict(flat.places)
         self.moving: dict[str, ir.Tensor] = dict(self.wrt)
+        self.note_moving(flat.steps)
         self.forward: list[Step] = []
         for step in flat.steps:
             self.take(step)
+        self.in_place = {name for step in self.forward if step.loops for name in targets(step.statement)}
+        self.overwriting = Overwriting(self.forward, self.moving)
+        self.remembered = Remembered(self.forward)
         self.backward: list[Step] = []
         # The cotangent of each tensor, as far as it has been added up.
         self.cotangents: dict[str, ir.Tensor] = {}
@@ -103,18 +95,18 @@ class _Adjoint:
         last = {name: flat.last[output.name] for name, output in outputs.items()}
         for name, output in last.items():
             self.inputs[cotangents[name]] = self.input(cotangents[name], output)
-        self.forward = [replace(step, intervals=self.named(step.intervals)) for step in self.forward]
+        self.forward[:] = [replace(step, intervals=self.named(step.intervals)) for step in self.forward]
         self.places = {name: tuple(map(self.named_end, place)) for name, place in self.places.items()}
         for name, output in last.items():
             self.start(self.inputs[cotangents[name]], output)
 
     def function(self) -> ir.Function:
-        for step in reversed(self.forward):
-            self.reverse(step)
+        for run in reversed(list(self.runs())):
+            self.reverse(run)
         for name in self.wrt:
             self.finish(name)
         results = tuple(self.results.values())
-        steps = needed((*self.forward, *self.backward), results)
+        steps = needed((*self.remembered, *self.backward), results)
         used = {name for step in steps for name in targets(step.statement)}
         return clauses(
             ir.Function(
@@ -132,6 +124,16 @@ class _Adjoint:
         )
 
     # ---------------------------------------------------------------- forward
+
+    def note_moving(self, steps: Iterable[Step]) -> None:
+        """Notes what moves with `wrt`: in a loop also by what is further down."""
+        number = -1
+        while number < len(self.moving):
+            number = len(self.moving)
+            for step in steps:
+                statement = step.statement
+                if isinstance(statement, (ir.Define, ir.Accumulate)) and depends(statement.value, self.moving, {}):
+                    self.moving.setdefault(statement.target.name, statement.target)
 
     def take(self, step: Step) -> None:
         """Notes which tensors move with `wrt`."""
@@ -222,10 +224,16 @@ class _Adjoint:
 
     def clear(self, target: ir.Tensor, place: tuple[Interval, ...]) -> bool:
         """Makes a tensor zero before anything is added to it; whether that takes a statement."""
-        if all(interval.lo == Size.of(0) and _is_sayable(interval.hi) for interval in place):
-            self.declared.append(replace(target, shape=tuple([interval.hi for interval in place])))
+        if self.declare(target, place):
             return False
         self.backward.append(zeroed(target, place))
+        return True
+
+    def declare(self, target: ir.Tensor, place: tuple[Interval, ...]) -> bool:
+        """Declares how large a tensor is; whether that can be said."""
+        if any(interval.lo != Size.of(0) or not _is_sayable(interval.hi) for interval in place):
+            return False
+        self.declared.append(replace(target, shape=tuple([interval.hi for interval in place])))
         return True
 
     def finish(self, name: str) -> None:
@@ -239,10 +247,18 @@ class _Adjoint:
 
     # ---------------------------------------------------------------- backward
 
-    def reverse(self, step: Step) -> None:
-        """Passes the cotangent of a step's target on to what the step reads."""
+    def runs(self) -> Iterator[tuple[Step, ...]]:
+        """The steps one by one, those of a loop together."""
+        for _, run in groupby(self.forward, key=lambda step: step.loops[0] if step.loops else id(step)):
+            yield tuple(run)
+
+    def reverse(self, run: tuple[Step, ...]) -> None:
+        """Passes the cotangents of what steps write on to what they read."""
+        step = run[0]
         statement = step.statement
         match statement:
+            case ir.Define() | ir.Accumulate() if self.in_place & set(targets(statement)):
+                pass_back(self, run)
             case ir.ApplyForeign(found, name):
                 if any(target.name in self.cotangents for target in found):
                     raise CompileError(
@@ -262,12 +278,23 @@ class _Adjoint:
         cotangent = self.cotangents[target.name]
         scope = Scope(dict(step.intervals))
         occurrences = self.occurrences(statement, cotangent, scope)
-        left = [index for subscript in statement.indices for index in sorted(subscript.variables, key=str)]
-        inversion = Inversion(scope, self.places, frozenset(left))
         source = self.whole_copy(step, statement)
         if source is not None and source not in self.cotangents and cotangent.name not in self.inputs:
             self.cotangents[source] = cotangent
             return
+        self.give(statement, cotangent, occurrences, scope)
+        self.forget(step, statement, cotangent)
+
+    def give(
+        self,
+        statement: ir.Define | ir.Accumulate,
+        cotangent: ir.Tensor,
+        occurrences: Iterable[Occurrence],
+        scope: Scope,
+    ) -> None:
+        """Adds what reads receive to the cotangents of what they read."""
+        left = [index for subscript in statement.indices for index in sorted(subscript.variables, key=str)]
+        inversion = Inversion(scope, self.places, frozenset(left))
         extending = Extending(inversion, self.namer, self.places)
         by_name: dict[str, list[Occurrence]] = {}
         for occurrence in map(extending.occurrence, occurrences):
@@ -284,7 +311,6 @@ class _Adjoint:
             if tensor is not None:
                 receipt, around = extending.folded(tensor, self.cotangents[name], self.cotangent(source))
                 self.receive(source, [receipt], around)
-        self.forget(step, statement, cotangent)
 
     def whole_copy(self, step: Step, statement: ir.Define | ir.Accumulate) -> str | None:
         """The tensor that the statement copies whole."""
@@ -313,21 +339,38 @@ class _Adjoint:
             self.places[rest.name] = self.places[target.name]
             self.backward.append(copied(cotangent, rest, self.places[target.name]))
             self.cotangents[target.name] = cotangent = rest
-        left = frozenset().union(*(subscript.variables for subscript in statement.indices))
-        guard = ir.both(_inside(statement, self.places[target.name]), statement.domain.guard)
-        if isinstance(statement, ir.Accumulate):
-            # A restart empties every element that the left side names, whatever the guard.
-            guard = _inside(statement, self.places[target.name])
-        zero = ir.Define(cotangent, statement.indices, constant(0, cotangent.dtype), ir.Domain(guard=guard))
-        scope = {index: interval for index, interval in step.intervals.items() if index in left}
-        if guard is not None and not ir.free_indices(guard) <= left:
-            raise AssertionError("a definition has no indices but those of its left side")
-        self.backward.append(Step(zero, {**step.intervals, **scope}, is_partial=True))
+        self.backward.append(self.emptied(step, statement, cotangent))
 
-    def occurrences(self, statement: ir.Define | ir.Accumulate, cotangent: ir.Tensor, scope: Scope) -> list[Occurrence]:
-        """What the reads of a statement receive."""
+    def emptied(
+        self,
+        step: Step,
+        statement: ir.Define | ir.Accumulate,
+        cotangent: ir.Tensor,
+        conditions: Iterable[ir.Expr] = (),
+    ) -> Step:
+        """Makes a cotangent zero where the step wrote."""
+        guard = ir.both(ir.conjunction(conditions), self.replaced(statement))
+        zero = ir.Define(cotangent, statement.indices, constant(0, cotangent.dtype), ir.Domain(guard=guard))
+        left = frozenset().union(*(subscript.variables for subscript in statement.indices))
+        assert guard is None or ir.free_indices(guard) <= left | step.fixed, "a definition has the indices of its left"
+        return Step(zero, step.intervals, is_partial=True)
+
+    def replaced(self, statement: ir.Define | ir.Accumulate) -> ir.Expr | None:
+        """Where a statement replaces what its target held."""
+        guard = _inside(statement, self.places[statement.target.name])
+        # A restart empties every element that the left side names, whatever the guard.
+        return guard if isinstance(statement, ir.Accumulate) else ir.both(guard, statement.domain.guard)
+
+    def occurrences(
+        self,
+        statement: ir.Define | ir.Accumulate,
+        cotangent: ir.Tensor,
+        scope: Scope,
+        fixed: frozenset[IndexVar] = frozenset(),
+    ) -> list[Occurrence]:
+        """What the reads of a statement receive, at one value of each `fixed` index."""
         target, indices = statement.target, statement.indices
-        left = tuple(dict.fromkeys(i for index in indices for i in sorted(index.variables, key=str)))
+        left = tuple(dict.fromkeys(i for index in indices for i in sorted(index.variables - fixed, key=str)))
         value = statement.value
         known: Known = {}
         if not depends(value, self.moving, known):
@@ -364,7 +407,7 @@ class _Adjoint:
             self.backward.append(Step(made, scope.ranges))
             return ir.Access(kept, indices)
 
-        found = points(reduce, scope, frozenset(left), keep, scattered=scattered)
+        found = points(reduce, scope, frozenset(left) | fixed, keep, scattered=scattered)
         if found is None:
             return []
         for factor in (found.scale, found.weight):

@@ -1,6 +1,6 @@
 """A function as a list of steps: no calls, no given ranges, and a tensor of its own for every state of a tensor."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ... import ir, ranges
@@ -8,14 +8,42 @@ from ...diagnostics import Code, CompileError
 from ...ir import Reducer
 from ...symbolic import Affine, IndexVar, Interval, Size, SizeVar
 from ..guards import guard_ranges
+from ..inlining import reads
+from .arithmetic import compare
 from .calls import AS_PASSED, Namer, inlined, passed_on, targets, with_sizes
 
 Place = tuple[Interval, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Loop:
+    """``for index in lo:hi:step`` around steps; `number` and the index tell it from others."""
+
+    index: IndexVar
+    lo: Affine
+    hi: Affine
+    step: int
+    number: int
+
+    def backwards(self) -> "Loop":
+        """The same values from the last one to the first."""
+        apart = abs(self.step)
+        reach = (self.hi - 1 - self.lo).quotient(apart).scale(apart)
+        lo, hi = (self.lo, self.lo + reach + 1) if self.step > 0 else (self.hi - 1 - reach, self.hi)
+        return replace(self, lo=lo, hi=hi, step=-self.step)
+
+    def conditions(self) -> Iterator[ir.Expr]:
+        """What holds of the index beside its interval, where the ends move."""
+        index = ir.Index(self.index)
+        if self.lo.variables:
+            yield compare("<=", ir.integer(self.lo), index)
+        if self.hi.variables:
+            yield compare("<", index, ir.integer(self.hi))
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
-    """A statement without given ranges, and the range of each of its indices.
+    """A statement without given ranges, the range of each of its indices, and the loops around it, outermost first.
 
     `is_partial` says that it goes on from the elements that its target has (which another step has put there).
     """
@@ -23,6 +51,12 @@ class Step:
     statement: ir.Statement
     intervals: Mapping[IndexVar, Interval] = field(default_factory=dict)
     is_partial: bool = False
+    loops: tuple[Loop, ...] = ()
+
+    @property
+    def fixed(self) -> frozenset[IndexVar]:
+        """The indices of the loops."""
+        return frozenset(loop.index for loop in self.loops)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +118,22 @@ class _Versions:
         self.current: dict[str, ir.Tensor] = {p.name: p for p in function.parameters}
         self.declared = {tensor.name for tensor in function.declared}
         self.found: list[Step] = []
+        # The loops whose indices a tensor gets that each of their steps writes anew.
+        self.grows = self.named()
+        self.spread = {name: loops for name in self.grows if (loops := self.anew(name))}
 
     def steps(self) -> Steps:
-        for statement, solved in zip(self.function.statements, self.known.statements, strict=True):
+        for number, (statement, solved) in enumerate(zip(self.function.statements, self.known.statements, strict=True)):
             match statement:
                 case ir.Define() | ir.Accumulate():
                     intervals = {
                         index: _formula(interval, self.function, str(index))
                         for index, interval in solved.intervals.items()
                     }
-                    self.formula(statement, intervals)
+                    if statement.domain.loops or statement.target.name in self.grows:
+                        self.in_loops(number, statement, intervals)
+                    else:
+                        self.formula(statement, intervals)
                 case ir.ApplyForeign(targets, _, arguments):
                     given = tuple([self.current[argument.name] for argument in arguments])
                     self.found.append(Step(replace(statement, arguments=given)))
@@ -127,6 +167,82 @@ class _Versions:
         self.found.append(Step(as_reduction(plain), intervals, is_partial))
         self.current[statement.target.name] = target
 
+    # ---------------------------------------------------------------- loops
+
+    def named(self) -> tuple[str, ...]:
+        """The tensors that loops write."""
+        run = (self.function.statements[n] for loop in self.function.loops for n in range(loop.first, loop.last))
+        return tuple(dict.fromkeys(name for statement in run for name in targets(statement)))
+
+    def anew(self, name: str) -> tuple[IndexVar, ...]:
+        """The indices of the loops of which each step writes a tensor before it reads it, and nothing else reads it."""
+        function = self.function
+        touching = [n for n, s in enumerate(function.statements) if name in {*targets(s), *reads(s)}]
+        first = function.statements[touching[0]]
+        around = function.around(touching[0])
+        if name in [tensor.name for tensor in function.returns] or not around:
+            return ()
+        assert isinstance(first, (ir.Define, ir.Accumulate))
+        if name in reads(first) or not all(loop.holds(number) for loop in around for number in touching):
+            return ()
+        indices = tuple(loop.index for loop in around)
+        lefts = frozenset[IndexVar]().union(*(index.variables for index in first.indices))
+        intervals = {i: e for i, e in self.known.statements[touching[0]].intervals.items() if e is not None}
+        if lefts & {*indices} or not lefts <= intervals.keys() or any(i not in intervals for i in indices):
+            return ()
+        plain = guard_ranges(_outside(first))
+        return indices if self.covers(plain, intervals, self.places[name]) else ()
+
+    def in_loops(
+        self, number: int, statement: ir.Define | ir.Accumulate, intervals: Mapping[IndexVar, Interval]
+    ) -> None:
+        """The statement of a step: it goes on writing the tensor that is there."""
+        loops = loops_around(self.function, number)
+        name = statement.target.name
+        if name not in self.current:
+            self.begin(statement.target, intervals)
+        target = self.current[name]
+        plain = _reading(guard_ranges(_outside(statement)), self.current)
+        plain = replace(plain, target=target, domain=replace(plain.domain, exists=(), loops=()))
+        if self.spread:
+            plain = _spread(plain, {self.current[n].name: own for n, own in self.spread.items() if n in self.current})
+        if isinstance(plain, ir.Accumulate) and _replaces(plain):
+            plain = replace(plain, restart=True)
+        if isinstance(plain, ir.Accumulate) and not plain.restart and plain.reducer is not Reducer.SUM:
+            plain = self.joined(plain, target, intervals)
+            if loops:
+                plain = self.in_each(plain, loops)
+        self.found.append(Step(as_reduction(plain), intervals, True, loops))
+
+    def in_each(self, joined: ir.Define, loops: tuple[Loop, ...]) -> ir.Define:
+        """The statement after the part that it joins, of which each step has one."""
+        step = self.found.pop()
+        assert isinstance(step.statement, ir.Accumulate)
+        name, indices = step.statement.target.name, tuple(loop.index for loop in loops)
+        around = tuple([step.intervals[index] for index in indices])
+        self.places[name] = (*around, *self.places[name])
+        shape = tuple([interval.extent for interval in self.places[name]])
+        part = replace(step.statement.target, shape=shape)
+        alone = _spread(replace(step.statement, target=part), {name: indices})
+        self.found.append(replace(step, statement=alone, loops=loops))
+        found = _spread(_reading(joined, {name: part}), {name: indices})
+        assert isinstance(found, ir.Define)
+        return found
+
+    def begin(self, target: ir.Tensor, intervals: Mapping[IndexVar, Interval]) -> None:
+        """The tensor that loops begin to write: one of all their steps, where each writes it anew."""
+        name = target.name
+        self.current[name] = target
+        if name in self.spread:
+            self.places[name] = (*(intervals[index] for index in self.spread[name]), *self.places[name])
+            shape = tuple([interval.extent for interval in self.places[name]])
+            self.current[name] = replace(target, shape=shape)
+        elif name in self.declared:
+            before = len(self.found)
+            while before and self.found[before - 1].loops:
+                before -= 1
+            self.found.insert(before, zeroed(target, self.places[name]))
+
     def covers(
         self, statement: ir.Define | ir.Accumulate, intervals: Mapping[IndexVar, Interval], place: Place
     ) -> bool:
@@ -159,6 +275,45 @@ class _Versions:
         operator = statement.reducer.operator
         value = ir.Binary(operator, ir.Access(before, indices), ir.Access(part, indices), target.dtype)
         return ir.Define(target, indices, value)
+
+
+def loops_around(function: ir.Function, number: int) -> tuple[Loop, ...]:
+    """The loops around a statement, outermost first."""
+    statement = function.statements[number]
+    assert isinstance(statement, (ir.Define, ir.Accumulate)), "there are no calls in loops"
+    given = {range_.index: range_ for range_ in statement.domain.ranges}
+    return tuple(
+        Loop(loop.index, given[loop.index].lo, given[loop.index].hi, loop.step, loop.first)
+        for loop in function.around(number)
+    )
+
+
+def _outside(statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumulate:
+    """The statement without the ranges of the loops around it."""
+    domain = statement.domain
+    kept = tuple(range_ for range_ in domain.ranges if range_.index not in domain.loops)
+    return replace(statement, domain=replace(domain, ranges=kept))
+
+
+def _spread(
+    statement: ir.Define | ir.Accumulate, loops: Mapping[str, tuple[IndexVar, ...]]
+) -> ir.Define | ir.Accumulate:
+    """The statement with the indices of loops in front of the subscripts of tensors."""
+
+    def expr(node: ir.Expr) -> ir.Expr:
+        node = ir.rebuild(node, expr)
+        if isinstance(node, ir.Access) and node.tensor.name in loops:
+            return replace(node, indices=(*map(Affine.of, loops[node.tensor.name]), *node.indices))
+        return node
+
+    guard = statement.domain.guard
+    own = loops.get(statement.target.name, ())
+    return replace(
+        statement,
+        indices=(*map(Affine.of, own), *(ir.rebuild_subscript(index, expr) for index in statement.indices)),
+        value=expr(statement.value),
+        domain=replace(statement.domain, guard=None if guard is None else expr(guard)),
+    )
 
 
 def _replaces(statement: ir.Accumulate) -> bool:

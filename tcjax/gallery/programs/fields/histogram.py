@@ -19,10 +19,10 @@ BINS = 64
 histogram = tcjax.kernel(
     """
     def histogram(float(H,W,C) image) -> (float(bins,C) count) {
-        place(i,j,k) = image(i,j,k) * (bins - 1)
-        below(i,j,k) = int32(floor(place(i,j,k)))
-        count(below(i,j,k), k) +=! 1 - (place(i,j,k) - below(i,j,k))
-        count(below(i,j,k) + 1, k) += place(i,j,k) - below(i,j,k)
+        place(y,x,c) = image(y,x,c) * (bins - 1)
+        below(y,x,c) = int32(floor(place(y,x,c)))
+        count(below(y,x,c), c) +=! 1 - (place(y,x,c) - below(y,x,c))
+        count(below(y,x,c) + 1, c) += place(y,x,c) - below(y,x,c)
     }""",
     consts={"bins": BINS},
 )

@@ -1,8 +1,8 @@
 """The Laplacian on a torus
 
 Differences of fourth order of a field that repeats itself: what leaves the grid on one side comes in on the other,
-because the subscripts say so. The grid is neither padded nor rolled: the operator is one pass over it without a
-temporary, and so is its transpose, which gradients need.
+because the subscripts say so. The program neither pads nor rolls the grid: it is extended once for the eight reads
+beyond its rim, and the gradient is one pass over such a grid as well.
 
 Fornberg, "Generation of finite difference formulas on arbitrarily spaced grids" (1988), table 2.
 """

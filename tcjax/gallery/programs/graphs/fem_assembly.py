@@ -22,8 +22,7 @@ def stiffness(float(N,2) x, float(E) c, int32(E,3) corner, float(N) u) -> (float
     side(e,a,d) = x(corner(e, (a+2) % 3), d) - x(corner(e, (a+1) % 3), d) where a in 0:3
     twice(e) = side(e,0,0) * side(e,1,1) - side(e,0,1) * side(e,1,0)
     k(e,a,b) = c(e) * sum[d](side(e,a,d) * side(e,b,d)) / (2 * twice(e))
-    gives(e,a) +=! k(e,a,b) * u(corner(e,b))
-    flow(corner(e,a)) +=! gives(e,a)
+    flow(corner(e,a)) +=! k(e,a,b) * u(corner(e,b))
 }""")
 
 

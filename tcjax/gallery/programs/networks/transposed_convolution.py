@@ -1,9 +1,9 @@
 """A transposed convolution, which enlarges images
 
 Each pixel adds a copy of the filter to the result, S places further than its neighbour's. The formula is that of a
-convolution with its two sides exchanged: the computed subscript stands on the left, and `+=!` adds what meets. The
-copies are one product of matrices, whose slices are added in place; the gradient is an ordinary convolution with
-stride.
+convolution with its two sides exchanged: the computed subscript stands on the left, and `+=!` adds what meets. Each of
+the S x S phases of the result is found to be a small convolution of its own, so no zero is multiplied and nothing is
+added in place.
 
 Zeiler and others, "Deconvolutional Networks" (2010); Dumoulin and Visin, "A guide to convolution arithmetic" (2016).
 """

@@ -23,10 +23,7 @@ def soft_dtw(float(B,N,M) cost) -> (distance) {
     R(b,i,j) = i == 0 && j == 0 ? 0.0 : inf where b in 0:B, i in 0:N+1, j in 0:M+1
     for i in 1:N+1 {
         for j in 1:M+1 {
-            least(b) = min(R(b,i-1,j-1), min(R(b,i-1,j), R(b,i,j-1)))
-            ways(b) = exp((least(b) - R(b,i-1,j-1)) / soft)
-                    + exp((least(b) - R(b,i-1,j)) / soft) + exp((least(b) - R(b,i,j-1)) / soft)
-            R(b,i,j) = cost(b,i-1,j-1) + least(b) - soft * log(ways(b))
+            R(b,i,j) = cost(b,i-1,j-1) - soft * logsumexp[p in 0:2, q in 0:2 where p + q > 0](-R(b,i-p,j-q) / soft)
         }
     }
     distance(b) = R(b,N,M)

@@ -1,0 +1,171 @@
+"""Loops of a program whose adjoint is made: what they overwrite, and which values are still there behind them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ... import ir
+from ...ir import Reducer
+from ...symbolic import Affine, Condition, Facts, IndexVar, Interval, compare, rewritten, unconditional
+from .calls import targets
+from .forward import depends
+from .steps import Step
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element at a point of a step: of `tensor`, where the `conditions` hold beside those of the step."""
+
+    tensor: str
+    indices: tuple[Affine, ...]
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(slots=True)
+class Overwriting:
+    """Which of the steps write elements that others have written or read; `moving` tensors are those of interest."""
+
+    steps: Sequence[Step]
+    moving: Mapping[str, ir.Tensor]
+    known: dict[tuple[int, int], bool] = field(default_factory=dict)
+
+    def position(self, step: Step) -> int:
+        return next(number for number, other in enumerate(self.steps) if other is step)
+
+    def is_lost(self, step: Step) -> bool:
+        """Whether the step writes elements that a step before it reads, of whose values a derivative may take account.
+
+        What a step of a loop reads is none of what later ones write (TC0708), where they write others each. What the
+        step itself reads of the element that it writes is another matter (`updates`).
+        """
+        own, left = self.position(step), written(step)
+        lefts = frozenset[IndexVar]().union(*(index.variables for index in left.indices))
+        for number, other in enumerate(self.steps):
+            if not self.moves(other):
+                continue
+            shared = common(other, step)
+            if number > own and not shared:
+                break
+            is_later = bool(shared) and frozenset(shared) <= lefts
+            if (is_later and not self.is_between(number, own)) or (number == own and not shared):
+                continue
+            same = shared if is_later else ()
+            if any(not are_apart(other, read, step, left, same) for read in _read(other, left.tensor)):
+                return True
+        return False
+
+    def is_between(self, reader: int, writer: int) -> bool:
+        """Whether a step reads what one above it may have written and one below it writes, at the same point."""
+        name = written(self.steps[writer]).tensor
+        above = self.steps[:reader]
+        return writer > reader and any(
+            name in targets(other.statement) and common(other, self.steps[writer]) for other in above
+        )
+
+    def stays(self, step: Step) -> bool:
+        """Whether what the step writes is there behind all steps."""
+        own, left = self.position(step), written(step)
+        if not names_each(left.indices, step.fixed):
+            return False
+        for number, other in enumerate(self.steps):
+            if other is step or left.tensor not in targets(other.statement):
+                continue
+            if (number > own or common(other, step)) and not are_apart(other, written(other), step, left):
+                return False
+        return True
+
+    def is_shared(self, step: Step) -> bool:
+        """Whether other steps of its loop write elements that the step writes too."""
+        if not names_each(written(step).indices, step.fixed):
+            return True
+        return any(common(other, step) and self.meets(other, step) for other in self.steps)
+
+    def replaces(self, step: Step) -> bool:
+        """Whether steps before its loop write elements that the step writes too."""
+        before = self.steps[: self.position(step)]
+        return any(not common(other, step) and self.meets(other, step) for other in before)
+
+    def meets(self, other: Step, step: Step) -> bool:
+        """Whether another step gives a value that moves to an element that the step writes."""
+        left = written(step)
+        if other is step or left.tensor not in targets(other.statement) or not self.moves(other):
+            return False
+        return not are_apart(other, written(other), step, left)
+
+    def moves(self, step: Step) -> bool:
+        """Whether the step passes a derivative on."""
+        statement = step.statement
+        return isinstance(statement, (ir.Define, ir.Accumulate)) and depends(statement.value, self.moving, {})
+
+
+def common(one: Step, other: Step) -> tuple[IndexVar, ...]:
+    """The indices of the loops that are around both."""
+    return tuple(a.index for a, b in zip(one.loops, other.loops, strict=False) if a == b)
+
+
+def written(step: Step) -> Element:
+    """What the step writes."""
+    statement = step.statement
+    assert isinstance(statement, (ir.Define, ir.Accumulate))
+    return Element(statement.target.name, statement.indices)
+
+
+def updates(step: Step) -> bool:
+    """Whether the step reads the element that it writes."""
+    left = written(step)
+    return any(read.indices == left.indices for read in _read(step, left.tensor, results=False))
+
+
+def names_each(indices: tuple[Affine, ...], fixed: frozenset[IndexVar]) -> bool:
+    """Whether subscripts name other elements at each value of the `fixed` indices."""
+    alone = {atom for index in indices if len(index.terms) == 1 for atom, _ in index.terms}
+    return fixed <= alone
+
+
+def are_apart(one: Step, first: Element, other: Step, second: Element, same: tuple[IndexVar, ...] = ()) -> bool:
+    """Whether no element is both, at any two points of the steps at which the `same` indices have one value."""
+    twins = {index: IndexVar(f"{index.name}'", index.tag) for index in other.intervals}
+    ranges: dict[IndexVar, Interval] = {**one.intervals, **{twins[i]: ends for i, ends in other.intervals.items()}}
+    conditions = [*around(one), *first.conditions, *(compare("==", index, twins[index]) for index in same)]
+    conditions += [_renamed(each, twins) for each in (*around(other), *second.conditions)]
+    for a, b in zip(first.indices, second.indices, strict=True):
+        if not a.is_data and not b.is_data:
+            conditions.append(compare("==", a, b.substitute(twins)))
+    facts = Facts.over(ranges).assume(*map(unconditional, conditions))
+    return facts.contradiction is not None
+
+
+def _renamed(condition: Condition, names: Mapping[IndexVar, IndexVar]) -> Condition:
+    return rewritten(condition, lambda affine: affine.substitute(names))
+
+
+def around(step: Step) -> Iterator[Condition]:
+    """What holds at the points of a step."""
+    statement = step.statement
+    assert isinstance(statement, (ir.Define, ir.Accumulate))
+    for loop in step.loops:
+        yield from map(ir.condition_of, loop.conditions())
+    if isinstance(statement, ir.Define) and statement.domain.guard is not None:
+        yield ir.condition_of(statement.domain.guard)
+
+
+def _read(step: Step, tensor: str, *, results: bool = True) -> Iterator[Element]:
+    """The elements of a tensor that the derivative of a step may need; of a reduction the result, too."""
+    statement = step.statement
+    if not isinstance(statement, (ir.Define, ir.Accumulate)):
+        return
+    guard = statement.domain.guard
+    for part in ir.parts_of(statement):
+        yield from _inside(part, tensor, () if guard is None or part is guard else (ir.condition_of(guard),))
+    if results and isinstance(statement, ir.Accumulate) and statement.reducer is not Reducer.SUM:
+        own = written(step)
+        if own.tensor == tensor:
+            yield own
+
+
+def _inside(expr: ir.Expr, tensor: str, conditions: tuple[Condition, ...]) -> Iterator[Element]:
+    if isinstance(expr, ir.Reduce) and expr.guard is not None:
+        conditions = (*conditions, ir.condition_of(expr.guard))
+    if isinstance(expr, ir.Access) and expr.tensor.name == tensor:
+        yield Element(tensor, expr.indices, conditions)
+    for child in ir.children(expr):
+        yield from _inside(child, tensor, conditions)

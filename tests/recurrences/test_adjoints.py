@@ -1,0 +1,199 @@
+"""Adjoints of loops: programs whose loops run the other way, against differences and `jax.grad`."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tcjax
+
+rng = np.random.default_rng(5)
+
+SHAPES = {"a": (5, 3), "b": (5, 3), "W": (3, 3), "x": (6, 3), "v": (6,), "q": (6,), "c": (3, 4), "A": (4, 4)}
+
+# Each is the body of a definition that has these parameters, and the results that it names.
+PROGRAMS = {
+    "linear": ("a b", "h", "h(0,d) = b(0,d) for t in 1:T { h(t,d) = a(t,d) * h(t-1,d) + b(t,d) }"),
+    "network": (
+        "W x",
+        "h",
+        "h(0,n) = x(0,n) for t in 1:T { z(n) +=! W(n,m) * h(t-1,m) h(t,n) = tanh(z(n) + x(t,n)) }",
+    ),
+    "backwards": ("v", "h", "h(T-1) = v(T-1) for t in T-2:-1:-1 { h(t) = v(t) * h(t+1) }"),
+    "steps of two": ("v", "h", "h(0) = v(0) for t in 2:T:2 { h(t) = sin(v(t) * h(t-2)) }"),
+    "two steps before": ("v", "h", "h(0) = v(0) h(1) = v(1) for t in 2:T { h(t) = v(t) * h(t-1) * h(t-2) }"),
+    "two tensors": (
+        "v",
+        "p, q",
+        "p(0) = v(0) q(0) = 1.0 for t in 1:T { p(t) = q(t-1) * v(t) q(t) = q(t-1) + p(t-1) * p(t) }",
+    ),
+    "a state": ("v", "y", "s() = 0.0 for t in 0:T { s() = s() + v(t) y(t) = s() * s() }"),
+    "a maximum so far": ("v", "y", "m() = -inf for t in 0:T { m() max= v(t) y(t) = m() * v(t) }"),
+    "the best before": (
+        "W x",
+        "h",
+        "h(0,n) = x(0,n) for t in 1:T { b(n) max=! h(t-1,m) + W(m,n) h(t,n) = b(n) * x(t,n) }",
+    ),
+    "all of it anew": (
+        "v",
+        "u",
+        "u(i) = v(i) for t in 0:3 { w(i) = sin(u(i-1)) + u(i+1) * u(i) where i in 1:T-1 u(i) = w(i) where i in 1:T-1 }",
+    ),
+    "sweeps": (
+        "v",
+        "u",
+        "u(i) = v(i) for t in 0:3 { for i in 1:T-1 { u(i) = 0.5 * u(i-1) * u(i+1) + u(i) } }",
+    ),
+    "Newton": ("v", "r", "r(i) = 1.0 where i in 0:T for n in 0:3 { r(i) = 0.5 * (r(i) + v(i) / r(i)) }"),
+    "places in data": ("v q", "y", "y(j) = 1.0 where j in 0:4 for t in 0:T { y(q(t)) += v(t) * v(0) }"),
+    "warping": (
+        "c",
+        "D",
+        """D(i,j) = i == 0 && j == 0 ? c(0,0) : 9.0 where i in 0:N, j in 0:M
+           for j in 1:M { D(0,j) = c(0,j) + D(0,j-1) }
+           for i in 1:N { D(i,0) = c(i,0) + D(i-1,0)
+                          for j in 1:M { D(i,j) = c(i,j) + min(D(i-1,j), min(D(i,j-1), D(i-1,j-1))) } }""",
+    ),
+    "Cholesky": (
+        "A",
+        "L",
+        """L(i,j) = 0.0 where i in 0:N, j in 0:N
+           for i in 0:N { for j in 0:i { L(i,j) = (A(i,j) - sum[k in 0:j](L(i,k) * L(j,k))) / L(j,j) }
+                          L(i,i) = sqrt(A(i,i) - sum[k in 0:i](L(i,k) * L(i,k))) }""",
+    ),
+    "a window beyond the ends": (
+        "x",
+        "s",
+        """s(t,n) = 0.0 * x(t,n)
+           for a in -1:2 { for b in -1:2 { v(t,n) = exp(x(clamp(t+a),wrap(n+b)) - x(t,n)) * x(clamp(t+a),wrap(n+b))
+                                           s(t,n) = s(t,n) + v(t,n) } }""",
+    ),
+    "a padded window": (
+        "x",
+        "s",
+        """s(t,n) = 0.0 * x(t,n)
+           for a in 0:3 { for b in 0:2 { s(t,n) = s(t,n) + x(t,n) * pad(x(t+a,n+b), 0.5)
+                                         where t in 0:T, n in 0:N } }""",
+    ),
+    "LU in place": (
+        "A",
+        "B",
+        """B(i,j) = A(i,j)
+           for i in 0:N { for j in 0:i { B(i,j) = (B(i,j) - sum[k in 0:j](B(i,k) * B(k,j))) / B(j,j) }
+                          for j in i:N { B(i,j) = B(i,j) - sum[k in 0:i](B(i,k) * B(k,j)) } }""",
+    ),
+}
+WINDOWS = ("a window beyond the ends", "a padded window")
+TYPES = {"a": "float(T,D)", "b": "float(T,D)", "W": "float(N,N)", "x": "float(T,N)", "v": "float(T)"}
+TYPES |= {"q": "int32(T)", "c": "float(N,M)", "A": "float(N,N)"}
+
+
+def made(name: str) -> tuple[tcjax.Kernel, dict[str, np.ndarray]]:
+    """A program, and arguments for it."""
+    rng = np.random.default_rng(len(name))
+    parameters, results, body = PROGRAMS[name]
+    names = parameters.split()
+    kernel = tcjax.kernel(f"def f({', '.join(f'{TYPES[n]} {n}' for n in names)}) -> ({results}) {{ {body} }}")
+    given = {n: rng.uniform(0.5, 1.5, SHAPES[n]).astype(np.float32) for n in names}
+    if "A" in given:
+        given["A"] = (given["A"] @ given["A"].T + 5 * np.eye(4)).astype(np.float32)
+    if "q" in given:
+        given["q"] = rng.integers(0, 4, SHAPES["q"]).astype(np.int32)
+    return kernel, given
+
+
+def several(found: object) -> tuple[np.ndarray, ...]:
+    return tuple(map(np.asarray, found if isinstance(found, tuple) else (found,)))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_adjoint_of_a_loop_is_a_program_that_says_its_derivative(name: str) -> None:
+    kernel, given = made(name)
+    adjoint = kernel.adjoint()
+    floats = [n for n, array in given.items() if array.dtype == np.float32]
+    moves = {n: rng.normal(size=given[n].shape).astype(np.float32) for n in floats}
+    ahead, behind = (
+        several(kernel.interpret(**{**given, **{n: given[n] + sign * 4e-3 * moves[n] for n in floats}}))
+        for sign in (1, -1)
+    )
+    cotangents = [rng.normal(size=result.shape).astype(np.float32) for result in ahead]
+    expected = sum(np.vdot(d, (a - b) / 8e-3) for d, a, b in zip(cotangents, ahead, behind, strict=True))
+    names = [f"d_{tensor.name}" for tensor in kernel.ir().returns]
+
+    found = several(adjoint.interpret(**given, **dict(zip(names, cotangents, strict=True))))
+
+    directional = sum(np.vdot(moves[n], gradient) for n, gradient in zip(floats, found, strict=True))
+    np.testing.assert_allclose(directional, expected, rtol=2e-2, atol=2e-2, err_msg=str(adjoint))
+    assert tcjax.kernel(str(adjoint)).ir() == adjoint.ir()
+
+
+@pytest.mark.parametrize("name", ["all of it anew", "warping", "Cholesky", "LU in place", *WINDOWS])
+def test_the_adjoint_of_a_loop_compiles(name: str) -> None:
+    kernel, given = made(name)
+    [result] = several(kernel.interpret(**given))
+    cotangent = rng.normal(size=result.shape).astype(np.float32)
+    adjoint = kernel.adjoint()
+    arguments = {**given, f"d_{kernel.ir().returns[0].name}": cotangent}
+
+    found = adjoint(**arguments)
+
+    np.testing.assert_allclose(found, adjoint.interpret(**arguments), rtol=1e-4, atol=1e-4)
+    by_jax = jax.grad(lambda moved: jnp.sum(kernel(**moved) * cotangent))(given)
+    np.testing.assert_allclose(found, next(iter(by_jax.values())), rtol=1e-3, atol=1e-3)
+
+
+def test_the_gradient_of_loops_that_write_single_elements_is_their_adjoint() -> None:
+    """Without it each step would add to the cotangent of the whole tensor."""
+    kernel, given = made("Cholesky")
+    A = given["A"]
+    cotangent, direction = (rng.normal(size=A.shape).astype(np.float32) for _ in range(2))
+
+    def loss(A: jax.Array) -> jax.Array:
+        return jnp.sum(kernel(A) * cotangent)
+
+    gradient = jax.grad(loss)
+
+    assert "tcjax_linear" in str(jax.make_jaxpr(lambda A: jax.jvp(loss, (A,), (A,)))(A))
+    np.testing.assert_allclose(gradient(A), kernel.adjoint().interpret(A, cotangent), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(jax.jvp(loss, (A,), (direction,))[1], np.vdot(gradient(A), direction), rtol=1e-4)
+    both = np.stack([A, 2 * A])
+    np.testing.assert_allclose(jax.vmap(gradient)(both)[1], gradient(2 * A), rtol=1e-4, atol=1e-6)
+    ahead, behind = (gradient(A + sign * 0.01 * direction) for sign in (1, -1))
+    curved = jax.jvp(gradient, (A,), (direction,))[1]
+    np.testing.assert_allclose(curved, (ahead - behind) / 0.02, rtol=1e-2, atol=1e-4)
+
+
+def test_what_no_later_step_needs_follows_behind_the_loop() -> None:
+    kernel, _ = made("linear")
+
+    assert "{ d_h_1(t - 1, d) += a(t, d) * d_h_1(t, d) }" in " ".join(str(kernel.adjoint()).split())
+
+
+def test_the_adjoint_of_a_loop_has_an_adjoint() -> None:
+    kernel, given = made("linear")
+    twice = kernel.adjoint(wrt="a").adjoint(wrt="b")
+    d_h, d_d_a = (rng.normal(size=(5, 3)).astype(np.float32) for _ in range(2))
+
+    found = twice.interpret(**given, d_h=d_h, d_d_a=d_d_a)
+
+    def gradient(b: jax.Array) -> jax.Array:
+        return jax.grad(lambda a: jnp.sum(kernel(a, b) * d_h))(given["a"])
+
+    expected = jax.grad(lambda b: jnp.sum(gradient(b) * d_d_a))(given["b"])
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        ("for t in 0:3 { y(i) max=! y(i) * A(i,j) }", "whose derivative needs both"),
+        ("for t in 1:N { y(t) = y(t-1) * x(t) z(t) = y(t) * y(t) y(t) = y(t) * z(t) }", "after it read it"),
+    ],
+)
+def test_what_needs_two_values_of_an_element_is_refused(steps: str, words: str) -> None:
+    kernel = tcjax.kernel(f"def f(float(N,N) A, float(N) x) -> (y) {{ y(i) = x(i) {steps} }}")
+
+    with pytest.raises(tcjax.CompileError, match=words) as caught:
+        kernel.adjoint()
+
+    assert "another name" in (caught.value.help or "")
