@@ -226,6 +226,10 @@ def _trips(x: jax.Array, square: jax.Array) -> jax.Array:
     return lax.fori_loop(0, 1000, step, (square * 0, x))[1]
 
 
+def _column_products(a: jax.Array, b: jax.Array) -> jax.Array:
+    return (a * b[None] + lax.optimization_barrier(jnp.float32(-0.0))).sum(1)
+
+
 def _in_turn(x: jax.Array) -> jax.Array:
     """A recurrence whose steps are one kernel."""
     return lax.fori_loop(1, STEPS, lambda t, h: h.at[t].set(0.5 * h[t - 1] + h[t]), x)
@@ -309,6 +313,7 @@ PROBES: Final = (
     Probe("fold_major", _of(_minimum(1), (256, 256), (256, 256)), 256**3, lambda f: 256**3 * f["element"]),
     Probe("fold_row", _of(lambda a: a.sum(1), (MIB // 8, 8)), MIB // 8, _traffic(4 * MIB)),
     Probe("fold_slow", _of(lambda a: a.min(1), _typed((1024, 1024), "int32")), MIB),
+    Probe("fold_columns", _of(_column_products, (128, 128, 64), (128, 64)), MIB),
     Probe("window", _of(_windows, (1024, 1024)), 9 * 1016 * 1024),
     Probe("running", _of(_running(looped=False), (1024, 1024)), MIB),
     Probe("running_looped", _of(_running(looped=True), (64, 1 << 14)), MIB),

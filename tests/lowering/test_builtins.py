@@ -150,7 +150,7 @@ INFINITE = {
     "y1": (0, np.nan),
 }
 # Right to a fraction of one, not of their own value, since that crosses zero or their reference cancels there.
-ABSOLUTE = {"cospi", "gelu", "j0", "j1", "lgamma", "sinpi", "y0", "y1"}
+ABSOLUTE = {"cospi", "gelu", "j0", "j1", "lgamma", "logaddexp", "sinpi", "y0", "y1"}
 
 
 def grid(name: str) -> tuple[np.ndarray, ...]:

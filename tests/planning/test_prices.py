@@ -195,11 +195,11 @@ def test_a_sum_of_products_of_rows_costs_less_along_the_minor_axis() -> None:
     assert of(summed(along, (J,))) < of(summed(across, (D,)))
 
 
-def test_a_sum_of_products_of_columns_costs_no_more_than_one_of_rows() -> None:
+def test_a_sum_of_products_of_columns_costs_more_than_one_of_rows() -> None:
     rows = times(read("A", (I, D, J)), read("B", (I, D)), (I, D, J))
     columns = times(read("A", (I, D, J)), read("B", (D, J)), (I, D, J))
 
-    assert of(summed(columns, (D,))).seconds <= of(summed(rows, (D,))).seconds
+    assert of(summed(rows, (D,))).seconds < of(summed(columns, (D,))).seconds
 
 
 def test_a_weighted_sum_of_rows_is_computed_as_they_lie() -> None:

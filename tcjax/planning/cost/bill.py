@@ -34,6 +34,7 @@ from ..data.nodes import (
     Window,
     groups,
     holds_data,
+    multiplies_columns,
     operands,
     sums_products,
 )
@@ -468,6 +469,8 @@ class Bill:
             self.array(operand, lies(operand), kernel, 1)
             plain = node.reducer is Reducer.SUM or node.dtype in ("float32", "float64", "bool")
             rate = (machine.fold_minor if minor else machine.fold_major) if plain else machine.fold_slow
+        if multiplies_columns(node):
+            rate = machine.fold_columns
         kernel.seconds += points * rate * slower(node.dtype, machine) + (results * machine.fold_row if minor else 0.0)
         self.close(kernel, meter.size(node), points)
 

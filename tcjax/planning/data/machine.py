@@ -64,6 +64,7 @@ class Machine:
     fold_major: float  # of a point, along another axis
     fold_row: float  # of a result of a reduction along the minor axis
     fold_slow: float  # of a point of what XLA does not vectorise: extrema of integers, halves
+    fold_columns: float  # of a point of a sum of products for each value of the minor axis, some of which are stored
     window: float  # of a point of a window of `reduce_window`
     running: float  # of a point of a running sum, in a tree of blocks
     running_looped: float  # of one block after block
@@ -133,6 +134,7 @@ CPU: Final = Machine(
     fold_major=1.1e-10,
     fold_row=3.8e-09,
     fold_slow=7.2e-10,
+    fold_columns=1e-09,
     window=7.7e-11,
     running=1.3e-09,
     running_looped=5e-10,
@@ -195,6 +197,7 @@ GPU: Final = Machine(
     fold_major=5e-13,
     fold_row=1e-11,
     fold_slow=1e-12,
+    fold_columns=1e-12,
     window=1e-12,
     running=2e-11,
     running_looped=2e-11,
