@@ -126,11 +126,7 @@ def test_the_temporaries_of_a_result_are_foretold(name: str) -> None:
     near(explained["temporary_bytes"], temporary(kernel, *arguments))
 
 
-# Of a view that is pieced together along two axes the slices count one array; XLA stores those between as well.
-TOO_FEW = pytest.mark.xfail(reason="what lies between the pieces of two axes is not counted", strict=True)
-
-
-MARKS = {"a torus": TOO_FEW, "values in chunks": OLDER, "points in space": OLDER}
+MARKS = {"values in chunks": OLDER, "points in space": OLDER}
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=MARKS.get(n, ())) for n in CLOSE])
