@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from operator import is_
-from typing import assert_never
+from typing import TypeVar, assert_never
 
 from ..symbolic import Affine, IndexVar
 from ..symbolic.affine import Atom, Bounded, Clamp, Quotient, Remainder
@@ -25,6 +25,8 @@ from .expressions import (
     Unary,
 )
 from .statements import Accumulate, ApplyForeign, Define, Invoke, Statement
+
+Formula = TypeVar("Formula", bound="Define | Accumulate")
 
 
 def data_atoms(affine: Affine) -> Iterator[Data]:
@@ -119,6 +121,17 @@ def rebuild_subscript(index: Affine, visit: Callable[[Expr], Expr]) -> Affine:
     return index.rewrite(lambda atom: Data(visit(atom.expr)) if isinstance(atom, Data) else atom)
 
 
+def rebuild_statement(statement: Formula, visit: Callable[[Expr], Expr]) -> Formula:
+    """The statement with `visit` of its value, its guard, and what data decide in its subscripts."""
+    guard = statement.domain.guard
+    return replace(
+        statement,
+        indices=tuple(rebuild_subscript(index, visit) for index in statement.indices),
+        value=visit(statement.value),
+        domain=replace(statement.domain, guard=guard and visit(guard)),
+    )
+
+
 def replaced(expr: Expr, old: Expr, new: Expr) -> Expr:
     """The expression with something else in the place of a part, wherever that stands."""
     return new if expr == old else rebuild(expr, lambda part: replaced(part, old, new))
@@ -153,6 +166,11 @@ def parts_of(statement: Define | Accumulate) -> tuple[Expr, ...]:
     guard = () if statement.domain.guard is None else (statement.domain.guard,)
     places = (data.expr for subscript in statement.indices for data in data_atoms(subscript))
     return (statement.value, *guard, *places, *ragged_ends(statement.domain.ranges))
+
+
+def left_indices(statement: Define | Accumulate) -> tuple[IndexVar, ...]:
+    """The indices of the left side, each once, in the order of its subscripts."""
+    return tuple(dict.fromkeys(i for subscript in statement.indices for i in sorted(subscript.variables, key=str)))
 
 
 def nodes_of(statement: Define | Accumulate) -> Iterator[Expr]:

@@ -175,6 +175,11 @@ class Mean:
         return state[0] / count
 
 
+def lesser_share(a: jax.Array, b: jax.Array) -> jax.Array:
+    """The exponential of the lesser exponent divided by that of the other; 1 of equal ones, as infinities may be."""
+    return jnp.where(a == b, 1, jnp.exp(-jnp.abs(a - b)))
+
+
 @dataclass(frozen=True, slots=True)
 class LogSumExp:
     """The largest exponent so far, and the sum of the exponentials divided by that of the largest."""
@@ -197,8 +202,8 @@ class LogSumExp:
         return state
 
     def combine(self, a: State, b: State) -> State:
-        # One exponential: the sum that belongs to the largest exponent stays as it is. Infinities may be equal.
-        least = jnp.where(a[0] == b[0], 1, jnp.exp(-jnp.abs(a[0] - b[0]))).astype(a[1].dtype)
+        # One exponential: the sum that belongs to the largest exponent stays as it is.
+        least = lesser_share(a[0], b[0]).astype(a[1].dtype)
         return self._larger(a[0], b[0]), jnp.where(b[0] > a[0], a[1] * least + b[1], a[1] + b[1] * least)
 
     def finish(self, state: State) -> jax.Array:

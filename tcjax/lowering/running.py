@@ -200,7 +200,7 @@ def _share(tangent: jax.Array, here: State) -> jax.Array:
 
 def _share_of_later(tangent: jax.Array, first: jax.Array, last: jax.Array) -> jax.Array:
     # Rounding, and what stands beside a row, may be on the other side.
-    return tangent * jnp.where(first == last, 1, jnp.exp(-jnp.abs(first - last))).astype(tangent.dtype)
+    return tangent * monoids.lesser_share(first, last).astype(tangent.dtype)
 
 
 # The derivative by elements, that by results, and how much of the first result's derivative a later one has.

@@ -47,7 +47,7 @@ class WayBack:
     def tangents(self, given: Arrays, moving: Arrays, found: Arrays, forward: Callable[..., Arrays]) -> Arrays | None:
         """The tangents of what was `found` by ``forward(given, moving)``, which the program transposes, if it can."""
         plan = plan_adjoint(self.program, self.most)
-        floats = [name for name in self.arguments if jnp.issubdtype(given[name].dtype, jnp.floating)]
+        floats = moving_names({name: given[name] for name in self.arguments})
         smooth = [tensor.name for tensor in self.program.returns if tensor.name in moving_names(found)]
         if plan is None or {*moving} - {*self.arguments} or len(plan.returns) != len(floats):
             return None
@@ -69,6 +69,11 @@ def moving_names(arrays: Arrays) -> list[str]:
     return [name for name, array in arrays.items() if jnp.issubdtype(array.dtype, jnp.floating)]
 
 
+def all_tangents(arrays: Arrays, moving: Arrays) -> dict[str, Any]:
+    """A tangent for each of the arrays: of what does not move, one without values."""
+    return {n: moving[n] if n in moving else np.zeros(a.shape, jax.dtypes.float0) for n, a in arrays.items()}
+
+
 def lower_steps(steps: Steps, known: Arrays, step: Step, way_back: WayBack | None = None) -> dict[str, jax.Array]:
     """What a loop writes that something behind it needs; `step` computes the results of one step."""
     if not steps.count:
@@ -87,8 +92,7 @@ def lower_steps(steps: Steps, known: Arrays, step: Step, way_back: WayBack | Non
             return in_turn_or_at_once(steps, used, step, _stacked)
 
         def forward(given: Arrays, moving: Arrays) -> Arrays:
-            still = {n: np.zeros(a.shape, jax.dtypes.float0) for n, a in given.items() if n not in moving}
-            return jax.jvp(stacked, (dict(given),), ({n: moving.get(n, still.get(n)) for n in given},))[1]
+            return jax.jvp(stacked, (dict(given),), (all_tangents(given, moving),))[1]
 
         [used], [dots] = primals, tangents
         if way_back is not None and not any(map(is_placed, used.values())):
@@ -96,8 +100,7 @@ def lower_steps(steps: Steps, known: Arrays, step: Step, way_back: WayBack | Non
             moving = {name: dots[name] for name in moving_names(used)}
             linearly = way_back.tangents(used, moving, found, forward)
             if linearly is not None:
-                still = {n: np.zeros(a.shape, jax.dtypes.float0) for n, a in found.items()}
-                return found, still | dict(linearly)
+                return found, all_tangents(found, linearly)
         return jax.jvp(stacked, primals, tangents)
 
     return run({name: known[name] for name in sorted(names) if name in known})

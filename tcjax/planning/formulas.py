@@ -104,8 +104,7 @@ def plan_unsized_formula(
 
     Only operations take part that need no numbers. Raises `CompileError` (TC0901) where there is none.
     """
-    left = (index for subscript in statement.indices for index in sorted(subscript.variables, key=str))
-    order = {index: number for number, index in enumerate(dict.fromkeys((*left, *box)))}
+    order = {index: number for number, index in enumerate(dict.fromkeys((*ir.left_indices(statement), *box)))}
     # Nobody compares the ends of these ranges.
     scope = Scope(box, shapes, origins, order, sizes=sizes)  # type: ignore[arg-type]
     stage = _stage(statement, scope, defined=defined)

@@ -46,9 +46,8 @@ class Finding:
 
 def findings(statement: ir.Define | ir.Accumulate, bound: Bound, *, slopes: bool) -> Iterator[Finding]:
     """Everything that data decide in a statement, what is inside of other things first."""
-    left = dict.fromkeys(index for affine in statement.indices for index in sorted(affine.variables, key=str))
     reduced = statement.reduction if isinstance(statement, ir.Accumulate) else ()
-    outer = Path(tuple(dict.fromkeys((*statement.domain.loops, *left, *reduced))), slopes=slopes)
+    outer = Path(tuple(dict.fromkeys((*statement.domain.loops, *ir.left_indices(statement), *reduced))), slopes=slopes)
     path = outer.where(statement.domain.guard)
     if statement.domain.guard is not None:
         yield from _inside(statement.domain.guard, outer, bound)

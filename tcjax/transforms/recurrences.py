@@ -18,7 +18,7 @@ from .decisions import decide_alone
 from .definitions import as_define
 from .guards import guard_ranges
 from .specialize import specialize
-from .substitution import substitute_expr
+from .substitution import reading, substitute_expr
 
 Comprehension = ir.Define | ir.Accumulate
 
@@ -116,13 +116,10 @@ def _told(statement: Comprehension, box: Box) -> Comprehension:
         known = {range_.index for range_ in given}
         return (*given, *(ir.Range(i, *map(Affine.of, box[i])) for i in indices if i in box and i not in known))
 
-    domain, free = statement.domain, [i for index in statement.indices for i in sorted(index.variables, key=str)]
-    reduced = statement.reduction if isinstance(statement, ir.Accumulate) else ()
-    return replace(
-        statement,
-        value=expr(statement.value),
-        domain=replace(domain, ranges=ranged(domain.ranges, dict.fromkeys((*free, *reduced)))),
-    )
+    found = ir.rebuild_statement(statement, expr)
+    reduced = found.reduction if isinstance(found, ir.Accumulate) else ()
+    ranges = ranged(found.domain.ranges, (*ir.left_indices(found), *reduced))
+    return replace(found, domain=replace(found.domain, ranges=ranges))
 
 
 def _is_formula(statement: ir.Statement) -> TypeGuard[Comprehension]:
@@ -130,19 +127,8 @@ def _is_formula(statement: ir.Statement) -> TypeGuard[Comprehension]:
 
 
 def _with_tensors(statement: Comprehension, tensors: Mapping[str, ir.Tensor]) -> Comprehension:
-    def expr(node: ir.Expr) -> ir.Expr:
-        node = ir.rebuild(node, expr)
-        return replace(node, tensor=tensors[node.tensor.name]) if isinstance(node, ir.Access) else node
-
-    domain = statement.domain
-    guard = None if domain.guard is None else expr(domain.guard)
-    return replace(
-        statement,
-        target=tensors[statement.target.name],
-        indices=tuple([ir.rebuild_subscript(index, expr) for index in statement.indices]),
-        value=expr(statement.value),
-        domain=replace(domain, guard=guard, exists=()),
-    )
+    found = reading(statement, tensors)
+    return replace(found, target=tensors[statement.target.name], domain=replace(found.domain, exists=()))
 
 
 def _is_outermost(loop: ir.Loop, function: ir.Function) -> bool:

@@ -168,13 +168,13 @@ class _Inspector:
         self.places[counts.name] = self.bound.origins[name], self.bound.shapes[name]
         found = ir.Access(counts, statement.indices)
         wrong = ir.Binary("<", one, found, "bool")
-        left = dict.fromkeys(i for index in statement.indices for i in sorted(index.variables, key=str))
         ends = zip(statement.indices, *self.places[counts.name], strict=True)
         inside = [test for index, first, extent in ends if index.is_data for test in _within(index, first, extent)]
         guards = (*ir.conjuncts(statement.domain.guard), *inside)
         shown = listed([index.bare or str(index) for index in statement.indices])
         words = (f"this writes {name}[", *shown, "], which ", None, " points write")
-        self.look(Finding("meeting", words, Path(tuple(left), guards), wrong, found, statement.span), box)
+        path = Path(ir.left_indices(statement), guards)
+        self.look(Finding("meeting", words, path, wrong, found, statement.span), box)
 
     def look(self, finding: Finding, box: Box) -> None:
         """Two statements: the first point where something is wrong, and the value there."""

@@ -18,8 +18,7 @@ def specialize(statement: Formula, sizes: Sizes) -> Formula:
     if isinstance(statement, ir.Accumulate):
         # In ``O(i % N)`` no index is left where N is 1: all values of it go to one element.
         kept = frozenset[IndexVar]().union(*(index.variables for index in indices))
-        given = dict.fromkeys(i for index in statement.indices for i in sorted(index.variables, key=str))
-        gone = tuple(index for index in given if index not in kept)
+        gone = tuple(index for index in ir.left_indices(statement) if index not in kept)
         statement = replace(statement, reduction=(*gone, *statement.reduction))
     return replace(
         statement,

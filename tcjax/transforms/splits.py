@@ -135,7 +135,7 @@ def _one_after_another(step: Step, name: str, shapes: Shapes, origins: Shapes) -
     A product with what data choose likewise, in pairs of factors.
     """
     statement = step.statement
-    order = [index for subscript in statement.indices for index in sorted(subscript.variables, key=str)]
+    order = ir.left_indices(statement)
     if isinstance(statement, ir.Accumulate):
         if statement.reducer is not Reducer.SUM or statement.value.dtype != statement.accumulate:
             return
@@ -173,7 +173,7 @@ def _with(statement: ir.Accumulate, value: ir.Expr, is_new: bool) -> Formula:
 
 def _in_order(indices: frozenset[IndexVar], statement: Formula) -> tuple[IndexVar, ...]:
     """The indices as they lie in the target."""
-    left = [index for subscript in statement.indices for index in sorted(subscript.variables, key=str)]
+    left = ir.left_indices(statement)
     return tuple(sorted(indices, key=lambda index: (left.index(index) if index in left else len(left), str(index))))
 
 

@@ -56,6 +56,18 @@ def substitute_affine(affine: Affine, values: Mapping[IndexVar, Affine]) -> Affi
     return _Substitution(values, lambda subscript: subscript, lambda indices: indices).affine(affine)
 
 
+def reading(statement: Formula, tensors: Mapping[str, ir.Tensor]) -> Formula:
+    """The statement reading other tensors in place of those that are named."""
+
+    def visit(node: ir.Expr) -> ir.Expr:
+        node = ir.rebuild(node, visit)
+        if isinstance(node, ir.Access) and node.tensor.name in tensors:
+            return replace(node, tensor=tensors[node.tensor.name])
+        return node
+
+    return ir.rebuild_statement(statement, visit)
+
+
 def numbered(expr: ir.Expr, box: Box, depth: int = 0) -> ir.Expr:
     """The expression with numbers and ranges in the names of the indices that it binds, to be compared.
 

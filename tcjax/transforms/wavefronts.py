@@ -12,6 +12,7 @@ from typing import Final
 from .. import ir, ranges
 from ..symbolic import Affine, Box, IndexVar, Size
 from ..symbolic.affine import Atom
+from .definitions import constant
 from .guards import guard_ranges
 from .recurrences import Segment, copied
 from .specialize import specialize
@@ -216,8 +217,8 @@ class _Skewing:
 
     def order(self, run: Iterable[ir.Define]) -> tuple[int, int]:
         """The weights of the loops in the number of a diagonal: the least with which it only needs earlier ones."""
-        distances = {d for statement in run for d in self.distances(statement)}
-        before = [d for d in distances if d < (0, 0)]
+        distances = {self.distance(access) for statement in run for access in ir.accesses_of(statement)}
+        before = [d for d in distances if d is not None and d < (0, 0)]
         rows, columns = (high - low for low, high in self.box.values())
         straight = ((1, 0), (0, 1)) if rows <= columns else ((0, 1), (1, 0))
         for weights in (*straight, *((w, 1) for w in range(1, MOST_WEIGHT + 1))):
@@ -225,17 +226,16 @@ class _Skewing:
                 return weights
         raise _Unfit
 
-    def distances(self, statement: ir.Define) -> Iterator[tuple[int, int]]:
-        """How many steps of each loop after a point what it reads is written by these loops."""
-        for access in ir.accesses_of(statement):
-            written = self.planes.get(access.tensor.name)
-            if written is None:
-                continue
-            read = self.plane(access.indices)
-            if read is None or read.dimensions != written.dimensions:
-                raise _Unfit
-            one, two = ((r - w) * sign for r, w, sign in zip(read.ahead, written.ahead, self.signs, strict=True))
-            yield one, two
+    def distance(self, access: ir.Access) -> tuple[int, int] | None:
+        """How many steps of each loop after a point what it reads is written, if these loops write it."""
+        written = self.planes.get(access.tensor.name)
+        if written is None:
+            return None
+        read = self.plane(access.indices)
+        if read is None or read.dimensions != written.dimensions:
+            raise _Unfit
+        one, two = ((r - w) * sign for r, w, sign in zip(read.ahead, written.ahead, self.signs, strict=True))
+        return one, two
 
     # ---------------------------------------------------------------- the program
 
@@ -289,7 +289,7 @@ class _Skewing:
         target = statement.target
         if target.name in self.done or (target.name in self.planes and target.name in self.content):
             return self.expr(ir.Access(target, statement.indices))
-        return ir.Const(_zero(target.dtype), target.dtype)
+        return constant(0, target.dtype)
 
     def diagonals(self, ends: Iterable[tuple[int, int]]) -> tuple[int, int]:
         """The numbers of the diagonals of a box."""
@@ -322,15 +322,15 @@ class _Skewing:
             free = Affine.of(self.indices[self.free])
             return replace(access, tensor=self.widened(name), indices=(free, *map(self.affine, access.indices)))
         plane = self.plane(access.indices)
-        if name in self.planes:
+        distance = self.distance(access)
+        if distance is not None:
             assert plane is not None
             # What is written later, or not yet, is there as it was before the loops.
-            distance = next(self.distances_of(access))
             is_before = distance > (0, 0) or (distance == (0, 0) and self.is_skewed and name not in self.done)
             if is_before and name not in self.content:
                 if distance > (0, 0):
                     raise _Unfit
-                return ir.Const(_zero(access.dtype), access.dtype)
+                return constant(0, access.dtype)
             if is_before and name in self.begun:
                 return self.expr(self.computed(access))
             tensor = self.read(name, plane.dimensions) if is_before else self.written(name)
@@ -344,7 +344,7 @@ class _Skewing:
     def computed(self, access: ir.Access) -> ir.Expr:
         """What an element is before the loops, by the statements that wrote it."""
         dtype = access.dtype
-        found: ir.Expr = ir.Const(_zero(dtype), dtype)
+        found: ir.Expr = constant(0, dtype)
         for statement, box in self.begun[access.tensor.name]:
             values: dict[IndexVar, Affine] = {}
             conditions: list[ir.Expr] = []
@@ -359,9 +359,6 @@ class _Skewing:
             assert condition is not None
             found = ir.Select(condition, substitute_expr(statement.value, values), found, dtype)
         return found
-
-    def distances_of(self, access: ir.Access) -> Iterator[tuple[int, int]]:
-        return self.distances(ir.Define(access.tensor, (), access))
 
     def moved(self, plane: _Plane, subscripts: Iterable[Affine], apart: bool = False) -> tuple[Affine, ...]:
         """The subscripts of an element in the skewed tensor: its diagonal, and the others but for one."""
@@ -523,13 +520,6 @@ def begun(segment: Segment, name: str, known: Collection[str]) -> Written | None
             return None
         found.append((plain, box))
     return found or None
-
-
-def _zero(dtype: str) -> bool | int | float | complex:
-    """The zero of a type."""
-    if dtype == "bool":
-        return False
-    return 0 if ir.types.is_integral(dtype) else 0.0
 
 
 def _hull(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:

@@ -135,7 +135,7 @@ class _Clauses:
         # The ranges of its subscripts tell how large it is.
         self.is_new = target not in tensors
         self.function = replace(function, returns=(), declared=declared)
-        self.before = tuple([_with(_formula(fill), fill.intervals, ()) for fill in fills])
+        self.before = tuple([_with(fill.formula, fill.intervals, ()) for fill in fills])
 
     def shortest(self, statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumulate:
         every = _indices(statement)
@@ -199,18 +199,10 @@ class _Clauses:
         return None if interval is None else interval.substitute(self.sizes)
 
 
-def _formula(step: Step) -> ir.Define | ir.Accumulate:
-    assert isinstance(step.statement, (ir.Define, ir.Accumulate))
-    return step.statement
-
-
 def _indices(statement: ir.Define | ir.Accumulate) -> tuple[IndexVar, ...]:
     """The indices of a statement, those of inline reductions last."""
-    found = [index for subscript in statement.indices for index in sorted(subscript.variables, key=str)]
-    if isinstance(statement, ir.Accumulate):
-        found += statement.reduction
-    found += (index for node in ir.nodes_of(statement) if isinstance(node, ir.Reduce) for index in node.indices)
-    return tuple(dict.fromkeys(found))
+    inline = (index for node in ir.nodes_of(statement) if isinstance(node, ir.Reduce) for index in node.indices)
+    return tuple(dict.fromkeys([*_outer(statement), *inline]))
 
 
 def _with(
@@ -224,18 +216,16 @@ def _with(
             return replace(node, ranges=_ranges(node.indices, given))
         return node
 
-    guard = statement.domain.guard
     outside = tuple([ir.Range(loop.index, loop.lo, loop.hi) for loop in loops])
     given_ranges = (*outside, *_ranges(_outer(statement), given))
-    domain = ir.Domain(given_ranges, None if guard is None else expr(guard), (), tuple(r.index for r in outside))
-    indices = tuple([ir.rebuild_subscript(index, expr) for index in statement.indices])
-    return replace(statement, indices=indices, value=expr(statement.value), domain=domain)
+    told = ir.rebuild_statement(statement, expr)
+    return replace(told, domain=ir.Domain(given_ranges, told.domain.guard, (), tuple(r.index for r in outside)))
 
 
 def _outer(statement: ir.Define | ir.Accumulate) -> tuple[IndexVar, ...]:
     """The indices of a statement but those of inline reductions."""
-    left = [index for subscript in statement.indices for index in sorted(subscript.variables, key=str)]
-    return tuple(dict.fromkeys([*left, *(statement.reduction if isinstance(statement, ir.Accumulate) else ())]))
+    reduction = statement.reduction if isinstance(statement, ir.Accumulate) else ()
+    return tuple(dict.fromkeys((*ir.left_indices(statement), *reduction)))
 
 
 def _end(test: ir.Expr, index: IndexVar) -> Affine | None:

@@ -41,7 +41,7 @@ class _Hoist:
         self.known: Known = {}
         self.found: list[Step] = []
         self.targets: dict[ir.Reduce, ir.Tensor] = {}
-        left = [index for subscript in statement.indices for index in sorted(subscript.variables, key=str)]
+        left = ir.left_indices(statement)
         reduction = statement.reduction if isinstance(statement, ir.Accumulate) else ()
         self.order = list(dict.fromkeys((*left, *reduction)))
         self.rooms = [frozenset(left)] + [

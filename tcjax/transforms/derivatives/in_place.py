@@ -67,7 +67,7 @@ class _Part:
 
     @property
     def statement(self) -> Formula:
-        return _formula(self.step)
+        return self.step.formula
 
     def is_own(self, found: Occurrence) -> bool:
         """Whether the read is of the element that the step writes."""
@@ -95,7 +95,7 @@ class _Backwards:
             if name not in adjoint.cotangents or name in self.receiving():
                 self.cotangent(name)
         earlier = adjoint.backward
-        parts = [self.part(step, _formula(step)) for step in reversed(self.run)]
+        parts = [self.part(step, step.formula) for step in reversed(self.run)]
         self.pull(parts)
         adjoint.backward = []
         for part in parts:
@@ -147,7 +147,7 @@ class _Backwards:
             if name in targets(step.statement) and self.overwriting.moves(step):
                 if step.loops and (any(abs(loop.step) != 1 for loop in step.loops)):
                     return False
-                if self.overwriting.is_shared(step) or not are_told(_formula(step).indices):
+                if self.overwriting.is_shared(step) or not are_told(step.formula.indices):
                     return False
                 if step in self.run and self.overwriting.is_lost(step):
                     return False
@@ -164,7 +164,7 @@ class _Backwards:
     def at_all_steps(self, part: _Part, occurrence: Occurrence) -> Receipt:
         """What a read receives at all steps."""
         adjoint, step = self.adjoint, part.step
-        left = [index for subscript in part.statement.indices for index in sorted(subscript.variables, key=str)]
+        left = ir.left_indices(part.statement)
         occurrence = self.in_parallel(part, occurrence)
         inversion = Inversion(part.scope, adjoint.places, frozenset((*left, *step.fixed)))
         return inversion.receipt(occurrence, self.cotangent(occurrence.access.tensor.name))
@@ -255,7 +255,7 @@ class _Backwards:
             steps[own[0]] = replace(first, statement=replace(first.statement, restart=True))
         else:
             self.before.append(zeroed(target, place))
-            subscripts = [index for number in own for index in _formula(steps[number]).indices]
+            subscripts = [index for number in own for index in steps[number].formula.indices]
             if any(index.bare is None and index.variables for index in subscripts):
                 # Subscripts may leave it where a guard or a boundary says that they do not.
                 self.adjoint.declare(target, place)
@@ -284,7 +284,7 @@ class _Backwards:
         result, value = ir.Access(target, left), statement.value
         if old is not None and own and not is_lost:
             occurrences = [_with(each, result, old) for each in occurrences]
-            value = _replaced(value, result, old)
+            value = ir.replaced(value, result, old)
         if isinstance(statement, ir.Define) and value.dtype == target.dtype and self.overwriting.stays(step):
             # What the derivative would compute again is there: ``1 - h(t) * h(t)`` for ``h(t) = tanh(…)``.
             occurrences = [_with(each, value, result) for each in occurrences]
@@ -296,7 +296,7 @@ class _Backwards:
         adjoint, step, statement, scope = self.adjoint, part.step, part.statement, part.scope
         target, left = statement.target, statement.indices
         cotangent = adjoint.cotangents[target.name]
-        axes = frozenset[IndexVar]().union(*(index.variables for index in left)) - step.fixed
+        axes = frozenset(ir.left_indices(statement)) - step.fixed
         inversion = Inversion(scope, adjoint.places, axes, fixed=step.fixed)
         replaces, is_shared = _replaces(statement), self.overwriting.is_shared(step)
         own: list[Receipt] = []
@@ -353,11 +353,6 @@ class _Backwards:
         return replace(old, indices=(*around, *statement.indices)) if is_data else old, restore
 
 
-def _formula(step: Step) -> Formula:
-    assert isinstance(step.statement, (ir.Define, ir.Accumulate)), "there are no calls in loops"
-    return step.statement
-
-
 def _replaces(statement: Formula) -> bool:
     """Whether nothing is left of what the target held."""
     return isinstance(statement, ir.Define) or statement.restart
@@ -370,7 +365,7 @@ def _fills(step: Step, first: Step, place: Place) -> bool:
         return False
     indices = statement.indices
     bare = [index.bare for index in indices]
-    if indices != _formula(first).indices or None in bare or len(set(bare)) < len(bare):
+    if indices != first.formula.indices or None in bare or len(set(bare)) < len(bare):
         return False
     ends = zip(bare, place, strict=True)
     return names_each(indices, step.fixed) and all(i is not None and step.intervals[i] == p for i, p in ends)
@@ -388,14 +383,10 @@ def _inline(receipt: Receipt, guard: ir.Expr | None) -> ir.Expr:
 
 def _with(occurrence: Occurrence, given: ir.Expr, other: ir.Expr) -> Occurrence:
     """The occurrence with another expression in the place of a given one."""
-    guard = None if occurrence.guard is None else _replaced(occurrence.guard, given, other)
-    access = ir.rebuild(occurrence.access, lambda part: _replaced(part, given, other))
+    guard = None if occurrence.guard is None else ir.replaced(occurrence.guard, given, other)
+    access = ir.rebuild(occurrence.access, lambda part: ir.replaced(part, given, other))
     assert isinstance(access, ir.Access)
-    return replace(occurrence, access=access, value=_replaced(occurrence.value, given, other), guard=guard)
-
-
-def _replaced(expr: ir.Expr, given: ir.Expr, other: ir.Expr) -> ir.Expr:
-    return other if expr == given else ir.rebuild(expr, lambda part: _replaced(part, given, other))
+    return replace(occurrence, access=access, value=ir.replaced(occurrence.value, given, other), guard=guard)
 
 
 def _needed(occurrence: Occurrence) -> Iterator[str]:

@@ -293,8 +293,7 @@ class Adjoint:
         scope: Scope,
     ) -> None:
         """Adds what reads receive to the cotangents of what they read."""
-        left = [index for subscript in statement.indices for index in sorted(subscript.variables, key=str)]
-        inversion = Inversion(scope, self.places, frozenset(left))
+        inversion = Inversion(scope, self.places, frozenset(ir.left_indices(statement)))
         extending = Extending(inversion, self.namer, self.places)
         by_name: dict[str, list[Occurrence]] = {}
         for occurrence in map(extending.occurrence, occurrences):
@@ -351,7 +350,7 @@ class Adjoint:
         """Makes a cotangent zero where the step wrote."""
         guard = ir.both(ir.conjunction(conditions), self.replaced(statement))
         zero = ir.Define(cotangent, statement.indices, constant(0, cotangent.dtype), ir.Domain(guard=guard))
-        left = frozenset().union(*(subscript.variables for subscript in statement.indices))
+        left = {*ir.left_indices(statement)}
         assert guard is None or ir.free_indices(guard) <= left | step.fixed, "a definition has the indices of its left"
         return Step(zero, step.intervals, is_partial=True)
 
@@ -370,7 +369,7 @@ class Adjoint:
     ) -> list[Occurrence]:
         """What the reads of a statement receive, at one value of each `fixed` index."""
         target, indices = statement.target, statement.indices
-        left = tuple(dict.fromkeys(i for index in indices for i in sorted(index.variables - fixed, key=str)))
+        left = tuple(index for index in ir.left_indices(statement) if index not in fixed)
         value = statement.value
         known: Known = {}
         if not depends(value, self.moving, known):

@@ -9,7 +9,8 @@ from ...ir import Reducer
 from ...symbolic import Affine, IndexVar, Interval, Size, SizeVar
 from ..guards import guard_ranges
 from ..inlining import reads
-from .arithmetic import compare
+from ..substitution import reading
+from .arithmetic import compare, constant
 from .calls import AS_PASSED, Namer, inlined, passed_on, targets, with_sizes
 
 Place = tuple[Interval, ...]
@@ -52,6 +53,12 @@ class Step:
     intervals: Mapping[IndexVar, Interval] = field(default_factory=dict)
     is_partial: bool = False
     loops: tuple[Loop, ...] = ()
+
+    @property
+    def formula(self) -> ir.Define | ir.Accumulate:
+        """The statement, which is no call."""
+        assert isinstance(self.statement, (ir.Define, ir.Accumulate)), "there are no calls in loops"
+        return self.statement
 
     @property
     def fixed(self) -> frozenset[IndexVar]:
@@ -144,7 +151,7 @@ class _Versions:
 
     def formula(self, statement: ir.Define | ir.Accumulate, intervals: Mapping[IndexVar, Interval]) -> None:
         plain = guard_ranges(replace(statement, domain=ir.Domain()) if statement.domain == AS_PASSED else statement)
-        plain = _reading(replace(plain, domain=replace(plain.domain, exists=())), self.current)
+        plain = reading(replace(plain, domain=replace(plain.domain, exists=())), self.current)
         target, before = statement.target, self.current.get(statement.target.name)
         is_first = before is None or self.covers(plain, intervals, self.places[before.name])
         if before is not None and is_first:
@@ -202,7 +209,7 @@ class _Versions:
         if name not in self.current:
             self.begin(statement.target, intervals)
         target = self.current[name]
-        plain = _reading(guard_ranges(_outside(statement)), self.current)
+        plain = reading(guard_ranges(_outside(statement)), self.current)
         plain = replace(plain, target=target, domain=replace(plain.domain, exists=(), loops=()))
         if self.spread:
             plain = _spread(plain, {self.current[n].name: own for n, own in self.spread.items() if n in self.current})
@@ -225,7 +232,7 @@ class _Versions:
         part = replace(step.statement.target, shape=shape)
         alone = _spread(replace(step.statement, target=part), {name: indices})
         self.found.append(replace(step, statement=alone, loops=loops))
-        found = _spread(_reading(joined, {name: part}), {name: indices})
+        found = _spread(reading(joined, {name: part}), {name: indices})
         assert isinstance(found, ir.Define)
         return found
 
@@ -306,14 +313,9 @@ def _spread(
             return replace(node, indices=(*map(Affine.of, loops[node.tensor.name]), *node.indices))
         return node
 
-    guard = statement.domain.guard
+    found = ir.rebuild_statement(statement, expr)
     own = loops.get(statement.target.name, ())
-    return replace(
-        statement,
-        indices=(*map(Affine.of, own), *(ir.rebuild_subscript(index, expr) for index in statement.indices)),
-        value=expr(statement.value),
-        domain=replace(statement.domain, guard=None if guard is None else expr(guard)),
-    )
+    return replace(found, indices=(*map(Affine.of, own), *found.indices))
 
 
 def _replaces(statement: ir.Accumulate) -> bool:
@@ -353,30 +355,4 @@ def copied(source: ir.Tensor, target: ir.Tensor, place: Place) -> Step:
 
 def zeroed(target: ir.Tensor, place: Place) -> Step:
     indices, intervals = whole(target, place)
-    types = ir.types
-    kind = complex if types.is_complex(target.dtype) else float if types.is_float(target.dtype) else int
-    zero = ir.Const(False if target.dtype == "bool" else kind(0), target.dtype)
-    return Step(ir.Define(target, indices, zero), intervals)
-
-
-def _reading(statement: ir.Statement, tensors: Mapping[str, ir.Tensor]) -> ir.Define | ir.Accumulate:
-    assert isinstance(statement, (ir.Define, ir.Accumulate))
-    guard = statement.domain.guard
-    return replace(
-        statement,
-        indices=tuple([ir.rebuild_subscript(index, lambda e: renamed(e, tensors)) for index in statement.indices]),
-        value=renamed(statement.value, tensors),
-        domain=replace(statement.domain, guard=None if guard is None else renamed(guard, tensors)),
-    )
-
-
-def renamed(expr: ir.Expr, tensors: Mapping[str, ir.Tensor]) -> ir.Expr:
-    """The expression reading other tensors in place of those that are named."""
-
-    def visit(node: ir.Expr) -> ir.Expr:
-        node = ir.rebuild(node, visit)
-        if isinstance(node, ir.Access) and node.tensor.name in tensors:
-            return replace(node, tensor=tensors[node.tensor.name])
-        return node
-
-    return visit(expr)
+    return Step(ir.Define(target, indices, constant(0, target.dtype)), intervals)
