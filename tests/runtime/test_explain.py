@@ -155,14 +155,14 @@ def test_the_statements_of_a_called_definition_are_told_too() -> None:
 
 def test_every_statement_tells_how_it_grows_and_what_to_change() -> None:
     inner = "def inner(float(N) x) -> (O) { O(i) = x(i) * x(i) }"
-    outer = "def outer(float(N) x) -> (S) { O = inner(x) P = root(O) S(i) logsumexp=! P(j) where j <= i, i in 0:N }"
+    outer = "def outer(float(N) x) -> (S) { O = inner(x) P = root(O) S(i) +=! 1 where P(j) <= x(i) }"
     kernel = tcjax.load(f"{inner} {outer}", fns={"root": jnp.sqrt}).outer
 
-    called, foreign, prefixes = kernel.explain(jnp.ones(2048)).to_dict()["statements"]
+    called, foreign, ranks = kernel.explain(jnp.ones(2048)).to_dict()["statements"]
 
     assert (called["growth"], called["stored_growth"], called["hints"]) == ({"N": 1}, {"N": 1}, [])
     assert (foreign["growth"], foreign["stored_growth"], foreign["hints"]) == ({}, {}, [])
-    assert (prefixes["growth"]["N"], len(prefixes["hints"])) == (1, 1)
+    assert (ranks["growth"]["N"], len(ranks["hints"])) == (1, 1)
 
 
 def test_what_a_python_function_costs_is_not_counted() -> None:
