@@ -454,7 +454,8 @@ class _Stepper:
             if dimension == row.dimension:
                 continue
             index = subscript.bare
-            if index is None or index in seen or box[index] != (origin, origin + extent):
+            # The loop's own index has one value in a step.
+            if index in (None, self.index) or index in seen or box[index] != (origin, origin + extent):
                 return False
             seen.add(index)
         return True

@@ -60,14 +60,6 @@ class Body:
 
 
 BODIES = {
-    "-= in a loop": Body(
-        'A: "float(N)"',
-        "B[i] -= A[i] + 1.0",
-        [VECTOR],
-        lambda A: -(A + 1.0),
-        ["for i in range(0, N):"],
-        instead=0,
-    ),
     "one element": Body('A: "float(N)"', "B[i] = A[0]", [VECTOR], lambda A: np.full_like(A, A[0]), under=[0]),
     "softmax": Body(
         'A: "float(N)"',

@@ -82,6 +82,36 @@ PROGRAMS = {
            for i in 0:N { for j in 0:i { B(i,j) = (B(i,j) - sum[k in 0:j](B(i,k) * B(k,j))) / B(j,j) }
                           for j in i:N { B(i,j) = B(i,j) - sum[k in 0:i](B(i,k) * B(k,j)) } }""",
     ),
+    "sums that each step begins anew": (
+        "x W",
+        "y",
+        """for t in 0:T { a(n) = 0.0 where n in 0:N a(n) += x(t,m) * W(m,n) y(t,n) = a(n) * a(n) }""",
+    ),
+    "sums that steps begin before the loop": ("v", "y", "y(i) = v(i) for t in 0:T { y(t) = 0.0 y(t) += v(t) * v(0) }"),
+    "what a step reads and then overwrites": (
+        "v",
+        "u",
+        "u(i) = v(i) for t in 1:T { w(t) = u(t) * u(t-1) u(t) = sin(w(t)) }",
+    ),
+    "two values of one element": (
+        "v",
+        "y, z",
+        """y(i) = v(i)
+           for t in 1:T { y(t) = y(t-1) * v(t) z(t) = y(t) * y(t) y(t) = y(t) * z(t) y(t) = sin(y(t))
+                          z(t) += y(t) * y(t-1) }""",
+    ),
+    "the largest so far": ("v", "m", "m() = v(0) for t in 1:T { m() = v(t) where v(t) > m() }"),
+    "guards that what they guard changes": (
+        "v",
+        "u",
+        "u(i) = v(i) for t in 1:T { u(t) = u(t-1) * u(t) where u(t) > 0.8 u(t) = sin(u(t)) where u(t) < 0.9 }",
+    ),
+    "every other place, which is read before": (
+        "v",
+        "u",
+        "u(i) = v(i) for t in 0:3 { w() = u(2*t+1) w() += -u(j) * v(j) where j in 0:2*t u(2*t+1) = v(0) * w() }",
+    ),
+    "distances of two loops": ("v A", "u", "u(i) = v(i) for i in 1:N { for j in 0:i { u(i) += A(j,i) * u(i-j-1) } }"),
 }
 WINDOWS = ("a window beyond the ends", "a padded window")
 TYPES = {"a": "float(T,D)", "b": "float(T,D)", "W": "float(N,N)", "x": "float(T,N)", "v": "float(T)"}
@@ -187,7 +217,10 @@ def test_the_adjoint_of_a_loop_has_an_adjoint() -> None:
     ("steps", "words"),
     [
         ("for t in 0:3 { y(i) max=! y(i) * A(i,j) }", "whose derivative needs both"),
-        ("for t in 1:N { y(t) = y(t-1) * x(t) z(t) = y(t) * y(t) y(t) = y(t) * z(t) }", "after it read it"),
+        (
+            "for t in 1:N { y(t) = y(t-1) * x(t) z(t) = sum[i where i <= t](y(i) * y(i)) y(t) = z(t) }",
+            "after it read it",
+        ),
     ],
 )
 def test_what_needs_two_values_of_an_element_is_refused(steps: str, words: str) -> None:

@@ -197,6 +197,12 @@ PROGRAMS: dict[str, tuple[str, Callable[..., Any], tuple[np.ndarray, ...]]] = {
         solved,
         (well_behaved, real(5)),
     ),
+    "all earlier rows, which are added to what the step has begun": (
+        "def f(float(N,N) L, float(N) b) -> (x) { for i in 0:N {"
+        " x(i) = b(i) x(i) += -L(i,j) * x(j) where j in 0:i x(i) = x(i) / L(i,i) } }",
+        solved,
+        (well_behaved, real(5)),
+    ),
     "a step": (
         "def f(float(T) x) -> (float(T) y) { y(0) = x(0) for t in 2:T:2 { y(t) = y(t-2) + x(t) * x(t-1) } }",
         every_other,

@@ -400,6 +400,20 @@ for i in range(N):
         y[i] = x[i]
     if x[i] < 0.5:
         y[i] += 1.0
+# x: N -> j, s
+j[()] = -1
+s[()] = 1.0
+for i in range(N):
+    if x[i] < 0:
+        j[()] = i
+for i in range(N):
+    s[()] *= 0.5
+# x: N; L: N,N -> y
+for i in range(N):
+    y[i] = x[i]
+    for j in range(i):
+        y[i] -= L[i, j] * y[j]
+    y[i] /= 2.0 + L[i, i] ** 2
 """
 
 
@@ -416,7 +430,7 @@ def read() -> list[tuple[dict[str, list[str]], list[str], str]]:
 
 def run(body: str, arguments: dict[str, np.ndarray], results: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """What Python makes of a body: arrays of zeros stand for all that it writes."""
-    written = re.findall(r"(\w+)\[([^=\[\]]*)\] [+*]?= ", body)
+    written = re.findall(r"(\w+)\[([^=\[\]]*)\] (?:[-+*]|//?)?= ", body)
     ranks = {name: 0 if inside == "()" else inside.count(",") + 1 for name, inside in written if "abs" not in inside}
     scope = {name: np.zeros((8,) * rank) for name, rank in ranks.items()}
     scope |= {name: np.zeros(np.shape(result)) for name, result in results.items()}

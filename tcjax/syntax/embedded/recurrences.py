@@ -9,9 +9,9 @@ def recurs(loop: ast.For, defined: Collection[str], around: Collection[str], num
     """Whether the order of a loop's steps matters; `defined` are the tensors that are there before it.
 
     It does where a statement reads a tensor that the loop writes at another value of the index, and where every step
-    writes the same elements: ``=`` of several statements, or of one that goes on from what is there, and a reduction
-    that goes on from what is there if something reads this. No reduction runs over `numbers`, sizes and constants, and
-    over the indices of the loops `around`.
+    writes the same elements: ``=`` of several statements, or of one that goes on from what is there or leaves it where
+    a condition fails, and a reduction that goes on from what is there if something reads this, or if all steps do the
+    same. No reduction runs over `numbers`, sizes and constants, and over the indices of the loops `around`.
     """
     leaves = [leaf for leaf in ast.flattened(loop.body)[0] if isinstance(leaf, ast.Assign)]
     for leaf in leaves:
@@ -19,10 +19,12 @@ def recurs(loop: ast.For, defined: Collection[str], around: Collection[str], num
             continue
         value = tuple(_parts(leaf))
         if leaf.reducer is not None:
-            if leaf.target in defined and not leaf.restart and _reads_sums(leaf, leaves, around):
+            again = not _mentions(value, {loop.index})
+            if leaf.target in defined and not leaf.restart and (again or _reads_sums(leaf, leaves, around)):
                 return True
             continue
-        own = leaf.target in defined and _mentions(value, {leaf.target})
+        is_guarded = any(isinstance(clause, ast.GuardClause) for clause in leaf.where)
+        own = leaf.target in defined and (is_guarded or _mentions(value, {leaf.target}))
         if own or len(leaves) > 1:
             return True
     written = [(leaf.target, leaf.indices or ()) for leaf in leaves]

@@ -8,7 +8,7 @@ from functools import partial
 from numbers import Number
 from typing import Final
 
-from ...diagnostics import CompileError, phrases
+from ...diagnostics import CompileError
 from .. import ast
 from .annotations import read_annotation
 from .python_expressions import BINARY, Expressions
@@ -204,26 +204,17 @@ class Statements:
         reader: Expressions,
         around: Around,
     ) -> ast.Assign:
-        symbol = "/" if isinstance(operator, python.Div) else BINARY.get(type(operator), "@")
-        if symbol not in AUGMENTED:
-            left, right = python.unparse(target), python.unparse(value)
-            sign = "/" if symbol == "truediv" else symbol
-            match operator:
-                case python.Sub():
-                    instead = f"{left} += -({right})"
-                case python.Div():
-                    instead = f"{left} *= 1.0 / ({right})"
-                case python.MatMult():
-                    instead = f"{left} += A[i, k] * B[k, j]"
-                case _:
-                    instead = f"{left} = {left} {sign} ({right})"
-            instead = f"write `{instead}`"
-            if _reads_elsewhere(target, value) and not around.loops:
-                # The operator alone would lead straight into TC0708.
-                recurrence = phrases.recurrence(reader.script.span(node))
-                instead = f"{recurrence}; where no point writes what another reads, {instead}"
-            raise not_in_notation(f"`{sign}=` is not a reduction", node, reader.script, help=instead)
+        symbol = BINARY.get(type(operator), "@")
         name, _ = self._target(target, reader)
+        if symbol == "@":
+            instead = f"write `{python.unparse(target)} += A[i, k] * B[k, j]`"
+            raise not_in_notation("`@=` is not a reduction", node, reader.script, help=instead)
+        if symbol == "-":
+            # What is subtracted is added up: `-=` reduces as `+=` does.
+            symbol, value = "+", python.copy_location(python.UnaryOp(python.USub(), value), value)
+        if symbol not in AUGMENTED:
+            joined = python.copy_location(python.BinOp(target, operator, value), node)
+            return self._assign(node, target, None, False, joined, reader, around)
         restart = name not in self.defined and name not in self.written
         assign = self._assign(node, target, AUGMENTED[symbol], restart, value, reader, around)
         if symbol != "^":
@@ -341,17 +332,3 @@ def _distance(own: ast.Expr, read: ast.Expr) -> int:
             return -number if sign == "-" else number
         case _:
             return 0
-
-
-def _reads_elsewhere(target: python.expr, value: python.expr) -> bool:
-    """Whether a value reads other elements of the tensor than the one that is assigned to."""
-    match target:
-        case python.Subscript(value=python.Name(id=name)):
-            own = python.unparse(target)
-            return any(
-                python.unparse(node) != own
-                for node in python.walk(value)
-                if isinstance(node, python.Subscript) and python.unparse(node.value) == name
-            )
-        case _:
-            return False

@@ -57,9 +57,13 @@ def pass_back(adjoint: "Adjoint", run: tuple[Step, ...]) -> None:
 
 @dataclass(slots=True)
 class _Part:
-    """The adjoint of one step: what its reads receive, and the statements before and behind what passes that on."""
+    """The adjoint of one step: what its reads receive, and the statements before and behind what passes that on.
+
+    `told` is the step's statement whose guard reads what was there before the step.
+    """
 
     step: Step
+    told: Formula
     scope: Scope
     occurrences: list[Occurrence]
     before: list[Step]
@@ -86,6 +90,8 @@ class _Backwards:
         self.begun: list[str] = []
         self.before: list[Step] = []
         self.behind: list[tuple[_Part, list[Occurrence]]] = []
+        # What steps read before another one overwrote it, by step and tensor: what was written there, and its copy.
+        self.kept: dict[tuple[int, str], tuple[ir.Access, ir.Access]] = {}
         # What the elements of a tensor receive that collect it where they were written.
         self.pulled: dict[str, list[tuple[Receipt, Scope]]] = {}
 
@@ -109,6 +115,7 @@ class _Backwards:
             adjoint.backward[first:] = [replace(made, loops=loops) for made in adjoint.backward[first:]]
         for name in self.begun:
             self.begin(name, adjoint.backward)
+        self.keep_extents(adjoint.backward)
         adjoint.backward = [*earlier, *self.before, *adjoint.backward]
         for step, others in self.writers_before():
             self.add_pulled(step, others)
@@ -116,7 +123,7 @@ class _Backwards:
             step, statement = part.step, part.statement
             cotangent = adjoint.cotangents[statement.target.name]
             adjoint.give(statement, cotangent, occurrences, part.scope)
-            if _replaces(statement) and self.overwriting.replaces(step):
+            if step.replaces and self.overwriting.replaces(step):
                 conditions = (test for loop in step.loops for test in loop.conditions())
                 adjoint.backward.append(adjoint.emptied(step, statement, cotangent, conditions))
 
@@ -255,25 +262,39 @@ class _Backwards:
             steps[own[0]] = replace(first, statement=replace(first.statement, restart=True))
         else:
             self.before.append(zeroed(target, place))
-            subscripts = [index for number in own for index in steps[number].formula.indices]
-            if any(index.bare is None and index.variables for index in subscripts):
-                # Subscripts may leave it where a guard or a boundary says that they do not.
-                self.adjoint.declare(target, place)
+
+    def keep_extents(self, steps: list[Step]) -> None:
+        """Declares the cotangents whose subscripts may leave them where a guard or a boundary says that they do not."""
+        for name in self.written & self.live | self.receiving():
+            target = self.adjoint.cotangents.get(name)
+            if target is None or target.name in self.adjoint.inputs or target in self.adjoint.declared:
+                continue
+            own = [step for step in steps if target.name in targets(step.statement)]
+            if any(index.bare is None and index.variables for step in own for index in step.formula.indices):
+                self.adjoint.declare(target, self.adjoint.places[target.name])
 
     # ---------------------------------------------------------------- one step
 
     def part(self, step: Step, statement: Formula) -> _Part:
         """What the reads of a step receive, and what puts back what it overwrote, where that is needed."""
         adjoint, target, left = self.adjoint, statement.target, statement.indices
-        found = _Part(step, Scope(dict(step.intervals)), [], [], [])
+        found = _Part(step, statement, Scope(dict(step.intervals)), [], [], [])
+        result, guard = ir.Access(target, left), statement.domain.guard
         own, is_lost = updates(step), self.overwriting.is_lost(step)
         old: ir.Access | None = None
         if own or is_lost:
-            old, restore = self.remember(step, statement)
+            # Where steps write others each, nothing is put back: later steps read it. What read it reads the copy.
+            is_kept = is_lost and bool(step.loops) and names_each(left, step.fixed)
+            changes = guard is not None and result in ir.accesses(guard)
+            old, restore = self.remember(step, statement, is_kept or changes)
             if own and isinstance(statement, ir.Accumulate) and statement.reducer is not Reducer.SUM:
                 raise _needed_twice(statement)
-            if is_lost and step.loops and names_each(left, step.fixed):
+            if is_kept and not self.overwriting.tells(step):
                 raise _written_twice(statement)
+            if is_kept:
+                is_lost = False
+                pair = result, old
+                self.kept |= {(id(other), target.name): pair for other, _, _ in self.overwriting.readers(step)}
             if is_lost:
                 (found.before if own else found.behind).append(restore)
         if target.name not in self.live:
@@ -281,10 +302,16 @@ class _Backwards:
         adjoint.backward = []
         occurrences = adjoint.occurrences(statement, adjoint.cotangents[target.name], found.scope, step.fixed)
         found.before += adjoint.backward
-        result, value = ir.Access(target, left), statement.value
+        # What the step itself overwrites comes before what a later one does.
+        copies = [pair for (reader, _), pair in self.kept.items() if reader == id(step)]
         if old is not None and own and not is_lost:
-            occurrences = [_with(each, result, old) for each in occurrences]
-            value = ir.replaced(value, result, old)
+            copies.insert(0, (result, old))
+        value = statement.value
+        for access, before in copies:
+            occurrences = [_with(each, access, before) for each in occurrences]
+            value = ir.replaced(value, access, before)
+            guard = None if guard is None else ir.replaced(guard, access, before)
+        found.told = replace(statement, domain=replace(statement.domain, guard=guard))
         if isinstance(statement, ir.Define) and value.dtype == target.dtype and self.overwriting.stays(step):
             # What the derivative would compute again is there: ``1 - h(t) * h(t)`` for ``h(t) = tanh(…)``.
             occurrences = [_with(each, value, result) for each in occurrences]
@@ -298,11 +325,10 @@ class _Backwards:
         cotangent = adjoint.cotangents[target.name]
         axes = frozenset(ir.left_indices(statement)) - step.fixed
         inversion = Inversion(scope, adjoint.places, axes, fixed=step.fixed)
-        replaces, is_shared = _replaces(statement), self.overwriting.is_shared(step)
+        stays = self.overwriting.in_turn(step)
         own: list[Receipt] = []
         inside: list[Receipt] = []
         behind: list[Occurrence] = []
-        stays = is_shared or updates(step) or any(abs(loop.step) != 1 for loop in step.loops)
         for occurrence in part.occurrences:
             name, is_own = occurrence.access.tensor.name, part.is_own(occurrence)
             if name in self.pulled and not is_own:
@@ -315,22 +341,22 @@ class _Backwards:
         for receipt in gathered(inside):
             adjoint.backward.append(Step(formula(receipt, restart=False), scope.ranges, True))
         if own:
-            guard = adjoint.replaced(statement)
-            value = None if replaces else ir.Access(cotangent, left)
+            guard = adjoint.replaced(part.told)
+            value = None if step.replaces else ir.Access(cotangent, left)
             for receipt in gathered(own):
                 value = add(value, _inline(receipt, guard))
             if value is not None and value != ir.Access(cotangent, left):
                 domain = ir.Domain(guard=guard)
                 adjoint.backward.append(Step(ir.Define(cotangent, left, value, domain), scope.ranges, True))
-        elif replaces and (is_shared or (stays and self.overwriting.replaces(step))):
-            adjoint.backward.append(adjoint.emptied(step, statement, cotangent))
+        elif self.overwriting.empties(step):
+            adjoint.backward.append(adjoint.emptied(step, part.told, cotangent))
         if not stays:
             self.behind.append((part, behind))
 
-    def remember(self, step: Step, statement: Formula) -> tuple[ir.Access, Step]:
-        """What a step overwrites, remembered before it, and the step that puts it back."""
+    def remember(self, step: Step, statement: Formula, everywhere: bool) -> tuple[ir.Access, Step]:
+        """What a step overwrites, kept before it, `everywhere` or where it does, and the step that puts it back."""
         adjoint, target, indices = self.adjoint, statement.target, statement.indices
-        guard = statement.domain.guard if isinstance(statement, ir.Define) else None
+        guard = statement.domain.guard if isinstance(statement, ir.Define) and not everywhere else None
         scope, place = Scope(dict(step.intervals)), adjoint.places[target.name]
         is_data = any(index.is_data for index in indices)
         if is_data:
@@ -351,11 +377,6 @@ class _Backwards:
         restore = Step(ir.Define(target, indices, old, domain), scope.ranges, True)
         around = tuple([Affine.of(loop.index) for loop in step.loops])
         return replace(old, indices=(*around, *statement.indices)) if is_data else old, restore
-
-
-def _replaces(statement: Formula) -> bool:
-    """Whether nothing is left of what the target held."""
-    return isinstance(statement, ir.Define) or statement.restart
 
 
 def _fills(step: Step, first: Step, place: Place) -> bool:

@@ -32,33 +32,40 @@ class Overwriting:
         return next(number for number, other in enumerate(self.steps) if other is step)
 
     def is_lost(self, step: Step) -> bool:
-        """Whether the step writes elements that a step before it reads, of whose values a derivative may take account.
+        """Whether the step overwrites what a step before it reads, of whose value a derivative may take account."""
+        return next(self.readers(step), None) is not None
 
-        What a step of a loop reads is none of what later ones write (TC0708), where they write others each. What the
-        step itself reads of the element that it writes is another matter (`updates`).
+    def readers(self, step: Step) -> Iterator[tuple[Step, Element, bool]]:
+        """The steps that read, before a step, what it writes; and whether it is the value from before this very step.
+
+        Where steps of a loop write others each, what one reads is none of what later ones write (TC0708). What the step
+        itself reads of the element that it writes is another matter (`updates`).
         """
         own, left = self.position(step), written(step)
-        lefts = frozenset[IndexVar]().union(*(index.variables for index in left.indices))
         for number, other in enumerate(self.steps):
             if not self.moves(other):
                 continue
             shared = common(other, step)
             if number > own and not shared:
                 break
-            is_later = bool(shared) and frozenset(shared) <= lefts
-            if (is_later and not self.is_between(number, own)) or (number == own and not shared):
+            is_later = bool(shared) and names_each(left.indices, frozenset(shared))
+            if (is_later and number >= own) or (number == own and not shared):
                 continue
-            same = shared if is_later else ()
-            if any(not are_apart(other, read, step, left, same) for read in _read(other, left.tensor)):
-                return True
-        return False
+            for read in _read(other, left.tensor):
+                if not are_apart(other, read, step, left, shared if is_later else ()):
+                    yield other, read, is_later
 
-    def is_between(self, reader: int, writer: int) -> bool:
-        """Whether a step reads what one above it may have written and one below it writes, at the same point."""
-        name = written(self.steps[writer]).tensor
-        above = self.steps[:reader]
-        return writer > reader and any(
-            name in targets(other.statement) and common(other, self.steps[writer]) for other in above
+    def is_awaited(self, step: Step) -> bool:
+        """Whether a step above it in its loop reads what its elements held before."""
+        return any(is_later for _, _, is_later in self.readers(step))
+
+    def tells(self, step: Step) -> bool:
+        """Whether all that read what the step overwrites read it at the subscripts at which the step writes it."""
+        left = written(step)
+        free = frozenset[IndexVar]().union(*(index.variables for index in left.indices)) - step.fixed
+        return all(
+            is_later and read.indices == left.indices and all(o.intervals.get(i) == step.intervals[i] for i in free)
+            for o, read, is_later in self.readers(step)
         )
 
     def stays(self, step: Step) -> bool:
@@ -74,10 +81,40 @@ class Overwriting:
         return True
 
     def is_shared(self, step: Step) -> bool:
-        """Whether other steps of its loop write elements that the step writes too."""
+        """Whether other steps of its loop write elements that the step writes too, or their cotangents."""
         if not names_each(written(step).indices, step.fixed):
             return True
-        return any(common(other, step) and self.meets(other, step) for other in self.steps)
+        inside = [other for other in self.steps if other is not step and common(other, step)]
+        if any(self.meets(other, step) for other in inside):
+            return True
+        # What does not move, `acc(p) = 0.0`, gives no value on, and may empty the cotangent all the same.
+        still = [other for other in inside if not self.moves(other)]
+        return self.moves(step) and any(self.overlaps(other, step) and self.empties(other) for other in still)
+
+    def empties(self, step: Step) -> bool:
+        """Whether the step makes the cotangent of what it writes zero, in the loop: an earlier step wrote there too."""
+        if not step.replaces:
+            return False
+        return (self.is_shared(step) and not self.begins(step)) or (self.in_turn(step) and self.replaces(step))
+
+    def in_turn(self, step: Step) -> bool:
+        """Whether the cotangents of what the step writes change from one step of the loop to the next."""
+        is_strided = any(abs(loop.step) != 1 for loop in step.loops)
+        return self.is_shared(step) or updates(step) or is_strided or self.is_awaited(step)
+
+    def begins(self, step: Step) -> bool:
+        """Whether the step writes its elements before any other step of its loops does."""
+        left, own = written(step), self.position(step)
+        if not names_each(left.indices, step.fixed):
+            return False
+        for number, other in enumerate(self.steps):
+            shared = common(other, step)
+            if not shared or not self.meets(other, step):
+                continue
+            same = {a.bare for a, b in zip(left.indices, written(other).indices, strict=True) if a == b}
+            if number < own or not same.issuperset(shared):
+                return False
+        return True
 
     def replaces(self, step: Step) -> bool:
         """Whether steps before its loop write elements that the step writes too."""
@@ -86,8 +123,12 @@ class Overwriting:
 
     def meets(self, other: Step, step: Step) -> bool:
         """Whether another step gives a value that moves to an element that the step writes."""
+        return self.moves(other) and self.overlaps(other, step)
+
+    def overlaps(self, other: Step, step: Step) -> bool:
+        """Whether another step writes to an element that the step writes."""
         left = written(step)
-        if other is step or left.tensor not in targets(other.statement) or not self.moves(other):
+        if other is step or left.tensor not in targets(other.statement):
             return False
         return not are_apart(other, written(other), step, left)
 

@@ -61,6 +61,11 @@ class Step:
         return self.statement
 
     @property
+    def replaces(self) -> bool:
+        """Whether nothing is left of what the target held where the step writes."""
+        return isinstance(self.formula, ir.Define) or self.formula.restart
+
+    @property
     def fixed(self) -> frozenset[IndexVar]:
         """The indices of the loops."""
         return frozenset(loop.index for loop in self.loops)

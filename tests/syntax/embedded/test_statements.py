@@ -150,6 +150,23 @@ def test_the_first_sum_into_a_local_starts_it_and_the_next_continues() -> None:
     assert isinstance(third, ast.Assign) and third.reducer is None
 
 
+@pytest.mark.parametrize(
+    ("lines", "same"),
+    [
+        ("C[i] -= A[i, k] - 1", "C[i] += -(A[i, k] - 1)"),
+        ("C[i] = A[i]\nC[i] /= B[i] + 1", "C[i] = A[i]\nC[i] = C[i] / (B[i] + 1)"),
+        ("C[i] = A[i]\nC[i] //= 2", "C[i] = A[i]\nC[i] = C[i] // 2"),
+        ("s = A[0]\ns **= 2\nC[i] = s", "s = A[0]\ns = s ** 2\nC[i] = s"),
+        (
+            "C[0] = 1.0\nfor k in range(1, 5):\n    C[k] /= C[k - 1]",
+            "C[0] = 1.0\nfor k in range(1, 5):\n    C[k] = C[k] / C[k - 1]",
+        ),
+    ],
+)
+def test_what_python_joins_in_place_is_joined_to_what_is_there(lines: str, same: str) -> None:
+    assert body(lines) == body(same)
+
+
 def test_a_result_of_a_call_is_continued() -> None:
     call, update = body("C, D = f(A)\nC[i] += B[i]")
 
