@@ -115,7 +115,7 @@ SAMPLED = {
     "tests/runtime/test_nest_transformations.py": 20,
     "tests/runtime/test_nests_on_devices.py": 5,
     "tests/runtime/test_recent.py": 4,
-    "tests/runtime/test_sharding.py": 8,
+    "tests/runtime/test_sharding.py": 6,
     "tests/runtime/test_softmax_transformations.py": 20,
     "tests/runtime/test_tuning.py": 2,
     "tests/runtime/test_tuning_store.py": 2,

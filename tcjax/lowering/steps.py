@@ -21,6 +21,7 @@ from .linear import linear
 from .placing import is_placed
 from .provisos import either_of
 from .reducers import combine
+from .varying import steady
 
 Arrays = Mapping[str, jax.Array]
 # What the steps so far leave: rows of each tensor, the last one first; states as a whole.
@@ -78,6 +79,11 @@ def lower_steps(steps: Steps, known: Arrays, step: Step, way_back: WayBack | Non
     """What a loop writes that something behind it needs; `step` computes the results of one step."""
     if not steps.count:
         return {kept.tensor: _content(kept, known) for kept in steps.kept if kept.stays}
+    if way_back is not None:
+        # The program begins with whole tensors.
+        parts = [kept for kept in steps.kept if kept.held is not None and kept.tensor in known]
+        known = {**known, **{kept.tensor: _content(kept, known) for kept in parts}}
+        steps = replace(steps, kept=tuple(replace(kept, held=None) for kept in steps.kept))
     names = {taken.tensor for _, taken in steps.inputs if not isinstance(taken, Value)}
     names |= {kept.tensor for kept in steps.kept}
 
@@ -138,7 +144,8 @@ def _in_place(steps: Steps, known: Arrays, step: Step) -> dict[str, jax.Array]:
         return after, whole
 
     first = {kept.tensor: _first(kept, steps, known) for kept in steps.kept}
-    last, whole = lax.fori_loop(0, steps.count, body, (first, whole))
+    carry = steady(lambda carry: body(jnp.int32(0), carry), (first, whole), known.values())
+    last, whole = lax.fori_loop(0, steps.count, body, carry)
     found = {kept.tensor: jnp.moveaxis(whole[kept.tensor], along[kept.tensor], d) for kept, d in stays}
     return found | {k.tensor: last[k.tensor][0] for k in steps.kept if k.stays and k.dimension is None}
 
@@ -173,7 +180,9 @@ def _stacked(steps: Steps, known: Arrays, step: Step, *, at_once: bool = False) 
         live = at < steps.count if steps.backwards else at >= more
         return given.guarded(carry, rows, at, step, live, known)
 
+    begin = jax.tree.map(lambda a: a[0], (moving, values))
     first = {kept.tensor: _first(kept, wide, known) for kept in wide.kept}
+    first = steady(lambda carry: body(carry, begin)[0], first, known.values())
 
     def block(carry: Carry, inside: tuple[Arrays, jax.Array]) -> tuple[Carry, list[jax.Array]]:
         return given.at_once(carry, *inside, step)

@@ -38,8 +38,8 @@ def make_plan(bound: ranges.Bound, preferences: Preferences = DEFAULT) -> Plan:
     """Chooses the operation for each statement, and which of the reductions that the program repeats are stored."""
     if bound.function.loops:
         limit = preferences.backend.memory
-        most = allowance(_given(bound)) if limit is None else limit
-        return plan_loops(bound, partial(make_plan, preferences=preferences), most)
+        most = allowance(given_bytes(bound)) if limit is None else limit
+        return plan_loops(bound, lambda part, _: make_plan(part, preferences), most)
     known = _Known()
     if preferences.stored or preferences.forms:
         return _planned(bound, preferences, known).in_parts
@@ -69,10 +69,10 @@ def _most_stored(bound: ranges.Bound, preferences: Preferences) -> int:
     """The bytes that a value may have to which nobody gave a name."""
     if preferences.backend.memory is not None:
         return preferences.backend.memory
-    return max(SMALL_SPACE, MOST_GROWTH * _given(bound))
+    return max(SMALL_SPACE, MOST_GROWTH * given_bytes(bound))
 
 
-def _given(bound: ranges.Bound) -> int:
+def given_bytes(bound: ranges.Bound) -> int:
     """The bytes of arguments and results together."""
     tensors = (*bound.function.parameters, *bound.function.returns)
     return sum(prod(bound.shapes[tensor.name]) * ir.types.width(tensor.dtype) for tensor in tensors)
@@ -277,7 +277,7 @@ class _Planner:
         if len(found) == 1:
             return found
         most = self.preferences.backend.memory
-        most = allowance(_given(self.bound)) if most is None else most
+        most = allowance(given_bytes(self.bound)) if most is None else most
         found = [way for way in found if way.before <= most] or found
         return [way for way in found if cost_of(way.stage).temporary <= most] or found
 

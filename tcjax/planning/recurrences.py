@@ -19,14 +19,15 @@ LAUNCHING: Final = ("cuda", "rocm")
 
 MAPS: Final = 4
 
-MakePlan = Callable[[ranges.Bound], Plan]
+# Of a run of statements without loops, or of one step of a loop.
+MakePlan = Callable[[ranges.Bound, transforms.OneStep | None], Plan]
 
 
-def plan_loops(bound: ranges.Bound, plan: MakePlan, most: int) -> Plan:
+def plan_loops(bound: ranges.Bound, plan: MakePlan, most: int, *, in_order: bool = False) -> Plan:
     """The plan of a program with loops; `plan` is that of one without, or with those inside of them.
 
     A derivative that would store more than `most` bytes of all steps stores those of some of them, and computes the
-    others again.
+    others again. With `in_order` no steps run by diagonals or at once, and no derivative is a program of its own.
     """
     stages: list[Call] = []
     statements: list[ir.Statement] = []
@@ -37,7 +38,9 @@ def plan_loops(bound: ranges.Bound, plan: MakePlan, most: int) -> Plan:
     for number, segment in enumerate(segments):
         step = steps.get(number)
         stage = _stage(segment, plan) if step is None else _loop(segment, step, held[number], plan, most)
-        if step is not None:
+        if step is not None and in_order and stage.steps is not None:
+            stage = replace(stage, steps=replace(stage.steps, at_once=None), program=None)
+        elif step is not None:
             stage = _by_diagonals(segment, step, held[number], _begun(segments[:number], segment), stage, plan, most)
         stages.append(stage)
         calls[number] = stage.plan.bound
@@ -88,7 +91,7 @@ def _touched(segment: transforms.Segment) -> set[str]:
 
 def _stage(segment: transforms.Segment, plan: MakePlan) -> Call:
     targets = tuple(tensor.name for tensor in segment.results)
-    return Call(targets, plan(segment.bound), tuple(tensor.name for tensor in segment.arguments))
+    return Call(targets, plan(segment.bound, None), tuple(tensor.name for tensor in segment.arguments))
 
 
 def _loop(
@@ -107,7 +110,7 @@ def _loop(
         for row in step.rows
     )
     low, apart = (min(values), abs(values.step)) if values else (0, 1)
-    inner = plan(step.bound)
+    inner = plan(step.bound, step)
     stored = _stored(inner)
     chunk = _chunk(len(values), stored, _carried(kept)) if len(values) * stored > most else None
     steps = Steps(
@@ -157,7 +160,7 @@ def _by_diagonals(
     program = transforms.wavefront(segment, rows, begun)
     if program is None:
         return stage
-    other = Call(stage.targets, plan(program), stage.arguments)
+    other = Call(stage.targets, plan(program, None), stage.arguments)
     if plan_cost(other.plan).temporary > most:
         return stage
     if stage_price(other) < stage_price(stage):

@@ -1,14 +1,26 @@
 """What XLA says of a kernel that it has compiled, and of its derivative."""
 
 import functools
+import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from math import prod
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
 from jax.core import Tracer
 
 Figures = dict[str, int | None]
+
+# `name = f32[4,6]{1,0} all-gather(...)`, or a tuple of shapes; what starts one that runs beside others has them twice.
+_COLLECTIVE: Final = re.compile(
+    r"= (.*?) (all-gather|all-reduce|all-to-all|collective-permute|reduce-scatter)(?:-start)?\("
+)
+_SHAPE: Final = re.compile(r"([a-z]+\d*\w*)\[([\d,]*)\]")
+_WIDTHS: Final = {
+    "pred": 1, "s8": 1, "u8": 1, "s16": 2, "u16": 2, "f16": 2, "bf16": 2, "s64": 8, "u64": 8, "f64": 8, "c64": 8,
+    "c128": 16,
+}  # fmt: skip
 
 
 def figures(
@@ -66,6 +78,20 @@ def temporary_bytes(function: Callable[..., Any], arguments: Sequence[Any]) -> i
     """The bytes that a function needs beside arguments and results; None where the device does not tell."""
     memory = jax.jit(function).lower(*arguments).compile().memory_analysis()
     return None if memory is None else int(memory.temp_size_in_bytes)
+
+
+def collectives(function: Callable[..., Any], arguments: Sequence[Any]) -> list[dict[str, Any]]:
+    """What devices tell each other in a compiled function: each `operation` of XLA, and the `bytes` a device gets."""
+    text = jax.jit(function).lower(*arguments).compile().as_text() or ""
+    return [
+        {"operation": operation, "bytes": sum(map(_shape_bytes, _SHAPE.findall(shapes)))}
+        for shapes, operation in _COLLECTIVE.findall(text)
+    ]
+
+
+def _shape_bytes(shape: tuple[str, str]) -> int:
+    dtype, extents = shape
+    return _WIDTHS.get(dtype, 4) * prod(map(int, filter(None, extents.split(","))))
 
 
 def _figures(function: Callable[..., Any], *arguments: Any) -> Figures:

@@ -112,8 +112,7 @@ class Compiler:
         def planned() -> "ShardedPlan":
             plan = shard(self.bound(call), dict(sharding.axes), sharding.sizes, options.preferences)
             if options.memory is not None:
-                for step in plan.steps:
-                    planning.check_stage(step.compute, options.memory)
+                planning.check_memory(plan.plan, options.memory)
             return plan
 
         with self.frontend.within_depth():
@@ -123,9 +122,9 @@ class Compiler:
         """Where the arguments and initial values of these names lie on the mesh."""
         from ..lowering.sharding import spec
 
-        sharding, layouts = self.frontend.options.sharding, self.sharded(call).layouts
+        sharding, plan = self.frontend.options.sharding, self.sharded(call)
         assert sharding is not None, "a kernel for a mesh asks"
-        return tuple(jax.sharding.NamedSharding(sharding.mesh, spec(layouts[name])) for name in names)
+        return tuple(jax.sharding.NamedSharding(sharding.mesh, spec(plan.even(name))) for name in names)
 
     def inspection(self, call: Call) -> "Inspection":
         """How to look for what the data of a call do wrong, and what that may be."""

@@ -1,7 +1,7 @@
 """What the compiler did, told to its user."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
@@ -22,6 +22,7 @@ from .gradients import reverse_mode
 if TYPE_CHECKING:
     from ..lowering.traced import Run
     from ..planning.data.groups import Group
+    from ..planning.sharding import Message
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Explanation:
     plan: planning.Plan = field(repr=False)
     fns: Mapping[str, Callable[..., Any]] = field(default_factory=dict, compare=False, repr=False)
     compiled: Mapping[str, Any] | None = None
+    collectives: "Sequence[Message] | None" = None
 
     @staticmethod
     def of(program: str, plan: planning.Plan, fns: Mapping[str, Callable[..., Any]] | None = None) -> "Explanation":
@@ -58,6 +60,8 @@ class Explanation:
             described["no_gradient"] = self.no_gradient
         else:
             described["gradient_loops"] = [_gradient_loop(*run) for run in self._reverse_mode[1] if _is_loop(run)]
+        if self.collectives is not None:
+            described["collectives"] = [asdict(message) for message in self.collectives]
         return described if self.compiled is None else {**described, "compiled": self.compiled}
 
     def to_dict(self) -> dict[str, Any]:
@@ -85,6 +89,11 @@ class Explanation:
         `bytes` of the `forward` pass, and of the `vjp` with given cotangents - None, and `no_vjp` why, where there is
         none. XLA counts what a loop does once, however often it runs, and leaves functions such as `exp` out. On a mesh
         the figures are those of one device.
+
+        For a mesh, `collectives` are what devices tell each other in the forward pass: the `operation` of XLA, the
+        `tensor` that it is about, the `axes` of the mesh, how many `bytes` each device gets by one, how many `times` it
+        runs, and for which `reason`. The statements are those of one device alone. `compiled` has the `collectives` of
+        the compiled forward pass then, as `operation` and `bytes`.
         """
         return self.data
 
@@ -105,6 +114,7 @@ class Explanation:
             lines.append(f"gradient loop{' in rare cases' if loop['rare'] else ''}: {_run(loop)}")
             lines += [f"  {reduction}" for reduction in loop["reductions"]]
             lines.append(f"  on CUDA    {loop['cuda']['operation']}: {loop['cuda']['reason']}")
+        lines += _collective_lines(total.get("collectives"), total.get("compiled"))
         if "no_gradient" not in total and "compiled" not in total:
             lines.append("gradient: compiled=True (or --compiled) tells what it needs")
         return "\n".join([*lines, *_compiled_lines(total.get("compiled"))])
@@ -115,6 +125,22 @@ class Explanation:
         from ..display import show_explanation
 
         return show_explanation(self.data, self.plan)
+
+
+def _collective_lines(collectives: Sequence[Mapping[str, Any]] | None, compiled: Any) -> Iterator[str]:
+    if collectives is None:
+        return
+    if not collectives:
+        yield "devices: tell each other nothing"
+    for each in collectives:
+        often = f", {each['times']} times" if each["times"] > 1 else ""
+        axes = ", ".join(map(repr, each["axes"]))
+        yield (
+            f"devices: {each['operation']} of {bytes_text(each['bytes'])} of {each['tensor']} along {axes}{often}: "
+            f"{each['reason']}"
+        )
+    for each in (compiled or {}).get("collectives", ()):
+        yield f"compiled: {each['operation']} of {bytes_text(each['bytes'])}"
 
 
 # What is told of a statement that computes nothing here.

@@ -126,13 +126,17 @@ class Questions(Calls):
         check_flag("compiled", compiled)
         call, arguments = self._call(args, kwargs)
         explanation = Explanation.of(self._frontend.text(), self._compiler.plan(call), self._frontend.options.fns)
+        if self._frontend.options.sharding is not None:
+            from ..planning.sharding import messages
+
+            explanation = replace(explanation, collectives=messages(self._compiler.sharded(call)))
         if not compiled:
             return explanation
         return replace(explanation, compiled=self._figures(call, arguments, explanation.no_gradient))
 
     def _figures(self, call: Call, arguments: Arguments, no_vjp: str) -> dict[str, Any]:
         """XLA's figures for a call, on a mesh those of one device, without what ``checked`` and `memory_limit` add."""
-        from .compiled import figures
+        from .compiled import collectives, figures
 
         names = *arguments.arrays, *arguments.initial
         given = (*arguments.arrays.values(), *arguments.initial.values())
@@ -143,7 +147,8 @@ class Questions(Calls):
                 for array, place in zip(given, places, strict=True)
             )
         run = self._results(tuple(arguments.initial), call.sizes, call.values)
-        return figures(run, given, len(arguments.arrays), no_vjp)
+        found = figures(run, given, len(arguments.arrays), no_vjp)
+        return found if self._frontend.options.sharding is None else {**found, "collectives": collectives(run, given)}
 
     def picture(self, /, *args: Any, **kwargs: Any) -> "Picture":
         """What one element of each statement reads, which points take part, and in which tiles: text, SVG, HTML."""

@@ -7,7 +7,7 @@ from .choices import with_own_indices
 from .common import CommonForm, named_in_common
 from .conditions import plain_conditions, plain_guard
 from .decisions import decide
-from .definitions import as_accumulation, guarded
+from .definitions import as_accumulation, as_define, guarded
 from .deviations import centres, with_centres
 from .equations import solve
 from .expanding import multiplied_out
@@ -61,6 +61,7 @@ __all__ = [
     "Written",
     "apart",
     "as_accumulation",
+    "as_define",
     "as_program",
     "as_quotients",
     "as_quotients_of_sums",

@@ -7,50 +7,108 @@ import pytest
 
 import tcjax
 from tcjax.ir import Reducer
-from tcjax.planning.sharding import Block, ShardedPlan, shard
+from tcjax.planning import Compute
+from tcjax.planning.sharding import Combine, Exchange, Part, ShardedPlan, Start, Whole, messages, shard
 
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 
 
 def plan(text: str, axes: dict[str, tuple[str, ...]], *shapes: tuple[int, ...]) -> ShardedPlan:
     """The plan for axes x, of 4 devices, and y, of 2."""
-    arguments = [jax.ShapeDtypeStruct(shape, "float32") for shape in shapes]
+    parameters = tcjax.kernel(text).ir().parameters
+    arguments = [jax.ShapeDtypeStruct(shape, p.dtype) for p, shape in zip(parameters, shapes, strict=True)]
     bound = tcjax.kernel(text).schedule(*arguments).bound(*arguments)
     return shard(bound, axes, {"x": 4, "y": 2})
+
+
+def of(sharded: ShardedPlan, *kinds: type) -> list[Any]:
+    """The collectives of these kinds, in the order in which they run."""
+    return [each for each in sharded.collectives.values() if isinstance(each, kinds)]
 
 
 def test_a_device_holds_the_blocks_of_the_dimensions_that_its_indices_address() -> None:
     sharded = plan(MM, {"m": ("x",), "k": ("y",)}, (8, 6), (6, 3))
 
     assert sharded.layouts == {"A": (("x",), ("y",)), "B": (("y",), ()), "C": (("x",), ())}
-    assert sharded.steps[0].compute.shape == (2, 3)
+    assert [stage.shape for stage in sharded.plan.stages if isinstance(stage, Compute)] == [(2, 3)]
 
 
 def test_a_cut_reduction_is_combined_along_its_axes_and_another_is_not() -> None:
-    (reduced,) = plan(MM, {"k": ("x", "y")}, (8, 16), (16, 3)).steps
-    (kept,) = plan(MM, {"m": ("x",)}, (8, 16), (16, 3)).steps
+    (reduced,) = of(plan(MM, {"k": ("x", "y")}, (8, 16), (16, 3)), Combine)
 
     assert (reduced.reducer, reduced.axes) == (Reducer.SUM, ("x", "y"))
-    assert (kept.reducer, kept.axes) == (None, ())
+    assert not plan(MM, {"m": ("x",)}, (8, 16), (16, 3)).collectives
 
 
 def test_a_tensor_that_two_indices_address_is_held_whole_and_cut_where_it_is_read() -> None:
     sharded = plan("def f(float(N,D) X) -> (O) { O(i) +=! X(i,d) * X(j,d) }", {"i": ("x",)}, (8, 3))
 
     assert sharded.layouts["X"] == ((), ())
-    assert sharded.steps[0].blocks == (Block("X.block", "X", (("x",), ())),)
+    (part,) = of(sharded, Part)
+    assert (part.tensor, part.dimension, part.axes, part.step, part.count) == ("X", 0, ("x",), 2, 2)
 
 
 def test_the_value_of_an_index_begins_at_the_devices_block() -> None:
     sharded = plan("def f(float(N) X) -> (O) { O(i) = X(i) * i }", {"i": ("x",)}, (8,))
 
-    (start,) = sharded.steps[0].starts
+    (start,) = of(sharded, Start)
     assert (start.axes, start.extent) == (("x",), 2)
 
 
-@pytest.mark.parametrize(("axes", "parts"), [({"m": ("x",)}, 4), ({"k": ("y", "x")}, 8)])
-def test_an_index_must_divide_into_equal_blocks(axes: Any, parts: int) -> None:
-    with pytest.raises(tcjax.CompileError, match=f"into {parts} equal blocks") as caught:
-        plan(MM, axes, (6, 12), (12, 3))
+@pytest.mark.parametrize(
+    ("subscript", "moves"),
+    [
+        ("wrap(i+1)", [((0, 0), 0, 4, 0), ((1, 0), 0, 1, 4)]),
+        ("wrap(i-2)", [((0, 0), 0, 4, 2), ((3, 0), 2, 2, 0)]),
+        ("clamp(i-1)", [((0, 0), 0, 4, 1), ((0, 0), 0, 1, 0), ((0, 1), 3, 1, 0)]),
+        ("mirror(i-2)", [((0, 0), 0, 4, 2), ((0, 0), 1, 2, 0), ((0, 1), 2, 2, 0)]),
+    ],
+)
+def test_neighbours_give_exactly_what_is_read_beyond_a_block(
+    subscript: str, moves: list[tuple[tuple[int, int], int, int, int]]
+) -> None:
+    sharded = plan(f"def f(float(N) u) -> (v) {{ v(i) = u(i) + u({subscript}) }}", {"i": ("x",)}, (16,))
 
-    assert caught.value.code == "TC0601"
+    (fetch,) = of(sharded, Exchange)
+    assert fetch.count == max(place + count for _, _, count, place in moves)
+    assert sorted((m.pairs[0], m.start, m.count, m.place) for m in fetch.moves) == sorted(moves)
+
+
+def test_blocks_are_alike_along_an_index_so_that_only_neighbours_give() -> None:
+    sharded = plan("def f(float(N) u) -> (v) { v(i) = u(i-1) + u(i) + u(i+1) }", {"i": ("x",)}, (17,))
+
+    assert (sharded.padded["u"], sharded.padded["v"]) == ((20,), (20,))
+    (fetch,) = of(sharded, Exchange)
+    assert {taker - giver for move in fetch.moves for giver, taker in move.pairs} == {0, -1}
+
+
+def test_corners_move_only_where_they_are_read() -> None:
+    def halos(text: str) -> list[Exchange]:
+        sharded = plan(text, {"i": ("x",), "j": ("y",)}, (16, 8))
+        return of(sharded, Exchange)
+
+    cross = halos("def f(float(N,M) u) -> (v) { v(i,j) = u(wrap(i-1),j) + u(i,wrap(j-1)) }")
+    corner = halos("def f(float(N,M) u) -> (v) { v(i,j) = u(wrap(i-1),wrap(j-1)) + u(i,j) }")
+
+    assert [fetch.inside for fetch in cross] == [(), ((0, 1, 5),)]
+    assert [fetch.inside for fetch in corner] == [(), ()]
+
+
+def test_what_no_neighbour_has_all_devices_get() -> None:
+    text = "def f(int32(K) I, float(N) u) -> (w) { v(k) = 2 * u(k)  w(i) = v(I(i)) }"
+
+    sharded = plan(text, {"i": ("x",), "k": ("x",)}, (16,), (8,))
+
+    (whole,) = of(sharded, Whole)
+    assert (whole.tensor, whole.dimension, whole.axes, whole.extent) == ("v", 0, ("x",), 8)
+
+
+def test_an_index_that_does_not_divide_has_larger_blocks_and_a_guard() -> None:
+    sharded = plan(MM, {"m": ("x",), "k": ("y",)}, (6, 3), (3, 5))
+
+    assert (sharded.padded["A"], sharded.padded["B"], sharded.padded["C"]) == ((8, 4), (4, 5), (8, 5))
+    assert {start.extent for start in of(sharded, Start)} == {2}
+    assert {message.operation: message.bytes for message in messages(sharded)} == {
+        "all-reduce": 4 * 2 * 5,
+        "all-gather": 4 * 6 * 5,
+    }

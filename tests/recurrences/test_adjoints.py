@@ -1,5 +1,7 @@
 """Adjoints of loops: programs whose loops run the other way, against differences and `jax.grad`."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -191,6 +193,21 @@ def test_the_gradient_of_loops_that_write_single_elements_is_their_adjoint() -> 
     ahead, behind = (gradient(A + sign * 0.01 * direction) for sign in (1, -1))
     curved = jax.jvp(gradient, (A,), (direction,))[1]
     np.testing.assert_allclose(curved, (ahead - behind) / 0.02, rtol=1e-2, atol=1e-4)
+
+
+def test_the_gradient_of_nested_loops_of_which_some_rows_are_there_before() -> None:
+    kernel = tcjax.kernel(
+        "def f(float(T,N) x) -> (y) { y(0,i) = x(0,i) for t in 1:T { for k in 0:3 { y(t,i) += k*x(t,i)*y(t-1,i) } } }"
+    )
+    x = rng.normal(size=(4, 5)).astype(np.float32)
+
+    def total(x: Any) -> Any:
+        rows = [x[0]]
+        for t in range(1, 4):
+            rows.append(3 * x[t] * rows[-1])
+        return sum(row.sum() for row in rows)
+
+    np.testing.assert_allclose(jax.grad(lambda x: kernel(x).sum())(x), jax.grad(total)(x), rtol=1e-5)
 
 
 def test_what_no_later_step_needs_follows_behind_the_loop() -> None:

@@ -45,6 +45,8 @@ class Case:
     has_gradient: bool = True
     # Whether the types of arrays say how they are sharded.
     explicit: bool = False
+    # What devices tell each other, if that is compared: each collective and the bytes that a device gets.
+    told: list[tuple[str, int]] | None = None
 
     def arrays(self) -> list[np.ndarray]:
         rng = np.random.default_rng(0)
@@ -128,12 +130,122 @@ CASES = {
     ),
     "a total": Case("def t(float(N,M) A) -> (O) { O() +=! A(i,j) }", {"i": "data", "j": "model"}, ((8, 4),), [[]]),
     "SaC": Case("{ [i,j] -> sum({ [k] -> A[i,k] * B[k,j] }) }", {"i": "data"}, ((8, 4), (4, 6)), [["data"]]),
+    "a halo that goes round": Case(
+        "v(i) = u(wrap(i-1)) + 2*u(wrap(i+2)) + u(i)",
+        {"i": "data"},
+        ((16,),),
+        [["data"]],
+        told=[("collective-permute", 4), ("collective-permute", 8)],
+    ),
+    "a halo along two axes of the mesh": Case(
+        "v(i) = u(wrap(i-1)) - u(i)", {"i": ("data", "model")}, ((16,),), [[["data", "model"]]]
+    ),
+    "a halo wider than a block": Case(
+        "v(i) = u(wrap(i-3)) - u(clamp(i+3)) + u(i)", {"i": ("data", "model")}, ((16,),), [[["data", "model"]]]
+    ),
+    "mirrored ends that do not divide": Case(
+        "v(i) = u(mirror(i-2)) + 2*u(reflect(i+1)) + 3*u(clamp(i+2)) + 4*u(wrap(i-3)) where i in 0:u.0",
+        {"i": "data"},
+        ((13,),),
+        [[]],
+    ),
+    "a stencil of five points": Case(
+        "v(i,j) = u(wrap(i-1),j) + 2*u(wrap(i+1),j) + 3*u(i,wrap(j-1)) + u(i,wrap(j+1)) - 4*u(i,j)",
+        {"i": "data", "j": "model"},
+        ((16, 6),),
+        [["data", "model"]],
+        told=[("collective-permute", 12), ("collective-permute", 12), *[("collective-permute", 16)] * 2],
+    ),
+    "corners beside zeros": Case(
+        "v(i,j) = pad(u(i-1,j-1), 0) + 2*pad(u(i+1,j+1), 0) where i in 0:u.0, j in 0:u.1",
+        {"i": "data", "j": "model"},
+        ((16, 6),),
+        [["data", "model"]],
+    ),
+    "an image": Case(
+        "O(n,f,h,w) +=! pad(I(n,c,h+a-1,w+b-1), 0) * W(f,c,a,b) where a in 0:3, b in 0:3, h in 0:I.2, w in 0:I.3",
+        {"h": "data", "w": "model"},
+        ((2, 3, 8, 6), (4, 3, 3, 3)),
+        [[None, None, "data", "model"]],
+        told=[*[("collective-permute", 4 * 6 * 3)] * 2, *[("collective-permute", 4 * 6 * (2 + 2))] * 2],
+    ),
+    "strides, and what is left over": Case("O(i) +=! u(2*i+k) * w(k)", {"i": "data"}, ((19,), (3,)), [[]]),
+    "backwards": Case("def b(float(N) u) -> (O) { O(i) = u(N-1-i) }", {"i": "data"}, ((16,),), [["data"]]),
+    "twice as many": Case("O(2*i+k) = u(i) * k where k in 0:2", {"i": "data"}, ((8,),), [["data"]]),
+    "rows and columns that do not divide": Case(
+        MM.replace("OP", "+=!"), {"m": "data", "k": "model"}, ((7, 5), (5, 3)), [[]]
+    ),
+    "a mean that does not divide": Case("O(i) mean=! u(i,j)", {"i": "data", "j": "model"}, ((7, 5),), [[]]),
+    "a halo of a halo": Case(
+        "def f(float(N) u) -> (w) { v(i) = u(wrap(i-1)) + u(i)  w(i) = v(wrap(i+1)) * v(i) }",
+        {"i": "data"},
+        ((16,),),
+        [["data"]],
+        told=[("collective-permute", 4)] * 2,
+    ),
+    "what all devices get": Case(
+        "def f(float(N,D) X) -> (O) { Y(i,d) = X(i,d) * 2  O(i) +=! Y(i,d) * Y(j,d) }",
+        {"i": "data"},
+        ((8, 3),),
+        [["data"]],
+        told=[("all-gather", 4 * 8 * 3)],
+    ),
+    "a table by data": Case(
+        "def f(int32(K) I, float(N) u) -> (O) { v(k) = u(k) * 2  O(i) = v(I(i)) }",
+        {"i": "data", "k": "data"},
+        (8, (8,)),
+        [["data"]],
+    ),
+    "elements that one device has": Case(
+        "def f(float(N) u) -> (v) { v(i) = 0.0 where i in 0:N  v(0) = u(3)  v(k) = u(k) where k in 1:N-1 }",
+        {"i": "data"},
+        ((8,),),
+        [["data"]],
+    ),
+    "heat": Case(
+        "def heat(float(N) u0, float() c) -> (u) { u(0,i) = u0(i) for t in 1:5 {"
+        " u(t,i) = u(t-1,i) + c()*(u(t-1,wrap(i-1)) - 2*u(t-1,i) + u(t-1,wrap(i+1))) } }",
+        {"i": "data"},
+        ((16,), ()),
+        [[None, "data"]],
+        told=[("collective-permute", 4)] * 2,
+    ),
+    "waves on a plate that does not divide": Case(
+        "def waves(float(N,M) u0) -> (u) { u(0,i,j) = u0(i,j) u(1,i,j) = u0(i,j) for t in 2:6 {"
+        " u(t,i,j) = 2*u(t-1,i,j) - u(t-2,i,j) + 0.1*(pad(u(t-1,i-1,j),0) + pad(u(t-1,i+1,j),0) - 2*u(t-1,i,j))"
+        " where i in 0:N, j in 0:M } }",
+        {"i": "data", "j": "model"},
+        ((13, 5),),
+        [[]],
+    ),
+    "a loop that begins at the end": Case(
+        "def f(float(T,D) a, float(T,D) b) -> (h) { h(T-1,d) = b(T-1,d) for t in T-2:-1:-1 {"
+        " h(t,d) = a(t,d)*h(t+1,d) + b(t,wrap(d+1)) } }",
+        {"d": "data"},
+        ((5, 8), (5, 8)),
+        [[None, "data"]],
+    ),
+    "a loop with a state and a total": Case(
+        "def f(float(N) u0) -> (s, u) { u(i) = u0(i) for t in 0:4 {"
+        " v(i) = u(wrap(i-1)) + u(i)  u(i) = 0.5*v(i)  s(t) +=! v(i)*v(i) } }",
+        {"i": "data"},
+        ((16,),),
+        [[], ["data"]],
+    ),
+    "a layer that runs": Case(
+        "def f(float(T,D) x, float(D,D) W) -> (h) { h(0,d) = x(0,d) for t in 1:T {"
+        " h(t,d) = tanh(sum[e](W(d,e)*h(t-1,e)) + x(t,d)) } }",
+        {"d": "data"},
+        ((5, 8), (8, 8)),
+        [[None, "data"]],
+        told=[("all-gather", 32)],
+    ),
     "a loop nest": Case(NEAREST, {"i": "data", "j": "model"}, ((2048, 2), (4096, 2)), [["data"]]),
 }
 
 
-def run(case: Case, gradient: bool = True) -> dict[str, Any]:
-    """How far values, and gradients if asked for, are from those of one device, and how the results are cut."""
+def run(case: Case) -> dict[str, Any]:
+    """How far values and gradients are from those of one device, how the results are cut, and what devices told."""
     kind = jax.sharding.AxisType.Explicit if case.explicit else jax.sharding.AxisType.Auto
     mesh = jax.make_mesh((4, 2), ("data", "model"), axis_types=(kind,) * 2)
     with warnings.catch_warnings():
@@ -149,7 +261,7 @@ def run(case: Case, gradient: bool = True) -> dict[str, Any]:
         return sum(parts), outputs
 
     found: dict[str, Any] = {"specs": [[_plain(axes) for axes in result.sharding.spec] for result in results]}
-    if case.has_gradient and gradient:
+    if case.has_gradient:
         floats = tuple(n for n, array in enumerate(arrays, 1) if array.dtype.kind == "f")
         differentiated = jax.jit(jax.grad(loss, floats, has_aux=True), static_argnums=0)
         slopes, _ = differentiated(sharded, *arrays)
@@ -157,6 +269,10 @@ def run(case: Case, gradient: bool = True) -> dict[str, Any]:
         found["gradients"] = max(map(_apart, slopes, plain))
     else:
         expected = jax.tree.leaves(kernel(*arrays, **start))
+    if case.told is not None:
+        explained = sharded.explain(*arrays, compiled=True).to_dict()
+        both = explained["collectives"], explained["compiled"]["collectives"]
+        found["told"] = [sorted((each["operation"], each["bytes"]) for each in told) for told in both]
     found["values"] = max(map(_apart, results, expected))
     return found
 
@@ -174,7 +290,4 @@ def _plain(axes: Any) -> Any:
 
 if __name__ == "__main__":
     warnings.simplefilter("error")
-    # With a number, one of two cases has its gradient compared, the others with the next number; with ``all``, all.
-    seed = None if sys.argv[1] == "all" else int(sys.argv[1])
-    found = {name: run(case, seed is None or (n + seed) % 2 == 0) for n, (name, case) in enumerate(CASES.items())}
-    json.dump(found, sys.stdout)
+    json.dump({name: run(CASES[name]) for name in sys.argv[1:]}, sys.stdout)

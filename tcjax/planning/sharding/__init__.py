@@ -1,11 +1,26 @@
 """One program on many devices: which part of each tensor a device holds, and what the devices combine.
 
-An index that runs along a mesh axis is cut into equal blocks, one for each device of the axis. Each statement is then
-planned for one block; a device that needs a block of a tensor that it holds whole takes it by itself, and a reduction
-over a cut index is combined across the axis. What would have to move between devices otherwise is refused.
+An index that runs along a mesh axis is cut into blocks of one size, one for each device of the axis. Each statement is
+then planned for one block. What a device reads beyond its block of a tensor, a halo, its neighbours give it; a block of
+a tensor that it holds whole it takes by itself; a reduction over a cut index is combined across the axis.
 """
 
-from .blocks import Axes, Block, Layout, ShardedPlan, Start, Step
+from .blocks import Axes, Collective, Combine, Exchange, Layout, Move, Part, ShardedPlan, Start, Whole
 from .shard import shard
+from .telling import Message, messages
 
-__all__ = ["Axes", "Block", "Layout", "ShardedPlan", "Start", "Step", "shard"]
+__all__ = [
+    "Axes",
+    "Collective",
+    "Combine",
+    "Exchange",
+    "Layout",
+    "Message",
+    "Move",
+    "Part",
+    "ShardedPlan",
+    "Start",
+    "Whole",
+    "messages",
+    "shard",
+]

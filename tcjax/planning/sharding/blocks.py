@@ -2,28 +2,95 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from ... import ir
-from ..data.stages import Compute
+from ..data.stages import Plan
+from .lines import Stretches
 
 # The names of mesh axes that one dimension or index runs along.
 Axes = tuple[str, ...]
 # For each dimension of a tensor the axes that cut it; empty where every device has it whole.
 Layout = tuple[Axes, ...]
 
+# What stands beyond a tensor where nobody asks.
+NOTHING: Final = ir.Const(0, "int32")
+
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """``name``: of a tensor that a device has whole, its block along the axes of `layout`."""
+class Move:
+    """Elements of a block, from `start` on, `stride` apart, that go to the places from `place` on of a view.
+
+    `pairs` are the devices that give and those that take. One that is both moves nothing; so do all of them then.
+    """
+
+    pairs: tuple[tuple[int, int], ...]
+    start: int
+    stride: int
+    count: int
+    place: int
+
+    @property
+    def is_local(self) -> bool:
+        """Whether each device takes its own elements."""
+        return all(giver == taker for giver, taker in self.pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """``name``: what a device needs along a dimension of a tensor that is cut along `axes`, `count` elements.
+
+    What no move brings is `fill`. Between devices only what is `inside` moves: of other dimensions, by number, a range
+    of places each.
+    """
 
     name: str
     tensor: str
-    layout: Layout
+    dimension: int
+    axes: Axes
+    count: int
+    moves: tuple[Move, ...]
+    fill: ir.Const = NOTHING
+    inside: tuple[tuple[int, int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """``name``: a dimension that is cut along `axes` with all its `extent` elements, which every device gets."""
+
+    name: str
+    tensor: str
+    dimension: int
+    axes: Axes
+    extent: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """``name``: of a dimension that a device has whole, the `count` places from ``lo + step * number`` on.
+
+    `stretches` say which element is at which place, what is at none of them is `fill`; the device has its `number`
+    along the `axes`, of which there are `parts`.
+    """
+
+    name: str
+    tensor: str
+    dimension: int
+    axes: Axes
+    parts: int
+    lo: int
+    step: int
+    count: int
+    stretches: Stretches
+    fill: ir.Const = NOTHING
+
+
+Fetch = Exchange | Whole | Part
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """``name``: how many elements of an index, int32, come before this device's block of `extent`."""
+    """``name``: how many values of an index, int32, come before this device's block of `extent`."""
 
     name: str
     axes: Axes
@@ -31,26 +98,38 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One statement on one device, for which it takes `blocks` and knows `starts`.
+class Combine:
+    """``name``: the parts of a reduction that devices along `axes` have, as one.
 
-    With `axes` the result is a part of a reduction by `reducer`, which devices combine along these axes; `joins` says
-    that the target may have content, with which the whole is combined.
+    What was there before is combined with it, if it `joins`.
     """
 
-    compute: Compute
-    blocks: tuple[Block, ...]
-    starts: tuple[Start, ...]
-    reducer: ir.Reducer | ir.Monoid | None = None
-    axes: Axes = ()
+    name: str
+    part: str
+    reducer: ir.Reducer | ir.Monoid
+    axes: Axes
+    dtype: str
     joins: bool = False
+
+
+Collective = Fetch | Start | Combine
 
 
 @dataclass(frozen=True, slots=True)
 class ShardedPlan:
-    """The steps of a function; `layouts` of parameters, initial values and results by name."""
+    """The plan of one device, which calls `collectives` as Python functions.
 
-    returns: tuple[str, ...]
-    initial: Mapping[str, str]
+    Of parameters, initial values and results by name there are `layouts` and `shapes`; `padded` are the extents that
+    all blocks have together: those of the shape or more.
+    """
+
+    plan: Plan
+    collectives: Mapping[str, Collective]
     layouts: Mapping[str, Layout]
-    steps: tuple[Step, ...]
+    shapes: Mapping[str, tuple[int, ...]]
+    padded: Mapping[str, tuple[int, ...]]
+
+    def even(self, name: str) -> Layout:
+        """How an array is cut that JAX has in blocks: along dimensions that divide into equal ones."""
+        ends = zip(self.layouts[name], self.shapes[name], self.padded[name], strict=True)
+        return tuple(along if extent == padded else () for along, extent, padded in ends)

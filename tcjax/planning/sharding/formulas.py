@@ -1,11 +1,12 @@
 """Statements with numbers for sizes, and which of their indices are cut."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ... import ir, ranges, transforms
-from ...symbolic import Box, IndexVar
+from ...symbolic import Affine, Box, IndexVar
 from .blocks import Axes
+from .lines import Line, line_of
 from .mistakes import refused
 
 
@@ -17,6 +18,29 @@ class CutFormula:
     statement: ir.Define | ir.Accumulate
     box: Box
     cut: Mapping[IndexVar, Axes]
+    bound: ranges.Bound
+    _lines: dict[tuple[str, int, Affine, bool], tuple[Axes, Line] | None] = field(default_factory=dict)
+
+    def line(self, tensor: str, dimension: int, subscript: Affine, *, filled: bool = False) -> tuple[Axes, Line] | None:
+        """What a subscript reads as a cut index goes on; None where none is in it, or it follows no line.
+
+        With `filled` there is a constant beyond the dimension.
+        """
+        key = tensor, dimension, subscript, filled
+        if key not in self._lines:
+            indices = self.cut_in(subscript)
+            first, extent = self.bound.origins[tensor][dimension], self.bound.shapes[tensor][dimension]
+            found = None
+            if len(indices) == 1:
+                (index,) = indices
+                line = line_of(subscript, index, self.box, first, extent, filled=filled)
+                found = None if line is None else (self.cut[index], line)
+            self._lines[key] = found
+        return self._lines[key]
+
+    def cut_in(self, subscript: Affine) -> frozenset[IndexVar]:
+        """The cut indices of a subscript. Data in it is read for the points of a block, whatever says where."""
+        return subscript.rewrite(lambda atom: 0 if isinstance(atom, ir.Data) else atom).variables & self.cut.keys()
 
 
 def cut_formula(number: int, statement: ir.Statement, bound: ranges.Bound, axes: Mapping[str, Axes]) -> CutFormula:
@@ -48,4 +72,4 @@ def cut_formula(number: int, statement: ir.Statement, bound: ranges.Bound, axes:
                     "give each index a mesh axis of its own",
                 )
             seen[axis] = index
-    return CutFormula(number, statement, box, cut)
+    return CutFormula(number, statement, box, cut, bound)

@@ -1,39 +1,83 @@
-"""Who holds what: how each tensor is cut."""
+"""Who holds what: how each tensor and each index is cut."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import lcm, prod
 
 from ... import ir, ranges
-from ...diagnostics import Code, CompileError
-from ...symbolic import Affine
+from ...symbolic import Affine, IndexVar
+from ...transforms import Known
 from .blocks import Axes, Layout
 from .formulas import CutFormula
 from .mistakes import refused, show_axes, show_layout
+from .moves import moves
+
+# Dimensions that one index addresses have blocks of one size where that makes none larger than so many times its own.
+MOST_PADDING = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A device's values of an index: `block` of them from ``first + block * number`` on, `number` being its place.
+
+    With `is_masked` some are no values of the index.
+    """
+
+    axes: Axes
+    first: int
+    block: int
+    is_masked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """A cut index in a subscript of a left side, ``step * index + shift + (0 .. step - 1)``."""
+
+    index: IndexVar
+    step: int
+    shift: int
 
 
 @dataclass
 class Layouts:
-    """The layouts that devices hold tensors in (`held`, by name); `sizes` counts the devices along each axis."""
+    """How devices hold tensors: the axes that cut each dimension, and its extent on one device.
+
+    `sizes` counts the devices along each axis. How some tensors lie may be `given`.
+    """
 
     bound: ranges.Bound
     sizes: Mapping[str, int]
     held: dict[str, Layout] = field(default_factory=dict)
+    blocks: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    given: dict[str, tuple[Layout, tuple[int, ...]]] = field(default_factory=dict)
 
     def settle(self, formulas: Iterable[CutFormula]) -> None:
-        """The layout of every tensor. Raises `CompileError` where statements do not fit together (TC0811, TC0601)."""
+        """The layout of every tensor. Raises `CompileError` (TC0811) where statements do not fit together."""
         formulas = list(formulas)
+        self.held |= {name: layout for name, (layout, _) in self.given.items()}
         for formula in formulas:
-            self.write(formula)
+            self._write(formula)
         for tensor in self.bound.function.parameters:
-            self.held[tensor.name] = self.wanted(tensor, formulas)
-        # Last, because padding helps only where blocks do.
-        for formula in formulas:
-            self.check_blocks(formula)
+            if tensor.name not in self.held:
+                self.held[tensor.name] = self._wanted(tensor, formulas)
+        self._measure(formulas)
 
-    def write(self, formula: CutFormula) -> None:
+    def parts(self, along: Axes) -> int:
+        """How many blocks an index along these axes has."""
+        return prod(self.sizes[axis] for axis in along)
+
+    def padded(self, name: str) -> tuple[int, ...]:
+        """The extents that all blocks have together."""
+        return tuple(b * self.parts(a) for b, a in zip(self.blocks[name], self.held[name], strict=True))
+
+    def spans(self, formula: CutFormula) -> dict[IndexVar, Span]:
+        """The values of each cut index of a statement on one device."""
+        return {index: self._span(formula, index) for index in formula.cut}
+
+    def _write(self, formula: CutFormula) -> None:
         """The layout of a statement's target, the same for all statements on it."""
         statement, target = formula.statement, formula.statement.target
-        layout = self.layout(formula, target, statement.indices)
+        layout = tuple(() if left is None else formula.cut[left.index] for left in self._lefts(formula))
         along = [axis for each in layout for axis in each]
         if len(set(along)) < len(along):
             raise refused(
@@ -42,7 +86,7 @@ class Layouts:
                 "shard an index that addresses one dimension",
             )
         if any(index.is_data and index.variables & formula.cut.keys() for index in statement.indices):
-            self.check_scatter(formula)
+            self._check_scatter(formula)
         before = self.held.setdefault(target.name, layout)
         if before != layout:
             raise refused(
@@ -51,7 +95,27 @@ class Layouts:
                 "use the same indices for the same dimensions, or give each statement a tensor of its own",
             )
 
-    def check_scatter(self, formula: CutFormula) -> None:
+    def _lefts(self, formula: CutFormula) -> Iterator[_Left | None]:
+        """The cut index of each subscript of the left side, None where there is none."""
+        for subscript in formula.statement.indices:
+            indices = formula.cut_in(subscript)
+            yield None if not indices else self._left(formula, subscript, min(indices, key=str))
+
+    def _left(self, formula: CutFormula, subscript: Affine, index: IndexVar) -> _Left:
+        """Raises `CompileError` (TC0811) where devices would write the same elements, or those of others."""
+        step = subscript.weight(index).constant or 0
+        rest = subscript - Affine.of(index).scale(step)
+        ends = None if index in rest.variables or rest.is_data else Known.over(formula.box).bounds(rest)
+        first = self.bound.origins[formula.statement.target.name][formula.statement.indices.index(subscript)]
+        if step < 1 or ends is None or formula.cut_in(rest) or ends[1] - ends[0] >= step or (first - ends[0]) % step:
+            raise refused(
+                f"`{formula.statement.target.name}` is addressed by `{subscript}`, which leaves the block of `{index}`",
+                formula.statement.span,
+                f"leave `{index}` whole, or write what each element receives: its subscript is a bare index",
+            )
+        return _Left(index, step, ends[0])
+
+    def _check_scatter(self, formula: CutFormula) -> None:
         """Data decides where points of a cut index go: as if it were reduced."""
         statement = formula.statement
         if isinstance(statement, ir.Define):
@@ -61,13 +125,13 @@ class Layouts:
                 "accumulate with `+=!`, or leave the index whole",
             )
 
-    def wanted(self, tensor: ir.Tensor, formulas: Iterable[CutFormula]) -> Layout:
-        """A parameter's layout: a dimension is cut where every read addresses it by an index along the same axes."""
+    def _wanted(self, tensor: ir.Tensor, formulas: Iterable[CutFormula]) -> Layout:
+        """A parameter's layout: a dimension is cut where every read follows an index along the same axes."""
         found: list[Layout] = []
         for formula in formulas:
             for access in ir.accesses_of(formula.statement):
                 if access.tensor.name == tensor.name:
-                    found.append(self.layout(formula, access.tensor, access.indices))
+                    found.append(seen(formula, access))
         layout: list[Axes] = []
         for dimension in range(tensor.rank):
             along = {each[dimension] for each in found}
@@ -75,55 +139,93 @@ class Layouts:
             layout.append(() if set(common) & {axis for each in layout for axis in each} else common)
         return tuple(layout)
 
-    def layout(self, formula: CutFormula, tensor: ir.Tensor, subscripts: tuple[Affine, ...]) -> Layout:
-        """How an access sees a tensor: cut along the axes of its bare indices."""
-        shape, origin = self.bound.shapes[tensor.name], self.bound.origins[tensor.name]
-        layout: list[Axes] = []
-        for dimension, subscript in enumerate(subscripts):
-            index = subscript.bare
-            if index is not None and index in formula.cut:
-                lo, hi = formula.box[index]
-                if (lo, hi - lo) != (origin[dimension], shape[dimension]):
-                    first = origin[dimension]
-                    raise refused(
-                        f"`{index}` runs over {lo}:{hi}, but dimension {dimension} of `{tensor.name}` over "
-                        f"{first}:{first + shape[dimension]}: their blocks are not the same",
-                        formula.statement.span,
-                        f"leave `{index}` whole, or let it run over the whole dimension",
-                    )
-                layout.append(formula.cut[index])
+    def _measure(self, formulas: list[CutFormula]) -> None:
+        """The extents of blocks; alike along an index, so that neighbours have what lies beyond a block."""
+        extents: dict[tuple[str, int], int] = {}
+        steps: dict[tuple[str, int], int] = {}
+        links: list[list[tuple[tuple[str, int], int]]] = []
+        for formula in formulas:
+            for index, along in formula.cut.items():
+                links.append([])
+                for dimension, left in enumerate(self._lefts(formula)):
+                    if left is not None and left.index == index:
+                        key = formula.statement.target.name, dimension
+                        steps[key] = lcm(steps.get(key, 1), left.step)
+                        links[-1].append((key, left.step))
+                for access in ir.accesses_of(formula.statement):
+                    for dimension, subscript in enumerate(access.indices):
+                        name = access.tensor.name
+                        line = formula.line(name, dimension, subscript) if index in formula.cut_in(subscript) else None
+                        if line is not None and line[1].step and self.held[name][dimension] == along:
+                            links[-1].append(((name, dimension), line[1].step))
+        for name, layout in self.held.items():
+            for dimension, along in enumerate(layout):
+                key = name, dimension
+                step = steps.get(key, 1)
+                extents[key] = -(-self.bound.shapes[name][dimension] // (self.parts(along) * step)) * step
+                if name in self.given:
+                    extents[key] = self.given[name][1][dimension]
+        most = {key: extent * (1 if key[0] in self.given else MOST_PADDING) for key, extent in extents.items()}
+        for _ in range(len(links)):
+            before = dict(extents)
+            for linked in links:
+                unit = max((-(-extents[key] // step) for key, step in linked), default=0)
+                for key, step in linked:
+                    wanted = -(-unit * step // steps.get(key, 1)) * steps.get(key, 1)
+                    if extents[key] < wanted <= most[key]:
+                        extents[key] = wanted
+            if extents == before:
+                break
+        for name, layout in self.held.items():
+            self.blocks[name] = tuple(extents[name, dimension] for dimension in range(len(layout)))
+
+    def _span(self, formula: CutFormula, index: IndexVar) -> Span:
+        along, (lo, hi) = formula.cut[index], formula.box[index]
+        parts, name = self.parts(along), formula.statement.target.name
+        for dimension, left in enumerate(self._lefts(formula)):
+            if left is not None and left.index == index:
+                block = self.blocks[name][dimension] // left.step
+                first = (self.bound.origins[name][dimension] - left.shift) // left.step
+                return Span(along, first, block, (first, parts * block) != (lo, hi - lo))
+        even = -(-(hi - lo) // parts)
+        found = [(self._moved(formula, index, lo, even), lo, even)]
+        for name, dimension, subscript in self._reads(formula, index):
+            line = formula.line(name, dimension, subscript)
+            if line is None or not line[1].step or self.blocks[name][dimension] % line[1].step:
                 continue
-            # Data in a subscript is read for the points of the block; what it is added to would count within it.
-            outside = subscript.rewrite(lambda atom: 0 if isinstance(atom, ir.Data) else atom).variables
-            if outside & formula.cut.keys():
-                index = min(outside & formula.cut.keys(), key=str)
-                raise refused(
-                    f"`{tensor.name}` is addressed by `{subscript}`, which leaves the block of `{index}`",
-                    formula.statement.span,
-                    f"leave `{index}` whole: only bare indices can be sharded",
-                )
-            layout.append(())
-        return tuple(layout)
+            block = self.blocks[name][dimension] // line[1].step
+            # Where the block of the first device begins.
+            bounds = Known.over(formula.box).bounds(line[1].place - Affine.of(index).scale(line[1].weight))
+            for first in {lo, *(() if bounds is None else (-(bounds[0] // line[1].weight),))}:
+                if first <= lo and hi <= first + parts * block:
+                    found.append((self._moved(formula, index, first, block), first, block))
+        _, first, block = min(found)
+        return Span(along, first, block, (first, parts * block) != (lo, hi - lo))
 
-    def parts(self, along: Axes) -> int:
-        """How many blocks an index along these axes has."""
-        count = 1
-        for axis in along:
-            count *= self.sizes[axis]
-        return count
+    def _reads(self, formula: CutFormula, index: IndexVar) -> Iterator[tuple[str, int, Affine]]:
+        """The dimensions cut along an index that are read along it."""
+        for access in ir.accesses_of(formula.statement):
+            for dimension, subscript in enumerate(access.indices):
+                name = access.tensor.name
+                if formula.cut_in(subscript) == {index} and self.held[name][dimension] == formula.cut[index]:
+                    yield name, dimension, subscript
 
-    def local_shape(self, shape: tuple[int, ...], layout: Layout) -> tuple[int, ...]:
-        """The extents of one device's block."""
-        return tuple(extent // self.parts(along) for extent, along in zip(shape, layout, strict=True))
+    def _moved(self, formula: CutFormula, index: IndexVar, first: int, block: int) -> int:
+        """How many elements along the index go to other devices with such blocks."""
+        total = 0
+        box = {**formula.box, index: (first, first + block)}
+        for name, dimension, subscript in self._reads(formula, index):
+            line = formula.line(name, dimension, subscript)
+            ends = None if line is None else Known.over(box).bounds(line[1].place)
+            if line is not None and ends is not None:
+                lo, step = ends[0], line[1].weight * block
+                parts, held = self.parts(formula.cut[index]), self.blocks[name][dimension]
+                found = moves(line[1].stretches, lo, step, ends[1] - lo + 1, held, parts)
+                total += sum(move.count * len(move.pairs) for move in found if not move.is_local)
+        return total
 
-    def check_blocks(self, formula: CutFormula) -> None:
-        """Raises `CompileError` (TC0601) where an index does not divide into equal blocks."""
-        for index, along in formula.cut.items():
-            lo, hi = formula.box[index]
-            if (hi - lo) % self.parts(along):
-                raise CompileError(
-                    Code.SIZE_MISMATCH,
-                    f"`{index}` runs over {lo}:{hi}, which is not divisible into {self.parts(along)} equal blocks",
-                    formula.statement.span,
-                    help=f"pad the arrays to a multiple of {self.parts(along)}, or leave `{index}` whole",
-                )
+
+def seen(formula: CutFormula, access: ir.Access) -> Layout:
+    """How a read sees a tensor: cut along the axes of the index that each of its subscripts follows."""
+    lines = (formula.line(access.tensor.name, n, subscript) for n, subscript in enumerate(access.indices))
+    return tuple(() if line is None else line[0] for line in lines)

@@ -1,79 +1,237 @@
 """A statement as one device sees it."""
 
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from ... import ir
-from ...symbolic import Affine, IndexVar
-from .blocks import Block, Layout, Start
+from ...symbolic import Affine, Box, IndexVar
+from ...transforms import Known
+from .blocks import NOTHING, Axes, Exchange, Fetch, Part, Start, Whole
 from .formulas import CutFormula
-from .layouts import Layouts
-from .mistakes import refused, show_axes
+from .layouts import Layouts, Span
+from .lines import Line, Stretches, merged
+from .moves import moves
+
+KINDS: Final = {Exchange: "halo", Whole: "all", Part: "part"}
+
+# A view that takes more moves between devices is not worth it: they get the whole dimension.
+MOST_MOVES = 8
+
+
+@dataclass(slots=True)
+class _View:
+    """What some reads need along a dimension: the places ``lo:hi`` on the first device, `step` further on the next."""
+
+    axes: Axes
+    step: int
+    lo: int
+    hi: int
+    stretches: Stretches
+    fill: ir.Const | None
+
+    def joined(self, other: "_View") -> bool:
+        """Takes in another view, if that reads the same elements at the same places."""
+        if (self.axes, self.step) != (other.axes, other.step):
+            return False
+        if self.fill != other.fill and self.fill is not None and other.fill is not None:
+            return False
+        both = merged(self.stretches, other.stretches)
+        if both is None:
+            return False
+        self.lo, self.hi, self.stretches = min(self.lo, other.lo), max(self.hi, other.hi), both
+        self.fill = self.fill or other.fill
+        return True
 
 
 @dataclass
 class Local:
-    """A statement over one device's blocks: its accesses by the names of the blocks, its indices with their starts."""
+    """A statement over one device's blocks: its accesses by the names of what it fetches, its indices with starts."""
 
     layouts: Layouts
     formula: CutFormula
-    blocks: dict[tuple[str, Layout], Block] = field(default_factory=dict)
+    spans: Mapping[IndexVar, Span]
+    box: Box
+    # What other statements fetch has other names.
+    known: Collection[str]
+    fetches: dict[str, Fetch] = field(default_factory=dict)
     starts: dict[IndexVar, Start] = field(default_factory=dict)
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     origins: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    _views: dict[tuple[str, int], list[_View]] = field(default_factory=dict)
+    # For each tensor, the dimensions along which one read leaves the block.
+    _leaving: dict[str, set[frozenset[int]]] = field(default_factory=dict)
+    _is_complete: bool = False
 
     def statement(self, statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumulate:
-        guard = statement.domain.guard
-        return replace(
-            statement,
-            indices=tuple(map(self.subscript, statement.indices)),
-            value=self.expr(statement.value),
-            domain=ir.Domain((), None if guard is None else self.expr(guard)),
-        )
+        """The statement over the device's values of the indices."""
+        guards = [*ir.conjuncts(statement.domain.guard)]
+        for index, span in self.spans.items():
+            if span.is_masked:
+                lo, hi = self.formula.box[index]
+                guards += ir.within(ir.Index(index), ir.Const(lo, "int32"), ir.Const(hi, "int32"))
+        statement = replace(statement, domain=ir.Domain((), ir.conjunction(guards)))
+        # Reads of one tensor share what is fetched for them: all are seen before the first is named.
+        ir.rebuild_statement(statement, self.expr)
+        self._is_complete = True
+        self.starts.clear()
+        return ir.rebuild_statement(statement, self.expr)
 
     def expr(self, expr: ir.Expr) -> ir.Expr:
         match expr:
-            case ir.Index(variable, dtype) if variable in self.formula.cut:
-                start = self.start(variable)
+            case ir.Index(variable, dtype) if variable in self.spans:
+                start = self._start(variable)
                 tensor = ir.Tensor(start.name, "int32", ())
                 self.shapes[start.name], self.origins[start.name] = (), ()
                 return ir.Binary("+", expr, ir.Access(tensor, (), span=expr.span), dtype, span=expr.span)
-            case ir.Access(tensor, indices):
-                name = self.block(tensor, indices)
-                named = tensor if name == tensor.name else replace(tensor, name=name)
-                return replace(expr, tensor=named, indices=tuple(map(self.subscript, indices)))
+            case ir.Select(condition, ir.Access() as read, ir.Const() as fill):
+                kept = [part for part in ir.conjuncts(condition) if not self._asks_whether_there(part, read)]
+                if len(kept) < len(ir.conjuncts(condition)):
+                    value = self._access(read, fill)
+                    test = ir.conjunction([self.expr(part) for part in kept])
+                    return value if test is None else replace(expr, condition=test, then=value)
+                return ir.rebuild(expr, self.expr)
+            case ir.Access():
+                return self._access(expr, None)
             case _:
                 return ir.rebuild(expr, self.expr)
 
-    def subscript(self, subscript: Affine) -> Affine:
-        return subscript.rewrite(lambda atom: ir.Data(self.expr(atom.expr)) if isinstance(atom, ir.Data) else atom)
+    def _asks_whether_there(self, condition: ir.Expr, read: ir.Access) -> bool:
+        """Whether a condition only says that a subscript along a cut dimension has an element: ``0 <= i - 1``."""
+        name = read.tensor.name
+        for dimension, subscript in enumerate(read.indices):
+            if self.formula.line(name, dimension, subscript, filled=True) is None or not self._is_cut(name, dimension):
+                continue
+            first, extent = self.formula.bound.origins[name][dimension], self.formula.bound.shapes[name][dimension]
+            match condition:
+                case ir.Binary("<=", ir.Const(value), right) if value == first and ir.affine_of(right) == subscript:
+                    return True
+                case ir.Binary("<", left, ir.Const(value)) if value == first + extent:
+                    if ir.affine_of(left) == subscript:
+                        return True
+                case _:
+                    continue
+        return False
 
-    def start(self, index: IndexVar) -> Start:
+    def _is_cut(self, name: str, dimension: int) -> bool:
+        return bool(self.layouts.held[name][dimension])
+
+    def _start(self, index: IndexVar) -> Start:
         if index not in self.starts:
-            along = self.formula.cut[index]
-            lo, hi = self.formula.box[index]
-            self.starts[index] = Start(f"{index}.start", along, (hi - lo) // self.layouts.parts(along))
+            span = self.spans[index]
+            self.starts[index] = Start(f"{index}.start{len(self.starts) + len(self.known)}", span.axes, span.block)
         return self.starts[index]
 
-    def block(self, tensor: ir.Tensor, subscripts: tuple[Affine, ...]) -> str:
-        """The name under which the device has what an access sees."""
-        layouts, name = self.layouts, tensor.name
-        held, seen = layouts.held[name], layouts.layout(self.formula, tensor, subscripts)
-        shape, origin = layouts.bound.shapes[name], layouts.bound.origins[name]
-        for dimension, (has, sees) in enumerate(zip(held, seen, strict=True)):
-            if has and has != sees:
-                raise refused(
-                    f"a device has a block of dimension {dimension} of `{name}`, but here it needs "
-                    f"{'another block' if sees else 'all'} of it",
-                    self.formula.statement.span,
-                    f"shard the index of that dimension along {show_axes(has)} too, or leave `{name}` whole",
-                )
-        if held != seen:
-            missing = tuple(() if has else sees for has, sees in zip(held, seen, strict=True))
-            key = (name, missing)
-            if key not in self.blocks:
-                number = sum(block.tensor == name for block in self.blocks.values())
-                self.blocks[key] = Block(f"{name}.block{number or ''}", name, missing)
-            name = self.blocks[key].name
-        self.shapes[name] = layouts.local_shape(shape, seen)
-        self.origins[name] = origin
+    def _access(self, read: ir.Access, fill: ir.Const | None) -> ir.Access:
+        """The read by the name of what the device has of it; beyond a cut dimension it is `fill`."""
+        tensor, name = read.tensor, read.tensor.name
+        shape = list(self.layouts.blocks[name])
+        origin = list(self.layouts.bound.origins[name])
+        subscripts: list[Affine] = []
+        leaving: set[int] = set()
+        for dimension, subscript in enumerate(read.indices):
+            has = self.layouts.held[tensor.name][dimension]
+            whole = self.layouts.bound.shapes[tensor.name][dimension]
+            filled = fill is not None and bool(has)
+            found = self.formula.line(tensor.name, dimension, subscript, filled=filled)
+            view = None if found is None else self._view(tensor.name, dimension, found, fill if filled else None)
+            if view is not None and found is not None:
+                if not self._stays(found[1], shape[dimension]):
+                    leaving.add(dimension)
+                name = self._fetched(name, dimension, has, view, whole)
+                shape[dimension] = view.hi - view.lo
+                first = origin[dimension]
+                origin[dimension] = first + view.lo
+                subscripts.append(found[1].place + first)
+                continue
+            if has:
+                name = self._all(name, dimension, has, whole)
+                shape[dimension] = whole
+            if self.formula.cut_in(subscript):
+                # Data says which element it is.
+                subscripts.append(Affine.of(ir.Data(self.expr(ir.integer(subscript)))))
+            else:
+                subscripts.append(ir.rebuild_subscript(subscript, self.expr))
+        self._leaving.setdefault(tensor.name, set()).add(frozenset(leaving))
+        if name == tensor.name:
+            # What is read of the target is named as it is.
+            return replace(read, indices=tuple(subscripts))
+        self.shapes[name], self.origins[name] = tuple(shape), tuple(origin)
+        return replace(read, tensor=replace(tensor, name=name), indices=tuple(subscripts))
+
+    def _view(self, name: str, dimension: int, found: tuple[Axes, Line], fill: ir.Const | None) -> "_View | None":
+        """What serves a read along a dimension, and others; None where no view does."""
+        axes, line = found
+        (index,) = self.formula.cut_in(line.place)
+        ends = Known.over(self.box).bounds(line.place)
+        if ends is None:
+            return None
+        step = line.weight * self.spans[index].block
+        views = self._views.setdefault((name, dimension), [])
+        new = _View(axes, step, ends[0], ends[1] + 1, line.stretches, fill)
+        for view in views:
+            if view.joined(new):
+                return view
+        assert not self._is_complete, "all reads were seen"
+        views.append(new)
+        return new
+
+    def _fetched(self, name: str, dimension: int, has: Axes, view: _View, whole: int) -> str:
+        """The name of the view of what has a name; the device's own block has that name."""
+        fill = view.fill or NOTHING
+        count = view.hi - view.lo
+        if has == view.axes:
+            block, parts = self.layouts.blocks[self._origin(name)][dimension], self.layouts.parts(has)
+            found = moves(view.stretches, view.lo, view.step, count, block, parts)
+            moved = sum(not move.is_local for move in found)
+            if moved <= MOST_MOVES:
+                only = found[0] if len(found) == 1 else None
+                own = only is not None and only.is_local and len(only.pairs) == parts and only.stride == 1
+                if only is not None and own and only.count == count == block:
+                    return name
+                inside = tuple(self._inside(name, dimension))
+                return self._named(name, Exchange("", name, dimension, has, count, found, fill, inside))
+        if has:
+            name = self._all(name, dimension, has, whole)
+        parts = self.layouts.parts(view.axes)
+        return self._named(
+            name, Part("", name, dimension, view.axes, parts, view.lo, view.step, count, view.stretches, fill)
+        )
+
+    def _stays(self, line: Line, block: int) -> bool:
+        """Whether a read stays in the device's block of a dimension."""
+        ends = Known.over(self.box).bounds(line.place)
+        (index,) = self.formula.cut_in(line.place)
+        return line.weight * self.spans[index].block == block and ends is not None and 0 <= ends[0] <= ends[1] < block
+
+    def _inside(self, name: str, dimension: int) -> Iterator[tuple[int, int, int]]:
+        """Of dimensions with a halo, what is the device's own, where nobody reads beyond that along both."""
+        tensor = self._origin(name)
+        while name in self.fetches:
+            fetch = self.fetches[name]
+            name = fetch.tensor
+            views = self._views[tensor, fetch.dimension]
+            both = any({dimension, fetch.dimension} <= leaving for leaving in self._leaving[tensor])
+            if isinstance(fetch, Exchange) and len(views) == 1 and not both:
+                yield fetch.dimension, -views[0].lo, self.layouts.blocks[tensor][fetch.dimension] - views[0].lo
+
+    def _origin(self, name: str) -> str:
+        """The tensor of which something is fetched."""
+        while name in self.fetches:
+            name = self.fetches[name].tensor
         return name
+
+    def _all(self, name: str, dimension: int, has: Axes, whole: int) -> str:
+        return self._named(name, Whole("", name, dimension, has, whole))
+
+    def _named(self, name: str, fetch: Fetch) -> str:
+        """The name of what is fetched; the same for the same."""
+        if not self._is_complete:
+            return name
+        for old, known in self.fetches.items():
+            if replace(known, name="") == fetch:
+                return old
+        # No program names tensors so.
+        new = f"{name}.{KINDS[type(fetch)]}{len(self.fetches) + len(self.known)}"
+        self.fetches[new] = replace(fetch, name=new)
+        return new

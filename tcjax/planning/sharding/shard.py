@@ -1,17 +1,21 @@
 """The plan of one device: every statement for its blocks, and what is combined after it."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
-from ... import ir, ranges
-from ...ir import Reducer
+from ... import ranges, transforms
+from ..cost.memory import allowance
 from ..data.preferences import DEFAULT, Preferences
-from ..formulas import plan_formula
-from .blocks import Axes, ShardedPlan, Step
-from .formulas import CutFormula, cut_formula
+from ..data.stages import Call, Plan
+from ..data.steps import Input, Kept, Steps, Window
+from ..plan import given_bytes, make_plan
+from ..recurrences import plan_loops
+from .blocks import Axes, Collective, ShardedPlan
+from .formulas import cut_formula
 from .layouts import Layouts
-from .local import Local
 from .mistakes import refused
+from .programs import LocalProgram
+from .spreading import spread
 
 
 def shard(
@@ -22,19 +26,17 @@ def shard(
 ) -> ShardedPlan:
     """The plan of one device; `axes` are the mesh axes of each index by name, `sizes` the devices along an axis.
 
-    Raises `CompileError`: TC0811 for what cannot be done without moving tensors between devices, TC0601 where an index
-    does not divide into equal blocks.
+    Raises `CompileError`: TC0811 for what devices cannot compute in parts.
     """
     function = bound.function
-    if function.loops:
-        loop = function.loops[0]
-        raise refused(
-            f"the steps of the loop over `{loop.index}` need one another: a mesh cannot take them apart",
-            loop.span,
-            "put the kernel in `jax.shard_map` yourself, each device with whole sequences of its own",
-        )
-    formulas = [cut_formula(number, statement, bound, axes) for number, statement in enumerate(function.statements)]
-    known = {index.name for formula in formulas for index in formula.box}
+    for loop in function.loops:
+        if loop.index.name in axes:
+            raise refused(
+                f"the steps of the loop over `{loop.index}` need one another: a mesh cannot take them apart",
+                loop.span,
+                f"leave `{loop.index}` whole, and shard an index of what a step computes",
+            )
+    known = {index.name for box in bound.boxes for index in box}
     for name in axes:
         if name not in known:
             raise refused(
@@ -42,72 +44,88 @@ def shard(
                 function.span,
                 f"its indices are {', '.join(sorted(known))}",
             )
+    sharder = _Sharder(axes, sizes, preferences)
     layouts = Layouts(bound, sizes)
-    layouts.settle(formulas)
-    defined = {tensor.name for tensor in function.initial}
-    steps: list[Step] = []
-    for formula in formulas:
-        steps.append(_step(formula, layouts, formula.statement.target.name in defined, preferences))
-        defined.add(formula.statement.target.name)
-    initial = {tensor.name: tensor.dtype for tensor in function.initial}
-    return ShardedPlan(tuple(tensor.name for tensor in function.returns), initial, layouts.held, tuple(steps))
+    plan = sharder.plan(layouts)
+    padded = {name: layouts.padded(name) for name in layouts.held}
+    return ShardedPlan(plan, sharder.collectives, layouts.held, bound.shapes, padded)
 
 
-def _step(formula: CutFormula, layouts: Layouts, defined: bool, preferences: Preferences) -> Step:
-    """One statement for one device."""
-    statement, target = formula.statement, formula.statement.target
-    kept = {axis for along in layouts.held[target.name] for axis in along}
-    over = tuple(axis for along in formula.cut.values() for axis in along if axis not in kept)
-    local = Local(layouts, formula)
-    moved = local.statement(statement)
-    shapes = {**layouts.bound.shapes, **local.shapes}
-    origins = {**layouts.bound.origins, **local.origins}
-    shapes[target.name] = layouts.local_shape(layouts.bound.shapes[target.name], layouts.held[target.name])
-    box = {
-        index: (lo, lo + (hi - lo) // layouts.parts(formula.cut.get(index, ())))
-        for index, (lo, hi) in formula.box.items()
-    }
-    reducer = None
-    joins = False
-    if over:
-        reducer = _combining(formula, layouts.bound, defined)
-        assert isinstance(moved, ir.Accumulate)
-        joins = defined and not moved.restart
-        moved = replace(moved, restart=True)
-    compute = plan_formula(moved, box, shapes, origins, defined=defined and not over, preferences=preferences)
-    return Step(compute, tuple(local.blocks.values()), tuple(local.starts.values()), reducer, over, joins)
+@dataclass
+class _Sharder:
+    axes: Mapping[str, Axes]
+    sizes: Mapping[str, int]
+    preferences: Preferences
+    collectives: dict[str, Collective] = field(default_factory=dict)
+
+    def plan(self, layouts: Layouts) -> Plan:
+        """The plan of one device, once it is settled how tensors lie."""
+        bound = layouts.bound
+        statements = enumerate(bound.function.statements)
+        given = {name: layout for name, (layout, _) in layouts.given.items()}
+        formulas = spread([cut_formula(n, statement, bound, self.axes) for n, statement in statements], given)
+        layouts.settle(formulas)
+        if not bound.function.loops:
+            return make_plan(LocalProgram(layouts, self.collectives).of(formulas), self.preferences)
+        limit = self.preferences.backend.memory
+
+        def part(inner: ranges.Bound, step: transforms.OneStep | None) -> Plan:
+            return self.plan(_inside(layouts, inner, step))
+
+        most = allowance(given_bytes(bound)) if limit is None else limit
+        return _local(plan_loops(bound, part, most, in_order=True), layouts)
 
 
-def _combining(formula: CutFormula, bound: ranges.Bound, defined: bool) -> Reducer | ir.Monoid:
-    """The reducer that combines the parts of devices. Raises `CompileError` (TC0811) where none does."""
-    statement = formula.statement
-    assert isinstance(statement, ir.Accumulate), "an index that is not on the left side is reduced"
-    reducer, target = statement.reducer, statement.target.name
-    whole = "leave the index whole that is reduced"
-    if isinstance(reducer, ir.Monoid):
-        if not reducer.continues:
-            raise refused(f"the result of `{reducer.name}` is no state to go on from", statement.span, whole)
-    elif not reducer.commutative:
-        raise refused(
-            f"`{reducer.value}` over blocks does not combine to `{reducer.value}` over all", statement.span, whole
+def _inside(layouts: Layouts, inner: ranges.Bound, step: transforms.OneStep | None) -> Layouts:
+    """How tensors lie in a part of a program, or in a step of its loop, as they do outside."""
+    found = Layouts(inner, layouts.sizes)
+    rows = {} if step is None else {row.tensor.name: row.dimension for row in step.rows}
+    for tensor in (*inner.function.parameters, *inner.function.returns):
+        taken = None if step is None else step.taken.get(tensor.name)
+        name = tensor.name.removesuffix("~") if taken is None else taken.tensor
+        if name not in layouts.held:
+            found.given[tensor.name] = (), ()
+            continue
+        lies = list(zip(layouts.held[name], layouts.blocks[name], strict=True))
+        dropped = {rows[name]} if name in rows else set()
+        if taken is not None and taken.kind == "part":
+            dropped = {d for d, count in enumerate(taken.counts) if count is None}
+            for (weight, _), along in zip(taken.begins, layouts.held[name], strict=True):
+                if weight and along:
+                    raise refused(
+                        f"a step of the loop reads `{name}` in another place of a dimension that is cut",
+                        layouts.bound.function.span,
+                        "leave the index of that dimension whole",
+                    )
+        held = [(along, block) for d, (along, block) in enumerate(lies) if d not in dropped]
+        found.given[tensor.name] = (
+            tuple(along for along, _ in held),
+            # Of what is whole a part may have fewer elements.
+            tuple(b if along else e for (along, b), e in zip(held, inner.shapes[tensor.name], strict=True)),
         )
-    if reducer is Reducer.MEAN and statement.domain.guard is not None:
-        raise refused(
-            "a guard decides how many points of the mean each device has",
-            statement.span,
-            "divide a sum by a count, each in a statement of its own",
-        )
-    shape, origin = bound.shapes[target], bound.origins[target]
-    for index, extent, first in zip(statement.indices, shape, origin, strict=True):
-        covered = index.is_data or (index.bare is not None and formula.box[index.bare] == (first, first + extent))
-        if defined and not covered:
-            raise refused(
-                f"the statement goes on from a part of `{target}`, and devices combine whole tensors",
-                statement.span,
-                whole,
-            )
-    if defined and statement.restart and any(index.is_data for index in statement.indices):
-        raise refused(f"data decides where `{target}` begins anew", statement.span, whole)
-    if defined and not statement.restart and reducer is Reducer.MEAN:
-        raise refused("a mean does not go on from another", statement.span, whole)
-    return reducer
+    return found
+
+
+def _local(plan: Plan, layouts: Layouts) -> Plan:
+    """The plan of a program with loops, whose steps are those of one device, with the shapes of its blocks."""
+    stages = tuple(
+        replace(stage, steps=_local_steps(stage.steps, layouts))
+        if isinstance(stage, Call) and stage.steps is not None
+        else stage
+        for stage in plan.stages
+    )
+    return replace(plan, stages=stages)
+
+
+def _local_steps(steps: Steps, layouts: Layouts) -> Steps:
+    def taken(given: Input) -> Input:
+        if not isinstance(given, Window):
+            return given
+        blocks, held = layouts.blocks[given.tensor], layouts.held[given.tensor]
+        return replace(given, counts=tuple(b if a else c for b, a, c in zip(blocks, held, given.counts, strict=True)))
+
+    def local(kept: Kept) -> Kept:
+        return replace(kept, shape=layouts.blocks[kept.tensor])
+
+    inputs = tuple((name, taken(given)) for name, given in steps.inputs)
+    return replace(steps, inputs=inputs, kept=tuple(map(local, steps.kept)))

@@ -1,0 +1,163 @@
+"""Which elements the points of a cut index read along a dimension: runs of elements along a line of places.
+
+Where a subscript is a function of one sum of indices, that sum numbers the places. It is shifted and turned so that
+most places are the elements themselves: of ``wrap(i - 1)`` place -1 is the last element, all others are what they say.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from ...symbolic import Affine, Box, IndexVar
+from ...symbolic.runs import Run, direction, runs_along
+from ...transforms import Known
+
+# A subscript in more runs than that is no line.
+MOST_RUNS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The places from `place` on have the elements of a run, or a constant: then `run` is None."""
+
+    place: int
+    count: int
+    run: Run | None
+
+    @property
+    def end(self) -> int:
+        return self.place + self.count
+
+    def part(self, lo: int, hi: int) -> "Stretch":
+        """What is at the places ``lo:hi``, which it has."""
+        run = None if self.run is None else self.run.part(lo - self.place, hi - lo)
+        return Stretch(lo, hi - lo, run)
+
+
+Stretches = tuple[Stretch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """`place` as a sum of indices, of which the cut one counts `weight` times; and what is there.
+
+    Elements count from the first of the dimension.
+    """
+
+    place: Affine
+    weight: int
+    stretches: Stretches
+
+    @property
+    def step(self) -> int:
+        """The distance of the elements of neighbours; 0 where they are at no regular distance."""
+        longest = max(self.stretches, key=lambda s: s.count if s.run is not None else 0, default=None)
+        return 0 if longest is None or longest.run is None else abs(longest.run.stride * self.weight)
+
+
+def line_of(subscript: Affine, index: IndexVar, box: Box, first: int, extent: int, *, filled: bool) -> Line | None:
+    """The line of a subscript with a cut index; None where there is none.
+
+    Places that read no element are left out; with `filled` a constant is there.
+    """
+    line = None if subscript.is_data else direction(subscript)
+    ends = None if line is None else Known.over(box).bounds(line)
+    if line is None or ends is None:
+        return None
+    runs = runs_along(subscript, line, *ends, MOST_RUNS)
+    weight = line.weight(index).constant
+    if runs is None or not weight:
+        return None
+    place, stretches = ends[0], []
+    for run in runs:
+        own = Run(run.start - first, run.stride if run.count > 1 else 0, run.count)
+        stretches += _within(Stretch(place, run.count, own), extent, filled)
+        place += run.count
+    return _straight(Line(line, weight, tuple(stretches)))
+
+
+def _within(stretch: Stretch, extent: int, filled: bool) -> Iterator[Stretch]:
+    """The parts whose elements are there, and what is in the place of others."""
+    run = stretch.run
+    assert run is not None, "elements are given"
+    if run.stride == 0:
+        kept = range(stretch.count if 0 <= run.start < extent else 0)
+    elif run.stride > 0:
+        kept = range(max(0, -(run.start // run.stride)), max(0, (extent - 1 - run.start) // run.stride + 1))
+    else:
+        kept = range(max(0, -((extent - 1 - run.start) // -run.stride)), max(0, run.start // -run.stride + 1))
+    lo = min(kept.start, stretch.count)
+    hi = max(lo, min(kept.stop, stretch.count))
+    for start, stop, inside in ((0, lo, False), (lo, hi, True), (hi, stretch.count, False)):
+        if start < stop and (inside or filled):
+            part = stretch.part(stretch.place + start, stretch.place + stop)
+            yield part if inside else replace(part, run=None)
+
+
+def _straight(line: Line) -> Line:
+    """The line whose places are the elements, in as long a run as there is."""
+    steady = [s for s in line.stretches if s.run is not None and (abs(s.run.stride) == 1 or s.count == 1)]
+    if not steady:
+        return line
+    longest = max(steady, key=lambda s: s.count)
+    assert longest.run is not None
+    sign = longest.run.stride or 1
+    shift = longest.run.start - sign * longest.place
+    moved = []
+    for stretch in line.stretches[::sign]:
+        run = stretch.run
+        if sign < 0 and run is not None:
+            run = Run(run.last, -run.stride, run.count)
+        first = stretch.place if sign > 0 else stretch.end - 1
+        moved += _freed(Stretch(sign * first + shift, stretch.count, run))
+    return Line(line.place.scale(sign) + shift, sign * line.weight, merged(tuple(moved), ()) or ())
+
+
+def _freed(stretch: Stretch) -> Iterator[Stretch]:
+    """Apart what is the element of its own place at an end: it belongs to what is beside it."""
+    run = stretch.run
+    if run is not None and run.stride != 1 and stretch.count > 1:
+        if run.start == stretch.place:
+            yield stretch.part(stretch.place, stretch.place + 1)
+            stretch = stretch.part(stretch.place + 1, stretch.end)
+        elif run.last == stretch.end - 1:
+            yield stretch.part(stretch.place, stretch.end - 1)
+            stretch = stretch.part(stretch.end - 1, stretch.end)
+    yield stretch
+
+
+def merged(first: Stretches, second: Stretches) -> Stretches | None:
+    """What is at the places of both; None where they do not agree."""
+    cuts = sorted({end for s in (*first, *second) for end in (s.place, s.end)})
+    found: list[Stretch] = []
+    for lo, hi in pairwise(cuts):
+        parts = {s.part(lo, hi) for s in (*first, *second) if s.place <= lo and hi <= s.end}
+        if len(parts) > 1:
+            return None
+        for part in parts:
+            joint = _joint(found[-1], part) if found else None
+            found[len(found) - (joint is not None) :] = [joint or part]
+    return tuple(found)
+
+
+def _joint(a: Stretch, b: Stretch) -> Stretch | None:
+    """Two stretches as one, where the second goes on as the first does."""
+    if a.end != b.place:
+        return None
+    if a.run is None or b.run is None:
+        return Stretch(a.place, a.count + b.count, None) if a.run is b.run else None
+    stride = a.run.stride if a.count > 1 else b.run.start - a.run.start
+    if stride != 1 and (a.run.last == a.end - 1 or b.run.start == b.place):
+        # An element in its own place goes on as such.
+        return None
+    if b.run.start != a.run.start + stride * a.count or (b.count > 1 and b.run.stride != stride):
+        return None
+    return Stretch(a.place, a.count + b.count, Run(a.run.start, stride, a.count + b.count))
+
+
+def over(stretches: Stretches, lo: int, hi: int) -> Iterator[Stretch]:
+    """What is at the places ``lo:hi``."""
+    for stretch in stretches:
+        start, stop = max(lo, stretch.place), min(hi, stretch.end)
+        if start < stop:
+            yield stretch.part(start, stop)

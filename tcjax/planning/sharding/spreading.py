@@ -1,0 +1,68 @@
+"""Indices that nobody named, cut as the dimensions that they address on left sides."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from ... import ir, transforms
+from ...ir import Reducer
+from ...symbolic import Affine, IndexVar
+from .blocks import Axes, Layout
+from .formulas import CutFormula
+
+Cuts = dict[tuple[str, int], Axes]
+
+
+def spread(formulas: Iterable[CutFormula], given: Mapping[str, Layout]) -> list[CutFormula]:
+    """The statements, all of whose left sides are cut along a dimension where one is; `given` are known layouts.
+
+    ``v(0) = e`` is ``v(x) = e where x == 0`` then: the device that has the element writes it.
+    """
+    found = list(formulas)
+    cuts: Cuts = {(name, d): axes for name, layout in given.items() for d, axes in enumerate(layout) if axes}
+    for formula in found:
+        for dimension, subscript in enumerate(formula.statement.indices):
+            for index in formula.cut_in(subscript):
+                cuts.setdefault((formula.statement.target.name, dimension), formula.cut[index])
+    written: set[str] = {tensor for tensor, _ in given.items()}
+    for number, formula in enumerate(found):
+        name = formula.statement.target.name
+        for dimension in range(len(formula.statement.indices)):
+            axes = cuts.get((name, dimension))
+            if axes is not None:
+                formula = _cut(formula, dimension, axes, name not in written)
+        written.add(name)
+        found[number] = formula
+    return found
+
+
+def _cut(formula: CutFormula, dimension: int, axes: Axes, is_new: bool) -> CutFormula:
+    """The statement with what addresses a dimension of its target cut along the axes, where that can be."""
+    statement = formula.statement
+    subscript = statement.indices[dimension]
+    taken = {axis for along in formula.cut.values() for axis in along}
+    if formula.cut_in(subscript) or subscript.is_data or taken & {*axes}:
+        return formula
+    outer = {*ir.left_indices(statement), *(statement.reduction if isinstance(statement, ir.Accumulate) else ())}
+    alone = [index for index in subscript.variables & outer if (subscript.weight(index).constant or 0) > 0]
+    if subscript.is_linear and len(subscript.terms) == 1 and alone:
+        return replace(formula, cut={**formula.cut, alone[0]: axes}, _lines={})
+    if subscript.constant is None:
+        return formula
+    if isinstance(statement, ir.Accumulate):
+        if not isinstance(statement.reducer, Reducer) or formula.cut.keys() & {*statement.reduction}:
+            return formula
+        statement = transforms.as_define(statement, is_new)
+    name = statement.target.name
+    index = IndexVar(f"{name}.{dimension}")  # No program names an index so.
+    first, extent = formula.bound.origins[name][dimension], formula.bound.shapes[name][dimension]
+    here = ir.Binary("==", ir.Index(index), ir.Const(subscript.constant, "int32"), "bool")
+    left = list(statement.indices)
+    left[dimension] = Affine.of(index)
+    domain = replace(statement.domain, guard=ir.both(here, statement.domain.guard))
+    return replace(
+        formula,
+        statement=replace(statement, indices=tuple(left), domain=domain),
+        box={**formula.box, index: (first, first + extent)},
+        cut={**formula.cut, index: axes},
+        _lines={},
+    )
