@@ -138,6 +138,7 @@ SAMPLED = {
     "tests/translated/test_kernels.py": 20,
     "tests/translated/test_loop_programs.py": 20,
     "tests/translated/test_order.py": 4,
+    "tests/translated/test_programs.py": 20,
     "tests/translation": 4,
 }
 

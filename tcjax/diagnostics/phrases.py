@@ -21,6 +21,11 @@ def all_ranged(ranges: Sequence[tuple[Any, Any, Any]], span: Span) -> str:
     return f"`where {', '.join(f'{index} in {lo}:{hi}' for index, lo, hi in ranges)}`"
 
 
+def letters(rank: int) -> list[str]:
+    """Names for the sizes of a tensor."""
+    return ["MNKLPQ"[dimension % 6] for dimension in range(rank)]
+
+
 def limits(index: Any, lo: Any, hi: Any, span: Span) -> str:
     """A range as it stands in a text: ``i in 0:N`` or ``i in range(0, N)``."""
     if span.source.is_python:

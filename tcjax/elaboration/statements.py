@@ -61,7 +61,7 @@ def assign(node: ast.Assign, outputs: Outputs) -> ir.Define | ir.Accumulate:
     check_ends(clauses.ranges)
     clauses.guard_by_ragged_ranges()
     scope.mentioned = {}
-    indices = tuple([_left_index(index, d, scope, outputs) for d, index in enumerate(node.indices or ())])
+    indices = tuple([_left_index(node, d, scope, outputs) for d in range(len(node.indices or ()))])
     written, scope.mentioned = scope.mentioned, {}
     result = value(node.value, scope)
     clauses.check_size(settled(result), node.value.span)
@@ -272,7 +272,9 @@ def _name_on_the_left(index: ast.Name, target: str, scope: Scope) -> None:
     scope.index(index.id, index.span)
 
 
-def _left_index(node: ast.Expr, dimension: int, scope: Scope, outputs: Outputs) -> Affine:
+def _left_index(statement: ast.Assign, dimension: int, scope: Scope, outputs: Outputs) -> Affine:
+    assert statement.indices is not None
+    node = statement.indices[dimension]
     if isinstance(node, ast.Name):
         return Affine.of(scope.index(node.id, node.span))
     kind = boundary_of(node, scope.environment)
@@ -287,7 +289,7 @@ def _left_index(node: ast.Expr, dimension: int, scope: Scope, outputs: Outputs) 
             f"nothing says how large dimension {dimension} of `{scope.target}` is: `{kind}` needs its ends",
             node.span,
             help="annotate the return with its sizes, such as "
-            + phrases.returned("float", ["N"], scope.target, node.span),
+            + phrases.returned("float", phrases.letters(len(statement.indices)), scope.target, node.span),
         )
     return bounded(kind, index, target, dimension, scope.environment)
 

@@ -1,5 +1,6 @@
 """Typed index notation: statements and functions."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -137,6 +138,27 @@ class Function(Node):
         written = (self.statements[n] for loop in self.loops for n in range(loop.first, loop.last))
         own = (s for s in written if isinstance(s, (Define, Accumulate)))
         return frozenset(s.target.name for s in own if any(i.variables & {*s.domain.loops} for i in s.indices))
+
+    @property
+    def growing(self) -> Mapping[str, frozenset[int]]:
+        """The dimensions of tensors that have the extent of all statements that write them, if nothing else gives it.
+
+        Loops write other elements in each step; and who begins with single places, ``y(0) = a``, goes on with others.
+        """
+        places: dict[str, list[tuple[Affine, ...]]] = {}
+        for statement in self.statements:
+            if isinstance(statement, (Define, Accumulate)):
+                places.setdefault(statement.target.name, []).append(statement.indices)
+        begun = {
+            name: frozenset(d for d, at in enumerate(first) if at.is_place and any(o[d] != at for o in others))
+            for name, (first, *others) in places.items()
+        }
+        loops = {name: frozenset(range(len(places[name][0]))) for name in self.recurrent}
+        called = (targets(each) for each in self.statements if not isinstance(each, (Define, Accumulate)))
+        declared = {tensor.name for tensor in self.declared}
+        given = {tensor.name for tensors in (self.parameters, self.initial, *called) for tensor in tensors}
+        grown = {name: dimensions for name, dimensions in begun.items() if dimensions and name not in given} | loops
+        return {name: dimensions for name, dimensions in grown.items() if name not in declared}
 
     def __str__(self) -> str:
         from .printer import show

@@ -51,7 +51,7 @@ def bind(
         coverage = Coverage(function, shapes, assumptions)
         return _Binder(function, dict(known), initial or {}, foreign, coverage, limited, settled)
 
-    binder = binder_of(_settled(function, binder_of(None)) if function.loops else {})
+    binder = binder_of(_settled(function, binder_of(None)) if function.growing else {})
     for number, statement in enumerate(function.statements):
         binder.step(number, statement)
     bound = binder.finish()
@@ -60,17 +60,16 @@ def bind(
 
 
 def _settled(function: ir.Function, draft: "_Binder") -> dict[str, Place]:
-    """Where the tensors that loops write step by step have their elements: wherever any statement writes."""
+    """Where the tensors that grow have their elements: wherever any statement writes."""
     for number, statement in enumerate(function.statements):
         draft.step(number, statement)
-    return {name: replace(draft.places[name], written=False) for name in draft.growing}
+    return {name: replace(draft.places[name], written=False, open=frozenset()) for name in draft.growing}
 
 
 class _Binder:
     """What is known of the tensors between two statements.
 
-    `settled` are the places of those that loops write step by step; None while they are looked for: then nothing is
-    checked, and their places grow.
+    `settled` are the places of those that grow; None while they are looked for: then nothing is checked.
     """
 
     def __init__(
@@ -84,7 +83,7 @@ class _Binder:
         settled: Mapping[str, Place] | None,
     ) -> None:
         self.function = function
-        self.growing = function.recurrent - {tensor.name for tensor in function.declared}
+        self.growing = function.growing
         self.is_draft = settled is None
         self.solved: dict[int, tuple[Solution, Box]] = {}
         self.coverage = coverage
@@ -197,7 +196,7 @@ class _Binder:
         return box, solution.reasons
 
     def grow(self, statement: Comprehension, solution: Solution) -> None:
-        """Notes what a statement writes, of a tensor of loops beside what others write."""
+        """Notes what a statement writes, of a tensor that grows beside what others write."""
         target = statement.target
         given, found = self.places.get(target.name), found_place(statement, solution, self.sizes)
         if target.name not in self.growing:
@@ -208,9 +207,11 @@ class _Binder:
             self.learn_shape(target, _extents(place))
         else:
             for dimension, interval in enumerate(found.intervals):
-                if interval is None and given is None:
+                if interval is None and (given is None or dimension in given.open):
                     raise mistakes.unbound_target(self.function, statement, dimension)
-            self.places[target.name] = found if given is None else joined_place(given, found, Facts())
+            if given is not None:
+                found = joined_place(given, found, self.growing[target.name], Facts())
+            self.places[target.name] = found
 
     def solve(self, statement: Comprehension) -> Solution:
         solution = solve_statement(statement, self.places, self.sizes, Facts())

@@ -66,7 +66,7 @@ def infer_ranges(function: ir.Function, facts: Facts | None = None) -> SymbolicR
     nothing bounds, TC0708 for a statement that reads what it writes.
     """
     inference = _Inference(function, facts or Facts())
-    if function.loops:
+    if function.growing:
         draft = _Inference(function, facts or Facts(), is_draft=True)
         draft.run()
         inference.settle(draft)
@@ -87,10 +87,10 @@ class _Inference:
 
     def __init__(self, function: ir.Function, facts: Facts, *, is_draft: bool = False) -> None:
         self.function = function
-        self.growing = function.recurrent - {tensor.name for tensor in function.declared}
+        self.growing = function.growing
         self.is_draft = is_draft
         self.settled: set[str] = set()
-        # What each statement writes of a tensor of loops, and the extents of ranges, which are not negative.
+        # What each statement writes of a tensor that grows, and the extents of ranges, which are not negative.
         self.found: dict[str, list[Place]] = {}
         self.extents: list[Size] = []
         self.facts = facts
@@ -111,7 +111,7 @@ class _Inference:
             self.step(number, statement)
 
     def settle(self, draft: "_Inference") -> None:
-        """Takes the places of what loops write step by step from a draft, where they grew."""
+        """Takes the places of what grows from a draft."""
         for statement in self.function.statements:
             for target in ir.targets(statement):
                 if target.name in self.growing and target.name not in self.settled:
@@ -161,9 +161,9 @@ class _Inference:
         self.places[statement.target.name] = self.grown(statement.target.name)
 
     def grown(self, name: str) -> Place:
-        """Where a tensor of loops has its elements, by what is known so far."""
+        """Where a tensor that grows has its elements, by what is known so far."""
         facts = self.facts.assume(*(AtLeastZero(Affine.of(extent)) for extent in self.extents))
-        return reduce(lambda one, other: joined_place(one, other, facts), self.found[name])
+        return reduce(lambda one, other: joined_place(one, other, self.growing[name], facts), self.found[name])
 
     def need(self, solution: Solution) -> None:
         """Notes what must not be negative for the statement to be legal, where its formulas tell."""
@@ -196,7 +196,7 @@ class _Inference:
                 elif variable not in interval.extent.variables():
                     self.sizes[variable] = interval.extent
             intervals.append(interval)
-        self.places[target.name] = replace(found, intervals=tuple(intervals))
+        self.places[target.name] = replace(found, intervals=tuple(intervals), open=frozenset())
 
     def callee_sizes(self, function: ir.Function, arguments: tuple[ir.Tensor, ...]) -> dict[SizeVar, Size]:
         """The callee's sizes in terms of the caller's."""

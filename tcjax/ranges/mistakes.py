@@ -38,7 +38,11 @@ def unbound_index(function: ir.Function, statement: Comprehension, solution: Sol
     unknown = "no tensor is read at it" if later is None else f"how large `{later.name}` is, the loop says later"
     shown = "; ".join(seen[:3]) or unknown
     span = mentions[0].read.access.span if mentions else statement.span.part(index.name)
-    range = _range(index, 0, _own_size(mentions) or _some_size(function, solution), solution, span)
+    own = {each: size for each in solution.unsolved if (size := _own_size(each, solution)) is not None}
+    if index in own and not own.keys() & solution.survey.inline:
+        range = phrases.all_ranged([(each, 0, size) for each, size in own.items()], span)
+    else:
+        range = _range(index, 0, own.get(index) or _some_size(function, solution), solution, span)
     close = get_close_matches(index.name, _names(function), 1) if index not in _left_indices(statement) else []
     inner = index in solution.survey.inline
     if not mentions and not close and not inner and index not in _left_indices(statement):
@@ -60,10 +64,15 @@ def unbound_index(function: ir.Function, statement: Comprehension, solution: Sol
     )
 
 
-def _own_size(mentions: Sequence[Constraint]) -> str | None:
-    """The extent of the dimension that an index runs along, most likely, where a boundary keeps it inside."""
-    found = (m.read.access.tensor.shape[m.dimension] for m in mentions if m.subscript.bounded is not None)
-    return next(map(str, found), None)
+def _own_size(index: IndexVar, solution: Solution) -> str | None:
+    """The extent of the dimension that an index runs along, most likely, where it may run beyond the ends."""
+    for constraint in solution.reads:
+        subscript = constraint.subscript
+        inner = subscript if subscript.bounded is None else subscript.bounded.argument
+        free = subscript.bounded is not None or constraint.read.guarded
+        if free and not inner.is_data and index in inner.variables:
+            return str(constraint.read.access.tensor.shape[constraint.dimension])
+    return None
 
 
 def _unbound_hull(function: ir.Function, given: ir.Range) -> CompileError:
@@ -104,7 +113,7 @@ def _read_before_written(function: ir.Function, statement: Comprehension, index:
 
 def _sized(function: ir.Function, tensor: ir.Tensor, span: Span) -> str:
     """Where to write the sizes of a tensor."""
-    scalar, letters = phrases.scalar(tensor.dtype), _letters(tensor.rank)
+    scalar, letters = phrases.scalar(tensor.dtype), phrases.letters(tensor.rank)
     if tensor.name in {returned.name for returned in function.returns}:
         return f"annotate the return with its sizes, such as {phrases.returned(scalar, letters, tensor.name, span)}"
     declared = phrases.typed(scalar, letters, tensor.name, span)
@@ -507,11 +516,6 @@ def _names(function: ir.Function) -> list[str]:
     sizes = {v.name for tensor in function.parameters for size in tensor.shape for v in size.variables()}
     sizes |= {size.name for size in function.free_sizes}
     return sorted(name for name in sizes if "." not in name) + [tensor.name for tensor in function.parameters]
-
-
-def _letters(rank: int) -> list[str]:
-    """Names for the sizes of a tensor."""
-    return ["MNKLPQ"[dimension % 6] for dimension in range(rank)]
 
 
 def _listed(names: list[str]) -> str:

@@ -29,10 +29,12 @@ class Place:
     """Which logical indices a tensor has, per dimension; None where sizes decide in a way that has no formula.
 
     `written` says whether a statement has defined it; before that a declaration or a caller may have fixed its extents.
+    In the dimensions `open` only single places have been written so far, and what comes may lie elsewhere.
     """
 
     intervals: tuple[Interval | None, ...]
     written: bool = True
+    open: frozenset[int] = frozenset()
 
     def substitute(self, sizes: Mapping[SizeVar, SizeLike]) -> "Place":
         """The place with size variables replaced."""
@@ -149,6 +151,7 @@ def _split_left(
     if place is None:
         return [], []
     constraints = left_constraints(statement, place, surveyed, sizes)
+    constraints = [c for c in constraints if c.dimension not in place.open]
     firm = [c for c in constraints if place.written and c.subscript.bare is not None]
     return firm, [c for c in constraints if c not in firm]
 

@@ -25,16 +25,17 @@ def found_place(statement: Comprehension, solution: Solution, sizes: Mapping[Siz
         if values is not None and index.bare is None:
             values = Interval(values.lo, solution.facts.maximum(values.lo, values.hi))
         intervals.append(values)
-    return Place(tuple(intervals))
+    places = (dimension for dimension, index in enumerate(statement.indices) if index.is_place)
+    return Place(tuple(intervals), open=frozenset(places))
 
 
-def joined_place(one: Place, other: Place, facts: Facts) -> Place:
-    """The hull of two places; where `one` has elements and `other` does not say, those of `one`."""
+def joined_place(one: Place, other: Place, dimensions: frozenset[int], facts: Facts) -> Place:
+    """The hull of two places in the `dimensions` that grow; else, and where `other` does not say, `one`."""
     intervals = [
-        mine if theirs is None else theirs if mine is None else _hull(mine, theirs, facts)
-        for mine, theirs in zip(one.intervals, other.intervals, strict=True)
+        mine if theirs is None or d not in dimensions else theirs if mine is None else _hull(mine, theirs, facts)
+        for d, (mine, theirs) in enumerate(zip(one.intervals, other.intervals, strict=True))
     ]
-    return Place(tuple(intervals))
+    return Place(tuple(intervals), open=one.open & other.open)
 
 
 def _hull(one: Interval, other: Interval, facts: Facts) -> Interval:

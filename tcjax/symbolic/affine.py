@@ -182,6 +182,11 @@ class Affine:
         return self.base.constant if not self.terms else None
 
     @property
+    def is_place(self) -> bool:
+        """Whether it is one value for all points, which sizes give."""
+        return not self.terms
+
+    @property
     def is_linear(self) -> bool:
         """Whether every atom is an index variable."""
         return all(isinstance(atom, IndexVar) for atom, _ in self.terms)

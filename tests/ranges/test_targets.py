@@ -43,6 +43,50 @@ def test_a_scalar_output_has_no_dimensions() -> None:
     assert found.origins["s"] == ()
 
 
+# ---------------------------------------------------------------- single places first
+
+
+@pytest.mark.parametrize(
+    ("body", "places"),
+    [
+        ("y(0) = 0.0  y(i) = A(i-1)", (0, 6)),
+        ("y(0) = A(0)  y(i) = A(i)", (0, 5)),
+        ("y(0) = A(0)  y(i) = A(i) where i in 1:N", (0, 5)),
+        ("y(N-1) = 0.0  y(i) = A(i+1)", (-1, 6)),
+        ("y(2) = A(0)  y(7) = A(1)", (2, 6)),
+        ("y(0) +=! A(i)  y(1) max=! A(i)", (0, 2)),
+        ("y(0) = A(0)  y(1) = 2 * y(0)  z(i) = y(i)  y(2) = z(1)", (0, 3)),
+        ("y(0) = A(0)  y(i) = A(i)  y(i) = 3.0 where A(0) > 0", (0, 5)),
+        ("y(0) = A(0)  for t in 1:N { y(t) = y(t-1) + A(t) }  y(A.0) = 1.0", (0, 6)),
+    ],
+)
+def test_who_begins_with_single_places_goes_on_with_others(body: str, places: tuple[int, int]) -> None:
+    found = bound(f"def f(float(N) A) -> (y) {{ {body} }}", A=(5,))
+
+    assert (found.origins["y"], found.shapes["y"]) == ((places[0],), (places[1],))
+
+
+def test_only_dimensions_that_are_written_at_single_places_grow() -> None:
+    found = bound("def f(float(N) A) -> (y) { y(0,i) = A(i)  y(1,i) = 2.0 }", A=(5,))
+    error = refused("def f(float(N) A) -> (y) { y(0,i) = A(i)  y(1,i) = 2.0 where i in 0:N+1 }", A=(5,))
+
+    assert found.shapes["y"] == (2, 5)
+    assert error.code == "TC0702"
+
+
+def test_what_begins_with_whole_ranges_keeps_its_extent() -> None:
+    error = refused("def f(float(N) A) -> (y) { y(i) = A(i)  y(7) = 0.0 }", A=(5,))
+
+    assert error.code == "TC0702"
+
+
+def test_data_do_not_say_how_far_single_places_go_on() -> None:
+    error = refused("def f(int32(N) A) -> (y) { y(0) = 1  y(A(i)) += 1 }", A=(5,))
+
+    assert error.code == "TC0401"
+    assert "annotate the return" in error.help
+
+
 # ---------------------------------------------------------------- annotations
 
 
@@ -171,13 +215,10 @@ def test_constant_left_subscripts_fill_an_annotated_tensor() -> None:
     assert bound(text, A=(3, 4), B=(3, 4)).shapes["O"] == (4, 2, 3)
 
 
-def test_a_constant_left_subscript_beyond_the_first_definition_is_refused() -> None:
+def test_a_constant_left_subscript_beyond_the_first_definition_goes_on() -> None:
     text = "def f(float(N) A) -> (O) { O(n,0) = A(n)  O(n,1) = A(n) }"
 
-    error = refused(text, A=(3,))
-
-    assert error.code == "TC0702"
-    assert error.message == "this writes O[0, 1]; dimension 1 of O has 1 element"
+    assert bound(text, A=(3,)).shapes["O"] == (3, 2)
 
 
 def test_a_repeated_left_index_has_its_range_in_both_dimensions() -> None:

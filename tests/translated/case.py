@@ -6,8 +6,18 @@ from typing import Any
 
 import numpy as np
 
+import tcjax
+
 Array = np.ndarray
 Results = tuple[Array, ...]
+
+
+@dataclass(frozen=True)
+class Text:
+    """A program that is read when a test needs it: most runs take few of the programs."""
+
+    text: str
+    consts: Mapping[str, int | float]
 
 
 @dataclass(frozen=True)
@@ -26,11 +36,31 @@ class Case:
     sizes: Mapping[str, int] = field(default_factory=dict)
     tolerance: float = 2e-5
 
+    def kernel(self, spelling: str) -> Any:
+        """The program in this spelling."""
+        program = self.programs[spelling]
+        return tcjax.kernel(program.text, consts=dict(program.consts)) if isinstance(program, Text) else program
+
     def expected(self, **others: Array) -> Results:
         """What the reference makes of the arguments, of copies of them: a reference may work in place."""
         copies = {name: np.array(value) for name, value in {**self.arguments, **others}.items()}
         result = self.reference(**copies)
         return result if isinstance(result, tuple) else (result,)
+
+
+def one(
+    name: str,
+    text: str | tcjax.Kernel,
+    reference: Callable[..., Array | Results],
+    arguments: dict[str, Array],
+    smooth: str = "",
+    sizes: dict[str, int] | None = None,
+    consts: dict[str, int | float] | None = None,
+    **others: tcjax.Kernel | Text,
+) -> Case:
+    """A case of one spelling, a text or a kernel, and of `others`; `smooth` lists the arguments with a gradient."""
+    first = Text(text, consts or {}) if isinstance(text, str) else text
+    return Case(name, reference, {"text": first} | others, arguments, tuple(smooth.split()), sizes or {})
 
 
 def normal(*shape: int, seed: int = 0) -> Array:

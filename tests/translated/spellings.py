@@ -1,26 +1,9 @@
 """Programs as the pages of other index notations spell them: Tullio, KeOps, einx, Halide, Dex, TVM and Taichi."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 import tcjax
-from tests.translated.case import Array, Case, Results, integers, normal, number, uniform
-
-
-def one(
-    name: str,
-    text: str | tcjax.Kernel,
-    reference: Callable[..., Array | Results],
-    arguments: dict[str, Array],
-    smooth: str = "",
-    sizes: dict[str, int] | None = None,
-    consts: dict[str, int] | None = None,
-) -> Case:
-    """A case of one spelling, a text or a kernel; `smooth` lists the arguments that it has a gradient for."""
-    kernel = tcjax.kernel(text, consts=consts or {}) if isinstance(text, str) else text
-    return Case(name, reference, {"text": kernel}, arguments, tuple(smooth.split()), sizes or {})
-
+from tests.translated.case import Array, Results, integers, normal, number, one, uniform
 
 # ---------------------------------------------------------------- Tullio
 

@@ -129,6 +129,7 @@ class _Versions:
         self.places = places
         self.current: dict[str, ir.Tensor] = {p.name: p for p in function.parameters}
         self.declared = {tensor.name for tensor in function.declared}
+        self.extended = self.declared | function.growing.keys()
         self.found: list[Step] = []
         # The loops whose indices a tensor gets that each of their steps writes anew.
         self.grows = self.named()
@@ -166,8 +167,8 @@ class _Versions:
             target = replace(target, name=self.namer.new(f"{target.name}_next"))
             self.places[target.name] = self.places[before.name]
             self.found.append(copied(before, target, self.places[target.name]))
-        elif target.name in self.declared and not self.covers(plain, intervals, self.places[target.name]):
-            # What no statement writes is zero, in the whole declared shape.
+        elif target.name in self.extended and not self.covers(plain, intervals, self.places[target.name]):
+            # What no statement writes is zero, in the whole shape.
             self.found.append(zeroed(target, self.places[target.name]))
         plain = replace(plain, target=target)
         if isinstance(plain, ir.Accumulate) and (is_first or before is None or _replaces(plain)):
