@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from .. import ir
+from ..ranges.guards import running_guard
 from ..symbolic import Affine, IndexVar
-from .evaluation import point_values, stack, subscript
+from .evaluation import condition, point_values, stack, subscript
 from .monoids import fold_elements
 from .reductions import continues, identity, reduce_values
 from .scalars import Value, conversion, dtype_of
@@ -43,7 +44,7 @@ def accumulate(statement: ir.Accumulate, scope: Scope) -> Array:
     The running value is of type `statement.accumulate` and is cast to the target's type once, at the end. It starts
     from the identity with `restart` and for a new tensor, else from the element's content. Where it starts from the
     identity, so does every element that the left side can name: along a dimension whose subscript depends on data these
-    are all. A mean or a position cannot go on from an earlier one: without `restart` it replaces the element, if any
+    are all. Outside of the ranges of the loops around it nothing happens. A mean or a position cannot go on from an earlier one: without `restart` it replaces the element, if any
     point takes part.
     """
     target, reducer = statement.target, statement.reducer
@@ -52,9 +53,10 @@ def accumulate(statement: ir.Accumulate, scope: Scope) -> Array:
     scope, places, loops = scope.bind(left_indices(statement.indices))
     if not goes_on:
         region = _region(target, statement.indices, scope)
+        runs = condition((), running_guard(statement), scope)
         empty = conversion(_result_type(statement), target.dtype)(identity(reducer, statement.accumulate))
         for scope.point[places] in product(*loops):  # type: ignore[assignment]
-            if (place := region()) is not None:
+            if (runs is None or runs()) and (place := region()) is not None:
                 result[place] = empty
     running: dict[tuple[int, ...], tuple[list[Value], list[int]]] = {}
     body = widened(statement.value, statement.accumulate)

@@ -3,7 +3,7 @@
 from .assumptions import Assumption, assumed, read_assumption, settled, size_names, unknown_size
 from .bind import ForeignShapes, Shape, bind
 from .bound import Bound
-from .guards import effective_guard
+from .guards import effective_guard, running_guard
 from .infer import StatementRanges, SymbolicRanges, infer_ranges
 from .limits import MOST_DIMENSIONS
 from .sizes import bind_sizes
@@ -21,6 +21,7 @@ __all__ = [
     "bind",
     "bind_sizes",
     "effective_guard",
+    "running_guard",
     "infer_ranges",
     "read_assumption",
     "settled",

@@ -30,6 +30,13 @@ def explicit_guard(node: ir.Statement | ir.Reduce) -> ir.Expr | None:
             assert_never(node)
 
 
+def running_guard(statement: ir.Define | ir.Accumulate) -> ir.Expr | None:
+    """Where the loops around a statement run, if the range of one uses the index of another: elsewhere nothing happens."""
+    loops = statement.domain.loops
+    found = [given for given in last_of_each(statement.domain.ranges).values() if given.index in loops]
+    return ir.conjunction([test for given in found for test in moving_ends(given)])
+
+
 def moving_guard(node: ir.Statement | ir.Reduce) -> ir.Expr | None:
     """What cuts the hulls of the ranges whose ends use other indices or data."""
     match node:

@@ -46,8 +46,12 @@ def as_define(statement: Formula, is_new: bool) -> ir.Define:
         value = ir.Select(statement.domain.guard, statement.value, nothing, statement.value.dtype)
         return replace(statement, value=value, domain=ir.Domain())
     reducer, value = statement.reducer, statement.value
-    assert isinstance(reducer, Reducer)
     guard = statement.domain.guard
+    if isinstance(reducer, ir.Monoid):
+        assert statement.restart, "a state is no value to go on from"
+        dtype = reducer.components(statement.accumulate)[0]
+        value = ir.Reduce(reducer, statement.reduction, (), guard, value, None, statement.accumulate, dtype)
+        return ir.Define(statement.target, statement.indices, cast(value, statement.target.dtype), span=statement.span)
     dtype = reducer.result(value.dtype, statement.accumulate)
     if statement.reduction:
         value = ir.Reduce(reducer, statement.reduction, (), guard, value, None, statement.accumulate, dtype)

@@ -4,15 +4,23 @@ from dataclasses import replace
 from typing import TypeVar
 
 from .. import ir, ranges
+from .definitions import as_define
 
 Formula = TypeVar("Formula", bound="ir.Define | ir.Accumulate")
 
 
-def guard_ranges(statement: Formula) -> Formula:
+def guard_ranges(statement: Formula) -> "Formula | ir.Define":
     """The statement without given ranges: those whose ends use other indices are conjoined to the guards.
 
-    What the ranges say besides is in the box that `ranges.bind` found.
+    What the ranges say besides is in the box that `ranges.bind` found. A reduction that begins anew does so where the
+    loops around it run: it is a definition, if that is not everywhere in the box.
     """
+    running = ranges.running_guard(statement)
+    if running is not None and isinstance(statement, ir.Accumulate) and statement.restart:
+        domain = statement.domain
+        own = tuple(given for given in domain.ranges if given.index not in domain.loops)
+        define = as_define(guard_ranges(replace(statement, domain=replace(domain, ranges=own))), False)
+        return replace(define, domain=ir.Domain((), running, domain.exists, domain.loops))
     guard = ranges.effective_guard(statement)
     domain = ir.Domain((), None if guard is None else _guarded(guard), statement.domain.exists, statement.domain.loops)
     return replace(statement, value=_guarded(statement.value), domain=domain)

@@ -247,3 +247,32 @@ def test_what_needs_two_values_of_an_element_is_refused(steps: str, words: str) 
         kernel.adjoint()
 
     assert "another name" in (caught.value.help or "")
+
+
+MATRIX_CHAIN = """def f(float(N) p) -> (float(5,5) C) { for i in 3:-1:-1 { for j in i+1:5 {
+    C(i,j) = min[k in i:j](C(i,k) + C(k+1,j) + p(i) * p(k+1) * p(j+1)) } } }"""
+EMPTYING = """def f(float(N) p) -> (float(5,5) C) { for i in 3:-1:-1 { for j in i+1:5 {
+    C(i,j) min=! C(i,k) + C(k+1,j) + p(i) * p(k+1) * p(j+1) where k in 0:j, i <= k } } }"""
+
+
+@pytest.mark.parametrize("text", [MATRIX_CHAIN, EMPTYING])
+def test_a_reduction_begins_anew_only_where_the_loops_around_it_run(text: str) -> None:
+    kernel = tcjax.kernel(text)
+    p = np.array([1.1, 0.5, 0.9, 0.7, 0.8, 1.3])
+    cotangent = rng.normal(size=(5, 5))
+
+    def chain(p: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        costs = np.zeros((5, 5))
+        for i in range(3, -1, -1):
+            for j in range(i + 1, 5):
+                costs[i, j] = min(costs[i, k] + costs[k + 1, j] + p[i] * p[k + 1] * p[j + 1] for k in range(i, j))
+        return costs
+
+    slopes = [np.sum((chain(p + h) - chain(p - h)) * cotangent) / 2e-6 for h in 1e-6 * np.eye(6)]
+    given, weights = p.astype(np.float32), cotangent.astype(np.float32)
+    for found in (kernel(given), kernel.interpret(given)):
+        np.testing.assert_allclose(found, chain(p), rtol=1e-5)
+    adjoint = kernel.adjoint()
+    by_jax = jax.grad(lambda p: jnp.sum(kernel(p) * weights))(given)
+    for found in (adjoint(given, weights), adjoint.interpret(given, weights), by_jax):
+        np.testing.assert_allclose(found, slopes, rtol=1e-4, atol=1e-5)
