@@ -166,7 +166,9 @@ def _loop(stage: Call, known: Mapping[str, jax.Array], foreign: Foreign) -> dict
         step = functools.partial(lower, stage.plan, initial={}, foreign=foreign)
         run = functools.partial(lower, initial={}, foreign=foreign)
         way_back = None if stage.program is None else WayBack(*stage.program, stage.arguments, run)
-        return lower_steps(steps, known, step, way_back)
+        shifts = {} if steps.at_once is None else steps.at_once.shifts
+        shifting = {name: functools.partial(lower, plan, initial={}, foreign=foreign) for name, plan in shifts.items()}
+        return lower_steps(steps, known, step, way_back, shifting)
 
     def called(known: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
         assert elsewhere is not None

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, Final
 
@@ -16,11 +16,13 @@ from ..ir import Reducer
 from ..planning.data.stages import Plan
 from ..planning.data.steps import Kept, Lagged, State, Steps, Value, Whole, Window
 from ..planning.replanning import plan_adjoint
+from .builtins import BUILTINS
 from .context import numeric
 from .linear import linear
 from .placing import is_placed
 from .provisos import either_of
 from .reducers import combine
+from .sizes import as_int32
 from .varying import steady
 
 Arrays = Mapping[str, jax.Array]
@@ -75,27 +77,32 @@ def all_tangents(arrays: Arrays, moving: Arrays) -> dict[str, Any]:
     return {n: moving[n] if n in moving else np.zeros(a.shape, jax.dtypes.float0) for n, a in arrays.items()}
 
 
-def lower_steps(steps: Steps, known: Arrays, step: Step, way_back: WayBack | None = None) -> dict[str, jax.Array]:
-    """What a loop writes that something behind it needs; `step` computes the results of one step."""
+def lower_steps(
+    steps: Steps, known: Arrays, step: Step, way_back: WayBack | None = None, shifts: Mapping[str, Step] | None = None
+) -> dict[str, jax.Array]:
+    """What a loop writes that something behind it needs; `step` computes the results of one step.
+
+    Or, in the place of a tensor, by what it `shifts` that.
+    """
     if not steps.count:
-        return {kept.tensor: _content(kept, known) for kept in steps.kept if kept.stays}
+        return {kept.tensor: content_before(kept, known) for kept in steps.kept if kept.stays}
     if way_back is not None:
         # The program begins with whole tensors.
         parts = [kept for kept in steps.kept if kept.held is not None and kept.tensor in known]
-        known = {**known, **{kept.tensor: _content(kept, known) for kept in parts}}
+        known = {**known, **{kept.tensor: content_before(kept, known) for kept in parts}}
         steps = replace(steps, kept=tuple(replace(kept, held=None) for kept in steps.kept))
     names = {taken.tensor for _, taken in steps.inputs if not isinstance(taken, Value)}
     names |= {kept.tensor for kept in steps.kept}
 
     @jax.custom_jvp
     def run(used: dict[str, jax.Array]) -> dict[str, jax.Array]:
-        return in_turn_or_at_once(steps, used, step, _in_place)
+        return in_turn_or_at_once(steps, used, step, _in_place, shifts)
 
     # The derivative of what is read and written in place would take as long for a step as for all of them.
     @run.defjvp
     def _(primals: Any, tangents: Any) -> Any:
         def stacked(used: Arrays) -> dict[str, jax.Array]:
-            return in_turn_or_at_once(steps, used, step, _stacked)
+            return in_turn_or_at_once(steps, used, step, _stacked, shifts)
 
         def forward(given: Arrays, moving: Arrays) -> Arrays:
             return jax.jvp(stacked, (dict(given),), (all_tangents(given, moving),))[1]
@@ -113,14 +120,18 @@ def lower_steps(steps: Steps, known: Arrays, step: Step, way_back: WayBack | Non
 
 
 def in_turn_or_at_once(
-    steps: Steps, known: Arrays, step: Step, in_turn: Callable[[Steps, Arrays, Step], dict[str, jax.Array]]
+    steps: Steps,
+    known: Arrays,
+    step: Step,
+    in_turn: Callable[[Steps, Arrays, Step], dict[str, jax.Array]],
+    shifts: Mapping[str, Step] | None = None,
 ) -> dict[str, jax.Array]:
     """One step after the other, or on platforms that the plan names many at once."""
     if steps.at_once is None or any(map(is_placed, known.values())):
         return in_turn(steps, known, step)
 
     def many(known: Arrays) -> dict[str, jax.Array]:
-        return _stacked(steps, known, step, at_once=True)
+        return _stacked(steps, known, step, at_once=True, shifts=shifts or {})
 
     ways = dict.fromkeys(steps.at_once.platforms, many)
     return lax.platform_dependent(dict(known), **ways, default=lambda known: in_turn(steps, known, step))
@@ -128,10 +139,10 @@ def in_turn_or_at_once(
 
 def _in_place(steps: Steps, known: Arrays, step: Step) -> dict[str, jax.Array]:
     """All steps in one loop that reads and writes rows of whole arrays."""
-    given = _Given.of(steps, known)
+    given = Given.of(steps, known)
     stays = [(kept, kept.dimension) for kept in steps.kept if kept.stays and kept.dimension is not None]
     along = {kept.tensor: 0 if lies_apart(kept.shape, d) else d for kept, d in stays}
-    whole = {kept.tensor: jnp.moveaxis(_content(kept, known), d, along[kept.tensor]) for kept, d in stays}
+    whole = {kept.tensor: jnp.moveaxis(content_before(kept, known), d, along[kept.tensor]) for kept, d in stays}
     reads = {name: rows.closely() for name, rows in given.moving.items()}
 
     def body(number: Any, carried: tuple[Carry, dict[str, jax.Array]]) -> tuple[Carry, dict[str, jax.Array]]:
@@ -158,7 +169,9 @@ def lies_apart(shape: Sequence[int], dimension: int) -> bool:
     return prod(shape[:dimension]) > 1 and prod(shape[dimension + 1 :]) < FEW_ELEMENTS
 
 
-def _stacked(steps: Steps, known: Arrays, step: Step, *, at_once: bool = False) -> dict[str, jax.Array]:
+def _stacked(
+    steps: Steps, known: Arrays, step: Step, *, at_once: bool = False, shifts: Mapping[str, Step] | None = None
+) -> dict[str, jax.Array]:
     """All steps by `lax.scan`, which gives them slices and stacks their rows: its derivative takes linear time.
 
     Or blocks of them `at_once`.
@@ -169,7 +182,7 @@ def _stacked(steps: Steps, known: Arrays, step: Step, *, at_once: bool = False) 
         if not more
         else replace(steps, count=steps.count + more, low=steps.low if steps.backwards else steps.low - more)
     )
-    given = _Given.of(wide, known)
+    given = replace(Given.of(wide, known), shifts=shifts or {})
     values = jnp.arange(wide.count, dtype="int32")
     moving = {name: jax.vmap(read)(values) if read.is_odd else read.all() for name, read in given.moving.items()}
 
@@ -227,11 +240,11 @@ def _rows_before(steps: Steps, known: Arrays) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class Rows:
     """A part of an array that moves with the steps: where it begins in step 0, and by how much it moves.
 
-    A dimension in `dropped` has one element, and is none of the part's. Zeros lie around the array where a part reaches
-    beyond it. It `is_odd` where the parts of all steps are no rows of the array.
+    A dimension in `dropped` has one element, and is none of the part's. Where a part reaches beyond the array, zeros
+    are put `around` it, or what is looked up is zero. It `is_odd` where the parts of all steps are no rows of it.
     """
 
     array: jax.Array
@@ -243,17 +256,26 @@ class _Rows:
 
     @staticmethod
     def of(
-        array: jax.Array, begins: Sequence[int], moves: Sequence[int], sizes: Sequence[int | None], count: int
-    ) -> "_Rows":
+        array: jax.Array,
+        begins: Sequence[int],
+        moves: Sequence[int],
+        sizes: Sequence[int | None],
+        count: int,
+        *,
+        around: bool,
+    ) -> "Rows":
         widths: list[tuple[int, int, int]] = []
         for begin, move, size, extent in zip(begins, moves, sizes, array.shape, strict=True):
+            if not around:
+                widths.append((0, 0, 0))
+                continue
             ends = begin, begin + move * (count - 1)
             widths.append((max(0, -min(ends)), max(0, max(ends) + (1 if size is None else size) - extent), 0))
         if any(low or high for low, high, _ in widths):
             array = lax.pad(array, jnp.zeros((), array.dtype), widths)
         begins = tuple(begin + low for begin, (low, _, _) in zip(begins, widths, strict=True))
         dropped = tuple(d for d, size in enumerate(sizes) if size is None)
-        return _Rows(array, begins, tuple(moves), tuple(1 if size is None else size for size in sizes), dropped, count)
+        return Rows(array, begins, tuple(moves), tuple(1 if size is None else size for size in sizes), dropped, count)
 
     @property
     def is_odd(self) -> bool:
@@ -264,6 +286,16 @@ class _Rows:
         """The part of a step."""
         starts = [begin + move * at if move else begin for begin, move in zip(self.begins, self.moves, strict=True)]
         return lax.squeeze(lax.dynamic_slice(self.array, starts, self.sizes), self.dropped)
+
+    def looked_up(self, at: jax.Array) -> jax.Array:
+        """The parts of these steps, element by element where they move: zero beyond the array."""
+        array = self.array
+        for d, (begin, move, size) in reversed([*enumerate(zip(self.begins, self.moves, self.sizes, strict=True))]):
+            if move or d in self.dropped:
+                places = as_int32(begin) + move * at
+                places = places if d in self.dropped else places + jnp.arange(size, dtype=jnp.int32)
+                array = jnp.take(array, places, axis=d, mode="fill", fill_value=0)
+        return array
 
     def closely(self) -> Callable[[Any], jax.Array]:
         """The part of a step, from a copy with one after the other where each `lies_apart`."""
@@ -282,17 +314,18 @@ class _Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class Given:
     """What the steps are given: arrays as a whole, and parts that move."""
 
     steps: Steps
     whole: Arrays
-    moving: Mapping[str, _Rows]
+    moving: Mapping[str, Rows]
+    shifts: Mapping[str, Step] = field(default_factory=dict)
 
     @staticmethod
-    def of(steps: Steps, known: Arrays) -> "_Given":
+    def of(steps: Steps, known: Arrays, *, around: bool = True) -> "Given":
         whole: dict[str, jax.Array] = {}
-        moving: dict[str, _Rows] = {}
+        moving: dict[str, Rows] = {}
         for name, taken in steps.inputs:
             match taken:
                 case Whole(tensor):
@@ -300,17 +333,17 @@ class _Given:
                 case Window(tensor, begins, counts):
                     starts = [start + weight * steps.low for weight, start in begins]
                     moves = [weight * steps.apart for weight, _ in begins]
-                    moving[name] = _Rows.of(known[tensor], starts, moves, counts, steps.count)
+                    moving[name] = Rows.of(known[tensor], starts, moves, counts, steps.count, around=around)
                 case Lagged(tensor, 0):
                     kept = next(kept for kept in steps.kept if kept.tensor == tensor)
-                    content = _content(kept, known)
+                    content = content_before(kept, known)
                     starts = [steps.low + kept.offset if d == kept.dimension else 0 for d in range(content.ndim)]
                     moves = [steps.apart if d == kept.dimension else 0 for d in range(content.ndim)]
                     sizes = [None if d == kept.dimension else extent for d, extent in enumerate(content.shape)]
-                    moving[name] = _Rows.of(content, starts, moves, sizes, steps.count)
+                    moving[name] = Rows.of(content, starts, moves, sizes, steps.count, around=around)
                 case _:
                     continue
-        return _Given(steps, whole, moving)
+        return Given(steps, whole, moving)
 
     def guarded(
         self, carry: Carry, moving: Arrays, at: jax.Array, step: Step, live: jax.Array, known: Arrays
@@ -367,13 +400,13 @@ class _Given:
             return run
 
         def fit(*leaves: jax.Array) -> jax.Array:
-            [found] = of(_Given.fit)(*leaves)
+            [found] = of(Given.fit)(*leaves)
             return found
 
         assert self.steps.at_once is not None
-        if all(reducer is not Reducer.SUM for _, reducer in self.steps.at_once.order):
+        if not self.shifts and all(reducer is not Reducer.SUM for _, reducer in self.steps.at_once.order):
             return self.together(carry, moving, values, step)
-        found = either_of(fit, of(_Given.together), of(_Given.in_turn), leaves)
+        found = either_of(fit, of(Given.together), of(Given.in_turn), leaves)
         shape = jax.eval_shape(functools.partial(self.in_turn, step=step), carry, moving, values)
         return jax.tree.unflatten(jax.tree.structure(shape), found)
 
@@ -394,29 +427,23 @@ class _Given:
         return jax.tree.map(lambda a: a[end], after), rows
 
     def fit(self, carry: Carry, moving: Arrays, values: jax.Array, step: Step) -> jax.Array:
-        """Whether no number overflows that a scan of the linear maps of these steps computes."""
-        fits = jnp.bool_(True)
-        for weights, numbers, start in self.maps(carry, moving, values, step)[0]:
-            growth = jnp.sum(jnp.maximum(jnp.log2(jnp.abs(weights)), 0), axis=0).max(initial=0)
-            size = jnp.maximum(jnp.abs(numbers).max(initial=0), jnp.abs(start).max(initial=0))
-            fits &= growth + jnp.log2(size * (len(values) + 1) + 1) < LARGEST_EXPONENT
-        return fits
+        """Whether no number overflows that a scan of the maps of these steps computes."""
+        return jnp.stack([jnp.bool_(True), *self.maps(carry, moving, values, step)[0]]).all()
 
     def maps(
         self, carry: Carry, moving: Arrays, values: jax.Array, step: Step
-    ) -> tuple[list[tuple[jax.Array, jax.Array, jax.Array]], dict[str, jax.Array]]:
-        """For each tensor that is linear: the two numbers of its maps in all steps, and where it begins.
-
-        And what each step is given of it.
-        """
+    ) -> tuple[list[jax.Array], dict[str, jax.Array]]:
+        """For each tensor that is added to whether its numbers are small enough; what each step is given of all."""
         assert self.steps.at_once is not None
-        found: list[tuple[jax.Array, jax.Array, jax.Array]] = []
+        fits: list[jax.Array] = []
         before: dict[str, jax.Array] = {}
         order = -1 if self.steps.backwards else 1
         for name, reducer in self.steps.at_once.order:
             [start] = carry[name]
 
-            def new(old: jax.Array, others: Arrays, moving: Arrays, at: jax.Array, name: str = name) -> jax.Array:
+            def new(
+                old: jax.Array, others: Arrays, moving: Arrays, at: jax.Array, name: str = name, step: Step = step
+            ) -> jax.Array:
                 # Nothing needs what is not known yet.
                 carried = {n: tuple(map(jnp.zeros_like, rows)) for n, rows in carry.items()}
                 carried |= {n: (row,) for n, row in others.items()}
@@ -430,17 +457,24 @@ class _Given:
 
             if reducer is Reducer.SUM:
                 numbers, weights = jax.vmap(linear)(before, moving, values)
-                found.append((weights, numbers, start))
+                fits.append(_products_fit(weights, numbers, start))
                 weights, numbers = weights[::order], numbers[::order]
                 numbers = lax.concatenate([numbers[:1] + weights[:1] * start, numbers[1:]], 0)
                 rows = linear_scan(weights, numbers)
             else:
                 nothing = jnp.full_like(start, reducer.empty(str(start.dtype)))
                 numbers = jax.vmap(functools.partial(new, nothing))(before, moving, values)[::order]
-                numbers = lax.concatenate([combine(reducer)(start[None], numbers[:1]), numbers[1:]], 0)
-                rows = scan_of(reducer, numbers)
+                shifts = None
+                first = start[None]
+                if name in self.shifts:
+                    shift = functools.partial(new, nothing, step=self.shifts[name])
+                    shifts = jax.vmap(shift)(before, moving, values)[::order]
+                    fits.append(_sums_fit(shifts, numbers, start, nothing))
+                    first = first + shifts[:1]
+                numbers = lax.concatenate([joined_by(reducer)(first, numbers[:1]), numbers[1:]], 0)
+                rows = scan_of(reducer, numbers, shifts)
             before[name] = lax.concatenate([start[None], rows[:-1]], 0)[::order]
-        return found, before
+        return fits, before
 
     def results(self, carry: Carry, moving: Arrays, at: Any, step: Step) -> tuple[Carry, list[jax.Array]]:
         """What a step hands on, and its rows of what stays; it is the one of the value `at`, counted upwards."""
@@ -488,26 +522,53 @@ def _(primals: Any, tangents: Any) -> Any:
     return found, linear_scan(weights, tangents[0] * before + tangents[1])
 
 
-def scan_of(reducer: Reducer, numbers: jax.Array) -> jax.Array:
-    """``h[t] = join(h[t-1], numbers[t])`` along the first axis; its derivative is a linear scan."""
-    join = combine(reducer)
+def joined_by(reducer: Reducer) -> Callable[..., jax.Array]:
+    """How a step joins two values: a builtin has a derivative where it joins nothing and nothing, too."""
+    return combine(reducer) if reducer.joins is None else BUILTINS[reducer.joins]
+
+
+def scan_of(reducer: Reducer, numbers: jax.Array, shifts: jax.Array | None = None) -> jax.Array:
+    """``h[t] = join(h[t-1] + shifts[t], numbers[t])`` along the first axis; its derivative is a linear scan."""
+    join = joined_by(reducer)
+
+    def combined(one: tuple[jax.Array, ...], two: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
+        return one[0] + two[0], join(one[1] + two[0], two[1])
 
     @jax.custom_jvp
-    def scan(numbers: jax.Array) -> jax.Array:
-        return lax.associative_scan(join, numbers)
+    def scan(numbers: jax.Array, shifts: jax.Array | None) -> jax.Array:
+        if shifts is None:
+            return lax.associative_scan(join, numbers)
+        return lax.associative_scan(combined, (shifts, numbers))[1]
 
     @scan.defjvp
     def _(primals: Any, tangents: Any) -> Any:
-        found = scan(*primals)
-        pair = found[:-1], primals[0][1:]
+        found, (numbers, shifts), (moved, shifted) = scan(*primals), primals, tangents
+        pair = found[:-1] if shifts is None else found[:-1] + shifts[1:], numbers[1:]
         none, one = jnp.zeros_like(pair[0]), jnp.ones_like(pair[0])
         by_old, by_new = (jax.jvp(join, pair, ways)[1] for ways in ((one, none), (none, one)))
         weights = lax.concatenate([jnp.zeros_like(found[:1]), by_old], 0)
-        numbers = lax.concatenate([tangents[0][:1], by_new * tangents[0][1:]], 0)
-        return found, linear_scan(weights, numbers)
+        added = by_new * moved[1:] if shifts is None else by_new * moved[1:] + by_old * shifted[1:]
+        return found, linear_scan(weights, lax.concatenate([moved[:1], added], 0))
 
     exact = not jnp.issubdtype(numbers.dtype, jnp.inexact)
-    return lax.associative_scan(join, numbers) if exact else scan(numbers)
+    return lax.associative_scan(join, numbers) if exact else scan(numbers, shifts)
+
+
+def _products_fit(weights: jax.Array, numbers: jax.Array, start: jax.Array) -> jax.Array:
+    """Whether nothing overflows in a scan of linear maps."""
+    growth = jnp.sum(jnp.maximum(jnp.log2(jnp.abs(weights)), 0), axis=0).max(initial=0)
+    size = jnp.maximum(jnp.abs(numbers).max(initial=0), jnp.abs(start).max(initial=0))
+    return growth + jnp.log2(size * (len(numbers) + 1) + 1) < LARGEST_EXPONENT
+
+
+def _sums_fit(shifts: jax.Array, numbers: jax.Array, start: jax.Array, nothing: jax.Array) -> jax.Array:
+    """Whether nothing overflows in a scan of shifts; what joins nothing may be infinite."""
+
+    def size(array: jax.Array) -> jax.Array:
+        return jnp.where(array == nothing, 0, jnp.abs(array))
+
+    largest = jnp.maximum(size(numbers).max(initial=0), size(start).max(initial=0))
+    return jnp.sum(size(shifts), axis=0).max(initial=0) + largest < 2.0**LARGEST_EXPONENT
 
 
 def _in_turn(
@@ -539,7 +600,7 @@ def _scanned(
     return last, [lax.concatenate(pair, 0) for pair in pairs]
 
 
-def _content(kept: Kept, known: Arrays) -> jax.Array:
+def content_before(kept: Kept, known: Arrays) -> jax.Array:
     """A tensor before the loop: zeros where nothing was written."""
     found = known.get(kept.tensor)
     if found is None:
@@ -554,7 +615,7 @@ def _content(kept: Kept, known: Arrays) -> jax.Array:
 def _first(kept: Kept, steps: Steps, known: Arrays) -> tuple[jax.Array, ...]:
     """What the first step is given of a tensor: the rows before it, or all of it."""
     if kept.dimension is None:
-        return (_content(kept, known),)
+        return (content_before(kept, known),)
     rest = (*kept.shape[: kept.dimension], *kept.shape[kept.dimension + 1 :])
     rows: list[jax.Array] = []
     for lag in range(1, kept.order + 1):
@@ -581,7 +642,7 @@ def _joined(kept: Kept, steps: Steps, known: Arrays, rows: jax.Array) -> jax.Arr
             return lax.concatenate([known[kept.tensor], found], dimension)
         if kept.held == (high, extent) and low == 0:
             return lax.concatenate([found, known[kept.tensor]], dimension)
-        content = _content(kept, known)
+        content = content_before(kept, known)
         parts = [
             lax.slice_in_dim(content, 0, low, axis=dimension),
             found,
@@ -589,4 +650,4 @@ def _joined(kept: Kept, steps: Steps, known: Arrays, rows: jax.Array) -> jax.Arr
         ]
         return lax.concatenate([part for part in parts if part.shape[dimension]], dimension)
     places = (slice(None),) * dimension + (slice(low, low + steps.apart * (steps.count - 1) + 1, steps.apart),)
-    return _content(kept, known).at[places].set(found)
+    return content_before(kept, known).at[places].set(found)

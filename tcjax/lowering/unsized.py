@@ -1,20 +1,21 @@
 """Functions of arrays whose sizes are symbols of `jax.export`: planned one statement at a time, as it is lowered."""
 
 from collections.abc import Mapping
-from typing import assert_never
+from typing import Any, assert_never
 
 import jax
 import jax.numpy as jnp
 
 from .. import ir, ranges, transforms
 from ..diagnostics import Code, CompileError, Span
-from ..planning.replanning import open_question, plan_unsized_formula
+from ..planning.replanning import open_question, plan_unsized_formula, plan_unsized_loop
 from ..ranges.sizes import as_variable
 from ..symbolic import Affine, IndexVar, Size, SizeVar
 from .context import Context, numeric
 from .elementwise import convert
 from .lower import Foreign, lower_compute
 from .sizes import Dim, evaluate, same
+from .unsized_steps import lower_unsized_steps
 
 
 def lower_unsized(
@@ -29,43 +30,72 @@ def lower_unsized(
     Raises `CompileError`: TC0601 where two sizes are not the same
     symbol, TC0901 where it takes numbers to know what to do.
     """
-    return _Function(function, arrays, initial, sizes, foreign).run()
+    found = _Function(_bound(function), {SizeVar(name): value for name, value in sizes.items()}, foreign)
+    for parameter in function.parameters:
+        found.put(parameter, arrays[parameter.name])
+    for parameter in function.parameters:
+        found.check_shape(parameter)
+    for tensor in function.initial:
+        if tensor.name in initial:
+            found.put(tensor, convert(jnp.asarray(initial[tensor.name]), tensor.dtype))
+    return found.run()
+
+
+def _bound(function: ir.Function) -> ranges.Bound:
+    """The function with ranges as symbols where they are no numbers; a tensor that only calls write has no shape."""
+    found = ranges.infer_ranges(function)
+    for access in found.undecided:
+        raise open_question(
+            f"whether this statement writes elements of `{access.tensor.name}` that it reads here", access.span
+        )
+    for access in found.untimely():
+        raise open_question(
+            f"whether a later step writes elements of `{access.tensor.name}` that this one reads", access.span
+        )
+    boxes: list[dict[IndexVar, tuple[int | Size, int | Size]]] = []
+    for statement, known in zip(function.statements, found.statements, strict=True):
+        box: dict[IndexVar, tuple[int | Size, int | Size]] = {}
+        for index, interval in known.intervals.items():
+            if interval is None:
+                raise open_question(f"how far `{index}` runs has no formula", statement.span)
+            box[index] = _plain(interval.lo), _plain(interval.hi)
+        boxes.append(box)
+    shapes = {tensor.name: tuple(map(_plain, tensor.shape)) for tensor in function.parameters}
+    origins: dict[str, tuple[int | Size, ...]] = {name: (0,) * len(shape) for name, shape in shapes.items()}
+    for name, intervals in found.locals.items():
+        places = [interval for interval in intervals if interval is not None]
+        if len(places) == len(intervals):
+            shapes[name] = tuple([_plain(place.extent) for place in places])
+            origins[name] = tuple([_plain(place.lo) for place in places])
+    # Nobody compares these with numbers.
+    given: Any = function, {}, tuple(boxes), origins, shapes, {}, ({},) * len(boxes)
+    return ranges.Bound(*given)
+
+
+def _plain(size: Size) -> int | Size:
+    return size if size.constant is None else size.constant
 
 
 class _Function:
     """The arrays so far, the values of sizes, and the logical index of each tensor's first element."""
 
-    def __init__(
-        self,
-        function: ir.Function,
-        arrays: Mapping[str, jax.Array],
-        initial: Mapping[str, jax.Array],
-        sizes: Mapping[str, int],
-        foreign: Foreign,
-    ) -> None:
-        self.function = function
+    def __init__(self, bound: ranges.Bound, sizes: Mapping[SizeVar, Dim], foreign: Foreign) -> None:
+        self.bound, self.function = bound, bound.function
         self.foreign = foreign
         self.arrays: dict[str, jax.Array] = {}
-        self.origins: dict[str, tuple[Affine, ...]] = {}
-        self.sizes: dict[SizeVar, Dim] = {SizeVar(name): value for name, value in sizes.items()}
-        for loop in function.loops:
-            raise open_question(f"how many steps the loop over `{loop.index}` has", loop.span)
-        self.found = ranges.infer_ranges(function)
-        for access in self.found.undecided:
-            raise open_question(
-                f"whether this statement writes elements of `{access.tensor.name}` that it reads here", access.span
-            )
-        for parameter in function.parameters:
-            self.put(parameter, arrays[parameter.name])
-        for parameter in function.parameters:
-            self.check_shape(parameter)
-        for tensor in function.initial:
-            if tensor.name in initial:
-                self.put(tensor, convert(jnp.asarray(initial[tensor.name]), tensor.dtype))
+        self.origins = {name: tuple(map(Affine.of, origin)) for name, origin in bound.origins.items()}
+        self.sizes: dict[SizeVar, Dim] = dict(sizes)
 
     def run(self) -> tuple[jax.Array, ...]:
         """The results, after all statements."""
-        for number, statement in enumerate(self.function.statements):
+        number = 0
+        while number < len(self.function.statements):
+            around = self.function.around(number)
+            if around:
+                self.loop(around[0])
+                number = around[0].last
+                continue
+            statement = self.function.statements[number]
             match statement:
                 case ir.Define() | ir.Accumulate():
                     self.compute(statement, number)
@@ -78,7 +108,31 @@ class _Function:
                     self.apply(statement)
                 case _:
                     assert_never(statement)
+            number += 1
         return tuple(self.arrays[tensor.name] for tensor in self.function.returns)
+
+    def loop(self, loop: ir.Loop) -> None:
+        """One step after the other, each as a program of its own."""
+        run = self.function.statements[loop.first : loop.last]
+        written = {target.name: target for statement in run for target in ir.targets(statement)}
+        for target in written.values():
+            self.place(target, target.span)
+        inner, steps = plan_unsized_loop(self.bound, loop, self.arrays, lambda size: self.dim(size, loop.span))
+
+        def step(arrays: Mapping[str, jax.Array]) -> tuple[jax.Array, ...]:
+            found = _Function(inner, self.sizes, self.foreign)
+            for parameter in inner.function.parameters:
+                found.put(parameter, arrays[parameter.name])
+            return found.run()
+
+        for name, array in lower_unsized_steps(steps, self.arrays, step).items():
+            self.put(written[name], array)
+
+    def place(self, tensor: ir.Tensor, span: Span) -> tuple[Dim, ...]:
+        """The extents of a tensor that statements write."""
+        if tensor.name not in self.bound.shapes:
+            raise open_question(f"how large `{tensor.name}` is has no formula", span)
+        return tuple([self.dim(Size.of(extent), span) for extent in self.bound.shapes[tensor.name]])
 
     def put(self, tensor: ir.Tensor, array: jax.Array) -> None:
         """A whole tensor, and the sizes that its shape gives."""
@@ -90,7 +144,7 @@ class _Function:
                 help=f"pass an array with {tensor.rank} dimensions",
             )
         self.arrays[tensor.name] = array
-        self.origins[tensor.name] = (Affine.of(0),) * tensor.rank
+        self.origins.setdefault(tensor.name, (Affine.of(0),) * tensor.rank)
         for size, extent in zip(tensor.shape, array.shape, strict=True):
             variable = as_variable(size)
             if variable is not None:
@@ -121,19 +175,11 @@ class _Function:
     def compute(self, statement: ir.Define | ir.Accumulate, number: int) -> None:
         """One statement."""
         target, span = statement.target, statement.span
-        box: dict[IndexVar, tuple[Size, Size]] = {}
-        for index, interval in self.found.statements[number].intervals.items():
-            if interval is None:
-                raise open_question(f"how far `{index}` runs has no formula", span)
-            box[index] = interval.lo, interval.hi
+        box = {index: (Size.of(lo), Size.of(hi)) for index, (lo, hi) in self.bound.boxes[number].items()}
         old = self.arrays.get(target.name)
         shapes = {name: array.shape for name, array in self.arrays.items()}
         if old is None:
-            places = [place for place in self.found.locals[target.name] if place is not None]
-            if len(places) < target.rank:
-                raise open_question(f"how large `{target.name}` is has no formula", span)
-            shapes[target.name] = tuple(self.dim(place.extent, span) for place in places)
-            self.origins[target.name] = tuple(Affine.of(place.lo) for place in places)
+            shapes[target.name] = self.place(target, span)
         stage = plan_unsized_formula(
             transforms.guard_ranges(statement),
             box,
@@ -143,11 +189,7 @@ class _Function:
             defined=old is not None,
         )
         found = lower_compute(stage, old, Context(self.arrays, self.foreign, sizes=self.sizes))
-        if old is None:
-            origins = self.origins[target.name]
-            self.put(target, found)
-            self.origins[target.name] = origins
-        self.arrays[target.name] = found
+        self.put(target, found)
 
     def apply(self, statement: ir.ApplyForeign) -> None:
         """A Python function on whole arrays, or on the cells of a frame."""

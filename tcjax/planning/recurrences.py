@@ -1,11 +1,12 @@
 """Loops of a program: its stages are runs of statements without loops, and steps of a loop."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from math import ceil, isqrt, log2, prod
 from typing import Final
 
 from .. import ir, ranges, transforms
+from ..symbolic import Size
 from .cost.costs import meter_of, plan_cost
 from .cost.prices import stage_price
 from .data.machine import GPU, Machine
@@ -123,7 +124,7 @@ def _loop(
         kept,
         chunk,
         _is_tame(step),
-        _at_once(step, stored, most, GPU),
+        _at_once(step, stored, most, GPU, plan),
     )
     # Each step of a loop inside would add to the cotangent of a whole tensor.
     loops = [stage.steps for stage in inner.stages if isinstance(stage, Call) and stage.steps is not None]
@@ -131,6 +132,43 @@ def _loop(
     program = transforms.as_program(segment) if is_costly else None
     arguments = tuple(tensor.name for tensor in segment.arguments)
     return Call(targets, inner, arguments, steps, None if program is None else (program, most))
+
+
+def plan_unsized_loop(
+    bound: ranges.Bound, loop: ir.Loop, defined: Collection[str], number: Callable[[Size], int]
+) -> tuple[ranges.Bound, Steps]:
+    """One step of a loop as a program, and its steps, where sizes are symbols; `number` says what a size is."""
+
+    def of(size: int | Size) -> int:
+        return number(Size.of(size))
+
+    def numbers(shape: Iterable[int | Size]) -> tuple[int, ...]:
+        return tuple(map(of, shape))
+
+    segment = transforms.loop_segment(bound, loop, defined)
+    step = transforms.one_step(segment)
+    results = {tensor.name for tensor in segment.results}
+    kept = (_kept(row, bound, row.tensor.name in results) for row in step.rows)
+    inputs: list[tuple[str, Input]] = []
+    for name, taken in step.taken.items():
+        given = _input(taken)
+        if isinstance(given, Window):
+            counts = tuple([None if count is None else of(count) for count in given.counts])
+            given = Window(given.tensor, tuple([(weight, of(start)) for weight, start in given.begins]), counts)
+        inputs.append((name, given))
+    (lo, hi), apart = map(Size.of, step.ends), abs(loop.step)
+    count = (hi - lo + (apart - 1)) // apart
+    low = lo if loop.step > 0 else hi - 1 - (count - 1) * apart
+    steps = Steps(
+        loop.index,
+        of(count),
+        of(low),
+        apart,
+        loop.step < 0,
+        tuple(inputs),
+        tuple([replace(each, shape=numbers(each.shape), offset=of(each.offset)) for each in kept]),
+    )
+    return step.bound, steps
 
 
 def _begun(before: list[transforms.Segment], segment: transforms.Segment) -> dict[str, transforms.Written]:
@@ -170,7 +208,7 @@ def _by_diagonals(
     return stage
 
 
-def _at_once(step: transforms.OneStep, stored: int, most: int, machine: Machine) -> AtOnce | None:
+def _at_once(step: transforms.OneStep, stored: int, most: int, machine: Machine, plan: MakePlan) -> AtOnce | None:
     """So many steps of a loop at once as fit into `most` bytes, where a machine is done sooner by that."""
     order = transforms.joining_steps(step)
     # Beside what a step stores there are the two numbers of each map, and those of the maps that they are combined to.
@@ -181,12 +219,16 @@ def _at_once(step: transforms.OneStep, stored: int, most: int, machine: Machine)
     if not block:
         return None
     statements = len(step.bound.function.statements)
+    programs = 1 + sum(each.shifts is not None for each in order)
     in_turn = count * (machine.trip + statements * machine.dispatch + machine.traffic(stored))
     levels = 2 * ceil(log2(block + 1)) if order else 0
     blocks = ceil(count / block)
-    trips = blocks * (machine.trip + (statements + levels) * machine.dispatch)
+    trips = blocks * (machine.trip + (programs * statements + levels) * machine.dispatch)
     together = trips + count * MAPS * machine.traffic(each * block) / block
-    return AtOnce(order, block, LAUNCHING) if together < in_turn else None
+    if together >= in_turn:
+        return None
+    shifts = {each.name: plan(each.shifts) for each in order if each.shifts is not None}
+    return AtOnce(tuple([(each.name, each.reducer) for each in order]), block, LAUNCHING, shifts)
 
 
 def _is_tame(step: transforms.OneStep) -> bool:

@@ -32,6 +32,7 @@ from .data.stages import Plan
 from .derivatives import plan_cotangents, plan_tangents
 from .formulas import plan_unsized_formula
 from .plan import make_plan
+from .recurrences import plan_unsized_loop
 from .unsized import open_question
 
 
@@ -160,6 +161,7 @@ __all__ = [
     "plan_plainly",
     "plan_tangents",
     "plan_unsized_formula",
+    "plan_unsized_loop",
     "refusals",
     "statistic_of",
 ]

@@ -1,6 +1,6 @@
 """Range inference with symbols: the ranges of a function before any call."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Final
@@ -9,6 +9,7 @@ from .. import ir
 from ..symbolic import Affine, AtLeastZero, Facts, IndexVar, Interval, Size, SizeVar
 from . import mistakes
 from .pairs import undecided_own_reads
+from .recurrences import undecided_steps
 from .rounds import Place, Solution, solve_statement
 from .sizes import as_variable
 from .survey import Comprehension
@@ -40,7 +41,8 @@ class SymbolicRanges:
     `statements` in order; `locals` has, for each tensor that is written, the logical indices of its elements
     per dimension; `calls` the callees' ranges in their own sizes, by statement number. Every call is legal only
     where none of `needs` is negative: extents of ranges, and how far accesses without a guard stay inside. Of the
-    `undecided` reads only sizes tell whether their statement writes what they read, which it must not (TC0708).
+    `undecided` reads only sizes tell whether their statement writes what they read, which it must not (TC0708);
+    of the `untimely` ones, whether a later step of a loop does: these are looked for when somebody asks.
     """
 
     function: ir.Function
@@ -49,10 +51,16 @@ class SymbolicRanges:
     calls: Mapping[int, "SymbolicRanges"] = field(default_factory=dict)
     needs: tuple[Size, ...] = ()
     undecided: tuple[ir.Access, ...] = ()
+    solutions: Mapping[int, Solution] = field(default_factory=dict, repr=False)
+    sizes: Mapping[SizeVar, Size] = field(default_factory=dict, repr=False)
 
     def extents(self, name: str) -> tuple[Size | None, ...]:
         """The extents of a tensor that is written, None where they depend on sizes."""
         return tuple(None if interval is None else interval.extent for interval in self.locals[name])
+
+    def untimely(self) -> Iterator[ir.Access]:
+        """The reads in loops of which only sizes tell whether a later step writes what they read."""
+        return undecided_steps(self.function, self.solutions, self.sizes)
 
     def __str__(self) -> str:
         tensors = [f"{name}({', '.join(map(_show, intervals))})" for name, intervals in self.locals.items()]
@@ -74,7 +82,14 @@ def infer_ranges(function: ir.Function, facts: Facts | None = None) -> SymbolicR
     written = {name: place.intervals for name, place in inference.places.items() if name in inference.written}
     needs = tuple(size for size in inference.needs if not inference.facts.at_least_zero(size))
     return SymbolicRanges(
-        function, tuple(inference.statements), written, inference.calls, needs, tuple(inference.undecided)
+        function,
+        tuple(inference.statements),
+        written,
+        inference.calls,
+        needs,
+        tuple(inference.undecided),
+        inference.solutions,
+        inference.sizes,
     )
 
 
@@ -97,6 +112,7 @@ class _Inference:
         self.sizes: dict[SizeVar, Size] = {}
         self.written: set[str] = set()
         self.statements: list[StatementRanges] = []
+        self.solutions: dict[int, Solution] = {}
         self.calls: dict[int, SymbolicRanges] = {}
         self.needs: dict[Size, None] = {}
         self.undecided: list[ir.Access] = []
@@ -123,7 +139,7 @@ class _Inference:
     def step(self, number: int, statement: ir.Statement) -> None:
         match statement:
             case ir.Define() | ir.Accumulate():
-                self.statements.append(self.comprehend(statement))
+                self.statements.append(self.comprehend(statement, number))
                 return
             case ir.Invoke(targets, function, arguments):
                 callee = self.calls[number] = infer_ranges(function)
@@ -139,8 +155,10 @@ class _Inference:
                     self.write(target, declared_place(target, self.sizes))
         self.statements.append(StatementRanges({}, {}))
 
-    def comprehend(self, statement: Comprehension) -> StatementRanges:
+    def comprehend(self, statement: Comprehension, number: int) -> StatementRanges:
         solution = solve_statement(statement, self.places, self.sizes, self.facts)
+        if self.function.around(number):
+            self.solutions[number] = solution
         if solution.unsolved:
             raise mistakes.unbound_index(self.function, statement, solution)
         if self.is_draft and statement.target.name in self.growing:

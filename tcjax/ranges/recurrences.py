@@ -1,6 +1,7 @@
 """Loops: whether what a step reads was written by an earlier one."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from .. import ir
 from ..symbolic import (
@@ -9,19 +10,38 @@ from ..symbolic import (
     Box,
     Condition,
     IndexVar,
+    Size,
+    SizeLike,
     SizeVar,
     all_of,
     any_of,
     compare,
     rewritten,
+    unconditional,
 )
 from . import mistakes
 from .conditions import Paths
 from .pairs import perhaps, search, twins_of
 from .rounds import Solution
-from .survey import Comprehension
+from .survey import Comprehension, Read
 
 Solved = Mapping[int, tuple[Solution, Box]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Meeting:
+    """A read in a loop, and when its step meets a later one that writes what it reads.
+
+    `reads` and `writes` are numbers of statements, `common` the loops around both, `twins` the names of the indices
+    at the later step.
+    """
+
+    reads: int
+    writes: int
+    read: Read
+    common: tuple[ir.Loop, ...]
+    twins: Mapping[IndexVar, IndexVar]
+    condition: Condition
 
 
 def check_order(function: ir.Function, solved: Solved, sizes: Mapping[SizeVar, int]) -> None:
@@ -31,6 +51,33 @@ def check_order(function: ir.Function, solved: Solved, sizes: Mapping[SizeVar, i
     step of one of the loops writes anew has what was last written; what the statement itself writes in the same step
     is `pairs`' to check.
     """
+    for each in _meetings(function, {number: solution for number, (solution, _) in solved.items()}, sizes):
+        (own, box), (_, there) = solved[each.reads], solved[each.writes]
+        indices, twins = (*own.survey.indices, *each.read.inner), each.twins
+        points = {**{index: box[index] for index in indices}, **{twins[i]: there[i] for i in twins}}
+        found = search(each.condition, points)
+        if not found.empty:
+            reads, writes = function.statements[each.reads], function.statements[each.writes]
+            assert isinstance(reads, Comprehension) and isinstance(writes, Comprehension)
+            raise mistakes.read_before_step(function, reads, writes, each.read, each.common, twins, found.point, sizes)
+
+
+def undecided_steps(
+    function: ir.Function, solved: Mapping[int, Solution], sizes: Mapping[SizeVar, Size]
+) -> Iterator[ir.Access]:
+    """The reads in loops of which sizes decide whether a later step writes what they read."""
+    for each in _meetings(function, solved, sizes):
+        there = solved[each.writes].ranges
+        ranges = {twin: interval for i, twin in each.twins.items() if (interval := there[i]) is not None}
+        facts = solved[each.reads].facts.with_ranges(ranges)
+        if facts.assume(unconditional(each.condition)).contradiction is None:
+            yield each.read.access
+
+
+def _meetings(
+    function: ir.Function, solved: Mapping[int, Solution], sizes: Mapping[SizeVar, SizeLike]
+) -> Iterator[_Meeting]:
+    """Each read of what statements of its loops write, but for what is written before it in any case."""
     for reader, writer in _pairs(function):
         reads, writes = function.statements[reader], function.statements[writer]
         assert isinstance(reads, Comprehension) and isinstance(writes, Comprehension)
@@ -38,7 +85,7 @@ def check_order(function: ir.Function, solved: Solved, sizes: Mapping[SizeVar, i
         left = frozenset[IndexVar]().union(*(index.variables for index in writes.indices))
         if not {loop.index for loop in common} <= left:
             continue
-        (own, box), (other, there) = solved[reader], solved[writer]
+        own, other = solved[reader], solved[writer]
         twins = twins_of(other.survey.indices)
         paths = Paths(sizes)
         written = [index.substitute_sizes(sizes).substitute(twins) for index in writes.indices]
@@ -51,13 +98,8 @@ def check_order(function: ir.Function, solved: Solved, sizes: Mapping[SizeVar, i
             taken = [index.substitute_sizes(sizes) for index in read.access.indices]
             same = [perhaps("==", index, target) for index, target in zip(taken, written, strict=True)]
             condition = all_of([*same, later, paths.condition(read.path), guard])
-            if condition == FALSE:
-                continue
-            indices = (*own.survey.indices, *read.inner)
-            points = {**{index: box[index] for index in indices}, **{twins[i]: there[i] for i in twins}}
-            found = search(condition, points)
-            if not found.empty:
-                raise mistakes.read_before_step(function, reads, writes, read, common, twins, found.point, sizes)
+            if condition != FALSE:
+                yield _Meeting(reader, writer, read, common, twins, condition)
 
 
 def _pairs(function: ir.Function) -> Iterator[tuple[int, int]]:

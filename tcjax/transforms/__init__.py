@@ -27,7 +27,18 @@ from .places import placed
 from .plain_indices import plain_indices
 from .powers import without_powers
 from .receiving import receive
-from .recurrences import OneStep, Row, Segment, Taken, as_program, one_step, segments, with_rows, written_rows
+from .recurrences import (
+    OneStep,
+    Row,
+    Segment,
+    Taken,
+    as_program,
+    loop_segment,
+    one_step,
+    segments,
+    with_rows,
+    written_rows,
+)
 from .rests import Contents
 from .row_tables import ByRows, Tables, by_rows, with_row_tables
 from .shifts import fix_extrema
@@ -81,6 +92,7 @@ __all__ = [
     "in_pieces",
     "inlined",
     "joining_steps",
+    "loop_segment",
     "magnitude",
     "multiplied_out",
     "named",

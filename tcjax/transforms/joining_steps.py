@@ -1,48 +1,75 @@
 """Steps that join what the one before left with something, place by place: a loop of such is a scan."""
 
 from collections.abc import Mapping
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
 
-from .. import ir
+from .. import ir, ranges
 from ..ir import Reducer
-from .recurrences import OneStep
+from .recurrences import OneStep, written_out
+
+
+@dataclass(frozen=True, slots=True)
+class Shifted:
+    """The old value and something, added up; with a reducer, that joined with something else."""
+
+    reducer: Reducer | None = None
+
 
 # How a value depends on what a tensor was before the step: not named (not at all), that value of the same place, joined
-# with something by a reducer, where by a sum it may have a factor; anything else. Each with what other tensors were
-# taken as given.
-Kind = Reducer | str
+# with something by a reducer, where by a sum it may have a factor; that after a shift; anything else. Each with what
+# other tensors were taken as given.
+Kind: TypeAlias = Reducer | Shifted | str
 Kinds = Mapping[str, Kind]
 ITSELF: Final = "itself"
 OTHER: Final = "other"
 JOINING: Final = {reducer.joins: reducer for reducer in Reducer if reducer.joins is not None}
 
 
-def joining_steps(step: OneStep) -> tuple[tuple[str, Reducer], ...] | None:
-    """The tensors that steps hand on, each before those that need it, with what joins them to what a step adds.
+@dataclass(frozen=True, slots=True)
+class Joining:
+    """A tensor that steps hand on, and what joins its old value to what a step adds.
 
-    None where a step does anything else. By a sum the new value is ``a * old + b`` at every place, by another reducer
-    both of them: neither `a` nor `b` has anything of the old value, or of tensors behind it.
+    By a sum the new value is ``a * old + b`` at every place, by another reducer ``old`` and ``b``, or ``old + a`` and
+    ``b`` where there are `shifts`: the program of a step that leaves ``a`` in the place of the tensor.
+    """
+
+    name: str
+    reducer: Reducer
+    shifts: ranges.Bound | None = None
+
+
+def joining_steps(step: OneStep) -> tuple[Joining, ...] | None:
+    """The tensors that steps hand on, each before those that need it; None where a step does anything else.
+
+    Neither `a` nor `b` has anything of the old value, or of tensors behind it.
     """
     found = _Kinds(step).found()
     if found is None:
         return None
-    order: dict[str, Reducer] = {}
+    order: dict[str, Joining] = {}
     while len(order) < len(found):
-        ready = {
-            name: kind
+        ready = [
+            name
             for name, kinds in found.items()
             if name not in order
-            and isinstance(kind := _way(kinds.get(name, ITSELF)), Reducer)
+            and kinds.get(name) != OTHER
             and all(other in order or other == name for other in kinds)
-        }
+        ]
         if not ready:
             return None
-        order |= ready
-    return tuple(order.items())
-
-
-def _way(kind: Kind) -> Kind:
-    return Reducer.SUM if kind == ITSELF else kind
+        for name in ready:
+            match found[name].get(name, ITSELF):
+                case Shifted(Reducer() as reducer):
+                    shifts = _Shifts(step, name, reducer).program()
+                    if shifts is None:
+                        return None
+                    order[name] = Joining(name, reducer, shifts)
+                case Reducer() as reducer:
+                    order[name] = Joining(name, reducer)
+                case _:
+                    order[name] = Joining(name, Reducer.SUM)
+    return tuple(order.values())
 
 
 class _Kinds:
@@ -54,13 +81,9 @@ class _Kinds:
 
     def found(self) -> dict[str, Kinds] | None:
         """Those of the tensors that steps hand on; None where a step has loops, or needs more than the step before."""
-        if self.bound.function.loops:
+        self.known |= {name: {taken.tensor: ITSELF} for name, taken in self.step.taken.items() if taken.is_old}
+        if self.bound.function.loops or any(t.kind == "row" and t.lag > 1 for t in self.step.taken.values()):
             return None
-        for name, taken in self.step.taken.items():
-            if taken.kind == "row" and taken.lag > 1:
-                return None
-            if taken.kind == "state" or (taken.kind == "row" and taken.lag):
-                self.known[name] = {taken.tensor: ITSELF}
         for statement in self.bound.function.statements:
             if not isinstance(statement, (ir.Define, ir.Accumulate)):
                 return None
@@ -69,7 +92,9 @@ class _Kinds:
         rows = {row.tensor.name: row.tensor for row in self.step.rows if row.tensor.name in handed_on}
         found = {name: self.known[name] for name in rows}
         # Sums of integers wrap around, and 16-bit floats are rounded after each step.
-        exact = {name for name, kinds in found.items() if kinds.get(name, ITSELF) not in (ITSELF, *_ROUNDED)}
+        exact = {
+            name for name, kinds in found.items() if kinds.get(name, ITSELF) != ITSELF and not _rounds(kinds[name])
+        }
         wide = all(rows[name].dtype in ("float32", "float64") for name in rows if name not in exact)
         return found if wide else None
 
@@ -85,7 +110,10 @@ class _Kinds:
         if isinstance(statement, ir.Accumulate):
             reducer = statement.reducer
             joins = isinstance(reducer, Reducer) and (reducer.operator is not None or reducer.joins is not None)
-            before = _joined(reducer, before) if joins and isinstance(reducer, Reducer) else _other(before)
+            if reducer is Reducer.SUM:
+                before = _added(before, {})
+            else:
+                before = _joined(reducer, before) if joins and isinstance(reducer, Reducer) else _other(before)
             value = _joined(None, before, _other(value))
         elif statement.target.name in self.known:
             value = _either(before, value)
@@ -100,8 +128,10 @@ class _Kinds:
                     return self.read(expr, statement)
                 case ir.Unary("-", operand):
                     return _joined(Reducer.SUM, of(operand))
+                case ir.Binary("+", left, right):
+                    return _added(of(left), of(right))
                 case ir.Binary("-", left, right):
-                    return _joined(Reducer.SUM, of(left), of(right))
+                    return _added(of(left), _joined(Reducer.SUM, of(right)))
                 case ir.Binary("*", left, right):
                     one, two = of(left), of(right)
                     both = _joined(Reducer.SUM, one, two)
@@ -134,7 +164,9 @@ class _Kinds:
         return _joined(None, own if same else _other(own), *map(_other, inside))
 
 
-_ROUNDED: Final = (Reducer.SUM, Reducer.LOGSUMEXP, OTHER)
+def _rounds(kind: Kind) -> bool:
+    """Whether the steps of a scan round otherwise than those of a loop."""
+    return isinstance(kind, Shifted) or kind in (Reducer.SUM, Reducer.LOGSUMEXP, OTHER)
 
 
 def _joined(way: Reducer | None, *found: Kinds) -> Kinds:
@@ -142,19 +174,105 @@ def _joined(way: Reducer | None, *found: Kinds) -> Kinds:
     names = dict.fromkeys(name for each in found for name in each)
     kinds = {name: {each[name] for each in found if name in each} for name in names}
     if way is not None:
-        return {name: way if each <= {ITSELF, way} else OTHER for name, each in kinds.items()}
+        return {name: _way(way, each) for name, each in kinds.items()}
     return {name: next(iter(each)) if len(each) == 1 else OTHER for name, each in kinds.items()}
 
 
+def _way(way: Reducer, kinds: set[Kind]) -> Kind:
+    """How a value depends on an old one that the values a reducer joins have in these ways."""
+    if kinds <= {ITSELF, way} or (way is Reducer.SUM and kinds <= {ITSELF, way, Shifted()}):
+        return way
+    shifted = {ITSELF, way, Shifted(), Shifted(way)}
+    return Shifted(way) if way.distributes_over == "+" and kinds <= shifted else OTHER
+
+
+def _added(one: Kinds, two: Kinds) -> Kinds:
+    """Those of a sum: what only one of the values has is shifted by the other."""
+    found: dict[str, Kind] = dict(_joined(Reducer.SUM, one, two))
+    for name in {*one} ^ {*two}:
+        match one.get(name) or two.get(name):
+            case "itself" | Shifted(None):
+                found[name] = Shifted()
+            case Reducer(distributes_over="+") | Shifted(Reducer()) as kind:
+                found[name] = kind if isinstance(kind, Shifted) else Shifted(kind)
+            case _:
+                continue
+    return found
+
+
 def _either(one: Kinds, two: Kinds) -> Kinds:
-    """Those of one value or the other: what one of them has not at all has a factor of zero there."""
+    """Those of one value or the other: what one of them has not at all has the factor, or shift, of nothing there."""
     found: dict[str, Kind] = {}
     for name in dict.fromkeys((*one, *two)):
-        kinds = {one.get(name, Reducer.SUM), two.get(name, Reducer.SUM)}
+        kinds = {each[name] for each in (one, two) if name in each}
         rest = kinds - {ITSELF}
-        found[name] = ITSELF if not rest else next(iter(rest)) if len(rest) == 1 else OTHER
+        if name in one and name in two and len(rest) < 2:
+            found[name] = next(iter(rest), ITSELF)
+        elif rest <= {Reducer.SUM, Shifted()}:
+            found[name] = Reducer.SUM
+        else:
+            [*joins] = {each.reducer if isinstance(each, Shifted) else each for each in rest} - {None}
+            [way] = joins if len(joins) == 1 else [None]
+            found[name] = _way(way, {*kinds, Shifted()}) if isinstance(way, Reducer) else OTHER
     return found
 
 
 def _other(found: Kinds) -> Kinds:
     return dict.fromkeys(found, OTHER)
+
+
+# ---------------------------------------------------------------- shifts
+
+
+class _Shifts:
+    """A step that leaves, in the place of a tensor, by what it shifts the old value of that."""
+
+    def __init__(self, step: OneStep, name: str, reducer: Reducer) -> None:
+        self.kinds, self.name, self.reducer = _Kinds(step), name, reducer
+        self.old = {own for own, taken in step.taken.items() if taken.is_old and taken.tensor == name}
+        self.kinds.known |= {own: {taken.tensor: ITSELF} for own, taken in step.taken.items() if taken.is_old}
+
+    def program(self) -> ranges.Bound | None:
+        """The step; None where a reduction begins anew."""
+        bound, known = self.kinds.bound, self.kinds.known
+        statements: list[ir.Statement] = []
+        for statement in bound.function.statements:
+            assert isinstance(statement, (ir.Define, ir.Accumulate)), "a step that joins has no others"
+            target = statement.target.name
+            before, kinds = self.name in known.get(target, {}), self.kinds.written(statement)
+            if self.name in kinds and isinstance(statement, ir.Accumulate):
+                if statement.restart or not before:
+                    return None
+                # What it adds shifts, what it joins does not.
+                value = statement.value if statement.reducer is Reducer.SUM else self.nothing(statement.value)
+                statement = replace(statement, value=value)
+            elif self.name in kinds or before:
+                statement = replace(statement, value=self.shift(statement.value, statement))
+            statements.append(statement)
+            known[target] = kinds
+        return replace(bound, function=replace(bound.function, statements=tuple(statements)))
+
+    def nothing(self, value: ir.Expr) -> ir.Expr:
+        return ir.Const(self.reducer.empty(value.dtype), value.dtype)
+
+    def shift(self, expr: ir.Expr, statement: ir.Define | ir.Accumulate) -> ir.Expr:
+        """By what an expression shifts the old value: of one without it, what joins nothing."""
+
+        def of(expr: ir.Expr) -> ir.Expr:
+            if self.name not in self.kinds.kinds(expr, statement):
+                return self.nothing(expr)
+            match expr:
+                case ir.Access(tensor):
+                    return ir.Const(0.0, expr.dtype) if tensor.name in self.old else expr
+                case ir.Binary("+" | "-" as sign, left, right):
+                    own, other = (self.name in self.kinds.kinds(part, statement) for part in (left, right))
+                    pair = of(left) if own else left, of(right) if other else right
+                    return ir.Binary(sign, *pair, expr.dtype)
+                case ir.Cast(operand):
+                    return of(operand)
+                case ir.Select(condition, then, otherwise):
+                    return ir.Select(condition, of(then), of(otherwise), expr.dtype)
+                case _:
+                    return written_out(self.reducer, [of(part) for part in ir.children(expr)], expr.dtype)
+
+        return of(expr)

@@ -4,7 +4,7 @@ In a step the loop's index has one value. What is read at distances from it that
 tensor, a row that an earlier step wrote as that row; elsewhere the value of the index is data.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise, product
@@ -50,19 +50,29 @@ def segments(bound: ranges.Bound) -> tuple[Segment, ...]:
     found: list[Segment] = []
     for first, last in pairwise(ends):
         run = function.statements[first:last]
-        written = {t.name: t for statement in run for t in ir.targets(statement)}
-        behind = {name for statement in function.statements[last:] for name in _needed(statement)}
-        behind |= {tensor.name for tensor in function.returns}
-        results = tuple(tensor for name, tensor in written.items() if name in behind)
         loop = begun.get(first)
         if loop is None:
-            found.append(_plain(bound, first, last, results, defined))
+            found.append(_plain(bound, first, last, _results(function, first, last), defined))
         else:
-            needed = {t.name: t for statement in run for t in ir.tensors_read(statement)} | written
-            arguments = tuple(tensor for name, tensor in needed.items() if name in defined)
-            found.append(Segment(bound, loop, arguments, results))
-        defined |= set(written)
+            found.append(loop_segment(bound, loop, defined))
+        defined |= {t.name for statement in run for t in ir.targets(statement)}
     return tuple(found)
+
+
+def loop_segment(bound: ranges.Bound, loop: ir.Loop, defined: Collection[str]) -> Segment:
+    """A loop that is in no other one, where the tensors of these names are `defined` before it."""
+    run = bound.function.statements[loop.first : loop.last]
+    needed = {t.name: t for tensors in (ir.tensors_read, ir.targets) for statement in run for t in tensors(statement)}
+    arguments = tuple(tensor for name, tensor in needed.items() if name in defined)
+    return Segment(bound, loop, arguments, _results(bound.function, loop.first, loop.last))
+
+
+def _results(function: ir.Function, first: int, last: int) -> tuple[ir.Tensor, ...]:
+    """What a run of statements writes that is needed behind it."""
+    written = {t.name: t for statement in function.statements[first:last] for t in ir.targets(statement)}
+    behind = {name for statement in function.statements[last:] for name in _needed(statement)}
+    behind |= {tensor.name for tensor in function.returns}
+    return tuple(tensor for name, tensor in written.items() if name in behind)
 
 
 def as_program(segment: Segment) -> ir.Function | None:
@@ -238,6 +248,11 @@ class Taken:
     counts: tuple[int | None, ...] = ()
     lag: int = 0
 
+    @property
+    def is_old(self) -> bool:
+        """Whether it is what an earlier step left."""
+        return self.kind == "state" or (self.kind == "row" and self.lag > 0)
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -251,12 +266,21 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class OneStep:
-    """A step of a loop as a program: its parameters are what `taken` says, its results the `rows` in order."""
+    """A step of a loop as a program: its parameters are what `taken` says, its results the `rows` in order.
+
+    `ends` are those of the range of the loop's index.
+    """
 
     bound: ranges.Bound
     taken: Mapping[str, Taken]
     rows: tuple[Row, ...]
-    values: range
+    loop: ir.Loop
+    ends: tuple[int, int]
+
+    @property
+    def values(self) -> range:
+        """The values of the index in order."""
+        return self.loop.values(*self.ends)
 
 
 def one_step(segment: Segment) -> OneStep:
@@ -294,7 +318,8 @@ class _Stepper:
         if not isinstance(expr, ir.Reduce) or not isinstance(expr.reducer, Reducer) or expr.accumulate != expr.dtype:
             return expr
         reducer, dtype = expr.reducer, expr.dtype
-        lags = [i for i in expr.indices if self.is_lag(i, expr.body) and 0 < box[i][1] - box[i][0] <= MOST_LAGS]
+        few = (i for i in expr.indices if self.is_lag(i, expr.body) and all(isinstance(end, int) for end in box[i]))
+        lags = [i for i in few if 0 < box[i][1] - box[i][0] <= MOST_LAGS]
         if not lags or (reducer.operator is None and reducer.joins is None):
             return expr
         rest = tuple(index for index in expr.indices if index not in lags)
@@ -408,8 +433,7 @@ class _Stepper:
         bound = ranges.Bound(
             step, {}, tuple(boxes), self.origins, self.shapes, {}, reasons, self.bound.assumptions, is_part=True
         )
-        values = self.loop.values(*self.bound.boxes[self.loop.first][self.index])
-        return OneStep(bound, self.taken, tuple(kept), values)
+        return OneStep(bound, self.taken, tuple(kept), self.loop, self.bound.boxes[self.loop.first][self.index])
 
     def place(self, row: Row) -> ir.Tensor:
         """The tensor of a step: a row of the loop's, or all of it."""

@@ -34,10 +34,12 @@ def specialize(statement: Formula, sizes: Sizes) -> Formula:
 
 
 def specialize_expr(expr: ir.Expr, sizes: Sizes) -> ir.Expr:
-    """The expression with every size replaced by its value."""
+    """The expression with every size replaced by its value, if it has one."""
     match expr:
         case ir.Extent(size, dtype):
-            return ir.Const(size.evaluate(sizes), dtype, span=expr.span)
+            size = size.substitute(sizes)
+            known = size.constant
+            return replace(expr, size=size) if known is None else ir.Const(known, dtype, span=expr.span)
         case ir.Access(_, indices):
             return replace(expr, indices=tuple(_affine(index, sizes) for index in indices))
         case ir.Reduce(ranges=ranges):

@@ -71,7 +71,31 @@ def least(float(T) x) -> (s, y) {
         y(t) = s() * s()
     }
 }"""
+# Sums of what joins: what shifts is in a branch, in a tensor of its own, or an accumulation.
+VITERBI = """
+def viterbi(float(T,D) a, float(T,D) b) -> (h, g) {
+    h(0,d) = b(0,d)
+    g(0,d) = a(0,d)
+    for t in 1:T {
+        s(d) = h(t-1,d) + a(t,d) * b(t,d)
+        h(t,d) = max(s(d) - 0.25, b(t,d)) + a(t,d)
+        m(d) = logaddexp(b(t,d) + g(t-1,d), logaddexp(h(t,d), a(t,d)))
+        g(t,d) = t % 7 == 0 ? h(t,d) : (a(t,d) > 0.5 ? g(t-1,d) : m(d))
+    }
+}"""
+SHORTEST = """
+def shortest(float(T) x, float(T,D) y) -> (s, h) {
+    s() = x(0)
+    h(T-1,d) = y(0,d)
+    for t in T-2:-1:-1 {
+        s() += x(t)
+        s() min= y(t,0)
+        h(t,d) = min(x(t) + h(t+1,d), min(h(t+1,d), s() * y(t,d)))
+    }
+}"""
 SHAPES = {
+    VITERBI: ((11, 2), (11, 2)),
+    SHORTEST: ((9,), (9, 2)),
     LARGEST: ((50, 3), (50, 3)),
     SMOOTH: ((33, 3), (33, 3)),
     LEAST: ((50,),),
@@ -163,9 +187,40 @@ def zeros(*shape: int) -> np.ndarray:
     return np.zeros(shape, np.float32)
 
 
+def test_extrema_of_sums_with_infinite_numbers_are_those_of_steps_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "def f(float(T) a, float(T) b) -> (h) { h(0) = b(0) for t in 1:T { h(t) = max(h(t-1) + a(t), b(t)) } }"
+    kernel = kernel_of(text, monkeypatch)
+    inf = np.inf
+    a = np.array([0, 1, -inf, 1, 2, 3, 3e38, 3e38, -3e38], np.float32)
+    for b in (
+        [-inf, -inf, -inf, 1, -inf, 0, 0, 0, 0],
+        [inf, 1, 2, 3, -inf, 0, 0, 0, 0],
+        [1, 2, np.nan, 4, 5, 6, 7, 8, 9],
+    ):
+        b = np.array(b, np.float32)
+        np.testing.assert_allclose(kernel(a, b), kernel.interpret(a, b), rtol=1e-6)
+        # Without what overflows.
+        np.testing.assert_allclose(kernel(a[:6], b[:6]), kernel.interpret(a[:6], b[:6]), rtol=1e-6)
+
+
+def test_the_derivative_of_a_logarithm_of_no_exponentials_is_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "def f(float(T) a, float(T) b) -> (h) { h(0) = b(0) for t in 1:T { h(t) = logaddexp(h(t-1) + a(t), b(t)) } }"
+    inf = np.inf
+    a = np.array([0.1, 0.2, -inf, 0.4, 0.5], np.float32)
+    b = np.array([-inf, -inf, 1, -inf, 0.2], np.float32)
+
+    in_turn = jax.grad(lambda a, b: tcjax.kernel(text)(a, b)[2:].sum(), (0, 1))(a, b)
+    together = jax.grad(lambda a, b: kernel_of(text, monkeypatch)(a, b)[2:].sum(), (0, 1))(a, b)
+
+    for one, other in zip(in_turn, together, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5)
+
+
 def test_on_gpus_linear_steps_are_done_at_once_all_or_so_many_as_fit() -> None:
     assert at_once(LINEAR, zeros(4096, 64), zeros(4096, 64)) == [(("h",), 4095)]
     assert at_once(TWO, zeros(4096)) == [(("p", "q"), 4095)]
+    [(order, block)] = at_once(VITERBI, zeros(4096, 64), zeros(4096, 64))
+    assert order == ("h", "g") and block > 1000
     [(order, block)] = at_once(
         SELECTIVE, *(zeros(*s) for s in ((8192, 512), (8192, 512), (512, 16), (8192, 16), (8192, 16)))
     )
@@ -177,8 +232,11 @@ def test_on_gpus_linear_steps_are_done_at_once_all_or_so_many_as_fit() -> None:
     [
         "h(t,d) = tanh(h(t-1,d)) + b(t,d)",
         "h(t,d) = h(t-1,d) * h(t-1,d) + b(t,d)",
-        "h(t,d) = max(h(t-1,d), b(t,d)) + b(t,d)",
-        "h(t,d) = t < 9 ? max(h(t-1,d), b(t,d)) : b(t,d)",
+        "h(t,d) = max(h(t-1,d), b(t,d)) * 2.0",
+        "h(t,d) = max(h(t-1,d) * 2.0, b(t,d))",
+        "h(t,d) = max(h(t-1,d) + b(t,d), 0.0 - h(t-1,d))",
+        "h(t,d) = max(min(h(t-1,d) + 1.0, b(t,d)), 0.0)",
+        "h(t,d) = t < 9 ? max(h(t-1,d), b(t,d)) : min(h(t-1,d), b(t,d))",
         "h(t,d) = b(t,d) / (2.0 + h(t-1,d))",
         "h(t,d) = h(t-1,d) > 0.0 ? h(t-1,d) : b(t,d)",
         # Of another place: the rows of a step are one system.

@@ -88,7 +88,6 @@ def test_what_a_program_with_a_loop_cannot_do_is_a_compile_error() -> None:
 
     for ask, code in (
         (lambda: kernel.to("sac"), "TC0109"),
-        (lambda: kernel.export("float32[N]"), "TC0901"),
         (lambda: kernel.sharded(mesh, {"t": "d"})(X), "TC0811"),
         (lambda: kernel.with_schedule(kernel.schedule().split("y.1", "t", 2))(X), "TC0801"),
     ):

@@ -137,6 +137,37 @@ PROGRAMS: dict[str, tuple[str, Sequence[Shapes]]] = {
     "rows times rows": ("def h(float(N,M) A, float(N,M) B) -> (O) { O(i) +=! A(i,j) * B(i,j) }", [((4, 5), (4, 5))]),
     "remainders by a size": ("def h(float(N) A, float(K) B) -> (O) { O(i) = A(i) * B(i % K) }", [((9,), (4,))]),
     "scalar": ("def g(float(N) X, float a) -> (O) { O(i) = X(i) * a }", [((4,), ())]),
+    "recurrence": (
+        "def r(float(T,D) a, float(T,D) b) -> (h) { h(0,d) = b(0,d)"
+        " for t in 1:T { h(t,d) = a(t,d) * h(t-1,d) + b(t,d) } }",
+        [((5, 3), (5, 3)), ((1, 2), (1, 2)), ((40, 1), (40, 1))],
+    ),
+    "two loops, one backwards": (
+        "def r(float(T,D) x, float(D,D) W) -> (g) { h(0,d) = x(0,d)"
+        " for t in 1:T { h(t,n) = tanh(x(t,n) + sum[m](W(n,m) * h(t-1,m))) }"
+        " g(T-1,d) = h(T-1,d) for t in T-2:-1:-1 { g(t,d) = 0.5 * g(t+1,d) + h(t,d) } }",
+        [((5, 3), (3, 3)), ((1, 2), (2, 2))],
+    ),
+    "states": (
+        "def r(float(T,D) x, float(T,N) B) -> (y) { for t in 0:T {"
+        " h(d,n) = 0.5 * h(d,n) + B(t,n) * x(t,d)  y(t,d) = sum[n](B(t,n) * h(d,n)) } }",
+        [((5, 3), (5, 2)), ((1, 1), (1, 1))],
+    ),
+    "a loop in a loop": (
+        "def r(float(N,M) c) -> (D) { D(0,j) = c(0,j)  D(i,0) = c(i,0)"
+        " for i in 1:N { for j in 1:M { D(i,j) = c(i,j) + min(D(i-1,j), min(D(i,j-1), D(i-1,j-1))) } } }",
+        [((5, 3),), ((1, 4),), ((6, 7),)],
+    ),
+    "every other step, of what lies ahead": (
+        "def r(float(T) b, float(3) w) -> (h) { h(i) = b(i)"
+        " for t in 2:T:2 { h(t) = h(t-2) - t * sum[k where t + k < T](w(k) * b(t+k)) } }",
+        [((6,), (3,)), ((7,), (3,)), ((3,), (3,))],
+    ),
+    "rows from the last on, with boundaries": (
+        "def r(float(T,D) a) -> (h) { h(T-1,d) = a(0,d)"
+        " for t in 1:T { h(T-1-t,d) = h(T-t,d) / 2 + a(clamp(t+1),wrap(d-1)) } }",
+        [((6, 2),), ((1, 3),)],
+    ),
 }
 
 
@@ -151,7 +182,10 @@ def test_one_export_with_symbols_serves_all_sizes(name: str) -> None:
             np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["contraction", "max", "correlation", "softmax", "guard", "nested reductions"])
+LOOPS = ("recurrence", "two loops, one backwards", "states", "a loop in a loop")
+
+
+@pytest.mark.parametrize("name", ["contraction", "max", "correlation", "softmax", "guard", "nested reductions", *LOOPS])
 def test_its_gradient_is_exported_with_it(name: str) -> None:
     text, (shapes, *_) = PROGRAMS[name]
     plain, exported = kernel(text), again(kernel(text).export(), order=1)
@@ -165,6 +199,16 @@ def test_its_gradient_is_exported_with_it(name: str) -> None:
         jax.grad(loss(exported.call), numbers)(*given), jax.grad(loss(plain), numbers)(*given), strict=True
     ):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_the_gradient_of_a_loop_with_symbols_takes_memory_in_proportion_to_its_steps() -> None:
+    exported = again(kernel(PROGRAMS["recurrence"][0]).export(), order=1)
+    backward = jax.jit(jax.grad(lambda a, b: exported.call(a, b).sum(), (0, 1)))
+
+    arrays = [jax.ShapeDtypeStruct((steps, 8), "float32") for steps in (500, 4000)]
+    short, long = (backward.lower(each, each).compile().memory_analysis().temp_size_in_bytes for each in arrays)
+
+    assert long < 10 * short
 
 
 def test_numbers_are_exported_as_planned() -> None:
@@ -220,6 +264,12 @@ def test_initial_values_and_sizes_go_by_keyword() -> None:
         ("{ [i] -> a[i] * 2 }", ("f32[N]",), "TC0901", "not all numbers"),
         ("def f(float(N) x, float(H) s) -> (y) { y(i) = x(i)  y(i) = y(i+H) where i in 0:N-H }", (), "TC0901", "reads"),
         ("def f(float(N) x) -> (y) { y(i) = x(i)  y(i) = y(i-1) where i in 1:N }", (), "TC0708", "at i = 2"),
+        (
+            "def f(float(N) x, float(H) s) -> (y) { y(i) = x(i) for t in 0:N-H { y(t) = y(t+H) } }",
+            (),
+            "TC0901",
+            "whether a later step writes elements of `y` that this one reads",
+        ),
         ("def f(float(N) x, float(M) z) -> (y) { y(i) = x(i)  y(i) = z(i) where i in 0:M-1 }", (), "TC0901", "M - 1"),
     ],
 )

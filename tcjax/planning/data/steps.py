@@ -1,9 +1,14 @@
 """A loop of a program: what one of its steps is given, and what it keeps for later ones."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ...ir import Reducer
 from ...symbolic import IndexVar
+
+if TYPE_CHECKING:
+    from .stages import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +78,14 @@ class AtOnce:
     """Steps that join what the one before left with something, so many at once as `block` says, on these platforms.
 
     What steps hand on is computed by a scan, tensor after tensor in this `order`: of linear maps where a sum joins it,
-    else by the reducer that does; what remains of a step then needs no other one.
+    else by the reducer that does; what remains of a step then needs no other one. Where that joins the old value after
+    a shift, `shifts` has the plan of a step that leaves the shift in the tensor's place.
     """
 
     order: tuple[tuple[str, Reducer], ...]
     block: int
     platforms: tuple[str, ...]
+    shifts: "Mapping[str, Plan]" = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
