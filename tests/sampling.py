@@ -15,7 +15,7 @@ from zlib import crc32
 
 VARIABLE = "TCJAX_SAMPLE"
 # After so many commits every case has run: on each Python, or where there are more parts on one of two.
-COMMITS = 10
+COMMITS = 15
 MOST_PARTS = 2 * COMMITS
 OLDEST_PYTHON = 11
 
@@ -35,8 +35,8 @@ SAMPLED = {
     "tests/architecture/test_wheel.py": 2,
     "tests/bench/test_cases.py": 12,
     "tests/bench/test_estimates.py": 4,
-    "tests/bench/test_memory.py": 20,
-    "tests/bench/test_rewrites.py": 20,
+    "tests/bench/test_memory.py": 30,
+    "tests/bench/test_rewrites.py": 30,
     "tests/conformance/sac/test_language.py": 6,
     "tests/conformance/sac/test_practice.py": 4,
     "tests/conformance/sac/test_rejected.py": 2,
@@ -46,7 +46,7 @@ SAMPLED = {
     "tests/conformance/test_layers.py": 2,
     "tests/conformance/test_robustness.py": 6,
     "tests/docs/test_pages.py": 6,
-    "tests/docs/test_site.py": 3,
+    "tests/docs/test_site.py": 8,
     "tests/elaboration/test_collisions.py": 6,
     "tests/examples": 6,
     "tests/gallery": 12,
@@ -75,7 +75,7 @@ SAMPLED = {
     "tests/lowering/test_products.py": 3,
     "tests/lowering/test_provisos.py": 6,
     "tests/lowering/test_chunked_scatter.py": 4,
-    "tests/lowering/test_scans.py": 8,
+    "tests/lowering/test_scans.py": 15,
     "tests/lowering/test_scatters.py": 8,
     "tests/lowering/test_selections.py": 3,
     "tests/lowering/test_shares.py": 3,
@@ -115,8 +115,8 @@ SAMPLED = {
     "tests/runtime/test_nest_transformations.py": 20,
     "tests/runtime/test_nests_on_devices.py": 5,
     "tests/runtime/test_recent.py": 4,
-    "tests/runtime/test_sharding.py": 6,
-    "tests/runtime/test_softmax_transformations.py": 20,
+    "tests/runtime/test_sharding.py": 8,
+    "tests/runtime/test_softmax_transformations.py": 30,
     "tests/runtime/test_tuning.py": 2,
     "tests/runtime/test_tuning_store.py": 2,
     "tests/sac/test_cells.py": 10,

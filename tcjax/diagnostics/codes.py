@@ -51,6 +51,7 @@ _WARNING_KINDS: dict[str, Kind] = {
     "TC1216": "schedule",
     "TC1217": "name",
     "TC1218": "name",
+    "TC1219": "bound",
 }
 
 
@@ -154,6 +155,7 @@ class Code(Enum):
     TUNING_FILE = "TC1216"
     NUMBER_FROM_OUTSIDE = "TC1217"
     FUNCTION_AS_INPUT = "TC1218"
+    IDLE_PAD = "TC1219"
 
     @property
     def kind(self) -> Kind:

@@ -1,12 +1,13 @@
 """Reads that may go beyond the ends of a tensor: subscripts such as ``wrap(e)``, and ``pad`` around a read."""
 
+from collections.abc import Iterable, Iterator
 from math import isfinite
 from typing import Final
 
 from .. import ir
-from ..diagnostics import Code, CompileError, Span
+from ..diagnostics import Code, CompileError, Span, phrases
 from ..ir import types
-from ..symbolic import BOUNDARIES, Affine, Bounded, Size
+from ..symbolic import BOUNDARIES, Affine, Bounded, IndexVar, Size
 from ..syntax import ast
 from .elsewhere import elsewhere
 from .literals import Literal, Number, Open, Value, holds, settle, type_beside
@@ -82,6 +83,36 @@ def padded(node: ast.Apply, arguments: list[Value], environment: Environment) ->
     condition = ir.inside(read, [first_of(read.tensor, d, environment) for d in range(read.tensor.rank)])
     value = _outside(otherwise, read, node.arguments[1].span)
     return ir.Select(condition, read, value, read.dtype, span=node.span)
+
+
+def idle_pads(value: ir.Expr, given: Iterable[IndexVar]) -> Iterator[tuple[str, Span, str]]:
+    """What to say of each ``pad`` around a read that is never outside: of bare indices that no range is `given` for."""
+    nodes = tuple(ir.walk(value))
+    ranged = {*given, *(each.index for node in nodes if isinstance(node, ir.Reduce) for each in node.ranges)}
+    reads = tuple(node for node in nodes if isinstance(node, ir.Access))
+    for node in nodes:
+        if not isinstance(node, ir.Select) or not ir.is_padded(node) or not isinstance(node.then, ir.Access):
+            continue
+        read = node.then
+        indices = [subscript.bare for subscript in read.indices]
+        if any(index is None or index in ranged for index in indices):
+            continue
+        [index, *_] = (index for index in indices if index is not None)
+        name = read.tensor.name
+        wider = (
+            size
+            for other in reads
+            if other.tensor != read.tensor
+            for subscript, size in zip(other.indices, other.tensor.shape, strict=True)
+            if subscript.bare == index
+        )
+        limits = phrases.ranged(index, 0, next(wider, "N"), node.span)
+        yield (
+            f"`{phrases.element(name, read.indices, node.span)}` is never outside, so nothing is padded: a bare "
+            f"`{index}` runs only where `{name}` has elements",
+            node.span,
+            f"say how far `{index}` runs: {limits}; if it is to end with `{name}`, leave `pad` out",
+        )
 
 
 def _outside(value: Value, read: ir.Access, span: Span) -> ir.Expr:

@@ -9,7 +9,7 @@ from ..diagnostics import Code, CompileError, Span, phrases
 from ..ir import Monoid, Reducer, types
 from ..symbolic import Affine, IndexVar
 from ..syntax import ast
-from .boundaries import boundary_of, bounded, inner
+from .boundaries import boundary_of, bounded, idle_pads, inner
 from .chains import chained_comparisons
 from .cutting import Cut
 from .elsewhere import constant
@@ -65,6 +65,8 @@ def assign(node: ast.Assign, outputs: Outputs) -> ir.Define | ir.Accumulate:
     written, scope.mentioned = scope.mentioned, {}
     result = value(node.value, scope)
     clauses.check_size(settled(result), node.value.span)
+    for message, span, help in idle_pads(settled(result), clauses.ranges):
+        warn(Code.IDLE_PAD, message, span, help)
     for index in indices:
         for data in ir.data_atoms(index):
             clauses.check_size(data.expr, node.span)

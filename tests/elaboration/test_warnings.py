@@ -251,3 +251,33 @@ def test_a_quotient_of_integers_that_becomes_a_float_is_shown_as_one_of_floats(
 )
 def test_integers_that_are_meant_are_silent(statement: str) -> None:
     assert "TC1210" not in [warning.code for warning in found_in(statement)]
+
+
+@pytest.mark.parametrize(
+    ("statement", "limits"),
+    [
+        ("y(i) = A(i) + pad(I(i), 0)", "i in 0:N"),
+        ("t(i) = A(2*i)  y(i) = A(i) + pad(t(i), 0)", "i in 0:N"),
+        ("t(i) = A(2*i)  q(i) = 2 * A(i)  y(i) = q(i) + pad(t(i), 0)", "i in 0:q.0"),
+        ("y(i) +=! A(i) * pad(B(i,j), 0)", "i in 0:N"),
+        ("y = sum[i](pad(A(i), 0))", "i in 0:N"),
+    ],
+)
+def test_a_pad_around_bare_indices_pads_nothing(statement: str, limits: str) -> None:
+    (warning,) = [w for w in found_in(statement) if w.code == "TC1219"]
+
+    assert warning.span.text.startswith("pad(") and f"`where {limits}`" in warning.help
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "y(i) = A(i) + pad(I(i), 0) where i in 0:N",
+        "y(i) = A(i) + pad(A(i - 1), 0)",
+        "y(i) = A(i) + pad(B(i, 2), 0)",
+        "y(i) = A(i) + sum[k in 0:3](pad(A(k), 0))",
+        "y(0) = A(0) for i in 1:N { y(i) = y(i-1) + pad(A(i), 0) }",
+    ],
+)
+def test_a_pad_that_may_pad_is_silent(statement: str) -> None:
+    assert "TC1219" not in [warning.code for warning in found_in(statement)]

@@ -78,6 +78,8 @@ RUNNING = {
     "whether all": ("o(i) = all[j where j >= i](x(j) < 5) ? 1.0 : 0.0 where i in 0:30", whole(30)),
     "the place of the largest": ("o(i) argmax=! x(j) where j <= i, i in 0:30", whole(30)),
     "places from the end": ("o(i,b) argmin=! x(j,b) where j >= i, i in 0:20, j in 3:20", whole(20, 3)),
+    "places of equal numbers": ("o(i) argmax=! x(0) where j <= i, j in 0:20, i in 0:20", whole(20)),
+    "later places of equal numbers": ("o(i) argmin=! x(0) where j >= i - 2, j in 3:20, i in 0:20", whole(20)),
     "places of some": ("o(i) argmin=! x(j) where j < i, x(j) > 2, i in 0:30", whole(30)),
     "a mean of many": ("o(i) = mean[j where j < i + 1](x(j)) where i in 0:30", real(30)),
     "a registered one": ("o(i) smooth=! x(j) where j <= i, i in 0:30", real(30)),

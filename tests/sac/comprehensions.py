@@ -164,7 +164,6 @@ def check_range(part: Part, extents: Extents) -> None:
 def bounds(partition: tree.Partition, scope: Scope, whole: Extents | None, extents: Extents) -> tuple[int, Box]:
     """The number of index components, and the box. `whole` is the whole frame; None for the last partition."""
     index, generator = partition.index, partition.generator or tree.Generator(None, None)
-    found = find_shapes(partition, scope)
     own = dict.fromkeys((index.name,) if isinstance(index, tree.IndexVector) else index.names)
     outside = scope.binding(**own)
     lower, upper = generator.lower, generator.upper
@@ -173,6 +172,9 @@ def bounds(partition: tree.Partition, scope: Scope, whole: Extents | None, exten
     strides = [e for e in (generator.step, generator.width) if e]
     lengths = [bound_length(e, outside) for e in explicit]
     stride_lengths = [bound_length(e, outside) for e in strides]
+    known = isinstance(index, tree.IndexPattern) or lengths or stride_lengths
+    # Bounds that are written ask no selection: one that never runs may then have any mistake.
+    found = None if known and upper is not None else find_shapes(partition, scope)
     if isinstance(index, tree.IndexPattern):
         length = len(index.names)
     elif lengths:

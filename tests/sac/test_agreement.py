@@ -34,6 +34,9 @@ def outcome(case: Case, jitted: bool = False) -> Any:
 def check(case: Case, jitted: bool = False, mistaken: bool = False) -> None:
     """With `mistaken`, the program has a mistake somewhere."""
     found = outcome(case, jitted)
+    if found == "static" and case.kind is not None:
+        # The reference stops at the mistake, and does not say which values decide shapes: with all of them it is seen.
+        found = outcome(case)
 
     if case.kind == "index" and any(array.size == 0 for array in case.arguments.values()):
         # A selection whose cell has no elements reads nothing, so a kernel need not see that it is outside.

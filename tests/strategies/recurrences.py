@@ -29,6 +29,11 @@ _TERMS = (
     "0.125 * sum[s where {earlier}](h(s,d))",
     "(h({o},d) > 0.0 ? h({p},d) : x({o},d))",
     "z(d)",
+    "x(wrap({t}+3), d)",
+    "pad(x({t}-2, d+1), 0.5)",
+    "0.5 * h({p}, mirror(d+1))",
+    "0.25 * sum[e in 0:3](pad(h({p}, d+e-1), 0.0) * x(clamp({t}+e), d))",
+    "0.25 * sum[s in q({t}):q({p})](x(s,d))",
 )
 _SECOND = ("0.5 * g({p},d) + h({t},d)", "max(g({p},d), h({t},d))", "x({t},d) - 0.5 * h({p},d)")
 

@@ -39,7 +39,7 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
         if found is None:
             continue
         operand, mask = found
-        if row.index not in operand.axes and mask is None:
+        if row.index not in operand.axes:
             # A number for each element: how many there are.
             low = fill(scope.box[row.index][0], "int32")
             always = scope.apply(">=", (plan_value(ir.Index(row.index), scope), low), "bool")
