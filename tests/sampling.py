@@ -136,9 +136,9 @@ SAMPLED = {
     "tests/transforms/test_softmaxes.py": 3,
     "tests/transforms/test_terms.py": 3,
     "tests/translated/test_kernels.py": 20,
-    "tests/translated/test_loop_programs.py": 20,
+    "tests/translated/test_loop_programs.py": 30,
     "tests/translated/test_order.py": 4,
-    "tests/translated/test_programs.py": 20,
+    "tests/translated/test_programs.py": 30,
     "tests/translation": 4,
 }
 

@@ -11,7 +11,21 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..ir import types
-from ..planning.data.views import Divide, Halo, Merge, Padded, Pieces, Repeat, Slant, Slide, Tile, View, Zeros, shaped
+from ..planning.data.views import (
+    MOST_SLICES,
+    Divide,
+    Halo,
+    Merge,
+    Padded,
+    Pieces,
+    Repeat,
+    Slant,
+    Slide,
+    Tile,
+    View,
+    Zeros,
+    shaped,
+)
 from ..symbolic.runs import Run
 from .placing import is_placed
 
@@ -165,6 +179,25 @@ def _slid(array: jax.Array, view: Slide) -> jax.Array:
 
 
 def _slanted(array: jax.Array, view: Slant) -> jax.Array:
+    """Each row from where it begins: slices where there are few rows, and a single one of all else."""
+    rows = array.shape[view.by]
+    if not 0 < rows <= MOST_SLICES:
+        return _skewed(array, view)
+    starts = [view.first + view.weight * row for row in range(rows)]
+    extent = array.shape[view.along]
+    low, high = max(0, -min(starts)), max(0, max(starts) + view.count - extent)
+    if low or high:
+        array = _laid_out(array, view.along, low, high, 0)
+    parts = [
+        lax.slice_in_dim(
+            lax.slice_in_dim(array, row, row + 1, axis=view.by), start + low, start + low + view.count, axis=view.along
+        )
+        for row, start in enumerate(starts)
+    ]
+    return lax.concatenate(parts, view.by)
+
+
+def _skewed(array: jax.Array, view: Slant) -> jax.Array:
     """The rows of a matrix behind each other, read as rows that are shorter or longer: each begins somewhere else.
 
     Zeros behind every row keep apart what is in one from what is in the next.

@@ -129,6 +129,18 @@ def test_scores_that_have_a_name_are_computed_in_the_pass_where_that_costs_less(
     assert passes(text) == (1, 2, 0)
 
 
+@pytest.mark.parametrize("shared", ["h", "h / 4"])
+def test_groups_of_heads_have_the_pass_that_heads_have(shared: str) -> None:
+    text = f"""def f(float(H,T,D) Q, float(L,T,D) K, float(L,T,E) V) -> (out) {{
+        score(h,q,k) = sum[d](Q(h,q,d) * K({shared},k,d)) / sqrt(D)
+        total(h,q) = logsumexp[k where k <= q](score(h,q,k))
+        out(h,q,e) = sum[k where k <= q](exp(score(h,q,k) - total(h,q)) * V({shared},k,e)) }}"""
+    heads = 8 if shared == "h" else 2
+    shapes = (8, 2048, 64), (heads, 2048, 64), (heads, 2048, 64)
+
+    assert passes(text, *(jax.ShapeDtypeStruct(shape, "float32") for shape in shapes)) == (1, 2, 0)
+
+
 def test_explain_says_what_the_pass_gives_and_counts_it_once() -> None:
     statements = tcjax.kernel(FUSED["the scores as statements"][0]).explain(*ROWS).to_dict()["statements"]
 

@@ -12,6 +12,7 @@ from ...transforms import Known
 from ...transforms.factors import non_negative
 from ..data.views import Padded, Pieces, View, Viewed, shaped, together
 from .borders import FEW_ELEMENTS, Border, borders, reaches
+from .slants import diagonals
 from .viewing import Viewing
 
 Formula = TypeVar("Formula", bound="ir.Define | ir.Accumulate")
@@ -164,7 +165,8 @@ class _Straightener:
         if not view.straightened():
             return access
         views = view.views
-        if not self.loops and not self.reduced & _variables(access):
+        # Rows that are shifted are slices of what is stored.
+        if not self.loops and not self.reduced & _variables(access) and not diagonals(view.subscripts):
             views = [_fused(each) for each in views]
         views = views if self.loops else together(views)
         viewed = Viewed(name, tuple(views), "; ".join(dict.fromkeys(view.reasons)))

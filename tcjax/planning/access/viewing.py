@@ -10,6 +10,7 @@ from ...symbolic.affine import Clamp, Quotient, Remainder, clamp
 from ...symbolic.runs import Run, Runs, direction, runs_along
 from ...transforms import Known, curves
 from ..data.views import Divide, Merge, Pieces, Repeat, Tile, View, Zeros, is_reshape, shaped
+from .slants import diagonals
 
 # A dimension in more pieces than this is looked up.
 MOST_PIECES: Final = 16
@@ -40,8 +41,13 @@ class Viewing:
                 return False
             if self.copied > self.limit:
                 return False
-        # Two subscripts that change together would be a diagonal of a larger array.
-        return not self.open() and _shared(self.subscripts) <= before
+        if self.open():
+            return False
+        # Two subscripts that change together would be a diagonal of a larger array, but where rows are shifted.
+        straight = list(self.subscripts)
+        for diagonal in diagonals(straight):
+            straight[diagonal.along] = diagonal.straight
+        return _shared(straight) <= before
 
     def open(self) -> list[int]:
         """The dimensions whose subscripts are not sums of indices."""

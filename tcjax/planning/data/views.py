@@ -10,6 +10,8 @@ from ...symbolic.runs import Run
 
 # So many blocks are put into place one by one: each is an update, and a kernel on a GPU.
 MOST_BLOCKS: Final = 27
+# So few rows are sliced one by one, each at its own place; more of them are read as rows of another length.
+MOST_SLICES: Final = 16
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,10 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from ... import ir
-from ...symbolic import Box, IndexVar
+from ...symbolic import Affine, Box, IndexVar
 from ..data.nests import Nest, Operand
 from ..data.nodes import Apply, Axes, LoopNest, Node, Read, Strip, operands
 from ..data.preferences import Preferences
@@ -82,12 +83,13 @@ class Survey:
         nest = place.node.nest
         for exponent in exponents(nest.reduce):
             read = exponent.statistic
-            axes = tuple(index.bare for index in read.indices)
             at = self.statistic_at(place, read.tensor.name)
-            if at is None or None in axes or len(set(axes)) < len(axes) or len(nest.reduce.indices) > MOST_LOOPS:
+            if at is None or len(nest.reduce.indices) > MOST_LOOPS:
                 continue
             where, dimensions = at
-            named = dict(zip(dimensions, axes, strict=True))
+            named = _named(dimensions, read.indices)
+            if named is None:
+                continue
             for loops in itertools.permutations(nest.reduce.indices):
                 yield from self.matched(place, exponent, where, named, loops)
 
@@ -96,12 +98,12 @@ class Survey:
         place: Place,
         exponent: Exponent,
         where: Place,
-        named: Mapping[IndexVar, IndexVar | None],
+        named: Mapping[IndexVar, IndexVar],
         loops: tuple[IndexVar, ...],
     ) -> Iterator[Sum]:
         nest = place.node.nest
         rows = [named[axis] for axis in where.node.nest.axes]
-        common = {index: IndexVar(f"i.{number}") for number, index in enumerate(rows) if index is not None}
+        common = {index: IndexVar(f"i.{number}") for number, index in enumerate(rows)}
         common |= {index: IndexVar(f"j.{number}") for number, index in enumerate(loops)}
         if len(common) < len(rows) + len(loops):
             return
@@ -133,12 +135,12 @@ class Survey:
                 )
                 return
 
-    def statistic_at(self, place: Place, name: str) -> tuple[Place, Axes] | None:
-        """The statistic that a nest reads under a name, and its axis for each dimension."""
+    def statistic_at(self, place: Place, name: str) -> tuple[Place, tuple[Affine, ...]] | None:
+        """The statistic that a nest reads under a name, and its place in each dimension."""
         computed = place.node.whole.named[name]
         if not isinstance(computed, Viewed):
             number = place.stage
-            axes = computed.axes
+            axes = tuple(map(Affine.of, computed.axes))
         elif name in self.fixed and (computed.tensor, computed.views) == (name, ()):
             number = self.ready[name]
             stage = self.stages[number]
@@ -216,20 +218,34 @@ def _same_ranges(statistic: Nest, nest: Nest, common: Mapping[IndexVar, IndexVar
     return all(shared.get(new) == nest.ranges[old] for old, new in inside.items())
 
 
-def _whole(stage: Compute) -> Axes | None:
-    """The axis for each dimension of a target that a stage fills with its values; None where it does more."""
+def _whole(stage: Compute) -> tuple[Affine, ...] | None:
+    """The place in each dimension of a target that a stage fills with its values; None where it does more."""
     store = stage.store
     goes_on = store.goes_on and store.keeps and not store.restart
     if store.mask is not None or store.open or goes_on or not ir.types.is_float(stage.dtype):
         return None
-    axes: list[IndexVar] = []
+    places: list[Affine] = []
     for dimension, extent in zip(store.dimensions, stage.shape, strict=True):
         match dimension:
-            case Strip(start, 1, count, 0, 0, ((axis, size, 1),)) if start.constant == 0 and count == extent == size:
-                axes.append(axis)
+            case Strip(start, 1, count, 0, 0, factors) if (
+                factors and start.constant == 0 and count == extent == prod(size for _, size, _ in factors)
+            ):
+                places.append(sum((Affine.of(axis).scale(block) for axis, _, block in factors), Affine.of(0)))
             case _:
                 return None
-    return tuple(axes)
+    return tuple(places)
+
+
+def _named(places: Sequence[Affine], subscripts: Sequence[Affine]) -> dict[IndexVar, IndexVar] | None:
+    """The index of a read for each axis of what is read, ``4*g + h`` at ``4*i + j``; None where one has no other."""
+    found: dict[IndexVar, IndexVar] = {}
+    for place, subscript in zip(places, subscripts, strict=True):
+        own = {weight.constant: axis for axis, weight in place.terms if isinstance(axis, IndexVar)}
+        read = {weight.constant: index for index, weight in subscript.terms if isinstance(index, IndexVar)}
+        if subscript.base.constant != 0 or len(read) < len(subscript.terms) or own.keys() != read.keys():
+            return None
+        found |= {axis: read[weight] for weight, axis in own.items()}
+    return found if len(set(found.values())) == len(found) else None
 
 
 def _targets(stage: Stage) -> tuple[str, ...]:

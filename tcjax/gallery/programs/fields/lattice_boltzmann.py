@@ -1,9 +1,9 @@
 """A lattice Boltzmann flow round a cylinder
 
 Particles of nine velocities move by one cell and collide. The velocity is a pair of indices, each for -1, 0 and 1, so
-weights are a product, the momentum is a sum over `a - 1`, and particles that hit something return in the direction
-`2 - a, 2 - b`: there are no tables. How solid a cell is may lie between 0 and 1, and the gradient by it designs shapes.
-It keeps a fraction of the fields of all steps.
+particles come from `i + 1 - a, j + 1 - b`, weights are a product, the momentum is a sum over `a - 1`, and particles
+that hit something return in the direction `2 - a, 2 - b`: there are no tables. How solid a cell is may lie between 0
+and 1, and the gradient by it designs shapes. It keeps a fraction of the fields of all steps.
 
 Krueger et al., "The Lattice Boltzmann Method" (2017), chapters 3 and 5; Pingen, Evgrafov and Maute, "Topology
 optimization of flow domains using the lattice Boltzmann method" (2007).
@@ -21,17 +21,10 @@ STEPS, SPEED, OMEGA = 100, 0.1, 1.85
 flow = tcjax.kernel(
     """
 def flow(float(3,3,N,M) start, float(N,M) solid, float(3,3) inflow, float(3) w) -> (f, down, right) {
-    float(3,3,N,M) h
-    float(3,3,N,M) g
     f(a,b,i,j) = start(a,b,i,j)
     for t in 0:steps {
         f(a,b,i,0) = inflow(a,b)
-        h(0,b,i,j) = f(0, b, wrap(i+1), j) where i in 0:N
-        h(1,b,i,j) = f(1, b, i, j)
-        h(2,b,i,j) = f(2, b, wrap(i-1), j) where i in 0:N
-        g(a,0,i,j) = h(a, 0, i, wrap(j+1)) where j in 0:M
-        g(a,1,i,j) = h(a, 1, i, j)
-        g(a,2,i,j) = h(a, 2, i, wrap(j-1)) where j in 0:M
+        g(a,b,i,j) = f(a, b, wrap(i+1-a), wrap(j+1-b)) where i in 0:N, j in 0:M
         mass(i,j) +=! g(a,b,i,j)
         down(i,j) = sum[a,b]((a - 1) * g(a,b,i,j)) / mass(i,j)
         right(i,j) = sum[a,b]((b - 1) * g(a,b,i,j)) / mass(i,j)
