@@ -13,7 +13,7 @@ from typing import Any
 import jax
 
 from .allocations import DIRECTIONS, Allocation, allocated
-from .cases import SIZES, Case, all_cases, kernels
+from .cases import SIZES, Case, all_cases, gradients, kernels
 from .report import device_name, table
 from .run import build, is_chosen
 
@@ -73,9 +73,9 @@ def measured(names: Sequence[str], sizes: str, *, usual: bool = False) -> Iterab
 
 
 def cases(sizes: str) -> Iterator[Case]:
-    """All cases but the gradients of the kernel table: those are the reverse direction of its other cases."""
+    """All cases but gradients that are the reverse direction of other ones, as those of the kernel table are."""
     for case in all_cases(sizes):
-        if case.groups != (kernels.GROUP,) or not case.family.endswith("_gradient"):
+        if case.groups not in ((kernels.GROUP,), (gradients.GROUP,)) or not case.family.endswith("_gradient"):
             yield case
 
 

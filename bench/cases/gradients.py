@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from .case import Arrays, Case, Form
+
+# Gradients that are the reverse direction of another case.
+GROUP: Final = "gradients"
 
 
 def gradient(
@@ -22,6 +25,7 @@ def gradient(
     by_hand: Mapping[str, Form] | None = None,
     weights: int = 1,
     places: tuple[int, ...] | None = None,
+    groups: tuple[str, ...] = (),
 ) -> Case:
     """Result and gradients of a weighted sum of the results of `case`; the last arrays have the weights.
 
@@ -55,6 +59,7 @@ def gradient(
         tolerance=10 * case.tolerance,
         compose=compose,
         peers=peers or {},
+        groups=groups or case.groups,
     )
 
 

@@ -1,16 +1,18 @@
-"""Loops whose steps need the one before: a cumulative sum, a linear recurrence, a recurrent layer, warping in time."""
+"""Loops whose steps need the one before: cumulative sums, a linear recurrence, a recurrent layer, warping in time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .case import Arrays, Case, label, normals
-from .gradients import gradient
+from .case import Arrays, Case, Form, label, normals
+from .gradients import GROUP, gradient
+from .ragged import logsumexp_forms, logsumexp_gradients, logsumexp_reference, sum_forms, sum_gradients
 
 # (T, D)
 SEQUENCES = {"tiny": [(7, 3)], "small": [(4096, 64)], "full": [(4096, 64), (16384, 64)]}
@@ -24,15 +26,17 @@ def cases(size: str) -> Iterator[Case]:
     """The loops at the sizes that `size` names, each with its derivative."""
     for sizes in SEQUENCES[size]:
         yield cumulative(*sizes)
+        yield gradient(cumulative(*sizes), "cumsum", by_hand=sum_gradients(sizes[0]), groups=(GROUP,))
+        yield cumulative_log(*sizes)
+        yield gradient(cumulative_log(*sizes), "cumlogsumexp", by_hand=logsumexp_gradients(), groups=(GROUP,))
         yield linear(*sizes)
-        yield gradient(linear(*sizes), "scan")
+        yield gradient(linear(*sizes), "scan", by_hand={"by_hand": _linear_gradient, "unrolled": _unrolled_gradient})
     for sizes in LAYERS[size]:
         yield recurrent(*sizes)
         yield gradient(recurrent(*sizes), "scan")
     for sizes in WARPINGS[size]:
         yield warping(*sizes)
-    # On longer paths float32 takes other turns than the float64 of the reference.
-    yield gradient(warping(*WARPINGS[size][0]), "scans")
+        yield gradient(warping(*sizes), "scans", by_hand={"by_hand": _warping_gradient}, groups=(GROUP,))
 
 
 def cumulative(t: int, d: int) -> Case:
@@ -45,8 +49,22 @@ def cumulative(t: int, d: int) -> Case:
         }""",
         make_arrays=lambda rng: normals(rng, (t, d)),
         reference=lambda x: np.cumsum(x, 0, dtype=np.float64),
-        forms={"cumsum": lambda x: jnp.cumsum(x, 0), "scan": lambda x: _scanned(jnp.ones_like(x), x)},
+        forms={**sum_forms(t), "scan": lambda x: _scanned(jnp.ones_like(x), x)},
         tolerance=1e-3,
+    )
+
+
+def cumulative_log(t: int, d: int) -> Case:
+    return Case(
+        name=f"running_logsumexp_loop/{label(t, d)}",
+        text="""
+        def running(float(T,D) x) -> (y) {
+            y(0,d) = x(0,d)
+            for t in 1:T { y(t,d) = logaddexp(y(t-1,d), x(t,d)) }
+        }""",
+        make_arrays=lambda rng: normals(rng, (t, d)),
+        reference=logsumexp_reference,
+        forms=logsumexp_forms(),
     )
 
 
@@ -72,7 +90,7 @@ def linear(t: int, d: int) -> Case:
         }""",
         make_arrays=make_arrays,
         reference=reference,
-        forms={"scan": _scanned, "associative": associative},
+        forms={"scan": _scanned, "unrolled": partial(_scanned, unroll=4), "associative": associative},
     )
 
 
@@ -109,19 +127,9 @@ def recurrent(t: int, n: int) -> Case:
 
 
 def warping(n: int, m: int) -> Case:
-    def scans(c):
-        def row(before, costs):
-            def cell(left, given):
-                cost, up, diagonal = given
-                value = cost + jnp.minimum(up, jnp.minimum(left, diagonal))
-                return value, value
-
-            _, values = lax.scan(cell, costs[0], (costs[1:], before[1:], before[:-1]))
-            values = jnp.concatenate([costs[:1], values])
-            return values, values
-
-        _, rows = lax.scan(row, c[0], c[1:])
-        return jnp.concatenate([c[:1], rows])
+    def make_arrays(rng: np.random.Generator) -> Arrays:
+        # Sums of such numbers are exact in float32, so that each minimum is where it is in float64.
+        return tuple(np.round(np.abs(a) * 4096) / np.float32(4096) for a in normals(rng, (n, m)))
 
     def reference(c):
         D = c.astype(np.float64)
@@ -138,17 +146,109 @@ def warping(n: int, m: int) -> Case:
             D(0,j) = c(0,j)
             for i in 1:N { for j in 1:M { D(i,j) = c(i,j) + min(D(i-1,j), min(D(i,j-1), D(i-1,j-1))) } }
         }""",
-        make_arrays=lambda rng: tuple(np.abs(a) for a in normals(rng, (n, m))),
+        make_arrays=make_arrays,
         reference=reference,
-        forms={"scans": scans},
+        forms={"scans": _warped, "diagonals": _by_diagonals},
     )
 
 
-def _scanned(a: jax.Array, b: jax.Array) -> jax.Array:
+def _warped(c: jax.Array) -> jax.Array:
+    def row(before, costs):
+        def cell(left, given):
+            cost, up, diagonal = given
+            value = cost + jnp.minimum(up, jnp.minimum(left, diagonal))
+            return value, value
+
+        _, values = lax.scan(cell, costs[0], (costs[1:], before[1:], before[:-1]))
+        values = jnp.concatenate([costs[:1], values])
+        return values, values
+
+    _, rows = lax.scan(row, c[0], c[1:])
+    return jnp.concatenate([c[:1], rows])
+
+
+def _by_diagonals(c: jax.Array) -> jax.Array:
+    n, m = c.shape
+    i = jnp.arange(n)
+
+    def diagonal(two, given):
+        costs, d = given
+        before, last = two
+        above, corner = (jnp.pad(a[:-1], (1, 0)) for a in (last, before))
+        left = last
+        inner = costs + jnp.minimum(above, jnp.minimum(left, corner))
+        values = jnp.where((i == 0) | (i == d), costs, inner)
+        return (last, values), values
+
+    nothing = jnp.zeros(n, c.dtype)
+    _, found = lax.scan(diagonal, (nothing, nothing), (_skewed(c), jnp.arange(n + m - 1)))
+    return _straight(found, m)
+
+
+def _skewed(c: jax.Array) -> jax.Array:
+    """The diagonals of ``(n, m)`` as rows: ``c[i, d - i]`` at ``(d, i)``."""
+    n, m = c.shape
+    return jnp.pad(c, ((0, 0), (0, n))).reshape(-1)[: n * (n + m - 1)].reshape(n, n + m - 1).T
+
+
+def _straight(rows: jax.Array, m: int) -> jax.Array:
+    d, n = rows.shape
+    return jnp.pad(rows.T.reshape(-1), (0, n)).reshape(n, d + 1)[:, :m]
+
+
+def _warping_gradient(c: jax.Array, w: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Row by row from the last one: each element hands its derivative to the least of the three before it."""
+    D = _warped(c)
+    up, left, corner = D[:-1, 1:], D[1:, :-1], D[:-1, :-1]
+    to_up = _part(up, jnp.minimum(left, corner))
+    to_left = (1 - to_up) * _part(left, corner)
+    parts = to_up, to_left, 1 - to_up - to_left
+
+    def row(below, given):
+        weights, (ups, lefts, corners) = given
+
+        def cell(right, given):
+            value = given[0] + right
+            return value * given[1], value
+
+        first, values = lax.scan(cell, jnp.zeros((), c.dtype), (weights[1:] + below[1:], lefts), reverse=True)
+        # The first of a row hands nothing on.
+        corner = jnp.concatenate([values * corners, jnp.zeros(1, c.dtype)])
+        above = jnp.concatenate([jnp.zeros(1, c.dtype), values * ups]) + corner
+        return above, jnp.concatenate([(weights[0] + below[0] + first)[None], values])
+
+    first, rows = lax.scan(row, jnp.zeros_like(c[0]), (w[1:], parts), reverse=True)
+    return D, jnp.concatenate([(w[0] + first)[None], rows])
+
+
+def _part(one: jax.Array, other: jax.Array) -> jax.Array:
+    return jnp.where(one < other, 1.0, jnp.where(one == other, 0.5, 0.0)).astype(one.dtype)
+
+
+def _scanned(a: jax.Array, b: jax.Array, unroll: int = 1) -> jax.Array:
     """``h[t] = a[t] * h[t-1] + b[t]`` from zero."""
 
     def step(h, given):
         h = given[0] * h + given[1]
         return h, h
 
-    return lax.scan(step, jnp.zeros_like(b[0]), (a, b))[1]
+    return lax.scan(step, jnp.zeros_like(b[0]), (a, b), unroll=unroll)[1]
+
+
+def _linear_gradient(
+    a: jax.Array, b: jax.Array, w: jax.Array, unroll: int = 1
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """The same loop backwards: ``d_b[t] = a[t+1] * d_b[t+1] + w[t]``, and ``d_a[t] = d_b[t] * h[t-1]``."""
+    h = _scanned(a, b, unroll)
+
+    def step(later, given):
+        factor, weight, before = given
+        here = later + weight
+        return factor * here, (here * before, here)
+
+    before = jnp.concatenate([jnp.zeros_like(h[:1]), h[:-1]])
+    _, (d_a, d_b) = lax.scan(step, jnp.zeros_like(b[0]), (a, w, before), reverse=True, unroll=unroll)
+    return h, d_a, d_b
+
+
+_unrolled_gradient: Form = partial(_linear_gradient, unroll=4)

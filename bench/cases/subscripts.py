@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 import jax.numpy as jnp
@@ -10,13 +10,14 @@ import numpy as np
 from jax import lax
 
 from .case import Case, Form, label, normals
+from .gradients import GROUP, gradient
 
 DIGITS = {"tiny": [4], "small": [1024], "full": [2048]}
 HEADS = {"tiny": [(2, 3, 5, 4)], "small": [(8, 16, 256, 64)], "full": [(32, 16, 512, 64)]}
 SHUFFLES = {"tiny": [(3, 2, 4, 5)], "small": [(32, 2, 256, 256)], "full": [(64, 4, 256, 256)]}
 PATCHES = {"tiny": [(7, 8, 3)], "small": [(512, 512, 3)], "full": [(1024, 1024, 5)]}
-STENCILS = {"tiny": [(6, 8)], "small": [(512, 512), (2048, 2048)], "full": [(4096, 4096)]}
-TORI = {"tiny": [(6, 8)], "small": [(1024, 1024)], "full": [(4096, 4096)]}
+STENCILS = {"tiny": [(6, 8)], "small": [(512, 512), (2048, 2048)], "full": [(1024, 1024), (4096, 4096)]}
+TORI = {"tiny": [(6, 8)], "small": [(1024, 1024)], "full": [(1024, 1024), (4096, 4096)]}
 CIRCLES = {"tiny": [(9, 4)], "small": [(1 << 18, 9)], "full": [(1 << 22, 9)]}
 
 
@@ -26,11 +27,22 @@ def cases(size: str) -> Iterator[Case]:
     yield from (merged_heads(*sizes) for sizes in HEADS[size])
     yield from (pixel_shuffle(*sizes) for sizes in SHUFFLES[size])
     yield from (patches(*sizes) for sizes in PATCHES[size])
-    yield from (torus(*sizes) for sizes in TORI[size])
+    yield from _with_gradients(torus(*sizes) for sizes in TORI[size])
     yield from (edges(*sizes) for sizes in TORI[size])
-    yield from (periodic(*sizes) for sizes in STENCILS[size])
-    yield from (padded(*sizes) for sizes in STENCILS[size])
+    yield from _with_gradients(periodic(*sizes) for sizes in STENCILS[size])
+    yield from _with_gradients(padded(*sizes) for sizes in STENCILS[size])
     yield from (circular(*sizes) for sizes in CIRCLES[size])
+
+
+def _with_gradients(cases: Iterable[Case]) -> Iterator[Case]:
+    """The cases, each with its derivative: these stencils are their own transposes."""
+    for case in cases:
+        by_hand = {
+            f"{name}_by_hand": lambda A, weights, form=form: (form(A), form(weights))
+            for name, form in case.forms.items()
+        }
+        yield case
+        yield gradient(case, "padded", by_hand=by_hand, groups=(GROUP,))
 
 
 def transposed_digits(n: int) -> Case:

@@ -44,7 +44,8 @@ def accumulate(statement: ir.Accumulate, scope: Scope) -> Array:
     The running value is of type `statement.accumulate` and is cast to the target's type once, at the end. It starts
     from the identity with `restart` and for a new tensor, else from the element's content. Where it starts from the
     identity, so does every element that the left side can name: along a dimension whose subscript depends on data these
-    are all. Outside of the ranges of the loops around it nothing happens. A mean or a position cannot go on from an earlier one: without `restart` it replaces the element, if any
+    are all. Outside of the ranges of the loops around it nothing happens.
+    A mean or a position cannot go on from an earlier one: without `restart` it replaces the element, if any
     point takes part.
     """
     target, reducer = statement.target, statement.reducer

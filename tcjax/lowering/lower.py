@@ -65,7 +65,8 @@ from .reductions import (
     lower_scan,
     lower_unroll,
 )
-from .steps import WayBack, lower_steps
+from .steps import ByProgram, lower_steps
+from .steps_again import Again
 from .stores import boxed
 from .tiles import lower_tiled
 from .varying import equally_varying
@@ -165,7 +166,8 @@ def _loop(stage: Call, known: Mapping[str, jax.Array], foreign: Foreign) -> dict
     def in_steps(known: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
         step = functools.partial(lower, stage.plan, initial={}, foreign=foreign)
         run = functools.partial(lower, initial={}, foreign=foreign)
-        way_back = None if stage.program is None else WayBack(*stage.program, stage.arguments, run)
+        way_back = None if stage.program is None else ByProgram(*stage.program, stage.arguments, run)
+        way_back = Again(steps.whole, step) if steps.again else way_back
         shifts = {} if steps.at_once is None else steps.at_once.shifts
         shifting = {name: functools.partial(lower, plan, initial={}, foreign=foreign) for name, plan in shifts.items()}
         return lower_steps(steps, known, step, way_back, shifting)

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -23,12 +23,14 @@ from .placing import is_placed
 from .provisos import either_of
 from .reducers import combine
 from .sizes import as_int32
-from .varying import steady
+from .varying import steady, varies
 
 Arrays = Mapping[str, jax.Array]
 # What the steps so far leave: rows of each tensor, the last one first; states as a whole.
 Carry = dict[str, tuple[jax.Array, ...]]
 Step = Callable[[Arrays], tuple[jax.Array, ...]]
+# The tangents of what a loop writes, of arrays and of their tangents.
+Forward = Callable[[Arrays, Arrays], Arrays]
 
 # So many rows before a loop are steps of it, in its derivative.
 MOST_ROWS_BEFORE: Final = 4
@@ -38,8 +40,16 @@ LARGEST_EXPONENT: Final = 120.0
 FEW_ELEMENTS: Final = 16
 
 
+class WayBack(Protocol):
+    """How what a loop writes changes, and what it hands back."""
+
+    def tangents(self, given: Arrays, moving: Arrays, found: Arrays, forward: Forward) -> Arrays | None:
+        """The tangents of what was `found` by ``forward(given, moving)``, with another transpose, if there is one."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
-class WayBack:
+class ByProgram:
     """The adjoint of a loop as a program of its own, which stores at most so many bytes; `run` computes a plan."""
 
     program: ir.Function
@@ -47,7 +57,7 @@ class WayBack:
     arguments: tuple[str, ...]
     run: Callable[[Plan, Arrays], tuple[jax.Array, ...]]
 
-    def tangents(self, given: Arrays, moving: Arrays, found: Arrays, forward: Callable[..., Arrays]) -> Arrays | None:
+    def tangents(self, given: Arrays, moving: Arrays, found: Arrays, forward: Forward) -> Arrays | None:
         """The tangents of what was `found` by ``forward(given, moving)``, which the program transposes, if it can."""
         plan = plan_adjoint(self.program, self.most)
         floats = moving_names({name: given[name] for name in self.arguments})
@@ -86,7 +96,7 @@ def lower_steps(
     """
     if not steps.count:
         return {kept.tensor: content_before(kept, known) for kept in steps.kept if kept.stays}
-    if way_back is not None:
+    if isinstance(way_back, ByProgram):
         # The program begins with whole tensors.
         parts = [kept for kept in steps.kept if kept.held is not None and kept.tensor in known]
         known = {**known, **{kept.tensor: content_before(kept, known) for kept in parts}}
@@ -101,20 +111,26 @@ def lower_steps(
     # The derivative of what is read and written in place would take as long for a step as for all of them.
     @run.defjvp
     def _(primals: Any, tangents: Any) -> Any:
+        # To compute a step again, all rows are needed that it is given.
+        whole = steps.whole if steps.again else steps
+
         def stacked(used: Arrays) -> dict[str, jax.Array]:
-            return in_turn_or_at_once(steps, used, step, _stacked, shifts)
+            return in_turn_or_at_once(whole, used, step, _stacked, shifts)
 
         def forward(given: Arrays, moving: Arrays) -> Arrays:
             return jax.jvp(stacked, (dict(given),), (all_tangents(given, moving),))[1]
 
         [used], [dots] = primals, tangents
-        if way_back is not None and not any(map(is_placed, used.values())):
-            found = run(used)
+        if way_back is not None and not any(is_placed(array) or varies(array) for array in used.values()):
+            found = run(used) if whole == steps else lower_steps(whole, used, step, way_back, shifts)
             moving = {name: dots[name] for name in moving_names(used)}
             linearly = way_back.tangents(used, moving, found, forward)
             if linearly is not None:
-                return found, all_tangents(found, linearly)
-        return jax.jvp(stacked, primals, tangents)
+                stays = {kept.tensor: found[kept.tensor] for kept in steps.kept if kept.stays}
+                return stays, all_tangents(stays, linearly)
+        found, moved = jax.jvp(stacked, primals, tangents)
+        stays = [kept.tensor for kept in steps.kept if kept.stays]
+        return tuple([{name: each[name] for name in stays} for each in (found, moved)])
 
     return run({name: known[name] for name in sorted(names) if name in known})
 
@@ -243,8 +259,9 @@ def _rows_before(steps: Steps, known: Arrays) -> int:
 class Rows:
     """A part of an array that moves with the steps: where it begins in step 0, and by how much it moves.
 
-    A dimension in `dropped` has one element, and is none of the part's. Where a part reaches beyond the array, zeros
-    are put `around` it, or what is looked up is zero. It `is_odd` where the parts of all steps are no rows of it.
+    A dimension in `dropped` has one element, and is none of the part's. Zeros lie around the array where a part reaches
+    beyond it, before `low` and behind the `extents`; or what is looked up there is zero. It `is_odd` where the parts of
+    all steps are no rows of the array.
     """
 
     array: jax.Array
@@ -253,6 +270,8 @@ class Rows:
     sizes: tuple[int, ...]
     dropped: tuple[int, ...]
     count: int
+    low: tuple[int, ...]
+    extents: tuple[int, ...]
 
     @staticmethod
     def of(
@@ -271,11 +290,14 @@ class Rows:
                 continue
             ends = begin, begin + move * (count - 1)
             widths.append((max(0, -min(ends)), max(0, max(ends) + (1 if size is None else size) - extent), 0))
+        extents = array.shape
         if any(low or high for low, high, _ in widths):
             array = lax.pad(array, jnp.zeros((), array.dtype), widths)
         begins = tuple(begin + low for begin, (low, _, _) in zip(begins, widths, strict=True))
         dropped = tuple(d for d, size in enumerate(sizes) if size is None)
-        return Rows(array, begins, tuple(moves), tuple(1 if size is None else size for size in sizes), dropped, count)
+        counts = tuple(1 if size is None else size for size in sizes)
+        lows = tuple(low for low, _, _ in widths)
+        return Rows(array, begins, tuple(moves), counts, dropped, count, lows, extents)
 
     @property
     def is_odd(self) -> bool:
@@ -296,6 +318,11 @@ class Rows:
                 places = places if d in self.dropped else places + jnp.arange(size, dtype=jnp.int32)
                 array = jnp.take(array, places, axis=d, mode="fill", fill_value=0)
         return array
+
+    def without_around(self, array: jax.Array) -> jax.Array:
+        """What lies in such an array where no zeros lie around this one."""
+        limits = [low + extent for low, extent in zip(self.low, self.extents, strict=True)]
+        return lax.slice(array, self.low, limits) if array.shape != self.extents else array
 
     def closely(self) -> Callable[[Any], jax.Array]:
         """The part of a step, from a copy with one after the other where each `lies_apart`."""

@@ -25,6 +25,11 @@ def steady(body: Callable[[Any], Any], carry: Any, arrays: Iterable[jax.Array]) 
     return jax.tree.unflatten(tree, leaves)
 
 
+def varies(array: jax.Array) -> bool:
+    """Whether an array differs from device to device."""
+    return bool(_axes(array))
+
+
 def _axes(array: jax.Array) -> frozenset[str]:
     return _varying(jax.typeof(array))
 

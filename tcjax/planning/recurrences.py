@@ -7,9 +7,10 @@ from typing import Final
 
 from .. import ir, ranges, transforms
 from ..symbolic import Size
+from .cost import prices
 from .cost.costs import meter_of, plan_cost
 from .cost.prices import stage_price
-from .data.machine import GPU, Machine
+from .data.machine import CPU, GPU, Machine
 from .data.nodes import Apply, CallBuiltin, below
 from .data.stages import Call, Compute, Elsewhere, Parts, Plan
 from .data.steps import AtOnce, Input, Kept, Lagged, State, Steps, Value, Whole, Window
@@ -19,6 +20,10 @@ from .data.steps import AtOnce, Input, Kept, Lagged, State, Steps, Value, Whole,
 LAUNCHING: Final = ("cuda", "rocm")
 
 MAPS: Final = 4
+# To compute a step again may take so many times as long as to move the bytes that it would store: a stacked operand is
+# guarded, copied and read beside that. A logarithm of exponentials takes 17 times as long and was measured to be worth
+# it; a product of a matrix and a vector, 40 times, was not measured.
+AGAIN: Final = 20
 
 # Of a run of statements without loops, or of one step of a loop.
 MakePlan = Callable[[ranges.Bound, transforms.OneStep | None], Plan]
@@ -28,7 +33,7 @@ def plan_loops(bound: ranges.Bound, plan: MakePlan, most: int, *, in_order: bool
     """The plan of a program with loops; `plan` is that of one without, or with those inside of them.
 
     A derivative that would store more than `most` bytes of all steps stores those of some of them, and computes the
-    others again. With `in_order` no steps run by diagonals or at once, and no derivative is a program of its own.
+    others again. With `in_order` no steps run by diagonals or at once, and derivatives are those of the steps.
     """
     stages: list[Call] = []
     statements: list[ir.Statement] = []
@@ -39,9 +44,8 @@ def plan_loops(bound: ranges.Bound, plan: MakePlan, most: int, *, in_order: bool
     for number, segment in enumerate(segments):
         step = steps.get(number)
         stage = _stage(segment, plan) if step is None else _loop(segment, step, held[number], plan, most)
-        if step is not None and in_order and stage.steps is not None:
-            stage = replace(stage, steps=replace(stage.steps, at_once=None), program=None)
-        elif step is not None:
+        if step is not None and not in_order:
+            stage = _in_other_ways(segment, step, stage, plan, most)
             stage = _by_diagonals(segment, step, held[number], _begun(segments[:number], segment), stage, plan, most)
         stages.append(stage)
         calls[number] = stage.plan.bound
@@ -124,14 +128,24 @@ def _loop(
         kept,
         chunk,
         _is_tame(step),
-        _at_once(step, stored, most, GPU, plan),
     )
+    return Call(targets, inner, tuple(tensor.name for tensor in segment.arguments), steps)
+
+
+def _in_other_ways(
+    segment: transforms.Segment, step: transforms.OneStep, stage: Call, plan: MakePlan, most: int
+) -> Call:
+    """The stage of a loop with what its derivative does instead, and platforms that compute many steps at once."""
+    steps, inner = stage.steps, stage.plan
+    assert steps is not None
+    stored = _stored(inner)
+    steps = replace(steps, at_once=_at_once(step, stored, most, GPU, plan))
+    steps = replace(steps, again=_again(steps, inner, stored, most))
     # Each step of a loop inside would add to the cotangent of a whole tensor.
     loops = [stage.steps for stage in inner.stages if isinstance(stage, Call) and stage.steps is not None]
     is_costly = any(each.dimension is None and each.shape for loop in loops for each in loop.kept)
     program = transforms.as_program(segment) if is_costly else None
-    arguments = tuple(tensor.name for tensor in segment.arguments)
-    return Call(targets, inner, arguments, steps, None if program is None else (program, most))
+    return replace(stage, steps=steps, program=None if program is None else (program, most))
 
 
 def plan_unsized_loop(
@@ -227,8 +241,21 @@ def _at_once(step: transforms.OneStep, stored: int, most: int, machine: Machine,
     together = trips + count * MAPS * machine.traffic(each * block) / block
     if together >= in_turn:
         return None
-    shifts = {each.name: plan(each.shifts) for each in order if each.shifts is not None}
+    shifts = {each.name: plan(each.shifts, None) for each in order if each.shifts is not None}
     return AtOnce(tuple([(each.name, each.reducer) for each in order]), block, LAUNCHING, shifts)
+
+
+def _again(steps: Steps, inner: Plan, stored: int, most: int) -> bool:
+    """Whether a derivative computes steps again, of the rows before, rather than store what it needs of them.
+
+    Where rows are all that a step is given of others, and where it is cheap beside what it would store, or where only
+    chunks of steps could be `stored`, which are computed again as well.
+    """
+    rows = sum(prod(kept.shape) * ir.types.width(kept.dtype) for kept in steps.kept if not kept.stays)
+    if rows > most or any(kept.dimension is None for kept in steps.kept):
+        return False
+    once = prices.stage_price(Call((), inner, (), replace(steps, count=1)))
+    return steps.chunk is not None or once.seconds <= AGAIN * CPU.traffic(2 * stored)
 
 
 def _is_tame(step: transforms.OneStep) -> bool:

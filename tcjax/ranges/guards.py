@@ -31,7 +31,10 @@ def explicit_guard(node: ir.Statement | ir.Reduce) -> ir.Expr | None:
 
 
 def running_guard(statement: ir.Define | ir.Accumulate) -> ir.Expr | None:
-    """Where the loops around a statement run, if the range of one uses the index of another: elsewhere nothing happens."""
+    """Where the loops around a statement run, if the range of one uses the index of another.
+
+    Elsewhere nothing happens.
+    """
     loops = statement.domain.loops
     found = [given for given in last_of_each(statement.domain.ranges).values() if given.index in loops]
     return ir.conjunction([test for given in found for test in moving_ends(given)])

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import jax
 import numpy as np
+import pytest
 
 import tcjax
 from tcjax.lowering import lower
@@ -104,6 +105,49 @@ def test_chunks_of_steps_change_no_gradient() -> None:
         one, two = (jax.grad(lambda a, b, p=p: total(p, a, b), (0, 1))(a, b) for p in (plan, small))
 
         jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-4), one, two)
+
+
+def test_a_derivative_of_rows_computes_each_step_again_and_stores_nothing() -> None:
+    a = jax.ShapeDtypeStruct((4096, 64), np.float32)
+    kernel = tcjax.kernel(LINEAR)
+
+    gradient = jax.jit(jax.grad(lambda a, b: (kernel(a, b) ** 2).sum(), (0, 1))).lower(a, a).compile()
+
+    assert steps_of(LINEAR, zeros(4096, 64), zeros(4096, 64)).again
+    # The result and its cotangent.
+    assert gradient.memory_analysis().temp_size_in_bytes < 2.1 * 4 * 4096 * 64
+
+
+AGAIN = {
+    "down": DOWN,
+    "two tensors, of which one is not returned": """def f(float(T,D) a, float(T,D) b) -> (h) {
+        g(0,d) = a(0,d) h(0,d) = b(0,d)
+        for t in 1:T { g(t,d) = 0.5 * g(t-1,d) + a(t,d) * h(t-1,wrap(d-1)) h(t,d) = sin(g(t,d)) * b(t,d) } }""",
+    "two rows back, along the last dimension": """def f(float(D,T) a, float(D,T) b) -> (h) {
+        h(d,0) = a(d,0) h(d,1) = b(d,1)
+        for t in 2:T { h(d,t) = a(d,t) * h(d,t-2) + b(d,t-1) * h(d,t-1) * t } }""",
+    "some steps of a tensor that is there, and windows": """def f(float(T,D) a, float(T,D) b) -> (h) {
+        h(t,d) = a(t,d) * b(t,d)
+        for t in 2:T:2 { h(t,d) = h(t-2,d) * a(t,d) + sum[k in 0:3](b(t-k,d)) * a(0,d) } }""",
+}
+
+
+@pytest.mark.parametrize("name", AGAIN)
+def test_steps_that_are_computed_again_have_the_derivative_of_the_program(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tcjax.planning.recurrences._again", lambda *_: True)
+    random = np.random.default_rng(0)
+    a, b = (random.uniform(0.4, 1, (4, 6)).astype(np.float32) for _ in range(2))
+    kernel = tcjax.kernel(AGAIN[name])
+
+    assert_gradients(kernel, a, b)
+
+    def slope(a: jax.Array) -> jax.Array:
+        return jax.grad(lambda a: (kernel(a, b) ** 2).sum())(a).sum()
+
+    ahead = jax.jit(jax.jacfwd(slope))(a)
+    np.testing.assert_allclose(jax.jit(jax.grad(slope))(a), ahead, rtol=1e-4, atol=1e-4)
 
 
 def test_a_derivative_stores_no_pairs_of_points_of_many_steps() -> None:

@@ -1,7 +1,7 @@
 """A loop of a program: what one of its steps is given, and what it keeps for later ones."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ...ir import Reducer
@@ -93,7 +93,8 @@ class Steps:
     """``for index``: `count` steps, the least value of the index `low` and the others `apart`, or `backwards`.
 
     `inputs` are those of one step by the names of its parameters, `kept` its results in order. Of a chunk of so many
-    steps as `chunk` says, a derivative stores what goes in, and computes it again. A step that `is_tame` gives operands
+    steps as `chunk` says, a derivative stores what goes in, and computes it again; or `again` each step, of the rows
+    that were written before. A step that `is_tame` gives operands
     other than rows a derivative of zero where the rows before are zero and nothing uses its result. Some
     platforms compute many steps `at_once`.
     """
@@ -108,6 +109,12 @@ class Steps:
     chunk: int | None = None
     is_tame: bool = False
     at_once: AtOnce | None = None
+    again: bool = False
+
+    @property
+    def whole(self) -> "Steps":
+        """The same with all that they write."""
+        return replace(self, kept=tuple([replace(kept, stays=True) for kept in self.kept]))
 
     def value(self, step: int) -> int:
         """The value of the index in a step, counted in the order in which they run."""
