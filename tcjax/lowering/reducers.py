@@ -152,7 +152,7 @@ def scatter(
     one = all(column.ndim == 0 for column in place)
     flat, places = (target, place) if one else scatters.numbered(target, place)
     if reducer is None or (weight is None and not reducer.continues):
-        met = scatters.put(flat, places, value)
+        met = flat.at[places].set(value, **scatters.DROPPED)
     else:
         function = ROWS[reducer].scatter
         assert function is not None, reducer

@@ -8,7 +8,6 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.custom_derivatives import SymbolicZero
 
 from ..ir import Reducer
 
@@ -32,27 +31,6 @@ def numbered(target: jax.Array, place: Place) -> tuple[jax.Array, Place]:
         number = number * extent + column
         inside &= (column >= 0) & (column < extent)
     return lax.reshape(target, (size, *target.shape[len(place) :])), (jnp.where(inside, number, size),)
-
-
-@jax.custom_jvp
-def put(target: jax.Array, place: Place, value: jax.Array) -> jax.Array:
-    """The target with values in the place of what was there; no two places inside of it are equal."""
-    return target.at[place].set(value, **DROPPED)
-
-
-def _put_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[jax.Array, jax.Array]:
-    """JAX would look which of the values that meet in an element stays there."""
-    target, place, value = primals
-    answer = put(target, place, value)
-    moved = jnp.zeros_like(answer)
-    if not isinstance(tangents[0], SymbolicZero):
-        moved = jnp.where(jnp.ones(target.shape, jnp.bool_).at[place].set(False, **DROPPED), tangents[0], 0)
-    if not isinstance(tangents[2], SymbolicZero):
-        moved = moved.at[place].add(tangents[2], **DROPPED)
-    return answer, moved
-
-
-put.defjvp(_put_jvp, symbolic_zeros=True)
 
 
 def add(target: jax.Array, place: Place, value: jax.Array) -> jax.Array:

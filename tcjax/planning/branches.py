@@ -6,7 +6,6 @@ from .. import ir
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
 from ..transforms.factors import non_negative
-from ..transforms.substitution import substitute_expr
 from .data.nodes import Axes, Node
 from .scope import Scope
 
@@ -31,26 +30,8 @@ def counted(reduce: ir.Reduce, scope: Scope) -> ir.Reduce:
     if not counts or not is_risky(reduce) or not _is_inexact(reduce.dtype):
         return reduce
     axes = scope.sorted(ir.free_indices(reduce) - scope.unrolled)
-    around = projected(counts, axes, scope)
-    around = frozenset(c for c in around if not _is_shown(c, reduce, around, scope))
-    guard = ir.conjunction(sorted(around, key=ir.show_expr))
+    guard = ir.conjunction(sorted(projected(counts, axes, scope), key=ir.show_expr))
     return replace(reduce, guard=ir.both(guard, reduce.guard))
-
-
-def _is_shown(condition: ir.Expr, reduce: ir.Reduce, around: frozenset[ir.Expr], scope: Scope) -> bool:
-    """Whether a condition asks for a value of one index such as each point of the reduction is, by its guard."""
-    match condition:
-        case ir.Reduce(Reducer.ANY, (index,), _, None, body):
-            known = around.union(ir.conjuncts(reduce.guard))
-            lo, hi = scope.box[index]
-            for own in reduce.indices:
-                first, end = scope.box[own]
-                values = {index: Affine.of(own)}
-                if lo <= first and end <= hi and known.issuperset(ir.conjuncts(substitute_expr(body, values))):
-                    return True
-            return False
-        case _:
-            return False
 
 
 def projected(masks: frozenset[ir.Expr], axes: Axes, scope: Scope) -> frozenset[ir.Expr]:

@@ -6,7 +6,7 @@ from .. import ir
 from ..ir import Reducer
 from ..symbolic import IndexVar
 from ..transforms.factors import Product, depends, divided_sum, multiplied_out, summands
-from .branches import may_be_infinite, projected
+from .branches import projected
 from .choice import cheapest, chosen, plan_fold
 from .data.nodes import Node
 from .folds import as_number
@@ -98,9 +98,7 @@ def _plan_product(indices: tuple[IndexVar, ...], product: Product, accumulate: s
     inside = [factor for factor in product.factors if depends(factor, reduced)]
     outside = [factor for factor in product.factors if not depends(factor, reduced)]
     mask, around = product.mask, None
-    # What may have no finite derivative needs the condition inside.
-    plain = not any(may_be_infinite(node) for factor in inside for node in ir.walk(factor))
-    if mask is not None and plain and not depends(mask, reduced):
+    if mask is not None and not depends(mask, reduced):
         mask, around = None, mask
     used = frozenset[IndexVar]().union(*map(ir.free_indices, inside), ir.free_indices(mask) if mask else ())
     kept = tuple(index for index in indices if index in used)
@@ -121,12 +119,8 @@ def _plan_product(indices: tuple[IndexVar, ...], product: Product, accumulate: s
         and not all(isinstance(f, ir.Const) or is_scale(ir.divisor_of(f) or f) for f in outside)
     ):
         # Where no point takes part, an infinite factor must not meet the zero of the empty sum.
-        parts = ir.conjuncts(mask)
-        inner = ir.conjunction([part for part in parts if depends(part, reduced)])
-        assert inner is not None
-        some = tuple(index for index in indices if index in ir.free_indices(inner))
-        point = ir.Reduce(Reducer.ANY, some, (), None, inner, None, "bool", "bool")
-        condition = ir.conjunction([*(part for part in parts if not depends(part, reduced)), point])
+        some = tuple(index for index in indices if index in ir.free_indices(mask))
+        condition = ir.both(around, ir.Reduce(Reducer.ANY, some, (), None, mask, None, "bool", "bool"))
     if condition is None:
         return _times(node, outside, accumulate, scope)
     live = plan_value(condition, scope)

@@ -24,7 +24,7 @@ _TYPES: Final = ("float32", "float64")
 
 def normalisers(statement: Formula) -> Iterator[str]:
     """The tensors that are subtracted in exponents, as logarithms of sums may be."""
-    for node in _outside_reductions(_reduced(statement).body):
+    for node in _outside_reductions(statement.value):
         if isinstance(node, ir.Call) and node.function == "exp":
             for negative, term in ir.terms(node.arguments[0]):
                 if negative and ir.free_indices(term) < ir.free_indices(node):
@@ -34,34 +34,22 @@ def normalisers(statement: Formula) -> Iterator[str]:
 def as_quotients(step: Step) -> Step | None:
     """The step with quotients in the place of exponentials of values relative to the logarithm of their sum.
 
-    None where there are none. In a sum only factors count, and only where it takes all that the logarithm is of: one
-    with an infinity is NaN then. Of parts of such rows the sum has the logarithm.
+    None where there are none. In a sum only factors count, and only where it has whole rows: one with an infinity is
+    NaN then. Of parts of rows the sum has the logarithm.
     """
-    reduced = _reduced(step.statement)
-    if reduced.indices and reduced.reducer is not Reducer.SUM:
-        return None
-    rewriter = _Rewriter(dict(step.box), frozenset(reduced.indices), frozenset(ir.factors(reduced.body)))
-    guards = (step.statement.domain.guard, reduced.guard)
-    body = rewriter.expr(reduced.body, frozenset(part for guard in guards for part in ir.conjuncts(guard)))
-    inline = reduced is step.statement.value
-    value = replace(reduced, body=body) if inline else body
+    reduces = frozenset[IndexVar]()
+    if isinstance(step.statement, ir.Accumulate) and step.statement.reduction:
+        if step.statement.reducer is not Reducer.SUM or step.statement.domain.guard is not None:
+            return None
+        reduces = frozenset(step.statement.reduction)
+    rewriter = _Rewriter(dict(step.box), reduces, frozenset(ir.factors(step.statement.value)))
+    value = rewriter.expr(step.statement.value, frozenset(ir.conjuncts(step.statement.domain.guard)))
     statement = replace(step.statement, value=value)
     if statement == step.statement or is_large(statement):
         return None
     bound, inside = ir.bound_indices(value), ir.bound_indices(step.statement.value)
     box = {index: span for index, span in rewriter.box.items() if index in bound or index not in inside}
     return replace(step, statement=statement, box=box)
-
-
-def _reduced(statement: Formula) -> ir.Reduce:
-    """The value of a statement as a reduction: the one that it is, or that of its own indices, or of none."""
-    value = statement.value
-    if isinstance(statement, ir.Accumulate):
-        reduced = (statement.reducer, statement.reduction, (), None, value, None)
-        return ir.Reduce(*reduced, statement.accumulate, value.dtype)
-    if isinstance(value, ir.Reduce):
-        return value
-    return ir.Reduce(Reducer.SUM, (), (), None, value, None, value.dtype, value.dtype)
 
 
 def _outside_reductions(expr: ir.Expr) -> Iterator[ir.Expr]:
@@ -153,16 +141,13 @@ class _Rewriter:
         conditions: frozenset[ir.Expr],
         over: ir.Reduce | None = None,
     ) -> bool:
-        """Whether the value is the body of the reduction at one of its points, and a sum has all of these."""
+        """Whether the value is the body of the reduction at one of its points."""
         reduce = over or total
         if len({reduce.dtype, reduce.accumulate, body.dtype}) > 1:
             return False
         for point in points(reduce.indices, body, value, self.box, lambda old, new: self.box[old] == self.box[new]):
             values = {old: Affine.of(new) for old, new in point.items()}
-            guard = None if reduce.guard is None else substitute_expr(reduce.guard, values)
-            needed = frozenset(ir.conjuncts(guard))
-            row = self.reduces.intersection(point.values())
-            if needed <= conditions and not any(ir.free_indices(other) & row for other in conditions - needed):
+            if reduce.guard is None or conditions.issuperset(ir.conjuncts(substitute_expr(reduce.guard, values))):
                 return True
         return False
 

@@ -55,16 +55,6 @@ def test_values_and_gradients_are_the_interpreters(name: str, places: list[int],
         np.testing.assert_allclose(adjoint(x, J, weights.reshape(np.shape(program(x, J, M=5)))), found, atol=1e-5)
 
 
-def test_no_derivative_looks_for_the_value_that_stays() -> None:
-    program = tcjax.kernel(PROGRAMS["rows"])
-    x, J = np.ones(3, np.float32), np.array([2, 5, 1], np.int32)
-
-    derivative = str(jax.make_jaxpr(jax.grad(lambda x: program(x, J, M=5).sum()))(x))
-
-    # JAX writes a number for each value, and reads which is left.
-    assert "u32[" not in derivative and "gather" in derivative
-
-
 def test_a_scalar_tensor_is_a_row_number() -> None:
     program = tcjax.kernel("def f(float(N) x, int32 j) -> (float(N,M) O) { O(i, j()) = x(i) }")
 

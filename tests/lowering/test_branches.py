@@ -23,7 +23,6 @@ INNER = (
     "sum[k](A(i,k) * A(i,k))",
     "sum[k](A(i,k) * B(j,k) * B(j,k))",
     "sum[k](exp(A(i,k) * B(j,k)))",
-    "sum[k](exp(A(i,k)) * B(j,k))",
     "sum[k](max[l in 0:2](A(i,k) * B(j,l)))",
     "mean[k](A(i,k) * B(j,k))",
     "prod[k](A(i,k))",

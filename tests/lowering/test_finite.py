@@ -69,22 +69,6 @@ def test_each_part_of_a_guard_concerns_the_operands_that_have_its_indices() -> N
     np.testing.assert_allclose(found, product(A, B, live), rtol=1e-4)
 
 
-def test_in_rows_that_do_not_count_nothing_is_looked_at() -> None:
-    A, B, rows, length = real(M, N), spoiled(N, E), np.int32(M // 2), np.int32(N // 2)
-    kernel = tcjax.kernel("y(m,n) +=! A(m,k) * B(k,n) where k < length(), m < rows()")
-
-    def loss(A, B):
-        return jnp.sin(kernel(A, B, length, rows)).sum()
-
-    live = ((np.arange(N) < length) & (np.arange(M)[:, None] < rows))[:, :, None]
-    np.testing.assert_allclose(kernel(A, B, length, rows), product(A, B, live), rtol=1e-4)
-    assert "cond[" not in str(jax.make_jaxpr(jax.grad(loss, (0, 1)))(A, B))
-    found = jax.grad(loss, (0, 1))(A, np.where(np.arange(N)[:, None] < length, B, np.inf).astype(np.float32))
-    slope = np.where(live[:, 0], np.cos(product(A, B, live)), 0)
-    np.testing.assert_allclose(found[0], np.where(live[:, :, 0], slope @ np.nan_to_num(B).T, 0), rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(found[1], np.where(live[0], A.T @ slope, 0), rtol=1e-4, atol=1e-5)
-
-
 def test_both_operands_may_have_a_guard_of_their_own() -> None:
     A, B = spoiled(M, N), spoiled(N, M)
     found = tcjax.kernel("y(m,n) +=! A(m,k) * B(k,n) where k <= m + 3, n <= k")(A, B)

@@ -137,46 +137,6 @@ def test_what_is_summed_is_a_quotient_of_sums(name: str) -> None:
             np.testing.assert_allclose(kernel(ROWS, v), kernel.interpret(ROWS, v), rtol=1e-5, atol=1e-30)
 
 
-# Each of them is an attention over the first columns, as many as data say.
-FIRST = {
-    "indices of the statement": """l(n) logsumexp=! x(n,d) where d < count(n)
-        y(n,e) +=! exp(x(n,d) - l(n)) * v(d,e) where d < count(n)""",
-    "an inline sum in some rows": """l(n) = logsumexp[d in 0:count(n)](x(n,d))
-        y(n,e) = sum[d in 0:count(n)](exp(x(n,d) - l(n)) * v(d,e)) where n < 9""",
-}
-
-
-@pytest.mark.parametrize("name", FIRST)
-def test_under_the_condition_of_its_logarithm_a_sum_is_a_quotient_of_sums(name: str) -> None:
-    kernel = tcjax.kernel(f"def f(float(N,D) x, float(D,E) v, int32(N) count) -> (y) {{ {FIRST[name]} }}")
-    v = np.array([[1, 2], [0, -1], [3, 0]], "float32")
-    for count in np.array([[3, 2, 3, 2, 1, 2, 3, 0, 2], [0, 1, 0, 3, 0, 0, 2, 2, 3]], "int32"):
-        assert "log -> " not in str(kernel.plan(ROWS, v, count))
-        with np.errstate(invalid="ignore"):
-            np.testing.assert_allclose(kernel(ROWS, v, count), kernel.interpret(ROWS, v, count), rtol=1e-5, atol=1e-30)
-
-    x, count = np.random.default_rng(0).standard_normal((9, 3)).astype("float32"), np.array([0, 1, 2] * 3, "int32")
-    x[count == 1, 2] = 1e30
-    found = jax.grad(lambda x: jnp.sin(kernel(x, v, count)).sum())(x)
-    with jax.enable_x64(True):
-        live = np.arange(3) < count[:, None]
-        shares = lambda x: jnp.where(live, jax.nn.softmax(jnp.where(live, x, -1e3), axis=1), 0)  # noqa: E731
-        wanted = jax.grad(lambda x: jnp.sin(shares(x) @ v.astype("float64")).sum())(x.astype("float64"))
-    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-6)
-
-
-def test_where_a_sum_has_other_points_than_its_logarithm_it_stays() -> None:
-    kernel = tcjax.kernel("""def f(float(N,D) x, int32(N) count) -> (y) {
-        l(n) = logsumexp[d in 0:count(n)](x(n,d))
-        y(n) = sum[d in 0:count(n)](exp(x(n,d) - l(n))) where n < 9
-        y(n) += sum[d in 1:count(n)](exp(x(n,d) - l(n))) }""")
-    count = np.array([3, 2, 3, 2, 1, 2, 3, 0, 2], "int32")
-
-    assert "log -> " in str(kernel.plan(ROWS, count))
-    with np.errstate(invalid="ignore"):
-        np.testing.assert_allclose(kernel(ROWS, count), kernel.interpret(ROWS, count), rtol=1e-5)
-
-
 def test_a_part_of_a_row_keeps_what_is_finite() -> None:
     # The first row's infinity is not among the points of the sum, whose exponentials are zeros.
     kernel = tcjax.kernel("def f(float(N,D) x) -> (y) { y(n) +=! exp(x(n,d) - logsumexp[k](x(n,k))) where d >= 1 }")

@@ -123,10 +123,9 @@ class _Operand:
     node: Node
     masks: frozenset[ir.Expr]
 
-    def live(self, other: "_Operand", rows: frozenset[ir.Expr], scope: Scope) -> Node | None:
-        """Where it is not zero although the other operand has another value, in the `rows` of the result that count."""
-        masks = self.masks - other.masks - rows
-        return _planned(masks, scope) if ir.types.is_float(other.node.dtype) else None
+    def live(self, other: "_Operand", scope: Scope) -> Node | None:
+        """Where it is not zero although the other operand has another value."""
+        return _planned(self.masks - other.masks, scope) if ir.types.is_float(other.node.dtype) else None
 
     def where(self, masks: frozenset[ir.Expr], accumulate: str, scope: Scope) -> Node:
         """Its values, zero where one of the masks is false."""
@@ -168,14 +167,9 @@ def _products(
             return {Way.WHOLE: product}
         left = tuple(axis for axis in product.axes if axis in kept)
         return {Way.WHOLE: Fold(ir.Reducer.SUM, product, summed, dtype=accumulate, axes=left, why=why)}
-    rows = frozenset[ir.Expr]()
-    if ir.types.is_float(accumulate):
-        # Whole rows or columns of the result are zero: to make them so costs less than to look for infinities.
-        rows = frozenset(m for m in first.masks ^ second.masks if ir.free_indices(m) - scope.unrolled <= set(kept))
-        others |= rows
-    else:
+    live = first.live(second, scope), second.live(first, scope)
+    if not ir.types.is_float(accumulate):
         others = frozenset()
-    live = first.live(second, rows, scope), second.live(first, rows, scope)
     slabs = matrices = None
     if live == (None, None):
         slabs = _slabs(a, b, kept, accumulate, scope)
@@ -188,14 +182,7 @@ def _products(
     whole = Contract((a, b), live=live, counts=_counts((a, b), others, scope), dtype=accumulate, axes=kept, why=why)
     copied = _copied(whole, scope) if live == (None, None) and whole.counts == (None, None, None) else None
     ways = {Way.WHOLE: whole, Way.SPREAD: slabs, Way.SUMMED: matrices, Way.COPIED: copied}
-    counting = _planned(rows, scope)
-    if counting is None:
-        return {way: node for way, node in ways.items() if node is not None}
-    return {
-        way: scope.apply("where", (counting, node, fill(0, accumulate)), accumulate)
-        for way, node in ways.items()
-        if node is not None
-    }
+    return {way: node for way, node in ways.items() if node is not None}
 
 
 def _leads(second: Node, first: Node, result: Axes) -> bool | None:
