@@ -143,7 +143,8 @@ class _Program:
             if found is None or self.keeps_logarithm(number, found):
                 continue
             steps = {**self.steps, number: found}
-            unread = self.unread(steps)
+            # Nothing reads a table of rows yet.
+            unread = self.unread(steps) - self.unread(self.steps)
             if any(self.target(each) in names for each in steps.keys() - unread):
                 continue
             before = sum(self.price(each, self.steps[each]).seconds for each in sorted({number, *unread}))

@@ -117,7 +117,7 @@ RANGES = [
     ),
     Refusal(
         "a constant index beyond the tensor",
-        "def f(float(M,N) A) -> (O) { O(n,0,m) = A(m,n)  O(n,1,m) = A(m,n) }",
+        "def f(float(M,N) A) -> (O) { O(n,i,m) = A(m,n) where i in 0:1  O(n,1,m) = A(m,n) }",
         "TC0702",
         "declare `O` with larger extents",
         [(2, 3)],
