@@ -1,6 +1,6 @@
 """What a device asks of others: their part of a result, and of tensors what it needs along a dimension."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from typing import assert_never
@@ -11,6 +11,7 @@ import numpy as np
 from jax import lax
 
 from ..planning.sharding import Collective, Combine, Exchange, Move, Part, Start, Whole
+from ..symbolic.runs import Run
 from .elementwise import convert
 from .reducers import across_devices, combine
 
@@ -46,7 +47,7 @@ def _whole(array: jax.Array, fetch: Whole) -> jax.Array:
 
 def _exchanged(array: jax.Array, fetch: Exchange) -> jax.Array:
     """What the moves bring, side by side."""
-    dimension, number = fetch.dimension, lax.axis_index(fetch.axes)
+    dimension, number, parts = fetch.dimension, lax.axis_index(fetch.axes), lax.axis_size(fetch.axes)
     brought = [_brought(array, move, fetch) for move in fetch.moves]
     ends = sorted({0, fetch.count, *(p for m in fetch.moves for p in (m.place, m.place + m.count))})
     pieces: list[jax.Array] = []
@@ -56,9 +57,7 @@ def _exchanged(array: jax.Array, fetch: Exchange) -> jax.Array:
         for move, part in zip(fetch.moves, brought, strict=True):
             if move.place <= lo and hi <= move.place + move.count:
                 own = lax.slice_in_dim(part, lo - move.place, hi - move.place, axis=dimension)
-                piece = (
-                    own if len(move.pairs) == lax.axis_size(fetch.axes) else jnp.where(_takes(move, number), own, piece)
-                )
+                piece = own if len(move.pairs) == parts else jnp.where(_takers(move, parts)[number], own, piece)
         pieces.append(piece)
     return pieces[0] if len(pieces) == 1 else lax.concatenate(pieces, dimension)
 
@@ -68,11 +67,10 @@ def _brought(array: jax.Array, move: Move, fetch: Exchange) -> jax.Array:
     whole = array.shape
     for dimension, lo, hi in () if move.is_local else fetch.inside:
         array = lax.slice_in_dim(array, lo, hi, axis=dimension)
-    piece = _elements(array, move.start, move.stride, 1 if move.stride == 0 else move.count, fetch.dimension)
+    piece = _elements(array, Run(move.start, move.stride, move.count), fetch.dimension)
     if not move.is_local:
         piece = lax.ppermute(piece, fetch.axes, move.pairs)
-    if piece.shape[fetch.dimension] != move.count:
-        piece = jnp.repeat(piece, move.count, axis=fetch.dimension)
+    piece = _repeated(piece, move.count, fetch.dimension)
     if move.is_local or not fetch.inside:
         return piece
     around = {dimension: (lo, whole[dimension] - hi, 0) for dimension, lo, hi in fetch.inside}
@@ -80,31 +78,30 @@ def _brought(array: jax.Array, move: Move, fetch: Exchange) -> jax.Array:
     return lax.pad(piece, jnp.asarray(fetch.fill.value, array.dtype), sides)
 
 
-def _elements(array: jax.Array, start: int, stride: int, count: int, dimension: int) -> jax.Array:
-    if stride < 0:
-        first = start + stride * (count - 1)
-        return lax.rev(_elements(array, first, -stride, count, dimension), (dimension,))
-    return lax.slice_in_dim(array, start, start + max(stride, 1) * (count - 1) + 1, max(stride, 1), dimension)
+def _elements(array: jax.Array, run: Run, dimension: int) -> jax.Array:
+    """The elements of a run along a dimension; one of a run that stays where it is."""
+    if run.stride == 0:
+        return lax.slice_in_dim(array, run.start, run.start + 1, axis=dimension)
+    if run.stride < 0:
+        return lax.rev(_elements(array, Run(run.last, -run.stride, run.count), dimension), (dimension,))
+    return lax.slice_in_dim(array, run.start, run.last + 1, run.stride, dimension)
 
 
-def _takes(move: Move, number: jax.Array) -> jax.Array:
-    """Whether the device with this number takes part."""
-    takers = sorted(taker for _, taker in move.pairs)
-    if takers == list(range(takers[0], takers[-1] + 1)):
-        return (number >= takers[0]) & (number <= takers[-1])
-    return jnp.asarray(_table(takers))[number]
+def _repeated(piece: jax.Array, count: int, dimension: int) -> jax.Array:
+    return piece if piece.shape[dimension] == count else jnp.repeat(piece, count, axis=dimension)
 
 
-def _table(takers: Sequence[int]) -> np.ndarray:
-    table = np.zeros(takers[-1] + 2, bool)
-    table[takers] = True
-    return table
+def _takers(move: Move, parts: int) -> jax.Array:
+    """Which of the devices take something."""
+    table = np.zeros(parts, bool)
+    table[[taker for _, taker in move.pairs]] = True
+    return jnp.asarray(table)
 
 
 def _part(array: jax.Array, fetch: Part) -> jax.Array:
     """The device's places of a dimension that it has whole."""
     dimension, last = fetch.dimension, fetch.step * (fetch.parts - 1)
-    lo, hi = fetch.lo + min(0, last), fetch.lo + max(0, last) + fetch.count
+    lo, hi = fetch.places
     pieces: list[jax.Array] = []
     place = lo
 
@@ -113,15 +110,12 @@ def _part(array: jax.Array, fetch: Part) -> jax.Array:
         return jnp.full(shape, fetch.fill.value, array.dtype)
 
     for stretch in fetch.stretches:
-        start, stop = max(lo, stretch.place), min(hi, stretch.end)
-        if stretch.run is None or start >= stop:
+        if stretch.run is None:
             continue
-        if start > place:
-            pieces.append(beyond(start - place))
-        run = stretch.run.part(start - stretch.place, stop - start)
-        piece = _elements(array, run.start, run.stride, 1 if run.stride == 0 else run.count, dimension)
-        pieces.append(piece if run.stride else jnp.repeat(piece, run.count, axis=dimension))
-        place = stop
+        if stretch.place > place:
+            pieces.append(beyond(stretch.place - place))
+        pieces.append(_repeated(_elements(array, stretch.run, dimension), stretch.count, dimension))
+        place = stretch.end
     if place < hi:
         pieces.append(beyond(hi - place))
     every = lax.concatenate(pieces, dimension)

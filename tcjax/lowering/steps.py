@@ -117,6 +117,9 @@ def lower_steps(
         def stacked(used: Arrays) -> dict[str, jax.Array]:
             return in_turn_or_at_once(whole, used, step, _stacked, shifts)
 
+        def staying(arrays: Arrays) -> dict[str, jax.Array]:
+            return {kept.tensor: arrays[kept.tensor] for kept in steps.kept if kept.stays}
+
         def forward(given: Arrays, moving: Arrays) -> Arrays:
             return jax.jvp(stacked, (dict(given),), (all_tangents(given, moving),))[1]
 
@@ -126,11 +129,9 @@ def lower_steps(
             moving = {name: dots[name] for name in moving_names(used)}
             linearly = way_back.tangents(used, moving, found, forward)
             if linearly is not None:
-                stays = {kept.tensor: found[kept.tensor] for kept in steps.kept if kept.stays}
-                return stays, all_tangents(stays, linearly)
+                return staying(found), staying(all_tangents(found, linearly))
         found, moved = jax.jvp(stacked, primals, tangents)
-        stays = [kept.tensor for kept in steps.kept if kept.stays]
-        return tuple([{name: each[name] for name in stays} for each in (found, moved)])
+        return staying(found), staying(moved)
 
     return run({name: known[name] for name in sorted(names) if name in known})
 

@@ -5,7 +5,7 @@ Schedules are in `planning.schedule`: only who writes one imports them.
 
 from .cost.costs import Cost, cost_of
 from .cost.growth import Growth, growth_of
-from .cost.memory import allowance, check_memory, check_stage
+from .cost.memory import allowance, check_memory
 from .cost.prices import Price, plan_price, price, price_of
 from .data import nodes
 from .data.machine import Machine, machine_of
@@ -50,7 +50,6 @@ __all__ = [
     "Unstored",
     "allowance",
     "check_memory",
-    "check_stage",
     "cost_of",
     "describe_steps",
     "facts_of",

@@ -24,26 +24,30 @@ _WIDTHS: Final = {
 
 
 def figures(
-    function: Callable[..., Any], arguments: Sequence[Any], parameters: int, no_vjp: str
-) -> dict[str, Figures | str | None]:
+    function: Callable[..., Any], arguments: Sequence[Any], parameters: int, no_vjp: str, *, on_mesh: bool = False
+) -> dict[str, Any]:
     """XLA's figures of a function for arguments of these shapes and types; it is compiled for that, on this device.
 
     `forward` are those of the function, `vjp` those of reverse mode: a function of the arguments and of the cotangents
     of the float results, by the floats among the first arguments, which are the `parameters`. Where `no_vjp` says why
     there is none, it is None. Of each there are `temporary_bytes` beside arguments and results, `operations`, and
-    `bytes` that are read and written; None stands for what the device's compiler does not tell.
+    `bytes` that are read and written; None stands for what the device's compiler does not tell. `on_mesh` there are the
+    `collectives` of the function beside them.
     """
     given = [*map(_shaped, arguments)]
-    forward = _figures(function, *given)
+    compiled = _compiled(function, given)
+    found: dict[str, Any] = {"forward": _figures(compiled)}
+    if on_mesh:
+        found["collectives"] = _collectives(compiled.as_text() or "")
     if no_vjp:
-        return {"forward": forward, "vjp": None, "no_vjp": no_vjp}
-    return {"forward": forward, "vjp": _vjp_figures(function, given, parameters)}
+        return {**found, "vjp": None, "no_vjp": no_vjp}
+    return {**found, "vjp": _vjp_figures(function, given, parameters)}
 
 
 def _vjp_figures(function: Callable[..., Any], given: list[Any], parameters: int) -> Figures:
     moving = tuple(number for number in range(parameters) if _is_smooth(given[number]))
     both, arguments = directed(function, given, moving, "reverse")
-    return _figures(lambda *arrays: both(*arrays)[1], *arguments)
+    return _figures(_compiled(lambda *arrays: both(*arrays)[1], arguments))
 
 
 def directed(
@@ -76,13 +80,16 @@ def directed(
 
 def temporary_bytes(function: Callable[..., Any], arguments: Sequence[Any]) -> int | None:
     """The bytes that a function needs beside arguments and results; None where the device does not tell."""
-    memory = jax.jit(function).lower(*arguments).compile().memory_analysis()
+    memory = _compiled(function, arguments).memory_analysis()
     return None if memory is None else int(memory.temp_size_in_bytes)
 
 
-def collectives(function: Callable[..., Any], arguments: Sequence[Any]) -> list[dict[str, Any]]:
-    """What devices tell each other in a compiled function: each `operation` of XLA, and the `bytes` a device gets."""
-    text = jax.jit(function).lower(*arguments).compile().as_text() or ""
+def _compiled(function: Callable[..., Any], arguments: Sequence[Any]) -> jax.stages.Compiled:
+    return jax.jit(function).lower(*arguments).compile()
+
+
+def _collectives(text: str) -> list[dict[str, Any]]:
+    """What devices tell each other in a compiled program: each `operation` of XLA, and the `bytes` a device gets."""
     return [
         {"operation": operation, "bytes": sum(map(_shape_bytes, _SHAPE.findall(shapes)))}
         for shapes, operation in _COLLECTIVE.findall(text)
@@ -94,8 +101,7 @@ def _shape_bytes(shape: tuple[str, str]) -> int:
     return _WIDTHS.get(dtype, 4) * prod(map(int, filter(None, extents.split(","))))
 
 
-def _figures(function: Callable[..., Any], *arguments: Any) -> Figures:
-    compiled = jax.jit(function).lower(*arguments).compile()
+def _figures(compiled: jax.stages.Compiled) -> Figures:
     memory, cost = compiled.memory_analysis(), compiled.cost_analysis()
     # Some devices give a list, with an entry for each program.
     costs = (cost[0] if cost else {}) if isinstance(cost, (list, tuple)) else cost or {}

@@ -78,9 +78,9 @@ class Kernel(Questions):
 
         `axes` says along which axis of the mesh an index runs (a tuple: along several). Each device computes its block
         of the index, and holds that block of the dimensions that the index addresses; a reduction over such an index is
-        combined across the devices (sums by `psum`, minima by `pmin`, and so on). Works under `jax.jit` and `jax.grad`
-        like any kernel. Raises `CompileError` at a call where an index does not divide into equal blocks (TC0601) or
-        where devices would need other parts of a tensor than they hold (TC0811).
+        combined across the devices (sums by `psum`, minima by `pmin`, and so on), and what is read beyond a block its
+        neighbours give (`ppermute`). Works under `jax.jit` and `jax.grad` like any kernel. Raises `CompileError` at a
+        call whose statements devices cannot compute in parts (TC0811).
         """
         return Kernel(replace(self._frontend, options=shard_options(self._frontend.options, mesh, axes)))
 

@@ -136,19 +136,19 @@ class Questions(Calls):
 
     def _figures(self, call: Call, arguments: Arguments, no_vjp: str) -> dict[str, Any]:
         """XLA's figures for a call, on a mesh those of one device, without what ``checked`` and `memory_limit` add."""
-        from .compiled import collectives, figures
+        from .compiled import figures
 
         names = *arguments.arrays, *arguments.initial
         given = (*arguments.arrays.values(), *arguments.initial.values())
-        if self._frontend.options.sharding is not None:
+        on_mesh = self._frontend.options.sharding is not None
+        if on_mesh:
             places = self._compiler.placed(call, names)
             given = tuple(
                 jax.ShapeDtypeStruct(array.shape, array.dtype, sharding=place)
                 for array, place in zip(given, places, strict=True)
             )
         run = self._results(tuple(arguments.initial), call.sizes, call.values)
-        found = figures(run, given, len(arguments.arrays), no_vjp)
-        return found if self._frontend.options.sharding is None else {**found, "collectives": collectives(run, given)}
+        return figures(run, given, len(arguments.arrays), no_vjp, on_mesh=on_mesh)
 
     def picture(self, /, *args: Any, **kwargs: Any) -> "Picture":
         """What one element of each statement reads, which points take part, and in which tiles: text, SVG, HTML."""

@@ -77,11 +77,10 @@ class _Kinds:
 
     def __init__(self, step: OneStep) -> None:
         self.step, self.bound = step, step.bound
-        self.known: dict[str, Kinds] = {}
+        self.known: dict[str, Kinds] = {own: {t.tensor: ITSELF} for own, t in step.taken.items() if t.is_old}
 
     def found(self) -> dict[str, Kinds] | None:
         """Those of the tensors that steps hand on; None where a step has loops, or needs more than the step before."""
-        self.known |= {name: {taken.tensor: ITSELF} for name, taken in self.step.taken.items() if taken.is_old}
         if self.bound.function.loops or any(t.kind == "row" and t.lag > 1 for t in self.step.taken.values()):
             return None
         for statement in self.bound.function.statements:
@@ -230,7 +229,6 @@ class _Shifts:
     def __init__(self, step: OneStep, name: str, reducer: Reducer) -> None:
         self.kinds, self.name, self.reducer = _Kinds(step), name, reducer
         self.old = {own for own, taken in step.taken.items() if taken.is_old and taken.tensor == name}
-        self.kinds.known |= {own: {taken.tensor: ITSELF} for own, taken in step.taken.items() if taken.is_old}
 
     def program(self) -> ranges.Bound | None:
         """The step; None where a reduction begins anew."""

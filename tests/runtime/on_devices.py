@@ -8,7 +8,6 @@ The tests run this in a process of its own, because XLA_FLAGS has to ask for so 
 import json
 import sys
 import traceback
-import warnings
 from collections.abc import Callable
 from functools import cache
 
@@ -20,6 +19,7 @@ from jax.sharding import AxisType, NamedSharding, PartitionSpec
 import tcjax
 from tests.agreement.formulas import Formula, distances
 from tests.agreement.nesting import nesting
+from tests.processes import warnings_are_errors
 
 P = PartitionSpec
 CHECKS: dict[str, Callable[[], None]] = {}
@@ -311,7 +311,7 @@ def exported_for_eight_devices() -> None:
 
 
 def main() -> None:
-    warnings.simplefilter("error")
+    warnings_are_errors()
     failed: dict[str, str] = {}
     assert jax.device_count() == 8
     for name, function in CHECKS.items():

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import tcjax
+from tests.processes import warnings_are_errors
 
 Shape = tuple[int, ...]
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) OP A(m,k) * B(k,n) }"
@@ -289,5 +290,5 @@ def _plain(axes: Any) -> Any:
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("error")
+    warnings_are_errors()
     json.dump({name: run(CASES[name]) for name in sys.argv[1:]}, sys.stdout)

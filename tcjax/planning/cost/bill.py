@@ -545,8 +545,7 @@ class Bill:
         points, levels = self.meter.points(node.operand), max(1, prod(node.extents).bit_length() - 1)
         each = levels * self.machine.sort
         if node.first is not None:
-            quick = node.operand.dtype == "float32"
-            each = min(each, self.machine.position * (1 + node.first / RANKS)) if quick else each / 2
+            each = min(each, self.machine.position * (1 + node.first / RANKS)) if node.is_quick else each / 2
         self.moved(6 * self.meter.size(node.operand), points * each, points)
 
     def monoid_fold(self, node: MonoidFold) -> None:

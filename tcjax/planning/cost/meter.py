@@ -311,10 +311,10 @@ class Meter:
             case Scan(operand=operand):
                 # XLA sums in steps of two; the last one makes the result.
                 return self.size(operand)
-            case OrderStatistic(operand=operand, first=first):
+            case OrderStatistic(operand=operand):
                 # Of floats the first few are selected from numbers in their order; else there are values, what orders
                 # them, and their places.
-                return self.size(operand) * (1 if first is not None and operand.dtype == "float32" else 3)
+                return self.size(operand) * (1 if node.is_quick else 3)
             case MonoidFold(monoid=monoid, extents=extents):
                 # Half of the states of a block, and those of all blocks before it.
                 state = self.points(node) * len(monoid.identity) * ir.types.width(node.dtype)

@@ -300,6 +300,11 @@ class OrderStatistic(Computation):
     mask: "Node | None" = None
     first: int | None = None
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether the first few are selected among numbers that XLA orders by itself."""
+        return self.first is not None and self.operand.dtype == "float32"
+
 
 @dataclass(frozen=True, slots=True)
 class FusedReduction:

@@ -69,8 +69,8 @@ class Whole:
 class Part:
     """``name``: of a dimension that a device has whole, the `count` places from ``lo + step * number`` on.
 
-    `stretches` say which element is at which place, what is at none of them is `fill`; the device has its `number`
-    along the `axes`, of which there are `parts`.
+    `stretches` say which element is at which place for all devices, what is at none of them is `fill`; the device has
+    its `number` along the `axes`, of which there are `parts`.
     """
 
     name: str
@@ -83,6 +83,12 @@ class Part:
     count: int
     stretches: Stretches
     fill: ir.Const = NOTHING
+
+    @property
+    def places(self) -> tuple[int, int]:
+        """The first place of all devices, and the one behind the last."""
+        last = self.step * (self.parts - 1)
+        return self.lo + min(0, last), self.lo + max(0, last) + self.count
 
 
 Fetch = Exchange | Whole | Part

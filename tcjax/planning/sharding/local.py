@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final
 
 from ... import ir
@@ -10,7 +11,7 @@ from ...transforms import Known
 from .blocks import NOTHING, Axes, Exchange, Fetch, Part, Start, Whole
 from .formulas import CutFormula
 from .layouts import Layouts, Span
-from .lines import Line, Stretches, merged
+from .lines import Line, Stretches, merged, over
 from .moves import moves
 
 KINDS: Final = {Exchange: "halo", Whole: "all", Part: "part"}
@@ -116,6 +117,10 @@ class Local:
     def _is_cut(self, name: str, dimension: int) -> bool:
         return bool(self.layouts.held[name][dimension])
 
+    @cached_property
+    def _facts(self) -> Known:
+        return Known.over(self.box)
+
     def _start(self, index: IndexVar) -> Start:
         if index not in self.starts:
             span = self.spans[index]
@@ -138,14 +143,14 @@ class Local:
             if view is not None and found is not None:
                 if not self._stays(found[1], shape[dimension]):
                     leaving.add(dimension)
-                name = self._fetched(name, dimension, has, view, whole)
+                name = self._fetched(tensor.name, name, dimension, view)
                 shape[dimension] = view.hi - view.lo
                 first = origin[dimension]
                 origin[dimension] = first + view.lo
                 subscripts.append(found[1].place + first)
                 continue
             if has:
-                name = self._all(name, dimension, has, whole)
+                name = self._all(tensor.name, name, dimension)
                 shape[dimension] = whole
             if self.formula.cut_in(subscript):
                 # Data says which element it is.
@@ -163,7 +168,7 @@ class Local:
         """What serves a read along a dimension, and others; None where no view does."""
         axes, line = found
         (index,) = self.formula.cut_in(line.place)
-        ends = Known.over(self.box).bounds(line.place)
+        ends = self._facts.bounds(line.place)
         if ends is None:
             return None
         step = line.weight * self.spans[index].block
@@ -176,12 +181,12 @@ class Local:
         views.append(new)
         return new
 
-    def _fetched(self, name: str, dimension: int, has: Axes, view: _View, whole: int) -> str:
-        """The name of the view of what has a name; the device's own block has that name."""
+    def _fetched(self, tensor: str, name: str, dimension: int, view: _View) -> str:
+        """The name of the view of what has a name, a tensor or more of it; the device's own block has that name."""
         fill = view.fill or NOTHING
-        count = view.hi - view.lo
+        count, has = view.hi - view.lo, self.layouts.held[tensor][dimension]
         if has == view.axes:
-            block, parts = self.layouts.blocks[self._origin(name)][dimension], self.layouts.parts(has)
+            block, parts = self.layouts.blocks[tensor][dimension], self.layouts.parts(has)
             found = moves(view.stretches, view.lo, view.step, count, block, parts)
             moved = sum(not move.is_local for move in found)
             if moved <= MOST_MOVES:
@@ -189,24 +194,22 @@ class Local:
                 own = only is not None and only.is_local and len(only.pairs) == parts and only.stride == 1
                 if only is not None and own and only.count == count == block:
                     return name
-                inside = tuple(self._inside(name, dimension))
+                inside = tuple(self._inside(tensor, name, dimension))
                 return self._named(name, Exchange("", name, dimension, has, count, found, fill, inside))
         if has:
-            name = self._all(name, dimension, has, whole)
+            name = self._all(tensor, name, dimension)
         parts = self.layouts.parts(view.axes)
-        return self._named(
-            name, Part("", name, dimension, view.axes, parts, view.lo, view.step, count, view.stretches, fill)
-        )
+        part = Part("", name, dimension, view.axes, parts, view.lo, view.step, count, (), fill)
+        return self._named(name, replace(part, stretches=tuple(over(view.stretches, *part.places))))
 
     def _stays(self, line: Line, block: int) -> bool:
         """Whether a read stays in the device's block of a dimension."""
-        ends = Known.over(self.box).bounds(line.place)
+        ends = self._facts.bounds(line.place)
         (index,) = self.formula.cut_in(line.place)
         return line.weight * self.spans[index].block == block and ends is not None and 0 <= ends[0] <= ends[1] < block
 
-    def _inside(self, name: str, dimension: int) -> Iterator[tuple[int, int, int]]:
+    def _inside(self, tensor: str, name: str, dimension: int) -> Iterator[tuple[int, int, int]]:
         """Of dimensions with a halo, what is the device's own, where nobody reads beyond that along both."""
-        tensor = self._origin(name)
         while name in self.fetches:
             fetch = self.fetches[name]
             name = fetch.tensor
@@ -215,13 +218,8 @@ class Local:
             if isinstance(fetch, Exchange) and len(views) == 1 and not both:
                 yield fetch.dimension, -views[0].lo, self.layouts.blocks[tensor][fetch.dimension] - views[0].lo
 
-    def _origin(self, name: str) -> str:
-        """The tensor of which something is fetched."""
-        while name in self.fetches:
-            name = self.fetches[name].tensor
-        return name
-
-    def _all(self, name: str, dimension: int, has: Axes, whole: int) -> str:
+    def _all(self, tensor: str, name: str, dimension: int) -> str:
+        has, whole = self.layouts.held[tensor][dimension], self.layouts.bound.shapes[tensor][dimension]
         return self._named(name, Whole("", name, dimension, has, whole))
 
     def _named(self, name: str, fetch: Fetch) -> str:

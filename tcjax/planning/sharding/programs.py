@@ -1,7 +1,7 @@
 """A program without loops as one device runs it: statements over its blocks, and between them what devices exchange."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from ... import ir, ranges
@@ -20,15 +20,17 @@ class LocalProgram:
 
     layouts: Layouts
     collectives: dict[str, Collective]
+    statements: list[ir.Statement] = field(default_factory=list)
+    boxes: list[Box] = field(default_factory=list)
+    shapes: dict[str, tuple[int, ...]] = field(init=False)
+    origins: dict[str, tuple[int, ...]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.shapes, self.origins = dict(self.layouts.blocks), dict(self.layouts.bound.origins)
 
     def of(self, formulas: list[CutFormula]) -> ranges.Bound:
         """The statements for a device's blocks, and calls of what brings it others."""
-        bound = self.layouts.bound
-        function = bound.function
-        self.shapes: dict[str, tuple[int, ...]] = {name: self.layouts.blocks[name] for name in self.layouts.held}
-        self.origins = dict(bound.origins)
-        self.statements: list[ir.Statement] = []
-        self.boxes: list[Box] = []
+        function = self.layouts.bound.function
         defined = {tensor.name for tensor in function.initial}
         for formula in formulas:
             self._add(formula, formula.statement.target.name in defined)

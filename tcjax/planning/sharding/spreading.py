@@ -23,7 +23,7 @@ def spread(formulas: Iterable[CutFormula], given: Mapping[str, Layout]) -> list[
         for dimension, subscript in enumerate(formula.statement.indices):
             for index in formula.cut_in(subscript):
                 cuts.setdefault((formula.statement.target.name, dimension), formula.cut[index])
-    written: set[str] = {tensor for tensor, _ in given.items()}
+    written = {*given}
     for number, formula in enumerate(found):
         name = formula.statement.target.name
         for dimension in range(len(formula.statement.indices)):

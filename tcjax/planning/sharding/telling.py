@@ -59,7 +59,7 @@ def _of(plan: Plan, collectives: Mapping[str, Collective], times: int) -> Iterat
 def _sent(collective: Collective, shape: tuple[int, ...], width: int, times: int) -> Iterator[Message]:
     match collective:
         case Exchange(axes=axes, moves=moves):
-            tensor = collective.tensor.split(".")[0].split("~")[0]
+            tensor = _tensor(collective.tensor)
             for move in moves:
                 if not move.is_local:
                     size = width * _elements(collective, move, shape)
@@ -70,13 +70,18 @@ def _sent(collective: Collective, shape: tuple[int, ...], width: int, times: int
                     yield Message("collective-permute", tensor, axes, size, times, reason)
         case Whole(tensor=tensor, axes=axes):
             reason = f"all of dimension {collective.dimension} is read by every device"
-            yield Message("all-gather", tensor.split(".")[0].split("~")[0], axes, width * prod(shape), times, reason)
+            yield Message("all-gather", _tensor(tensor), axes, width * prod(shape), times, reason)
         case Combine(name=name, reducer=reducer, axes=axes):
             many = 2 if reducer is Reducer.LOGSUMEXP else 1
             reason = f"{reducer if isinstance(reducer, str) else reducer.name.lower()} of the parts of all devices"
             yield Message("all-reduce", name, axes, width * prod(shape) * many, times, reason)
         case _:
             return
+
+
+def _tensor(name: str) -> str:
+    """The tensor of the program of which a row, or what was fetched before, has this name."""
+    return name.partition(".")[0].partition("~")[0]
 
 
 def _elements(exchange: Exchange, move: Move, shape: tuple[int, ...]) -> int:

@@ -40,9 +40,9 @@ def recurs(loop: ast.For, defined: Collection[str], around: Collection[str], num
 
 
 def compounds(leaf: ast.Assign, index: str) -> bool:
-    """Whether a reduction over an index reads the very element that it goes on from: steps would see it grow."""
+    """Whether a statement over an index reads the very element that it writes: steps would see it change."""
     own = leaf.indices or ()
-    if leaf.reducer is None or leaf.restart or _mentions(own, {index}):
+    if (leaf.reducer is not None and leaf.restart) or _mentions(own, {index}):
         return False
     return any(read == own for read in _reads(leaf, leaf.target))
 

@@ -157,7 +157,7 @@ def _only_steps(loop: ast.For) -> CompileError:
 def _only_points(statement: ast.Assign, index: str) -> CompileError:
     return CompileError(
         Code.NOT_TRANSLATABLE,
-        f"Python would take the points of `{index}` for steps: each would see what the one before has added",
+        f"Python would take the points of `{index}` for steps: each would see what the one before has written",
         statement.span,
         help=f"reduce inside of the value: `sum[{index} in lo:hi](...)`",
     )

@@ -51,13 +51,51 @@ def with_divisions(tree: object, operator: str) -> object:
 
 
 def is_in_the_notation(definition: ast.Definition) -> bool:
-    """TC's texts may write to an input, and may call a reducer's name for several results: Python's cannot."""
+    """TC's texts may write to an input, and may call a reducer's name for several results: Python's cannot.
+
+    Nor may a statement over the points of an index say the same at each, or read what it has written: Python's `for`
+    would take them for steps.
+    """
     parameters = {parameter.name for parameter in definition.parameters or ()}
-    return all(
-        not (isinstance(statement, ast.Assign) and statement.target in parameters)
-        and not (isinstance(statement, ast.CallAssign) and statement.function in READS)
-        for statement in definition.body
-    )
+    written: set[str] = set()
+    for statement in definition.body:
+        match statement:
+            case ast.Assign(target, indices, value=value, where=where):
+                if target in parameters:
+                    return False
+                runs = {clause.index for clause in where if isinstance(clause, ast.RangeClause)}
+                if (
+                    target in written
+                    and runs - names_in(indices)
+                    and (target in names_in(value, where) or runs - names_in(value))
+                ):
+                    return False
+                written.add(target)
+            case ast.CallAssign(targets, function):
+                if function in READS:
+                    return False
+                written.update(targets)
+            case _:
+                pass
+    return True
+
+
+def names_in(*parts: object) -> set[str]:
+    """All names in trees, of tensors, functions and indices alike."""
+    found: set[str] = set()
+    for part in parts:
+        match part:
+            case tuple():
+                found |= names_in(*part)
+            case ast.Name(name):
+                found.add(name)
+            case ast.Node():
+                found |= names_in(*(getattr(part, field.name) for field in dataclasses.fields(part)))
+                if isinstance(part, ast.Apply):
+                    found.add(part.function)
+            case _:
+                pass
+    return found
 
 
 @given(trees.definitions().filter(is_in_the_notation))
@@ -122,6 +160,17 @@ def test_pythons_own_operators_and_numbers_read_back(value: ast.Expr) -> None:
     definition = ast.Definition("f", (ast.Parameter("A"),), (ast.Parameter("C"),), (statement,))
 
     assert exactly(again(definition)) == exactly(definition)
+
+
+@pytest.mark.parametrize("reducer", [None, "+"])
+def test_points_that_python_takes_for_steps_are_refused(reducer: str | None) -> None:
+    start = ast.Assign("A", None, None, False, ast.Number(0))
+    points = ast.RangeClause("A", ast.Number(0), ast.Number(4))
+    another = ast.Assign("A", None, reducer, False, ast.Number(0), where=(points, ast.ExistsClause(ast.Name("A"))))
+    definition = ast.Definition("f", (), (ast.Parameter("A"),), (start, another))
+
+    with pytest.raises(CompileError, match="for steps: each would see what the one before has written"):
+        write(definition)
 
 
 def test_an_integer_that_python_refuses_in_decimal_reads_back() -> None:
