@@ -9,29 +9,37 @@ PYTHON ?= python3
 VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 VENV := .venv-$(VERSION)
 BIN := $(VENV)/bin
-# Touched after an installation: a changed pyproject.toml installs again.
-INSTALLED := $(VENV)/installed
+# What each purpose installs, as extras of pyproject.toml; the environment grows with what is made in it. Touched after
+# an installation: a changed pyproject.toml installs again.
+EXTRAS_demo := demo
+EXTRAS_examples := examples
+EXTRAS_bench := examples,bench
+EXTRAS_docs := docs,examples
+EXTRAS_test := test,dev
+FOR := $(VENV)/for-
 
 .DEFAULT_GOAL := help
 .PHONY: help demo gallery methods layers test lint format fuzz deep bench golden docs install clean
 
+.NOTPARALLEL:
+
 help:  ## these lines
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 16
 
-demo: $(INSTALLED)  ## learn digits, filter photographs, take noise out, solve Poisson's equation; pictures go to out/
+demo: $(FOR)demo  ## learn digits, filter photographs, take noise out, solve Poisson's equation; pictures go to out/
 	$(BIN)/python examples/digits.py
 	$(BIN)/python examples/photo.py
 	$(BIN)/python examples/blur.py
 	$(BIN)/python examples/stencil.py
 	$(BIN)/python examples/multigrid.py
 
-gallery: $(INSTALLED)  ## check, draw and time the programs of the gallery, for its pages; about fifteen minutes
+gallery: $(FOR)bench  ## check, draw and time the programs of the gallery, for its pages; about fifteen minutes
 	$(BIN)/python -m bench.gallery --pictures docs/pictures/gallery --json bench/results/gallery.json
 
-methods: $(INSTALLED)  ## kernel methods on real data, each compared with scikit-learn, SciPy or NumPy
+methods: $(FOR)examples  ## kernel methods on real data, each compared with scikit-learn, SciPy or NumPy
 	for example in examples/kernel_methods/*.py; do echo "$$example"; $(BIN)/python $$example || exit 1; done
 
-layers: $(INSTALLED)  ## Flax layers made of comprehensions: digits, a transformer, a learned equation
+layers: $(FOR)examples  ## Flax layers made of comprehensions: digits, a transformer, a learned equation
 	for example in examples/layers/*.py; do echo "$$example"; $(BIN)/python $$example || exit 1; done
 
 # Tests start other processes, and each would compile the sources again.
@@ -39,20 +47,20 @@ test deep golden: export PYTHONDONTWRITEBYTECODE =
 test: lint  ## lint, then every test
 	$(BIN)/python -m pytest
 
-lint: $(INSTALLED)  ## style, types and the import contract
+lint: $(FOR)test  ## style, types and the import contract
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports --no-cache
 
-format: $(INSTALLED)  ## rewrite the sources in the project's style
+format: $(FOR)test  ## rewrite the sources in the project's style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 # Each runs for an equal share of the minutes.
 FUZZERS := tc_text sac_text facts schedules scheduled_runs nests programs
 MINUTES ?= 7
-fuzz: $(INSTALLED)  ## garbage for readers, random questions, schedules, programs: seven minutes, or MINUTES=60
+fuzz: $(FOR)test  ## garbage for readers, random questions, schedules, programs: seven minutes, or MINUTES=60
 	@seconds=$$(( $(MINUTES) * 60 / $(words $(FUZZERS)) )); \
 	for fuzzer in $(FUZZERS); do \
 	  echo "$$fuzzer, $$seconds s"; $(BIN)/python -m tests.fuzz.fuzz_$$fuzzer --seconds $$seconds || exit 1; \
@@ -61,30 +69,37 @@ fuzz: $(INSTALLED)  ## garbage for readers, random questions, schedules, program
 # How many examples a property tries that tries ten in `make test`; the others in proportion.
 DEEP_EXAMPLES ?= 100
 deep: export DEEP_EXAMPLES := $(DEEP_EXAMPLES)
-deep: $(INSTALLED)  ## every case, and the properties with ten times as many and random examples: about an hour
+deep: $(FOR)test  ## every case, and the properties with ten times as many and random examples: about an hour
 	$(BIN)/python -m pytest --hypothesis-profile=deep
 
-bench: $(INSTALLED)  ## compare with the best hand-written JAX; one table of ratios
+bench: $(FOR)bench  ## compare with the best hand-written JAX; one table of ratios
 	$(BIN)/python -m bench.run
 
-golden: $(INSTALLED)  ## rewrite golden pages and the outputs in the documents from what the compiler does now
+golden: $(FOR)test  ## rewrite golden pages and the outputs in the documents from what the compiler does now
 	$(BIN)/python -m pytest tests/golden tests/docs tests/cli/test_page.py tests/syntax/test_tables.py --update-golden
 
-docs: $(INSTALLED)  ## the documentation as a site, in site/
+docs: $(FOR)docs  ## the documentation as a site, in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "Look at it: $(BIN)/python -m http.server --directory site"
 
-install: $(INSTALLED)  ## only prepare the virtual environment
+install: $(FOR)test  ## only prepare the virtual environment
 
 clean:  ## remove virtual environments, caches, site/ and out/
 	rm -rf .venv-* out site build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(INSTALLED): pyproject.toml
+# uv where it is there, else pip; no bytecode before it is needed.
+$(FOR)%: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "tcjax needs Python 3.11 or later, and \`$(PYTHON)\` is $(or $(VERSION),not there)." >&2; \
 	  echo "Name another interpreter: make $(or $(MAKECMDGOALS),test) PYTHON=python3.12" >&2; exit 1; }
-	@$(PYTHON) -m venv $(VENV) || { \
-	  echo "\`$(PYTHON) -m venv\` failed; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
-	$(BIN)/python -m pip install --quiet --editable '.[test,dev,examples,bench]'
+	@echo "Installing tcjax[$(EXTRAS_$*)] into $(VENV)"
+	@if command -v uv >/dev/null; then \
+	  { test -d $(VENV) || uv venv --quiet --python "$(PYTHON)" $(VENV); } && \
+	  uv pip install --quiet --python $(BIN)/python --editable '.[$(EXTRAS_$*)]'; \
+	else \
+	  { test -d $(VENV) || $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+	    echo "\`$(PYTHON) -m venv\` failed; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }; } && \
+	  $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[$(EXTRAS_$*)]'; \
+	fi
 	@touch $@

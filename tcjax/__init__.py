@@ -52,7 +52,8 @@ _HOMES = {
     "Schedule": "planning.schedule",
     **dict.fromkeys(("Explanation", "Kernel", "Library", "einsum", "indices", "kernel", "load", "monoid"), "runtime"),
 }
-_ROOMS = ("diagnostics", "gallery", "linen", "nn", "planning", "runtime", "symbolic", "syntax", "testing")
+_PUBLIC_ROOMS = ("gallery", "linen", "nn", "symbolic", "testing")
+_ROOMS = (*_PUBLIC_ROOMS, "diagnostics", "planning", "runtime", "syntax")
 
 
 # A type checker reads the imports above, and calls a misspelt name a mistake.
@@ -69,7 +70,7 @@ if not TYPE_CHECKING:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted((*__all__, *_PUBLIC_ROOMS, "__version__"))
 
 
 def load_ipython_extension(shell: "InteractiveShell") -> None:

@@ -75,9 +75,16 @@ class Comprehensions(Elaborated[Call]):
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         return tuple(
-            Parameter(p, None, self.entry.span) if isinstance(p, str) else Parameter(p.name, p.type.scalar, p.span)
+            Parameter(p, None, self.entry.span)
+            if isinstance(p, str)
+            else Parameter(p.name, p.type.scalar, p.span, sac.write_type(p.type))
             for p in self.entry.parameters
         )
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The types of what a call returns, where the program writes them."""
+        return tuple(map(sac.write_type, self.entry.function.results if self.entry.function else ()))
 
     @property
     def keywords(self) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -117,9 +117,16 @@ class Definition(Elaborated[Signature]):
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         return tuple(
-            Parameter(p.name, None if p.type is None else p.type.scalar, p.span)
+            Parameter(p.name, None, p.span)
+            if p.type is None
+            else Parameter(p.name, p.type.scalar, p.span, tc.write_type(p.type))
             for p in self.definition.parameters or ()
         )
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The names of what a call returns."""
+        return tuple(result.name for result in self.definition.returns)
 
     @cached_property
     def is_open(self) -> bool:

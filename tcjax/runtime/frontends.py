@@ -44,11 +44,15 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter: its name, its scalar type where the program says it (a canonical name), and where it stands."""
+    """A parameter: its name, its scalar type where the program says it (a canonical name), and where it stands.
+
+    `type` is all that the program writes of it, with its sizes.
+    """
 
     name: str
     declared: str | None
     span: Span
+    type: str | None = None
 
 
 class Elaborated(ABC, Generic[Signature]):

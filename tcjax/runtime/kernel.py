@@ -1,5 +1,6 @@
 """A compiled definition: a function of arrays that explains itself, and makes other kernels."""
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from .assumptions import checked_assumptions
 from .frontends import Call, Frontend
 from .options import check_schedule, shard_options
 from .questions import Questions
+from .signatures import signature_of
 
 if TYPE_CHECKING:
     import jax.export
@@ -29,7 +31,23 @@ class _Documented:
         self.text = text
 
     def __get__(self, kernel: "Kernel | None", owner: type) -> str | None:
-        return self.text if kernel is None else f"The tensor comprehension\n\n{kernel}"
+        if kernel is None:
+            return self.text
+        signature = getattr(kernel, "__signature__", "")
+        return f"{kernel.__name__}{signature}\n\nThe tensor comprehension\n\n{kernel}"
+
+
+class _Signed:
+    """The signature of a kernel's calls; the class has its own."""
+
+    def __get__(self, kernel: "Kernel | None", owner: type) -> inspect.Signature:
+        if kernel is None:
+            raise AttributeError("__signature__")
+        try:
+            return signature_of(kernel._frontend)
+        except ValueError as error:
+            # A parameter has a name that Python keeps for itself.
+            raise AttributeError("__signature__") from error
 
 
 class Kernel(Questions):
@@ -43,6 +61,8 @@ class Kernel(Questions):
 
     # Written out when somebody asks.
     __doc__ = _Documented(__doc__)  # pyright: ignore[reportAssignmentType]
+
+    __signature__ = _Signed()
 
     def __init__(self, frontend: Frontend) -> None:
         checked_assumptions(frontend)

@@ -1,7 +1,9 @@
 """The kernel object: calls, what it tells of itself, and JAX's transformations of it."""
 
 import copy
+import inspect
 import pickle
+import pydoc
 import runpy
 import warnings
 from pathlib import Path
@@ -390,3 +392,45 @@ def test_a_kernel_is_pickled_as_what_is_written(kernel: tcjax.Kernel, shapes: tu
     assert str(restored.explain(*given)) == str(kernel.explain(*given))
     np.testing.assert_array_equal(restored(*given), expected)
     assert copy.deepcopy(kernel) is kernel
+
+
+def test_a_signature_tells_parameters_types_and_initial_values() -> None:
+    signature = inspect.signature(in_place())
+
+    assert str(signature) == "(A: 'float(M,K)', B: 'float(K,N)', *, C=None) -> 'C'"
+    assert inspect.signature(tcjax.Kernel).parameters.keys() == {"frontend"}
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("C(m,n) +=! A(m,k) * B(k,n)", "(A, B) -> 'C'"),
+        ("def f(float(N) A) -> (C, B) { B(i) = A(i) + 1  C(i) = B(i) * 2 }", "(A: 'float(N)') -> '(C, B)'"),
+        ("def f(float(...,N) A) -> (B) { B(...,i) = A(...,i) }", "(A: 'float(...,N)') -> 'B'"),
+        ("def f(float x) -> (float(N) B) { B(i) = x }", "(x: 'float', *, N: 'int') -> 'B'"),
+        ("float[m] f(float[m,n] a) { return { [i] -> sum({ [j] -> a[i,j] }) }; }", "(a: 'float[m, n]') -> 'float[m]'"),
+        ("{ iv -> a[iv] + 1 }", "(a)"),
+    ],
+)
+def test_signatures_of_the_notations(text: str, shown: str) -> None:
+    assert str(inspect.signature(tcjax.kernel(text))) == shown
+
+
+def test_a_parameter_with_a_name_that_python_keeps_leaves_the_general_signature() -> None:
+    kernel = tcjax.kernel("def f(float(N) lambda) -> (B) { B(i) = lambda(i) }")
+
+    assert str(inspect.signature(kernel)) == "(*args: Any, **kwargs: Any) -> Any"
+
+
+def test_help_tells_how_to_call_the_program() -> None:
+    shown = pydoc.plain(pydoc.render_doc(in_place()))
+
+    assert "mm(A: 'float(M,K)', B: 'float(K,N)', *, C=None) -> 'C'" in shown
+    assert "C(m, n) += A(m, k) * B(k, n)" in shown
+
+
+def test_only_public_names_are_listed() -> None:
+    listed = set(dir(tcjax))
+
+    assert set(tcjax.__all__) <= listed
+    assert listed - set(tcjax.__all__) == {"__version__", "gallery", "linen", "nn", "symbolic", "testing"}

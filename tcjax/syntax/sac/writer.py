@@ -34,8 +34,8 @@ def write_expr(expr: tree.Expr) -> str:
 
 
 def _function(function: tree.Function) -> str:
-    results = ", ".join(_type(result) for result in function.results)
-    parameters = ", ".join(f"{_type(p.type)} {_name(p.name, p)}" for p in function.parameters)
+    results = ", ".join(write_type(result) for result in function.results)
+    parameters = ", ".join(f"{write_type(p.type)} {_name(p.name, p)}" for p in function.parameters)
     guards = "".join(f" | {_guard(guard)}" for guard in function.guards)
     lets = "".join(f"  {_let(let)}\n" for let in function.lets)
     values = ", ".join(write_expr(value) for value in function.returns)
@@ -44,7 +44,7 @@ def _function(function: tree.Function) -> str:
     return f"{head} {{\n{lets}  return {returned};\n}}"
 
 
-def _type(type: tree.TypePattern) -> str:
+def write_type(type: tree.TypePattern) -> str:
     axes = ", ".join(_axis(axis) for axis in type.axes)
     return PRINTED_TYPES.get(type.scalar, type.scalar) + (f"[{axes}]" if axes else "")
 

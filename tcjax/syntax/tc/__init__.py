@@ -2,6 +2,6 @@
 
 from .parts import Part, parts
 from .reader import read, tokens_of
-from .writer import loop_head, write
+from .writer import loop_head, write, write_type
 
-__all__ = ["Part", "loop_head", "parts", "read", "tokens_of", "write"]
+__all__ = ["Part", "loop_head", "parts", "read", "tokens_of", "write", "write_type"]

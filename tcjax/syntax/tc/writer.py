@@ -39,12 +39,12 @@ def _definition(definition: ast.Definition) -> str:
 
 def _parameters(parameters: tuple[ast.Parameter, ...]) -> str:
     return ", ".join(
-        f"{'' if parameter.type is None else f'{_type(parameter.type)} '}{_name(parameter.name, parameter)}"
+        f"{'' if parameter.type is None else f'{write_type(parameter.type)} '}{_name(parameter.name, parameter)}"
         for parameter in parameters
     )
 
 
-def _type(type: ast.TensorType) -> str:
+def write_type(type: ast.TensorType) -> str:
     dimensions = ["..."] * type.batch + [_name(d, type) if isinstance(d, str) else str(d) for d in type.dimensions]
     return _scalar(type.scalar) + (f"({','.join(dimensions)})" if dimensions else "")
 
@@ -79,7 +79,7 @@ def _statement(statement: ast.Statement) -> str:
             names = ", ".join(_name(target, statement) for target in targets)
             return f"{names} = {_call(function, arguments, statement)}"
         case ast.Declare(name, type):
-            return f"{_type(type)} {_name(name, statement)}"
+            return f"{write_type(type)} {_name(name, statement)}"
         case ast.For(body=body):
             return f"{loop_head(statement)}\n{_block(body)}}}"
         case _:
