@@ -19,7 +19,7 @@ EXTRAS_test := test,dev
 FOR := $(VENV)/for-
 
 .DEFAULT_GOAL := help
-.PHONY: help demo gallery methods layers test lint format fuzz deep bench golden docs install clean
+.PHONY: help demo gallery methods layers test lint format fuzz soak deep bench golden docs install clean
 
 .NOTPARALLEL:
 
@@ -64,6 +64,16 @@ fuzz: $(FOR)test  ## garbage for readers, random questions, schedules, programs:
 	@seconds=$$(( $(MINUTES) * 60 / $(words $(FUZZERS)) )); \
 	for fuzzer in $(FUZZERS); do \
 	  echo "$$fuzzer, $$seconds s"; $(BIN)/python -m tests.fuzz.fuzz_$$fuzzer --seconds $$seconds || exit 1; \
+	done
+
+# Each runs for an equal share of the minutes, longer than those of the fuzzers: what leaks, leaks slowly.
+SOAKS := programs threads tuning
+soak: MINUTES := $(if $(filter file,$(origin MINUTES)),30,$(MINUTES))
+soak: export JAX_PLATFORMS ?= cpu
+soak: $(INSTALLED)  ## days of work in one process, threads, processes, damaged files: thirty minutes, or MINUTES=600
+	@seconds=$$(( $(MINUTES) * 60 / $(words $(SOAKS)) )); \
+	for soak in $(SOAKS); do \
+	  echo "$$soak, $$seconds s"; TCJAX_CACHE_DIR= $(BIN)/python -m tests.soak.soak_$$soak --seconds $$seconds || exit 1; \
 	done
 
 # How many examples a property tries that tries ten in `make test`; the others in proportion.

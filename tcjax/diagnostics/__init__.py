@@ -3,7 +3,7 @@
 from . import phrases
 from .callers import ShownToCallers
 from .codes import Code, Kind
-from .errors import CompileError, CompileWarning, DataError, render, show_place, warn
+from .errors import CompileError, CompileWarning, DataError, render, show_place, silenced, warn
 from .pages import explanation, title
 from .source import NO_SOURCE, NOWHERE, Source, Span
 
@@ -22,6 +22,7 @@ __all__ = [
     "phrases",
     "render",
     "show_place",
+    "silenced",
     "title",
     "warn",
 ]

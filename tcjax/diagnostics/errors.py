@@ -3,6 +3,9 @@
 import re
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Final
 
 from .callers import ShownToCallers
@@ -128,7 +131,27 @@ def warn(warning: CompileWarning, *, strict: bool = False) -> None:
         return
     if strict:
         raise warning.as_error()
+    if warning.diagnosis in _SILENT.get():
+        return
     frame, level, ours = sys._getframe(), 1, (__name__.partition(".")[0], "jax")
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in ours:
         frame, level = frame.f_back, level + 1
     warnings.warn(warning, stacklevel=level)
+
+
+# What is not said in this thread.
+_SILENT: Final[ContextVar[frozenset[Code]]] = ContextVar("silent", default=frozenset())
+
+
+@contextmanager
+def silenced(*codes: Code) -> Iterator[None]:
+    """Issues, while it is entered, no warnings with these codes; without any, none at all.
+
+    `warnings.catch_warnings` is for the whole process: where threads enter it one after the other and leave it in the
+    same order, what the second one found stays for ever.
+    """
+    token = _SILENT.set(_SILENT.get() | frozenset(codes or Code))
+    try:
+        yield
+    finally:
+        _SILENT.reset(token)

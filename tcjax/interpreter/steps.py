@@ -1,11 +1,11 @@
 """What a trace tells: values, and what they were made of."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ..keeping import cached_property
 from .scalars import Value
 
 

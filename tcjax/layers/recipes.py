@@ -1,18 +1,18 @@
 """A layer without a framework: a program, and which of its arguments are inputs, parameters and kept outputs."""
 
-import warnings
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
 
 from .. import ir
-from ..diagnostics import Code, CompileError, CompileWarning, phrases
+from ..diagnostics import Code, CompileError, phrases, silenced
 from ..elaboration.spelling import did_you_mean
+from ..keeping import cached_property
 from ..runtime.entry import kernel as make_kernel
 from ..runtime.kernel import Kernel
 from . import shapes
@@ -195,13 +195,6 @@ def _kernel(program: str | Callable[..., Any], keeps: bool) -> Kernel:
     return make_kernel(program)
 
 
-@contextmanager
-def _silenced() -> Any:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r".*\[TC1201\]", CompileWarning)
-        yield
-
-
 def _silent(keeps: bool) -> AbstractContextManager[None]:
     """The layer passes what an output continues from: nobody has to be told that otherwise it would be the identity."""
-    return _silenced() if keeps else nullcontext()
+    return silenced(Code.UNINITIALISED_REDUCTION) if keeps else nullcontext()

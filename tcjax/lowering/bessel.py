@@ -1,7 +1,7 @@
 """Bessel functions of orders 0 and 1. Rational approximations: S. Moshier, Cephes 2.8 (2000), j0.c and j1.c."""
 
 import math
-from functools import cache
+from functools import lru_cache
 
 import jax
 import jax.numpy as jnp
@@ -259,7 +259,7 @@ def _waves(
 SERIES_TERMS = 14
 
 
-@cache
+@lru_cache(maxsize=128)
 def _over_power(sign: int, n: int) -> Function:
     """``J_n(x) / x**n`` for `sign` -1, ``I_n(x) / x**n`` for `sign` 1; they and their derivatives are regular at 0."""
 

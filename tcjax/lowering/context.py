@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import jax
 from jax import lax
@@ -12,6 +13,10 @@ from ..planning.data.views import View
 from ..symbolic import IndexVar, SizeVar
 from .sizes import Dim
 from .views import viewed
+
+# So many compiled functions are kept for a primitive that is not part of a larger computation, as `jax.disable_jit`
+# runs it. They belong to no kernel that takes them along when it goes.
+MOST_COMPILED: Final = 128
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,7 +15,7 @@ from jax.custom_derivatives import SymbolicZero
 from jax.interpreters import ad, batching, mlir
 
 from ..planning.data.nodes import Axes
-from .context import ranked
+from .context import MOST_COMPILED, ranked
 from .placing import placed_as
 from .varying import equally_varying, steady
 
@@ -149,7 +149,7 @@ class _Sum:
 live_sum_p = jax.extend.core.Primitive("tcjax_live_sum")
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=MOST_COMPILED)
 def _compiled(sum_: _Sum) -> Callable[..., jax.Array]:
     return jax.jit(sum_)
 

@@ -1,7 +1,7 @@
 """Powers whose exponent is a number: products and a root, which take a twentieth of the time of XLA's power."""
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import lru_cache, partial
 
 import jax
 import jax.numpy as jnp
@@ -35,7 +35,7 @@ def of_number(exponent: Node, base: jax.Array) -> Callable[[jax.Array], jax.Arra
     return None if is_complex else _half(int(halves))
 
 
-@cache
+@lru_cache(maxsize=128)
 def _half(halves: int) -> Callable[[jax.Array], jax.Array]:
     """``x ** (halves / 2)`` of an odd number of halves. It is no number below zero, and never negative.
 

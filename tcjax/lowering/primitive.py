@@ -38,7 +38,7 @@ from ..planning.replanning import (
 from . import nests
 from .apart import BARRIERS_HOLD, keep_apart
 from .chunked_scatter import lower_stage
-from .context import Context, Lower, align
+from .context import MOST_COMPILED, Context, Lower, align
 from .derived import with_derivatives
 from .elementwise import convert
 from .kernel_sums import lower_kernel_sums
@@ -164,7 +164,7 @@ for _platform in (None, "cuda", "rocm"):
     mlir.register_lowering(tcjax_p, mlir.lower_fun(_run, multiple_results=True), platform=_platform)
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=MOST_COMPILED)
 def _compiled(
     group: Group, form: LoopSchedule | Blocks, foreign: Foreign, backend: Backend
 ) -> Callable[..., list[jax.Array]]:

@@ -12,7 +12,7 @@ from jax.interpreters import ad, batching, mlir
 
 from ..ir import Monoid, Reducer
 from . import monoids, registered
-from .context import numeric
+from .context import MOST_COMPILED, numeric
 from .placing import placed_as
 from .reducers import ROWS, make_monoid
 from .varying import equally_varying, steady
@@ -323,7 +323,7 @@ def _run_natively(
     return list(way.finish(found, operands))
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=MOST_COMPILED)
 def _compiled(**parameters: Any) -> Callable[..., list[jax.Array]]:
     return jax.jit(functools.partial(running_p.bind, **parameters))
 

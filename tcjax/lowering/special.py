@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from functools import cache, reduce
+from functools import lru_cache, reduce
 
 import jax
 import jax.numpy as jnp
@@ -128,7 +128,7 @@ def erfcx(x: jax.Array) -> jax.Array:
     return _scaled_erfc_integral(0)(x)
 
 
-@cache
+@lru_cache(maxsize=128)
 def _scaled_erfc_integral(n: int) -> Function:
     """``exp(x**2)`` times the n-th repeated integral of `erfc` from x to infinity.
 

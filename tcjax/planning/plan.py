@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from math import prod
 
 from .. import ir, ranges, transforms
+from ..keeping import cached_property
 from ..symbolic import Box
 from ..transforms import Step
 from .assembling import assemblies

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Final
 
 from .. import ir
 from ..diagnostics import phrases
+from ..keeping import cached_property
 from ..symbolic import Affine, Clamp, Facts, IndexVar, Interval, Quotient, SizeLike, SizeVar
 from ..symbolic.affine import Atom
 from .survey import Comprehension, Read, Survey, Test, survey

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import jax
@@ -10,11 +9,12 @@ import numpy as np
 
 from ..diagnostics import Code, CompileError
 from ..elaboration import ValueNeeded
+from ..keeping import MOST_SIGNATURES, Recent, cached_property
+from . import forked
 from .arguments import Arguments, arrange, as_array, is_plain
 from .compiler import Compiler
 from .definitions import Definition
 from .frontends import Call, Frontend, Value
-from .recent import MOST_SIGNATURES, Recent
 from .values import value_of
 
 _Variant = tuple[tuple[str, ...], tuple[tuple[str, int], ...], tuple[Value, ...]]
@@ -33,6 +33,8 @@ class Calls:
         self._static: Recent[Call, tuple[str, ...]] = Recent()
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if forked.orphaned:
+            forked.refuse()
         # The usual call goes straight to jit: anything more would cost more than a small kernel itself.
         if not kwargs and len(args) == self._arity:
             for value in args:
@@ -90,13 +92,14 @@ class Calls:
     def _results(
         self, initial: tuple[str, ...], sizes: tuple[tuple[str, int], ...], values: tuple[Value, ...]
     ) -> Callable[..., Sequence[jax.Array]]:
-        """The results as a function of the arguments and of initial values."""
+        """The results as a function of the arguments and of initial values. It does not know the kernel."""
+        compiler, frontend = self._compiler, self._frontend
 
         def results(*arrays: jax.Array) -> Sequence[jax.Array]:
-            by_name, begin = self._named(initial, arrays)
-            if self._frontend.options.sharding is None and any(map(_is_symbolic, arrays)):
-                return self._symbolic(by_name, begin, dict(sizes))
-            return self._compiler.results(call_of(tuple(by_name.values()), begin, sizes, values), by_name, begin)
+            by_name, begin = named(frontend, initial, arrays)
+            if frontend.options.sharding is None and any(map(_is_symbolic, arrays)):
+                return _symbolic(frontend, by_name, begin, dict(sizes))
+            return compiler.results(call_of(tuple(by_name.values()), begin, sizes, values), by_name, begin)
 
         return results
 
@@ -117,9 +120,10 @@ class Calls:
         assert options.memory is not None, "a kernel with a limit asks"
         places: tuple[Any, ...] = ()
         if options.sharding is not None:
-            by_name, begin = self._named(initial, tuple(arrays))
+            by_name, begin = named(self._frontend, initial, arrays)
             places = self._compiler.placed(call_of(tuple(by_name.values()), begin, sizes, values), (*by_name, *begin))
-        watch = Watched(results, options.memory, self._frontend.name, self._frontend.span, places=places)
+        name, span, measured = self._frontend.name, self._frontend.span, self._compiler.measured
+        watch = Watched(results, options.memory, name, span, places=places, measured=measured)
         return watched(found, arrays, watch)
 
     def _count_trace(self) -> None:
@@ -133,30 +137,9 @@ class Calls:
             self._compiled = {}
             self.__dict__.pop("_plain", None)
 
-    def _named(self, initial: tuple[str, ...], arrays: tuple[Any, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The arguments, of their parameters' types, and the initial values, by name."""
-        by_name = {
-            parameter.name: as_array(array, parameter.name, parameter.declared, parameter.span)
-            for parameter, array in zip(self._frontend.parameters, arrays, strict=False)
-        }
-        return by_name, dict(zip(initial, arrays[self._arity :], strict=True))
-
-    def _symbolic(
-        self, arrays: Mapping[str, jax.Array], initial: Mapping[str, jax.Array], sizes: Mapping[str, int]
-    ) -> tuple[jax.Array, ...]:
-        """The results for arrays whose sizes are symbols: by a plan of what needs no numbers."""
-        from ..lowering.unsized import lower_unsized
-
-        if not isinstance(self._frontend, Definition):
-            # A SaC program is elaborated for shapes: this says so.
-            call_of(tuple(arrays.values()), initial, ())
-        with self._frontend.within_depth():
-            function = self._frontend.function(_ranks_of(arrays.values()))
-            return lower_unsized(function, arrays, initial, sizes, self._frontend.options.fns)
-
     def _arguments(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Arguments:
         arguments = arrange(self._frontend, args, kwargs)
-        arrays, _ = self._named((), tuple(arguments.arrays.values()))
+        arrays, _ = named(self._frontend, (), tuple(arguments.arrays.values()))
         starts = self._starts(arguments.initial, arrays) if arguments.initial else {}
         return Arguments(arrays, starts, arguments.sizes)
 
@@ -200,6 +183,29 @@ def _is_array(value: object) -> bool:
         _ARRAYS.add(type(value))
         return True
     return type(value) is np.ndarray and is_plain(value)
+
+
+def named(frontend: Frontend, initial: tuple[str, ...], arrays: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arguments, of their parameters' types, and the initial values, by name."""
+    by_name = {
+        parameter.name: as_array(array, parameter.name, parameter.declared, parameter.span)
+        for parameter, array in zip(frontend.parameters, arrays, strict=False)
+    }
+    return by_name, dict(zip(initial, arrays[len(frontend.parameters) :], strict=True))
+
+
+def _symbolic(
+    frontend: Frontend, arrays: Mapping[str, jax.Array], initial: Mapping[str, jax.Array], sizes: Mapping[str, int]
+) -> tuple[jax.Array, ...]:
+    """The results for arrays whose sizes are symbols: by a plan of what needs no numbers."""
+    from ..lowering.unsized import lower_unsized
+
+    if not isinstance(frontend, Definition):
+        # A SaC program is elaborated for shapes: this says so.
+        call_of(tuple(arrays.values()), initial, ())
+    with frontend.within_depth():
+        function = frontend.function(_ranks_of(arrays.values()))
+        return lower_unsized(function, arrays, initial, sizes, frontend.options.fns)
 
 
 def call_of(

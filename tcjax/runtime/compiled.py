@@ -10,6 +10,8 @@ import jax
 import jax.numpy as jnp
 from jax.core import Tracer
 
+from . import forked
+
 Figures = dict[str, int | None]
 
 # `name = f32[4,6]{1,0} all-gather(...)`, or a tuple of shapes; what starts one that runs beside others has them twice.
@@ -85,6 +87,7 @@ def temporary_bytes(function: Callable[..., Any], arguments: Sequence[Any]) -> i
 
 
 def _compiled(function: Callable[..., Any], arguments: Sequence[Any]) -> jax.stages.Compiled:
+    forked.refuse()
     return jax.jit(function).lower(*arguments).compile()
 
 

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jax
 
 from .. import ir, planning, ranges
 from ..diagnostics import Code, CompileError
+from ..keeping import Recent
 from . import pipeline
 from .determinism import check_deterministic
 from .frontends import Call, Frontend
-from .recent import Recent
 from .tuning import remembered
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ class Compiler:
 
     frontend: Frontend
     choices: "dict[Call, Choice]" = field(default_factory=dict)
+    # The bytes that XLA needs for calls under a limit.
+    measured: Recent[Any, int] = field(default_factory=Recent)
     _bounds: Recent[Call, ranges.Bound] = field(default_factory=Recent)
     _plans: Recent[Call, planning.Plan] = field(default_factory=Recent)
     _sharded: "Recent[Call, ShardedPlan]" = field(default_factory=Recent)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,12 +11,12 @@ from .. import ir
 from ..diagnostics import Code, CompileError, Span, warn
 from ..elaboration import ValueNeeded
 from ..elaboration import sac as elaboration
+from ..keeping import Recent, cached_property
 from ..syntax import ast, sac
 from ..syntax.sac import tree
 from .depth import within_depth
 from .frontends import Call, Elaborated, Parameter, Said, Shape
 from .options import Options
-from .recent import Recent
 
 # Extents begin here when nothing but the text is known: what holds for both is a formula of the sizes.
 _PROBES = (11, 23)

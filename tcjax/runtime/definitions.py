@@ -2,16 +2,15 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import ClassVar, assert_never
 
 from .. import elaboration, ir
 from ..diagnostics import Code, CompileError, CompileWarning, Span, warn
+from ..keeping import Recent, cached_property
 from ..syntax import ast, tc
 from .depth import within_depth
 from .frontends import Call, Elaborated, Parameter, Said
 from .options import Options
-from .recent import Recent
 
 Signature = tuple[tuple[str, elaboration.Extents], ...]
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import ir, planning, ranges
 from ..diagnostics.phrases import bytes_text
+from ..keeping import cached_property
 from ..planning.blocked.gpu_kernels import on_cuda
 from ..planning.blocked.loop_schedules import parts
 from ..planning.cost.costs import plan_cost
@@ -43,7 +43,7 @@ class Explanation:
     def of(program: str, plan: planning.Plan, fns: Mapping[str, Callable[..., Any]] | None = None) -> "Explanation":
         return Explanation(program, plan, fns or {})
 
-    @cached_property
+    @property
     def no_gradient(self) -> str:
         """Why reverse mode by all float parameters cannot be; empty where it can."""
         return self._reverse_mode[0]
@@ -52,9 +52,13 @@ class Explanation:
     def _reverse_mode(self) -> tuple[str, Sequence["Run"]]:
         return reverse_mode(self.plan, self.fns)
 
-    @cached_property
+    @property
     def data(self) -> dict[str, Any]:
         """What `to_dict` gives."""
+        return self._data
+
+    @cached_property
+    def _data(self) -> dict[str, Any]:
         described = {"program": self.program, **_describe(self.plan)}
         if self.no_gradient:
             described["no_gradient"] = self.no_gradient

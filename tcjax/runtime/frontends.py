@@ -4,17 +4,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar, cast
 
 import jax
 
 from .. import elaboration, ir
 from ..diagnostics import Code, CompileError, CompileWarning, Span, warn
+from ..keeping import Recent, cached_property
 from .depth import within_depth
 from .foreign import PythonFunction, wrap
 from .options import Options
-from .recent import Recent
 
 if TYPE_CHECKING:
     from .comprehensions import Comprehensions

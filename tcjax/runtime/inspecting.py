@@ -40,16 +40,16 @@ def inspected(
     With arrays it raises `DataError`. Inside of a transformation it calls `checkify.check`, which is for
     `checkify.checkify` around all to report.
     """
-    from .calls import call_of
+    from .calls import call_of, named
 
     @jax.jit
     def look(*arrays: jax.Array) -> jax.Array:
-        by_name, begin = kernel._named(initial, arrays)
+        by_name, begin = named(kernel._frontend, initial, arrays)
         plan, _ = kernel._compiler.inspection(call_of(tuple(by_name.values()), begin, sizes, values))
         return jnp.stack(pipeline.lower(kernel._frontend, plan, by_name, begin))
 
     def run(*arrays: Any) -> Any:
-        by_name, begin = kernel._named(initial, arrays)
+        by_name, begin = named(kernel._frontend, initial, arrays)
         call = call_of(tuple(by_name.values()), begin, sizes, values)
         _, checks = kernel._compiler.inspection(call)
         if checks:

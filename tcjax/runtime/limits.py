@@ -5,9 +5,8 @@ kernel on its own, for the shapes at hand, and what XLA says of it must keep to 
 same kind, and are looked at where they are compiled: nobody else has to pay for them.
 """
 
-import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import jax
@@ -15,6 +14,7 @@ import jax.extend
 from jax.interpreters import ad, batching, mlir
 
 from ..diagnostics import Code, CompileError, Span
+from ..keeping import Recent
 from .compiled import directed, temporary_bytes
 
 # So many bytes XLA adds of its own, for pointers and constants.
@@ -28,7 +28,11 @@ class Watched:
     """The call of a kernel: `run` gives its results for arguments, and `limit` are the most bytes that it may need.
 
     `direction` says which of its derivatives is looked at, if one is, by the arguments that are `moving`. Batches are
-    those of `jax.vmap`, the innermost first. `places` say where arguments lie on a mesh.
+    those of `jax.vmap`, the innermost first. `places` say where arguments lie on a mesh. What was measured is in
+    `measured`, for all calls of a kernel.
+
+    JAX keeps what it traced as long as there is the function that it traced, and so it keeps this: nothing here may
+    lead back to the kernel, or neither would ever go.
     """
 
     run: Callable[..., Sequence[Any]]
@@ -39,6 +43,7 @@ class Watched:
     moving: tuple[int, ...] = ()
     batches: tuple[Dimensions, ...] = ()
     places: tuple[Any, ...] = ()
+    measured: Recent[Any, int] = field(default_factory=Recent, compare=False, repr=False)
 
     def check(self, shapes: Sequence[Any]) -> None:
         """Raises `CompileError` (TC0810) where XLA needs more than the limit for arguments of such `shapes`."""
@@ -46,8 +51,9 @@ class Watched:
         specs = [
             jax.ShapeDtypeStruct(s.shape, s.dtype, sharding=place) for s, place in zip(shapes, places, strict=True)
         ]
-        needed = _needed(self.run, self.batches, self.direction, self.moving, tuple(specs))
-        if needed is None or needed <= self.limit + OWN:
+        key = (self.run, self.batches, self.direction, self.moving, *specs)
+        needed = self.measured.of(key, lambda: self._needed(specs))
+        if needed <= self.limit + OWN:
             return
         what = {"forward": "", "ahead": "the tangent of ", "reverse": "the gradient of "}[self.direction]
         raise CompileError(
@@ -58,27 +64,21 @@ class Watched:
             help="raise the limit, or compute less at a time, in several calls; explain(..., compiled=True) counts",
         )
 
+    def _needed(self, specs: Sequence[jax.ShapeDtypeStruct]) -> int:
+        """The bytes beside arguments and results; 0 where the device does not tell."""
+        run = self.run
+        for dimensions in self.batches:
+            run = jax.vmap(run, dimensions)
+        if any(spec.sharding is not None for spec in specs):
+            return temporary_bytes(*directed(run, specs, self.moving, self.direction)) or 0
+        # On one device of a mesh it is as on any: what is around it, such as `jax.shard_map`, does not matter.
+        with jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh((), ())):
+            return temporary_bytes(*directed(run, specs, self.moving, self.direction)) or 0
+
 
 def watched(results: Sequence[Any], arguments: Sequence[Any], watch: Watched) -> list[Any]:
     """The results, which are looked at where they are compiled."""
     return [_watch.bind(result, *arguments, watch=watch) for result in results]
-
-
-@functools.lru_cache(maxsize=256)
-def _needed(
-    run: Callable[..., Any],
-    batches: tuple[Dimensions, ...],
-    direction: str,
-    moving: tuple[int, ...],
-    specs: tuple[jax.ShapeDtypeStruct, ...],
-) -> int | None:
-    for dimensions in batches:
-        run = jax.vmap(run, dimensions)
-    if any(spec.sharding is not None for spec in specs):
-        return temporary_bytes(*directed(run, specs, moving, direction))
-    # On one device of a mesh it is as on any: what is around it, such as `jax.shard_map`, does not matter.
-    with jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh((), ())):
-        return temporary_bytes(*directed(run, specs, moving, direction))
 
 
 # The result of a kernel, and all of its arguments.

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final, Protocol, runtime_checkable
 
+from ..keeping import cached_property
 from .size import ZERO, Size, SizeLike, SizeVar, maximum, minimum
 
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
+
+from ..keeping import cached_property
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tcjax
+from tcjax.keeping import Recent
 from tcjax.planning.blocked.loop_schedules import candidates, choose
 from tcjax.planning.data.nests import LoopSchedule
 from tcjax.planning.data.nodes import LoopNest
@@ -67,7 +68,7 @@ def within_seconds() -> Iterator[None]:
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     place = tmp_path / "choices"
     monkeypatch.setenv("TCJAX_CACHE_DIR", str(place))
-    monkeypatch.setattr(store, "_warned", set())
+    monkeypatch.setattr(store, "_warned", Recent())
     return place
 
 
@@ -84,7 +85,7 @@ def kept(cache: Path) -> tuple[Path, Any]:
 
 def planned(path: Path) -> tuple[bool, list[warnings.WarningMessage]]:
     """Whether a new kernel takes the choice, and what it says."""
-    store._warned.clear()
+    store._warned = Recent()
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         taken = tcjax.kernel(BLUR).plan(A).scheduled is not None
@@ -242,7 +243,7 @@ def test_only_a_regular_file_is_read_as_a_choice(cache: Path, entry: str) -> Non
 def test_a_directory_that_is_none_costs_a_warning_at_most(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
-    monkeypatch.setattr(store, "_warned", set())
+    monkeypatch.setattr(store, "_warned", Recent())
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "file").write_text("")
     (tmp_path / "zero").symlink_to("/dev/zero")

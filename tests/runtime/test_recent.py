@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import tcjax
+from tcjax.keeping import MOST_SIGNATURES, Recent
 from tcjax.runtime import calls
-from tcjax.runtime.recent import MOST_SIGNATURES, Recent
 
 SUM = "def f(float(N) A) -> (B) { B(i) = 2 * A(i) }"
 SAC = "{ [i] -> 2 * a[i] | [i] < shape(a) }"

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tcjax
+from tcjax.keeping import Recent
 from tcjax.runtime.tuning import memory, store
 from tcjax.runtime.tuning import tune as tuning
 
@@ -30,7 +31,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(
         tuning, "wall_timer", lambda c: 1.0 if [tiles.rows for tiles in c.choice.tiles] == [64] else 2.0
     )
-    monkeypatch.setattr(store, "_warned", set())
+    monkeypatch.setattr(store, "_warned", Recent())
     return tmp_path / "choices"
 
 

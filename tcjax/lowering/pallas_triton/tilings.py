@@ -214,7 +214,7 @@ def _candidates(nest: Nest, costs: "_Costs") -> Iterator[tuple[float, Dims, tupl
                 yield costs.cost(dims, tile, one), dims, tile, one
 
 
-@functools.cache
+@functools.lru_cache(maxsize=256)
 def _state(reducer: ir.Reducer, accumulate: str, *, counted: bool) -> int:
     """The registers of one running value."""
     return sum(-(-part.dtype.itemsize // 4) for part in begin(reducer, accumulate, (), counted=counted))

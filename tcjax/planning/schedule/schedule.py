@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 from ... import ir, ranges
 from ...diagnostics import Span
+from ...keeping import cached_property
 from . import legality, mistakes
 from .commands import Command, ComputeAt, ComputeRoot, FuseLoops, Reorder, SplitLoop, carry_out
 from .exact import infer_exactly

@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Final
 
 from ... import ir
+from ...keeping import cached_property
 from ...symbolic import Affine, Box, IndexVar
 from ...transforms import Known
 from .blocks import NOTHING, Axes, Exchange, Fetch, Part, Start, Whole

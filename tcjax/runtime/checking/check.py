@@ -1,12 +1,11 @@
 """The door: examples, comparisons, and the smallest disagreement."""
 
-import warnings
 from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...diagnostics import Code, CompileError, CompileWarning, phrases
+from ...diagnostics import Code, CompileError, phrases, silenced
 from .comparisons import COMPARISONS
 from .drawing import Drawer
 from .report import Check, CheckError, NotFound
@@ -37,9 +36,8 @@ def check(kernel: "Questions", examples: int, seed: int) -> Check:
     skipped: Counter[str] = Counter()
     worst, worst_in = 0.0, ""
     drawn = 0
-    with warnings.catch_warnings():
-        # What is worth a warning was said when the kernel was made.
-        warnings.simplefilter("ignore", CompileWarning)
+    # What is worth a warning was said when the kernel was made.
+    with silenced():
         drawer = Drawer(kernel)
         for example in range(examples):
             rng = np.random.default_rng((seed, example))

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final
 
 import jax
@@ -10,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ... import interpreter
+from ...keeping import cached_property
 from ...ranges import Bound
 from ...transforms.runtime_checks import NOWHERE, inspect
 from .samples import Array

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import jax
 import numpy as np
 
 from ... import ir
+from ...keeping import cached_property
 from ...ranges import Bound
 from ...symbolic import Affine
 from ..frontends import Call

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -11,6 +10,7 @@ from jax.experimental import checkify
 
 from ... import interpreter
 from ...diagnostics import CompileError, DataError
+from ...keeping import cached_property
 from ...ranges import Bound
 from ..frontends import Call
 from .samples import Array, Sample, admitted

@@ -5,11 +5,14 @@ tcjax. Whoever looks for another key looks for another file, and writers replace
 know of each other.
 """
 
+import errno
 import hashlib
 import json
 import os
 import platform
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +22,7 @@ import jaxlib.version
 
 from ... import files, ir, planning, ranges
 from ...diagnostics import Code, CompileError, CompileWarning, warn
+from ...keeping import Recent
 from ..frontends import Call, Frontend
 from .choices import Choice, from_json, to_json
 from .memory import DIRECTORY, Planner, directory
@@ -26,10 +30,18 @@ from .memory import DIRECTORY, Planner, directory
 # Counts up when forms or schedules of the same name come to mean something else.
 FORMAT = 2
 _LONGEST = 1 << 20  # Bytes: what is longer is none of our files.
-_warned: set[str] = set()
+# What was said already: once for each file and what is wrong with it.
+_warned: Recent[str, bool] = Recent()
 
 _TUNE_AGAIN: Final = "remove the file, or call `tune` again, which replaces it"
 _OWN_DIRECTORY: Final = f"set {DIRECTORY} to a directory of your own"
+_MAKE_ROOM: Final = f"make room there and tune again, or set {DIRECTORY} to a directory on another disk"
+_CLOSE_FILES: Final = "close files that nobody reads any more, or let this process have more (`ulimit -n`)"
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_TOO_MANY: Final = (errno.EMFILE, errno.ENFILE)
+
+# Seconds for which a search waits for another one that writes; nobody needs as many.
+_PATIENCE: Final = 5.0
 
 
 def recall(place: Path, frontend: Frontend, call: Call, bound: ranges.Bound, planned: Planner) -> Choice | None:
@@ -49,7 +61,8 @@ def recall(place: Path, frontend: Frontend, call: Call, bound: ranges.Bound, pla
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as problem:
-        _warn_once(f"the tuned choice in {path} is ignored: {_words(problem)}", _TUNE_AGAIN)
+        help = _CLOSE_FILES if getattr(problem, "errno", None) in _TOO_MANY else _TUNE_AGAIN
+        _warn_once(f"the tuned choice in {path} is ignored: {_words(problem)}", help)
         return None
     # Only who finds a choice waits for what it is compared with.
     from .candidates import offers
@@ -87,9 +100,40 @@ def remember(key: Mapping[str, Any], choice: Choice, about: Mapping[str, Any]) -
         with files.replacing(path, follow=False) as file:
             file.write(text.encode())
     except (OSError, ValueError) as problem:
-        _warn_once(f"tuned choices cannot be kept in {place}: {_words(problem)}", _OWN_DIRECTORY)
+        number = getattr(problem, "errno", None)
+        help = _MAKE_ROOM if number in _FULL else _CLOSE_FILES if number in _TOO_MANY else _OWN_DIRECTORY
+        _warn_once(f"tuned choices cannot be kept in {place}: {_words(problem)}", help)
         return None
     return path
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """While it is entered, nobody else who enters it reads or writes choices: no thread, and no other process.
+
+    A file is replaced as a whole in any case; this is for who writes what was read before. Where the system has no such
+    locks, or somebody holds one for seconds, it goes on without.
+    """
+    place = directory()
+    handle: int | None = None
+    with suppress(OSError, ValueError, ImportError):
+        import fcntl
+
+        if place is not None:
+            place.mkdir(parents=True, exist_ok=True)
+            handle = os.open(place, os.O_RDONLY)
+            end = time.monotonic() + _PATIENCE
+            while time.monotonic() < end:
+                with suppress(BlockingIOError):
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                time.sleep(0.01)
+    try:
+        yield
+    finally:
+        if handle is not None:
+            # Closed, it is nobody's.
+            os.close(handle)
 
 
 def key_of(frontend: Frontend, call: Call, bound: ranges.Bound) -> dict[str, Any] | None:
@@ -164,6 +208,6 @@ def _words(problem: BaseException) -> str:
 
 
 def _warn_once(message: str, help: str) -> None:
-    if message not in _warned:
-        _warned.add(message)
+    if _warned.get(message) is None:
+        _warned.keep(message, True)
         warn(CompileWarning(Code.TUNING_FILE, message, help=help))

@@ -1,7 +1,7 @@
 """`tune`: measures the ways to run one kernel on this device, keeps the fastest, and remembers it."""
 
-import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,8 +11,8 @@ import numpy as np
 from jax.core import Tracer
 
 from ... import planning, ranges
-from ...diagnostics import Code, CompileError, CompileWarning, phrases
-from .. import pipeline
+from ...diagnostics import Code, CompileError, phrases, silenced
+from .. import forked, pipeline
 from ..arguments import Arguments
 from ..compiler import Compiler
 from ..frontends import Call, Frontend
@@ -23,7 +23,7 @@ from .memory import remembered
 from .progress import progress_bar
 from .report import Tuning
 from .search import Candidate, Outcome, Unusable, search
-from .store import device_kind, key_of, remember
+from .store import alone, device_kind, key_of, remember
 from .timing import Contender, Watch, wall_timer
 
 # How far results may be apart, relative to the largest: forms add in other orders.
@@ -45,8 +45,8 @@ def tune(
     if outcome is None:
         return Tuning(name, device, None, None, Choice(), (), "interrupted")
     planned, best, trials, stopped = outcome.planned, outcome.best, outcome.trials, outcome.stopped
-    earlier = _earlier(compiler, call, bound).gradient
-    choice, start = replace(best.choice, gradient=earlier), replace(best.choice, gradient=())
+    start = replace(best.choice, gradient=())
+    found: Outcome | None = None
     slopes: tuple[float | None, ...] = ()
     if gradient and stopped != "interrupted":
         build, title = _Gradients(compiler, call, arguments), f"gradient of {compiler.frontend.name}"
@@ -54,27 +54,31 @@ def tune(
         if found is None:
             stopped = stopped or "interrupted"
         else:
-            choice, slopes = found.best.choice, (_finite(found.planned.best), _finite(found.best.best))
+            slopes = _finite(found.planned.best), _finite(found.best.best)
             trials, stopped = [*trials, *found.trials], stopped or found.stopped
     key = key_of(compiler.frontend, call, bound)
-    about = {
-        "kernel": name,
-        "choice": str(choice),
-        "planned_seconds": _finite(planned.best),
-        "best_seconds": _finite(best.best),
-        "stopped": stopped,
-    }
-    # An interrupted search that measured nothing has nothing to say.
-    saved = remember(key, choice, about) if key is not None and planned.samples else None
+    # A search that measured nothing has nothing to say.
+    keeps = key is not None and bool(planned.samples)
+    # What another search leaves between reading and writing would be lost.
+    with alone() if keeps else nullcontext():
+        derivative = _earlier(compiler, call, bound) if found is None else found.best.choice
+        choice = replace(start, gradient=derivative.gradient)
+        about = {
+            "kernel": name,
+            "choice": str(choice),
+            "planned_seconds": _finite(planned.best),
+            "best_seconds": _finite(best.best),
+            "stopped": stopped,
+        }
+        saved = remember(key, choice, about) if keeps and key is not None else None
     times = _finite(planned.best), _finite(best.best)
     return Tuning(name, device, *times, choice, tuple(trials), stopped, saved, *slopes)
 
 
 def _earlier(compiler: Compiler, call: Call, bound: ranges.Bound) -> Choice:
     """What an earlier search left."""
-    with warnings.catch_warnings():
-        # This search replaces a file that is broken.
-        warnings.simplefilter("ignore", CompileWarning)
+    # This search replaces a file that is broken.
+    with silenced():
         return compiler.choices.get(call) or remembered(compiler.frontend, call, bound, compiler.planned) or Choice()
 
 
@@ -85,9 +89,9 @@ def _searched(
     watch = Watch(seconds)
     try:
         planned = build.first(label, start)
+        statements = build.candidates(start)
     except KeyboardInterrupt:
         return None
-    statements = build.candidates(start)
     bar = progress_bar(name, sum(map(len, statements)), progress)
     try:
         return search(planned, statements, build, wall_timer, watch, bar)
@@ -97,6 +101,7 @@ def _searched(
 
 def check_tunable(frontend: Frontend, arguments: Arguments, seconds: object) -> None:
     """Raises `CompileError` for a kernel with a schedule, a time that is none, and arguments that cannot be run."""
+    forked.refuse()
     options = frontend.options
     for given, what, help in (
         (options.schedule, "has a schedule, and tuning would choose another", "tune `k.with_schedule(None)`"),

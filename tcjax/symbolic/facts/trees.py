@@ -4,13 +4,13 @@ A sum of many terms leans to the left and may be thousands of terms long: go dow
 in a loop (`spine`), never by recursion. Everything else is at most `MAX_DEPTH` levels deep, which `Expr.of` checks.
 """
 
-import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self, dataclass_transform
 
 from ...diagnostics import Code, CompileError
+from ...keeping import lock
 
 MAX_DEPTH = 100
 
@@ -57,7 +57,7 @@ _NODES: "weakref.WeakValueDictionary[tuple[Any, ...], Expr]" = weakref.WeakValue
 class _Interned(type):
     """Builds each node once: a second call with equal children returns the first node."""
 
-    _lock = threading.RLock()
+    _lock = lock()
 
     def __call__(cls, *children: Any) -> Any:
         key = (cls, *children)

@@ -9,6 +9,7 @@ import warnings
 from dataclasses import dataclass
 
 from ...diagnostics import Code, CompileError, Source, Span
+from ...keeping import lock
 
 # Every pass after this one descends by recursion; Python allows about 1,000 frames.
 DEPTH = 200
@@ -50,6 +51,10 @@ def no_source(name: str) -> CompileError:
     )
 
 
+# The filters of warnings are the process's: two threads that change them at once would leave them changed.
+_FILTERS = lock()
+
+
 def parse(text: str, name: str, first_line: int) -> Script:
     """The script of a text. Raises `CompileError` (TC0101, TC0103) for what Python cannot parse."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -60,7 +65,7 @@ def parse(text: str, name: str, first_line: int) -> Script:
     indented = first[:1] in (" ", "\t")
     start = Span(first_line, 1, 2, source)
     try:
-        with warnings.catch_warnings():
+        with _FILTERS, warnings.catch_warnings():
             # Python has warned already, when it compiled the file.
             warnings.simplefilter("ignore")
             body = python.parse(f"if 1:\n{text}" if indented else text).body

@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Final, assert_never
 
 from ... import ir
 from ...ir import types
+from ...keeping import cached_property
 from ...symbolic import Affine, Bounded, Facts, IndexVar, Interval, Size, SizeVar
 from ...symbolic.affine import Atom
 from ...syntax.sac import tree

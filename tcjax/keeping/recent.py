@@ -1,9 +1,11 @@
 """What was found for the keys of the latest questions; what nobody asked for since long is forgotten."""
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, Generic, TypeVar
+
+from .forks import lock
 
 # A kernel keeps what it knows of so many signatures: shapes, types, sizes and static values of a call.
 MOST_SIGNATURES: Final = 256
@@ -21,7 +23,7 @@ class Recent(Generic[K, V]):
     def __init__(self, most: int = MOST_SIGNATURES) -> None:
         self._most = most
         self._values: OrderedDict[K, V] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = lock()
 
     def __len__(self) -> int:
         return len(self._values)
@@ -31,14 +33,17 @@ class Recent(Generic[K, V]):
         with self._lock:
             value = self._values.get(key)
             if value is not None:
-                self._values.move_to_end(key)
+                # Comparing keys may collect garbage, and what is collected may ask and keep.
+                with suppress(KeyError):
+                    self._values.move_to_end(key)
             return value
 
     def keep(self, key: K, value: V) -> V:
         """The value of a key from now on: `value`, or what another thread found meanwhile."""
         with self._lock:
             kept = self._values.setdefault(key, value)
-            self._values.move_to_end(key)
+            with suppress(KeyError):
+                self._values.move_to_end(key)
             while len(self._values) > self._most:
                 self._values.popitem(last=False)
             return kept

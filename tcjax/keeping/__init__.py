@@ -1,0 +1,7 @@
+"""What was found once and is kept: within bounds, for all threads, and across a fork."""
+
+from .forks import lock
+from .properties import cached_property
+from .recent import MOST_SIGNATURES, Recent
+
+__all__ = ["MOST_SIGNATURES", "Recent", "cached_property", "lock"]
