@@ -1,8 +1,8 @@
 """Finds the edges of a photograph tile by tile: grey, blurred along rows, along columns, and its slope, in one pass.
 
-Whole, every step writes a picture that the next one reads. In tiles, a step computes what one tile of the edges needs:
-the tile and a rim around it, the halo. Saves the photograph with a tile and its halos, and the edges, as
-``out/blur.png``. The photograph is one of scikit-learn's sample images.
+Without tiles, every step writes a full picture that the next one reads. With tiles, a step computes what one tile of
+the edges needs: the tile and a border around it, the halo. Saves the photograph with a tile and its halos, and the
+edges, as ``out/blur.png``. The photograph is one of scikit-learn's sample images.
 """
 
 import time

@@ -1,7 +1,7 @@
-"""Learns to read handwritten digits with a small convolutional network whose every layer is a comprehension.
+"""Learns to read handwritten digits with a small convolutional network in which every layer is a comprehension.
 
 The data are scikit-learn's 1797 digits of 8 x 8 pixels. Layers are written in TC or in the Python notation, gradients
-are JAX's, the optimiser is optax's Adam. Writes ``out/digits.png`` (test images and what the network reads in them) and
+come from JAX, and the optimiser is optax's Adam. Writes ``out/digits.png`` (test images and the network's answers) and
 ``out/digits.npz`` (the parameters).
 """
 

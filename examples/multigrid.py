@@ -1,7 +1,7 @@
 """Solves Poisson's equation on a cube by multigrid: every part of the V-cycle is a SaC comprehension.
 
 The solution is a polynomial for which second differences are exact, so the error falls with the residual. Nothing in
-the program says that space has three dimensions.
+the program depends on space having three dimensions.
 """
 
 import time

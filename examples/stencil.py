@@ -1,7 +1,7 @@
-"""Takes noise out of a brightness profile, a photograph and a film of it with one definition, which has no rank.
+"""Removes noise from a brightness profile, a photograph and a film of it with one definition that works for any rank.
 
-The photograph is one of scikit-learn's sample images; the profile is a row of it, the film a pan along it. Noise is
-added, so that what was there before is known. Saves the photograph with noise and without as ``out/stencil.png``.
+The photograph is one of scikit-learn's sample images; the profile is one of its rows, and the film pans along it. The
+noise is added, so the clean signal is known. Saves the noisy and the denoised photograph as ``out/stencil.png``.
 """
 
 import itertools

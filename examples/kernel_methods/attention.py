@@ -1,8 +1,8 @@
-"""Attention that looks back only, further back less (ALiBi), or through a window, over the letters of a real text.
+"""Two kinds of causal attention over the letters of a real text: linear biases (ALiBi), and a sliding window.
 
-Which keys a query sees is a condition on the indices, and how far a key is away is their difference: nothing is masked,
-there are no tables of distances. A layer of each kind learns which letter comes next. Data: how scikit-learn describes
-its data sets.
+Which keys a query sees is a condition on the indices, and the distance to a key is the difference of indices: there are
+no masks and no tables of distances. A layer of each kind learns to predict the next letter. The text is scikit-learn's
+description of one of its data sets.
 """
 
 from typing import no_type_check

@@ -1,7 +1,8 @@
-"""Turns a cloud of points until it lies on another: the Chamfer distance goes down its slope.
+"""Rotates a cloud of points until it lies on another, by gradient descent on the Chamfer distance.
 
-The cloud is the outline of a flower, the points of a photograph where brightness changes most; the other one is its
-picture after a known turn and shift, with other points. Data: one of scikit-learn's sample images.
+The cloud is the outline of a flower: the points of a photograph where brightness changes most. The other cloud is the
+same outline after a known rotation and shift, with different points. The photograph is one of scikit-learn's sample
+images.
 """
 
 import jax

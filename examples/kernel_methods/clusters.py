@@ -1,8 +1,8 @@
-"""Finds the kinds of wine by k-means, whose step is a step of Newton's method on one comprehension.
+"""Finds the kinds of wine by k-means, where each step is a Newton step on one comprehension.
 
-The objective is the mean squared distance to the nearest centre. Its derivative by a centre is the sum of the
-differences to the points that are nearest to it, so that Lloyd's algorithm goes down the slope, each centre as far as
-it has points. Data: scikit-learn's 178 wines with 13 measurements, of three cultivars.
+The objective is the mean squared distance to the nearest centre. Its derivative with respect to a centre is the sum of
+the differences to the points nearest to it. So Lloyd's algorithm is gradient descent in which the step of each centre
+depends on how many points it has. The data are scikit-learn's 178 wines of three cultivars, with 13 measurements each.
 """
 
 import jax

@@ -1,8 +1,8 @@
-"""Finds each flower again among others that were turned, shuffled and measured in other directions.
+"""Finds each flower again among others that were rotated, shuffled and measured in other directions.
 
-Gromov and Wasserstein compare two sets by the distances inside of each: a plan T is good if ``C(i,k)`` and ``E(j,l)``
-are alike wherever it takes i to j and k to l. That is a sum over four indices, written as it is meant. Data: the irises
-of scikit-learn.
+The Gromov-Wasserstein distance compares two sets by the distances within each: a plan T is good if ``C(i,k)`` and
+``E(j,l)`` are similar wherever it takes i to j and k to l. That is a sum over four indices, written as it is defined.
+The data are scikit-learn's irises.
 """
 
 import jax

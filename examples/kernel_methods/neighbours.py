@@ -1,6 +1,6 @@
-"""Reads handwritten digits by their five nearest neighbours: distances, places, votes and the winner in three lines.
+"""Reads handwritten digits by their five nearest neighbours: distances, positions, votes and the winner in three lines.
 
-Data: scikit-learn's 1797 digits of 8 x 8 pixels.
+The data are scikit-learn's 1797 digits of 8 x 8 pixels.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
-"""Lets the outer planets go round for 170 years; the force is the gradient of one comprehension, the energy.
+"""Simulates the outer planets for 170 years; the force is the gradient of one comprehension, the energy.
 
-Positions (astronomical units) and velocities (per day) on September 5, 1994, masses in suns: the table of Hairer,
-Lubich and Wanner, Geometric Numerical Integration, section I.2.4. Checked: the energy stays, and the planets need as
-long for a turn as almanacs say.
+Positions (astronomical units) and velocities (per day) are those of September 5, 1994, masses in suns: the table of
+Hairer, Lubich and Wanner, Geometric Numerical Integration, section I.2.4. The example checks that energy is conserved
+and that the orbital periods agree with almanacs.
 """
 
 import jax

@@ -1,8 +1,8 @@
 """Predicts how diabetes progresses by kernel ridge regression, which is the mean of a Gaussian process.
 
-The kernel matrix is never there: conjugate gradients only ask what it makes of a vector, which is one comprehension,
-and its derivative by the width of the kernel goes the same way. Data: scikit-learn's 442 patients with ten measurements
-each.
+The kernel matrix is never stored: conjugate gradients need only its product with a vector, which is one comprehension.
+Its derivative with respect to the width of the kernel works the same way. The data are scikit-learn's 442 patients with
+ten measurements each.
 """
 
 from typing import no_type_check

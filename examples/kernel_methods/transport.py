@@ -1,8 +1,8 @@
 """How far are the colours of a photograph from those of another? Optimal transport, by Sinkhorn's algorithm.
 
-The potentials are kept as logarithms, and each half step is one ``logsumexp`` over all pairs of colours. The colours of
-one photograph then move down the slope of the Sinkhorn divergence, and become those of the other. Data: scikit-learn's
-two sample images.
+The potentials are kept in the log domain, and each half step is one ``logsumexp`` over all pairs of colours. The
+colours of one photograph then follow the gradient of the Sinkhorn divergence until they match those of the other. The
+data are scikit-learn's two sample images.
 """
 
 import jax

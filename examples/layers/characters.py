@@ -1,7 +1,7 @@
 """A small transformer that learns to write like Python's manual, letter by letter.
 
-The text is what `help()` knows of the language: the topics of the module pydoc_data. Embeddings, attention, norms and
-dense layers are comprehensions, with the interface of flax.nnx.
+The text is the help text of the language: the topics of the module pydoc_data. Embeddings, attention, norms and dense
+layers are comprehensions, with the interface of flax.nnx.
 """
 
 import time

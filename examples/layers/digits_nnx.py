@@ -1,4 +1,4 @@
-"""Reads handwritten digits with layers of `tcjax.nn`: two of Flax's, and one that is a formula of its own.
+"""Reads handwritten digits with layers of `tcjax.nn`: two that Flax has as well, and one that is a formula of its own.
 
 The data are scikit-learn's 1797 digits of 8 x 8 pixels; training is plain flax.nnx.
 """

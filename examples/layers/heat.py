@@ -1,7 +1,7 @@
-"""Learns the laws of heat from pictures: a stencil whose nine numbers are the parameters of a layer.
+"""Learns the heat equation from pictures: a stencil whose nine numbers are the parameters of a layer.
 
-Heat that spreads in a plane and is carried along by a wind follows a five-point formula, here on a grid that is
-periodic. The layer sees temperatures now and a moment later, and finds the formula.
+Heat that diffuses in a plane and is carried along by a wind follows a five-point formula, here on a periodic grid. The
+layer sees the temperatures now and a moment later, and learns the formula.
 """
 
 import jax

@@ -1,9 +1,10 @@
-"""A filter that keeps edges
+"""An edge-preserving filter (bilateral)
 
-Each pixel becomes a mean of its neighbours, of which those count most that are near and have its colour: noise goes,
-edges stay. The weights depend on both pixels, so this is no convolution, and an array of all windows would be 49 times
-the photograph. Two `for` walk through the window instead, and add up what each neighbour gives; beyond the edges
-`clamp` repeats the pixels there. The gradient, by the pixels and by both widths, stores no windows either.
+Each pixel becomes a weighted mean of its neighbours. Neighbours that are near and similar in colour get the largest
+weights, so noise disappears and edges stay. The weights depend on both pixels, so this is not a convolution, and an
+array of all windows would be 49 times the size of the photograph. Instead, two `for` loops walk through the window and
+accumulate what each neighbour contributes; beyond the edges, `clamp` repeats the last pixel. The gradient with respect
+to the pixels and both widths stores no windows either.
 
 Tomasi and Manduchi, "Bilateral filtering for gray and color images" (1998).
 """

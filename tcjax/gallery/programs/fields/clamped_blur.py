@@ -1,8 +1,8 @@
 """A Gaussian blur with clamped edges
 
-First rows, then columns; beyond the edge of the photograph lies the pixel at the edge, because `clamp` says so. The
-weights are computed from the width in the kernel itself, so the gradient by the width comes with that by the pixels:
-blurs can be estimated.
+Rows are blurred first, then columns. Beyond the edge of the photograph, `clamp` repeats the last pixel. The kernel
+computes the weights from the width itself, so you get the gradient with respect to the width along with that of the
+pixels, and can estimate an unknown blur.
 
 Szeliski, "Computer Vision: Algorithms and Applications" (2010), section 3.2.
 """

@@ -1,8 +1,9 @@
 """Light through a lens: Maxwell's equations on Yee's grid
 
-The magnetic field lives half a cell and half a step beside the electric one, and each follows from differences of the
-other; at the rim the metal reflects. Ranges follow from the subscripts, which are those of the paper. The gradient by
-the permittivity, with which lenses and waveguides are designed, does not keep the fields of all steps.
+The magnetic field is staggered by half a cell and half a step from the electric one, and each is updated from
+differences of the other. The metal boundary reflects. Ranges follow from the subscripts, which are those of the paper.
+The gradient with respect to the permittivity is used to design lenses and waveguides; it does not keep the fields of
+all steps.
 
 Yee, "Numerical solution of initial boundary value problems involving Maxwell's equations" (1966).
 """

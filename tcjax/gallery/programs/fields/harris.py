@@ -1,8 +1,9 @@
 """Corners of a photograph
 
-Harris and Stephens look at how much an image changes when a window moves: along an edge in one direction, at a corner
-in all. Slopes, means of their products over the window, and the response are lines that read each other by the same
-pixels. Ranges follow: the rim, where a window does not fit, is left out, and no size is computed by hand.
+Harris and Stephens measure how much an image changes when a window moves: along an edge it changes in one direction, at
+a corner in all. Slopes, window means of their products, and the response are separate statements that use the same
+pixel indices. tcjax infers the ranges: it leaves out the border, where the window does not fit, and you compute no size
+by hand.
 
 Harris and Stephens, "A combined corner and edge detector" (1988).
 """

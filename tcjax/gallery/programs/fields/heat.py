@@ -1,9 +1,9 @@
-"""Heat in a plate of changing conductivity
+"""Heat in a plate of varying conductivity
 
-Steps in a `for`: first what flows between neighbours, then what each cell gains and loses. Beyond the rim nothing
-flows, as `pad` says. The whole simulation is one kernel, so its gradient tells how the temperatures at the end depend
-on those at the start, and on what the plate is made of: the inverse problem of conduction. It keeps the fields of a
-fraction of the steps.
+Each step of the `for` computes first the flux between neighbours, then what each cell gains and loses. Nothing flows
+beyond the boundary, as `pad` says. The whole simulation is one kernel, so its gradient tells how the final temperatures
+depend on the initial ones and on the material of the plate: the inverse problem of heat conduction. The gradient keeps
+the fields of only a fraction of the steps.
 
 Patankar, "Numerical Heat Transfer and Fluid Flow" (1980), chapter 4.
 """

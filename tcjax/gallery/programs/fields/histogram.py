@@ -1,8 +1,8 @@
 """The histogram of a photograph, with a gradient
 
-Each pixel counts in the two bins between which it lies, in the one nearer to it more. So the counts change smoothly
-with the pixels, and a histogram may be part of a loss, where one that only counts has no gradient at all. Bins are
-places that the data say: each pixel is sent to two of them, and no array of pixels and bins exists.
+Each pixel counts towards the two bins it lies between, and more towards the nearer one. So the counts change smoothly
+with the pixels, and the histogram can be part of a loss; a plain histogram has no gradient at all. The bins are
+targets from data: each pixel is scattered to two of them, and no array of pixels and bins is materialised.
 
 Swain and Ballard, "Color indexing" (1991), compare pictures by histograms; linear weights are the usual softening.
 """

@@ -1,9 +1,10 @@
-"""A lattice Boltzmann flow round a cylinder
+"""A lattice Boltzmann flow around a cylinder
 
-Particles of nine velocities move by one cell and collide. The velocity is a pair of indices, each for -1, 0 and 1, so
-particles come from `i + 1 - a, j + 1 - b`, weights are a product, the momentum is a sum over `a - 1`, and particles
-that hit something return in the direction `2 - a, 2 - b`: there are no tables. How solid a cell is may lie between 0
-and 1, and the gradient by it designs shapes. It keeps a fraction of the fields of all steps.
+Particles of nine velocities move by one cell and collide. The velocity is a pair of indices, each for -1, 0 and 1. So
+particles come from `i + 1 - a, j + 1 - b`, the weights are a product, the momentum is a sum over `a - 1`, and particles
+that hit an obstacle return in the direction `2 - a, 2 - b`: there are no tables. How solid a cell is can be any number
+between 0 and 1, and the gradient with respect to it lets you design shapes. It keeps the fields of only a fraction of
+the steps.
 
 Krueger et al., "The Lattice Boltzmann Method" (2017), chapters 3 and 5; Pingen, Evgrafov and Maute, "Topology
 optimization of flow domains using the lattice Boltzmann method" (2007).

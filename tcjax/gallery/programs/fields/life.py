@@ -1,7 +1,7 @@
 """The game of life on a torus
 
-A cell lives on with two or three neighbours, and comes to life with three. The nine cells around each are a sum over
-two small ranges, the world is closed by `wrap`, and a `for` makes its history: bytes, conditions and steps in three
+A cell survives with two or three neighbours, and is born with three. The nine cells around each cell are a sum over two
+small ranges, `wrap` makes the world a torus, and a `for` computes its history: bytes, conditions and steps in three
 lines.
 
 Gardner, "Mathematical games: the fantastic combinations of John Conway's new solitaire game 'life'" (1970).

@@ -1,8 +1,8 @@
 """Advection with a limiter
 
-Waves that are carried along without being smeared out, and without wiggles at their jumps: slopes count where both
-neighbours agree on them, after van Leer. The line is a ring by `wrap`, and what leaves a cell enters the next. The
-branch that is not taken is not evaluated: where a wave is flat there is no 0/0, in the gradient neither.
+Waves move along without being smeared out and without oscillations at their jumps. After van Leer, a slope is used only
+where both neighbours agree on it. `wrap` makes the line a ring, and what leaves a cell enters the next. The branch that
+is not taken is not evaluated: where a wave is flat there is no 0/0, in the gradient either.
 
 van Leer, "Towards the ultimate conservative difference scheme II" (1974).
 """

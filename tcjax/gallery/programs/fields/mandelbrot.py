@@ -1,8 +1,8 @@
 """The potential of the Mandelbrot set
 
-Were the set a conductor with a charge, this would be the potential around it: log |z| of the n-th point of
-z <- z^2 + c, divided by 2^n. A `for` takes the steps and rewrites real and imaginary parts; what is far away stays
-where it is. Near the set steps are chaotic, but the potential is not: errors are divided, too.
+If the set were a charged conductor, this would be the potential around it: log |z| of the n-th point of z <- z^2 + c,
+divided by 2^n. A `for` takes the steps and updates the real and imaginary parts; points that are far away stay where
+they are. Near the set the iteration is chaotic, but the potential is not, because errors are divided too.
 
 Peitgen and Richter, "The Beauty of Fractals" (1986).
 """

@@ -1,8 +1,8 @@
 """The Laplacian on a torus
 
-Differences of fourth order of a field that repeats itself: what leaves the grid on one side comes in on the other,
-because the subscripts say so. The program neither pads nor rolls the grid: it is extended once for the eight reads
-beyond its rim, and the gradient is one pass over such a grid as well.
+Fourth-order differences of a periodic field. The subscripts say that what leaves the grid on one side comes in on the
+other, so the program neither pads nor rolls the grid. The compiled code extends the grid once for the eight reads
+beyond its border, and the gradient is one pass over such a grid too.
 
 Fornberg, "Generation of finite difference formulas on arbitrarily spaced grids" (1988), table 2.
 """

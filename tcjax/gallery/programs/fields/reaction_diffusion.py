@@ -1,8 +1,9 @@
 """Patterns of a reaction (Gray and Scott)
 
-Two substances spread, one feeds on the other, and spots, stripes or labyrinths come out, depending on two numbers that
-are fields here. A step is the formula of the paper with a Laplacian whose neighbours `wrap` round; the gradient, by the
-first concentrations and by the rates, goes through all steps and keeps the concentrations of a fraction of them.
+Two substances diffuse, and one feeds on the other. Spots, stripes or labyrinths form, depending on two rates that vary
+in space here. A step is the formula of the paper, with a Laplacian whose neighbours `wrap` around. The gradient, with
+respect to the initial concentrations and the rates, goes through all steps and keeps the concentrations of only a
+fraction of them.
 
 Pearson, "Complex patterns in a simple system" (1993).
 """

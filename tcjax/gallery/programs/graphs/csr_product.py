@@ -1,8 +1,9 @@
 """Sparse matrix times matrix (CSR)
 
-A matrix is stored as its entries, row after row, with their columns and where each row begins; it is multiplied by a
-dense one. The row is a range between two pointers: `p in ptr(i):ptr(i+1)`. Work grows with the entries, however unequal
-the rows are, and the rows of the dense matrix are read where they are. The gradient by the entries is one number each.
+A sparse matrix is stored as its entries, row by row, with their columns and the start of each row. Here it is
+multiplied by a dense matrix. Each row is a range between two pointers: `p in ptr(i):ptr(i+1)`. The work is linear in
+the number of entries, however unequal the rows are, and the rows of the dense matrix are read in place. The gradient
+with respect to the entries is one number each.
 
 The format is SciPy's `csr_array`.
 """

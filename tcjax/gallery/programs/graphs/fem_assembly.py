@@ -1,9 +1,9 @@
-"""Finite elements: what the stiffness of triangles makes of a field
+"""Finite elements: the stiffness matrix of a mesh, applied to a field
 
-Each triangle has a matrix of three rows, as in the textbook, and adds to its corners what it makes of the field there,
-by a scatter to the numbers of its nodes. The matrix of the whole mesh is never stored: conjugate gradients solve with
-this product. The gradient by the conductivities says which power each triangle takes; that by the positions of the
-nodes moves the mesh.
+Each triangle has a matrix with three rows, as in the textbook. It multiplies the field at its corners and scatters the
+result to its nodes, which are given by number. The matrix of the whole mesh is never stored: conjugate gradients solve
+with this product. The gradient with respect to the conductivities is the power that each triangle dissipates; the
+gradient with respect to the node positions moves the mesh.
 
 Zienkiewicz and Taylor, "The Finite Element Method" (1989), volume 1.
 """

@@ -1,8 +1,8 @@
 """Graph attention
 
-Each node takes the features of its neighbours, by a softmax over scores of the pairs. Nodes have different numbers of
-them: the range of p ends where the next node's begins, so nothing is padded to the largest degree, and work grows with
-the edges. Heads are an index.
+Each node collects the features of its neighbours, weighted by a softmax over pair scores. Nodes have different numbers
+of neighbours: the range of p ends where the next node's begins. So nothing is padded to the largest degree, and the
+work is linear in the number of edges. Heads are an index.
 
 Velickovic et al., "Graph attention networks" (2018).
 """

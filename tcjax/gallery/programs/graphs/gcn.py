@@ -1,8 +1,8 @@
 """Graph convolution
 
-Each node takes what its neighbours and itself say, divided by the square roots of both degrees. Edges are two lists of
-nodes, in any order: `got(target(e), o) +=!` adds what they carry to where they lead, and the degrees are counted in the
-same way. What an edge carries is never stored; the array would be the largest of all.
+Each node sums the features of its neighbours and its own, divided by the square roots of both degrees. Edges are two
+lists of nodes, in any order: `got(target(e), o) +=!` adds each edge's message to its target, and the degrees are
+counted in the same way. The messages are never stored; their array would be the largest of all.
 
 Kipf and Welling, "Semi-supervised classification with graph convolutional networks" (2017).
 """

@@ -1,9 +1,9 @@
 """Shortest paths between all places (Floyd and Warshall)
 
-One place k after the other is allowed on the way: a path from i to j is the old one, or one to k and one from there.
-The loop over k stands around two formulas, sums and minima in the place of products and sums. The gradient counts: by
-the length of a road, how many shortest paths use it; by the wait at a place, how many paths lead there or through. It
-stores the distances of a few steps, and computes the others again.
+Intermediate places k are allowed one after the other: a path from i to j is either the old one, or one to k and one
+from there. The loop over k contains two formulas, with minima and sums in place of sums and products. The gradient
+counts paths: with respect to the length of a road, how many shortest paths use it; with respect to the wait at a place,
+how many lead there or through. It stores the distances of a few steps and recomputes the others.
 
 Floyd, "Algorithm 97: Shortest path" (1962); Warshall, "A theorem on Boolean matrices" (1962).
 """

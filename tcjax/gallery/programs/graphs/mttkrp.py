@@ -1,9 +1,9 @@
 """A sparse tensor times two factors (MTTKRP)
 
-The step of which a canonical (CP) decomposition is made: each number of a sparse tensor, at (i, j, k), sends the
-product of row j of one factor and row k of another to row i. The tensor is a list of numbers, slice by slice, with a
-pointer to where each slice begins; a range with ends from the data says the rest. Here the tensor counts who bought
-what in which hour of the week, and the factors are what items and hours say of a few habits.
+The main step of a canonical (CP) decomposition: each entry of a sparse tensor, at (i, j, k), adds the product of row j
+of one factor and row k of another to row i. The tensor is a list of entries, slice by slice, with a pointer to the
+start of each slice; a ragged range does the rest. Here the tensor counts who bought what in which hour of the week, and
+the factors describe items and hours by a few habits.
 
 Bader and Kolda, "Efficient MATLAB computations with sparse and factored tensors" (2007).
 """

@@ -1,8 +1,8 @@
 """PageRank over a list of edges
 
-Each page hands its rank to the pages that it links to, in equal parts, and with a small probability the reader starts
-anew somewhere. A step is a scatter over the edges, a `for` makes the power iteration, and there is no matrix. The
-gradient by the weights of the links says which of them a page owes its rank to.
+Each page passes its rank to the pages it links to, in equal parts, and with a small probability the reader starts over
+somewhere. A step is a scatter over the edges, a `for` makes the power iteration, and there is no matrix. The gradient
+with respect to the link weights says which links a page owes its rank to.
 
 Page, Brin, Motwani and Winograd, "The PageRank citation ranking" (1999).
 """

@@ -1,8 +1,8 @@
 """Attention with linear biases (ALiBi)
 
-A score falls with the distance of the key, for each head by a slope of its own, and only the past is seen. Distance and
-past are said with the indices themselves: there is no mask, no table of distances, and no array of scores, in the
-gradient neither.
+A score decreases with the distance of the key, with a slope for each head, and only past keys are visible. Distance and
+causality are expressed with the indices themselves: there is no mask, no table of distances, and no array of scores, in
+the gradient either.
 
 Press, Smith and Lewis, "Train short, test long" (2022).
 """

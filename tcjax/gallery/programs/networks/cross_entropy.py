@@ -1,7 +1,7 @@
 """Cross-entropy with label smoothing
 
-How badly scores predict the right classes: the mean of logsumexp minus the score of the label, which is read by its
-index, so there is no one-hot array. Smoothing moves a part of the target from the label to all classes. The
+How badly the scores predict the right classes: the mean of logsumexp minus the score of the label. The label's score is
+looked up by index, so there is no one-hot array. Smoothing moves part of the target from the label to all classes. The
 gradient is the softmax minus the target.
 
 Szegedy et al., "Rethinking the Inception architecture for computer vision" (2016).

@@ -1,8 +1,8 @@
 """A dilated, causal convolution with gates (WaveNet)
 
-One layer of a WaveNet: two convolutions look back over every D-th sample, one opens and closes the other, and the layer
-adds its result to what came in. `pad` says that there is silence before the beginning, and the subscript `t - D*k` that
-nothing is read ahead: the arrays are not padded, shifted or cut by hand.
+One layer of a WaveNet: two convolutions look back over every D-th sample, one gates the other, and the result is added
+to the input. `pad` says that there is silence before the beginning, and the subscript `t - D*k` never reads ahead. You
+do not pad, shift or slice arrays by hand.
 
 Van den Oord and others, "WaveNet: A Generative Model for Raw Audio" (2016).
 """

@@ -1,8 +1,8 @@
 """Weighted means of rows, bag by bag
 
-A text becomes the mean of the vectors of its words, each with a weight. The bags have different lengths and stand one
-behind the other; a ragged range runs over the words of each. The work grows with the number of words, and the gradient
-goes to the rows of the table that were read, and to the weights.
+A text becomes the weighted mean of its word vectors. Bags differ in length and are stored one after the other; a ragged
+range runs over the words of each. The work is linear in the number of words. The gradient goes to the table rows that
+were read, and to the weights.
 
 As PyTorch's EmbeddingBag; weights by rarity after Arora, Liang and Ma, "A Simple but Tough-to-Beat Baseline" (2017).
 """

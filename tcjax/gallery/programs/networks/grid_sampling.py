@@ -1,8 +1,8 @@
 """Sampling an image at positions between the pixels
 
-Each result is a mean of the four pixels around its position: first along the rows above and below, then between them.
-The positions are real numbers that may lie anywhere; `clamp` repeats the pixels at the edge. The gradient by the
-positions is what spatial transformers, optical flow and registration learn from.
+Each result is a weighted mean of the four pixels around its position: first along the rows above and below, then
+between them. Positions are real numbers and can lie anywhere; `clamp` repeats the pixels at the edge. Spatial
+transformers, optical flow and registration learn from the gradient with respect to the positions.
 
 Jaderberg and others, "Spatial Transformer Networks" (2015).
 """

@@ -1,8 +1,8 @@
 """A grouped convolution
 
-The channels are in groups that do not mix. Which channels a filter reads is computed from its own number: filter `o`
-belongs to group `o / (O/G)` and reads the C channels of that group, and nothing else needs to be said. Groups of four
-channels, as here, run in one fused loop, faster than XLA's own grouped convolution.
+Channels are split into groups that do not mix. The channels a filter reads are computed from its number: filter `o`
+belongs to group `o / (O/G)` and reads the C channels of that group. Nothing else is needed. Groups of four channels, as
+here, run in one fused loop, faster than XLA's own grouped convolution.
 
 Xie and others, "Aggregated Residual Transformations for Deep Neural Networks" (ResNeXt, 2017).
 """

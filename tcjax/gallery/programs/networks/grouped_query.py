@@ -1,8 +1,8 @@
 """Grouped-query attention
 
-Several heads of queries share one head of keys and values, which makes the cache of a language model smaller. Query
-head `h` reads key head `h / G`, and that is all there is to it: nothing is repeated or reshaped by hand. In the
-gradient, what the queries of a group want of their keys is added up.
+Several query heads share one key and value head, which makes the cache of a language model smaller. Query head `h`
+reads key head `h / G`, and that is all there is to it: you repeat and reshape nothing by hand. The gradient adds up the
+contributions of all queries in a group.
 
 Ainslie and others, "GQA: Training Generalized Multi-Query Transformer Models from Multi-Head Checkpoints" (2023).
 """

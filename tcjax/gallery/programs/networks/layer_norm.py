@@ -1,8 +1,8 @@
 """Layer normalisation
 
-Each vector is moved to mean 0 and scaled to variance 1, then scaled and moved by learned numbers. The three lines are
-the definition; `...` makes it one program for a vector, a sequence of them, or a batch of sequences. The square of a
-distance from the mean is recognised: both statistics come of one pass over the data.
+Each vector is normalised to mean 0 and variance 1, then scaled and shifted by learned numbers. The three lines are the
+definition; `...` makes it one program for a vector, a sequence of vectors, or a batch of sequences. The compiler
+recognises the squared distance from the mean and computes both statistics in one pass over the data.
 
 Ba, Kiros and Hinton, "Layer normalization" (2016).
 """

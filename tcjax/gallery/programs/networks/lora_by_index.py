@@ -1,8 +1,8 @@
 """Low-rank adapters, one for each user, in one batch
 
-A layer that all users share, and for each user two thin matrices that are added to it. Each row of the batch names its
-user, and the kernel reads that user's adapter by the number: rows of different users stand in one batch, and nothing is
-sorted or grouped. In the gradient each adapter gets what the rows of its user give.
+All users share one layer, and each user adds two thin matrices to it. Each row of the batch names its user, and the
+kernel looks up that user's adapter by number. Rows of different users can share a batch without sorting or grouping.
+The gradient of each adapter comes from its user's rows.
 
 Hu and others, "LoRA" (2021); Chen and others, "Punica: Multi-Tenant LoRA Serving" (2023).
 """

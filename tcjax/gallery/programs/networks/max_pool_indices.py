@@ -1,8 +1,8 @@
-"""Max pooling that keeps the places, and unpooling by them
+"""Max pooling that keeps the positions, and unpooling
 
-The largest number of each square of S x S pixels and where it stood, then an image in which each of them is put back
-there. What is put back is written as a condition on the place, not as a scatter, and the gradient goes to the pixel
-that won, in both results.
+Pooling returns the maximum of each square of S x S pixels and its position. Unpooling puts each maximum back at its
+position. It is written as a condition on the position, not as a scatter. In both results, the gradient goes to the
+pixel that won.
 
 Zeiler and others (2011); Badrinarayanan, Kendall and Cipolla, "SegNet" (2017).
 """

@@ -1,8 +1,8 @@
 """A mixture of experts
 
-A router scores every expert for every token; the R best are asked, and their answers are added with the softmax of
-their scores. Each token reads the weights of its experts by their numbers. The work grows with the tokens times R, not
-with the experts, and there is no array of a matrix for each token, in the gradient neither.
+A router scores every expert for every token. The R best are evaluated, and their outputs are added with the softmax of
+their scores as weights. Each token looks up the weights of its experts by number. The work grows with the number of
+tokens times R, not with the number of experts, and no array has a matrix for each token, in the gradient either.
 
 Shazeer and others, "Outrageously Large Neural Networks" (2017); Fedus, Zoph and Shazeer, "Switch Transformers" (2022).
 """

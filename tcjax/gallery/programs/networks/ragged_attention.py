@@ -1,8 +1,9 @@
 """Attention within packed sequences of different lengths
 
-The sequences stand one behind the other, without padding, and `start` says where each begins. A position is counted
+Sequences are stored one after the other, without padding, and `start` says where each begins. A position is counted
 from the start of its sequence `b`, and the ragged range `0:size(b)` says how many keys there are: no query sees another
-sequence. The work grows with the number of sequences times the square of the longest, L, not with that of the whole.
+sequence. The work grows with the number of sequences times the square of the longest, L, not with the square of the
+total length.
 
 As in Dao, "FlashAttention-2" (2023), for sequences of variable length.
 """

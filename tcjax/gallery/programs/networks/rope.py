@@ -1,7 +1,7 @@
-"""Rotary positions, and the scores of attention
+"""Rotary embeddings, and attention scores
 
-Pairs of channels of the queries and the keys are turned by angles that grow with the position. Their products then
-depend only on how far query and key are apart. The angles are a formula of the indices, not a table that is passed.
+Pairs of query and key channels are rotated by angles that grow with the position. Their dot products then depend only
+on the distance between query and key. The angles are a formula of the indices, not a table passed in.
 
 Su and others, "RoFormer: Enhanced Transformer with Rotary Position Embedding" (2021); pairs as in GPT-NeoX.
 """

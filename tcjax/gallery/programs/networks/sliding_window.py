@@ -1,7 +1,7 @@
 """Attention through a sliding window
 
-Every query sees the last W keys, itself included: two guards say so. Blocks of scores that no query sees are never
-computed, so that the time grows with the length times W, and no scores are stored, in the gradient neither.
+Every query sees the last W keys, its own included: two guards say so. Blocks of scores that no query sees are never
+computed, so the time grows with the length times W. No scores are stored, in the gradient either.
 
 Beltagy, Peters and Cohan, "Longformer" (2020); Jiang and others, "Mistral 7B" (2023).
 """

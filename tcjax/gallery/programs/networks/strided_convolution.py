@@ -1,7 +1,7 @@
 """The stem of an image network: a padded convolution with stride
 
-Seven by seven pixels, every second place, zeros around the photograph, a bias, and what is negative becomes zero. `pad`
-stands around the read and the stride in its subscript; the plan is one convolution with that padding and that stride.
+Windows of seven by seven pixels at stride two, zero padding around the photograph, a bias, and a relu. `pad` goes
+around the read, and the stride into its subscript. The plan is one convolution with that padding and that stride.
 
 He and others, "Deep Residual Learning for Image Recognition" (2015); filters after Gabor (1946).
 """

@@ -1,9 +1,9 @@
 """A transposed convolution, which enlarges images
 
-Each pixel adds a copy of the filter to the result, S places further than its neighbour's. The formula is that of a
-convolution with its two sides exchanged: the computed subscript stands on the left, and `+=!` adds what meets. Each of
-the S x S phases of the result is found to be a small convolution of its own, so no zero is multiplied and nothing is
-added in place.
+Each pixel adds a copy of the filter to the result, S positions further than its neighbour's. The formula is that of a
+convolution with its two sides exchanged: the computed subscript is on the left, and `+=!` adds what overlaps. The
+compiler turns each of the S x S phases of the result into a small convolution of its own, so no zeros are multiplied
+and nothing is scattered.
 
 Zeiler and others, "Deconvolutional Networks" (2010); Dumoulin and Visin, "A guide to convolution arithmetic" (2016).
 """

@@ -1,9 +1,8 @@
 """The magnetic field of a wire (Biot-Savart)
 
-A current in a closed wire makes a field: every short piece of the wire adds one that turns around it. The wire closes
-on itself, and so do the three coordinates in a cross product, x to y to z to x: both are the same boundary, `wrap`.
-Points and pieces meet in pairs that are never stored, and the gradient by the wire is what a designer of coils asks
-for.
+A current in a closed wire makes a field: every short piece of the wire adds one that circles it. The wire closes on
+itself, and the coordinates in a cross product go around from x to y to z to x: both are the same boundary, `wrap`. The
+pairs of points and pieces are never stored. Coil designers use the gradient with respect to the wire.
 
 Griffiths, "Introduction to electrodynamics" (4th edition, 2013), section 5.2; a current of 4 pi / mu_0 along the wire.
 """

@@ -1,9 +1,9 @@
-"""How far two clouds of points are apart (Chamfer distance)
+"""The distance between two point clouds (Chamfer distance)
 
-The mean squared distance to the nearest point of the other cloud, both ways: the usual loss for clouds and meshes. A
-minimum over all pairs is written as it is meant, and no pair is stored. The gradient moves each point along the line to
-its nearest one. A tree of SciPy's finds neighbours in three dimensions faster, but has no gradient, and nothing to win
-in high ones.
+The mean squared distance to the nearest point of the other cloud, in both directions: the usual loss for clouds and
+meshes. The minimum over all pairs is written directly, and no pair is stored. The gradient moves each point along the
+line to its nearest one. SciPy's tree finds neighbours in three dimensions faster, but it has no gradient and no
+advantage in high dimensions.
 
 Fan, Su and Guibas, "A point set generation network for 3D object reconstruction from a single image" (2017).
 """

@@ -1,9 +1,9 @@
 """A mixture of Gaussians
 
-How likely each point is under a sum of Gaussians, and which share each of them has in it: one half of the expectation-
-maximisation algorithm. Densities are logarithms, so that far points do not underflow, and the sum over the Gaussians is
-a `logsumexp`. The gradient by points, weights, means and factors is that of the likelihood and of the shares, so that
-the mixture may stand inside of a larger model.
+How likely each point is under a sum of Gaussians, and the share of each Gaussian in it: one half of the EM algorithm.
+Densities are kept as logarithms, so far points do not underflow, and the sum over the Gaussians is a `logsumexp`. The
+gradient with respect to points, weights, means and factors is that of the likelihood and of the shares, so the mixture
+can be part of a larger model.
 
 Dempster, Laird and Rubin, "Maximum likelihood from incomplete data via the EM algorithm" (1977).
 """

@@ -1,8 +1,8 @@
 """Matching by distances (Gromov-Wasserstein)
 
-Two sets without a common space are compared by the distances inside of each: a coupling T is good if i and k are as far
-apart as the j and l that they go to. The sum over four indices is multiplied out by the compiler: three sums of
-products, and each of them is found to be matrix products, in the gradient too. Nothing has N^4 terms, or N^3 numbers.
+Two sets without a common space are compared by the distances within each: a coupling T is good if i and k are as far
+apart as the j and l that they are matched to. The compiler multiplies out the sum over four indices into three sums of
+products, and turns each of them into matrix products, in the gradient too. Nothing has N^4 terms or N^3 numbers.
 
 Mémoli, "Gromov-Wasserstein distances and the metric approach to object matching" (2011); Peyré, Cuturi and Solomon,
 "Gromov-Wasserstein averaging of kernel and distance matrices" (2016).

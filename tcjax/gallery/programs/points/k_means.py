@@ -1,9 +1,8 @@
 """The colours of a photograph by k-means
 
-Lloyd's algorithm: each pixel goes to its nearest colour, and each colour becomes the mean of its pixels; again and
-again. Both halves of a step are formulas: an argmin over colours, and sums that are written to where the argmin says.
-The steps are a loop inside of the kernel, and what is derived is the whole loop: the gradient tells which pixels pull
-at a colour.
+Lloyd's algorithm: assign each pixel to its nearest colour, replace each colour by the mean of its pixels, and repeat.
+Both halves of a step are formulas: an argmin over colours, and sums scattered to where the argmin says. The steps are a
+loop inside the kernel, and the whole loop is differentiated: the gradient tells which pixels pull at a colour.
 
 Lloyd, "Least squares quantization in PCM" (1957, published 1982).
 """

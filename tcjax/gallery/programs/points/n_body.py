@@ -1,8 +1,8 @@
 """Two galaxies that meet (gravity of N bodies)
 
-Every body attracts every other one, a little softened so that close ones do not fly apart. A loop inside of the kernel
-moves them by the leapfrog method, which keeps the energy. An acceleration is a sum over all pairs, none of which is
-stored; and since the loop has a gradient, one can ask how the last places depend on the first ones and on the masses.
+Every body attracts every other one, with some softening so that close ones do not fly apart. A loop inside the kernel
+moves them with the leapfrog method, which conserves energy. An acceleration is a sum over all pairs, none of which is
+stored. The loop has a gradient, so you can ask how the final positions depend on the initial ones and on the masses.
 
 Aarseth, "Gravitational N-body simulations" (2003); the softening is Plummer's.
 """

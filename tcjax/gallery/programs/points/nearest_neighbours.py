@@ -1,8 +1,8 @@
 """Handwritten digits by their nearest neighbours
 
-Each image is compared with all that are known, and the five nearest ones vote on what it shows. `argmink[j](e, r)` is
-the place of the r-th smallest value, so the whole classifier is three lines: find, count, choose. Only five places are
-kept for each image, instead of all distances.
+Each image is compared with all known images, and the five nearest vote on what it shows. `argmink[j](e, r)` is the
+position of the r-th smallest value, so the whole classifier is three lines: find, count, choose. Only five positions
+are kept for each image, not all distances.
 
 Cover and Hart, "Nearest neighbor pattern classification" (1967).
 """

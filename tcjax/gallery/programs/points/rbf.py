@@ -1,9 +1,9 @@
 """Sums of Gaussians: a kernel matrix times a vector
 
-Every point of one set adds a Gaussian, with a weight of its own, to what every point of another set sees. This is the
-inner loop of kernel regression, support vector machines, Gaussian processes and density estimates. The formula is
-written for all pairs, and the pairs are never stored: a block of them is computed, summed and forgotten, in the
-gradient by points, weights and width as well.
+Each point of one set contributes a weighted Gaussian to every point of another. This is the inner loop of kernel
+regression, support vector machines, Gaussian processes and density estimates. The formula is written for all pairs, and
+the pairs are never stored: a block of them is computed, summed and dropped, also in the gradient with respect to
+points, weights and width.
 
 Schölkopf and Smola, "Learning with Kernels" (2002), chapter 2.
 """

@@ -1,9 +1,9 @@
 """Optimal transport between two clouds (Sinkhorn)
 
-Moves one cloud of points onto another at the least total squared distance, softened by an entropy. Each step is a
-logsumexp over the other cloud, so that small widths do not underflow; the steps are a loop inside of the kernel.
-Neither the matrix of costs nor the plan is ever stored, in the gradient through all steps neither: what is kept are the
-two potentials of each step.
+Moves one cloud of points onto another at the least total squared distance, with entropic smoothing. Each step is a
+logsumexp over the other cloud, so small widths do not underflow; the steps are a loop inside the kernel. Neither the
+cost matrix nor the transport plan is ever stored, even in the gradient through all steps. It keeps only the two
+potentials of each step.
 
 Cuturi, "Sinkhorn distances" (2013); Peyré and Cuturi, "Computational optimal transport" (2019), chapter 4.
 """

@@ -1,11 +1,11 @@
 """Gated recurrent unit
 
-A hidden state is carried through a sequence; one gate says how much of it a new candidate sees, another how much of it
-stays. The equations are those of the paper; a batch needs no second function, as the index n is in them. The gradient
-stores the state once in every few steps, and computes what is between again.
+A hidden state is carried through a sequence. One gate says how much of it a new candidate sees, another how much of it
+is kept. The equations are those of the paper. Batching needs no second function, because the batch index n is already
+in them. The gradient stores the state once every few steps, and recomputes the steps in between.
 
 Cho et al., "Learning phrase representations using RNN encoder-decoder for statistical machine translation" (2014); the
-reset gate stands behind the product, as in cuDNN and PyTorch.
+reset gate is applied after the product, as in cuDNN and PyTorch.
 """
 
 import jax

@@ -1,8 +1,8 @@
 """Recursive filter
 
-y(t) is a weighted sum of recent inputs and recent outputs, for many signals at once: the digital filter of textbooks,
-SciPy's `lfilter`. `pad` says that there was silence before the beginning, so the first steps need no case of their own.
-The coefficients may be learned: the gradient by them is exact, and takes one pass back.
+y(t) is a weighted sum of recent inputs and recent outputs, for many signals at once: the textbook digital filter,
+SciPy's `lfilter`. `pad` says that there was silence before the beginning, so the first steps are not a special case.
+You can learn the coefficients: their gradient is exact, and takes one backward pass.
 
 Oppenheim and Schafer, "Discrete-time signal processing".
 """

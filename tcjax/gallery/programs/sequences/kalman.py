@@ -1,8 +1,9 @@
 """Kalman filter with gaps
 
-A level wanders, and is measured with noise, at times not at all. Each step predicts, and mixes in the measurement by
-how sure both are; where there is none (NaN), the condition leaves the prediction as it is. The log-likelihood of all
-that was measured comes along: its gradient by the two variances is what one needs to learn them.
+A level drifts, and is measured with noise; some measurements are missing. Each step predicts, then mixes in the
+measurement according to how certain both are. If there is none (NaN), the condition leaves the prediction as it is. The
+kernel also returns the log-likelihood of the measurements; its gradient with respect to the two variances lets you
+learn them.
 
 Durbin and Koopman, "Time series analysis by state space methods" (2012), chapter 2.
 """

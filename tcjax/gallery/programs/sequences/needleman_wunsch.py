@@ -1,9 +1,9 @@
 """Alignment of two strings (Needleman and Wunsch)
 
-The best score of writing two strings above each other, with gaps. An entry of the table comes from its upper left
-neighbour by a pair of letters, from above by a gap, or from the left by a gap, or several. The last is a maximum over
-the row so far: so a row is one step, and only the last row is kept. The gradient by the scores of the letters says how
-often each pair is in the alignment; if each place has a letter of its own, it is the path.
+The best score for writing two strings one above the other, with gaps. An entry of the table comes from its upper left
+neighbour by a pair of letters, from above by a gap, or from the left by one or more gaps. The last is a maximum over
+the row so far. So a row is one step, and only the last row is kept. The gradient with respect to the letter scores says
+how often each pair occurs in the alignment; if each position has its own letter, it is the path.
 
 Needleman and Wunsch, "A general method applicable to the search for similarities in the amino acid sequence of two
 proteins" (1970).

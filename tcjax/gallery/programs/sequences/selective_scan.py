@@ -1,8 +1,9 @@
 """Selective state space (Mamba)
 
-A state of N numbers per channel decays and takes in the input; how fast, what enters and what is read is chosen by the
-input itself, at each step. The recurrence is written as in the paper, with its step sizes, and `for` makes one scan of
-it. The state has no time: only one step's is kept, and the array of all states is not made by the results.
+Each channel has a state of N numbers that decays and takes in the input. At each step, the input itself chooses how
+fast it decays, what enters and what is read. The recurrence is written as in the paper, with its step sizes, and `for`
+makes it one scan. The state has no time index, so only one step's is kept, and the forward pass does not make an array
+of all states.
 
 Gu and Dao, "Mamba: Linear-time sequence modeling with selective state spaces" (2023), algorithm 2.
 """

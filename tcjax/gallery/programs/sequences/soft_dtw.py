@@ -1,8 +1,8 @@
 """Soft dynamic time warping
 
-How far two series are apart when either may run slower for a while: the cheapest path through all pairs of their
-moments. The minimum is a soft one, so that there is a gradient everywhere. The recurrence is two nested `for`, and
-batches are an index. The gradient by the costs is the alignment: how much each pair of moments is on the path.
+How far apart two series are if either may run slower for a while: the cheapest path through all pairs of their time
+steps. The minimum is soft, so there is a gradient everywhere. The recurrence is two nested `for` loops, and the batch
+is an index. The gradient with respect to the costs is the alignment: how much each pair of time steps is on the path.
 
 Cuturi and Blondel, "Soft-DTW: a differentiable loss function for time-series" (2017).
 """

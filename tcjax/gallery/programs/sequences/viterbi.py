@@ -1,8 +1,8 @@
 """Most likely path of a hidden Markov model (Viterbi)
 
-Something jumps between states, and each moment gives a noisy hint of where it is. The first loop keeps the score of the
-best path to each state and where that path came from; the second one runs backwards and follows these pointers. The
-gradient of the best score says which moves the path makes, and how often.
+A hidden process jumps between states, and each moment gives a noisy hint of the current one. The first loop keeps the
+score of the best path to each state and where that path came from. The second one runs backwards and follows these
+pointers. The gradient of the best score says which transitions the path makes, and how often.
 
 Rabiner, "A tutorial on hidden Markov models and selected applications in speech recognition" (1989).
 """
