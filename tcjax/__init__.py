@@ -1,7 +1,7 @@
 """Write the formula, get a fast, differentiable JAX function.
 
-`kernel` turns a tensor comprehension into a function of arrays, `load` all definitions of a text or file, `einsum` the
-subscripts that everyone knows, over any semiring; `monoid` registers a reduction of your own.
+`kernel` turns a tensor comprehension into a function of arrays, and `load` does so for all definitions of a text or
+file. `einsum` takes the usual subscripts, over any semiring; `monoid` registers a reduction of your own.
 """
 
 from importlib import import_module

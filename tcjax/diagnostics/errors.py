@@ -51,7 +51,7 @@ class CompileError(_Diagnosed, ShownToCallers, ValueError):
 
 
 class DataError(ShownToCallers, ValueError):
-    """What the data of a call did to a kernel with ``checked=True``: a read or a target outside, a division by zero.
+    """Invalid data in a call of a kernel with ``checked=True``: a read or write out of bounds, a division by zero.
 
     `span` says where in the program; `str()` shows the line with a caret.
     """
@@ -66,10 +66,10 @@ class DataError(ShownToCallers, ValueError):
 
 
 class CompileWarning(_Diagnosed, UserWarning):
-    """Something legal that probably means something else than its writer thinks.
+    """Something legal that probably does not mean what its writer intended.
 
     `code` says what (``"TC1210"``), `span` where (``line, column, end``), `help` what to write instead; `kind` is the
-    kind of the `CompileError` that ``strict=True`` makes of it. `str()` shows the line with a caret.
+    kind of the `CompileError` that ``strict=True`` raises instead. `str()` shows the line with a caret.
     """
 
     @property

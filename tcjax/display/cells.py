@@ -1,4 +1,4 @@
-"""Sets of places on a plane as rectangles."""
+"""Sets of positions on a plane as rectangles."""
 
 from collections.abc import Callable, Iterable
 from itertools import groupby, pairwise
@@ -11,7 +11,7 @@ FINEST: Final = 64
 
 
 def rectangles(cells: Iterable[tuple[int, int]]) -> tuple[Rectangle, ...]:
-    """The places, ``(row, column)``, as few rectangles: runs of a row, joined with equal runs of the rows below."""
+    """The positions, ``(row, column)``, as few rectangles: runs of a row, joined with equal runs of the rows below."""
     by_row: dict[int, list[int]] = {}
     for row, column in sorted(set(cells)):
         by_row.setdefault(row, []).append(column)
@@ -19,7 +19,7 @@ def rectangles(cells: Iterable[tuple[int, int]]) -> tuple[Rectangle, ...]:
 
 
 def joined(rows: Iterable[tuple[Span, tuple[Span, ...]]]) -> tuple[Rectangle, ...]:
-    """Bands of rows with what is in each, equal neighbours as one."""
+    """Bands of rows with their contents; equal neighbours are merged."""
     bands: list[tuple[Span, tuple[Span, ...]]] = []
     for (top, bottom), runs in rows:
         if bands and bands[-1][1] == runs and bands[-1][0][1] == top:
@@ -30,7 +30,7 @@ def joined(rows: Iterable[tuple[Span, tuple[Span, ...]]]) -> tuple[Rectangle, ..
 
 
 def where(holds: Callable[[int, int], bool], rows: Axis, columns: Axis) -> tuple[Rectangle, ...]:
-    """Where a condition holds; on a large plane, asked in the middle of each of `FINEST` bands along an axis."""
+    """Where a condition holds; on a large plane, tested in the middle of each of `FINEST` bands along an axis."""
     bands, steps = _bands(rows), _bands(columns)
     found: list[tuple[Span, tuple[Span, ...]]] = []
     for band in bands:

@@ -12,7 +12,7 @@ from .points import Points, variables
 
 
 def domain_plane(points: Points) -> Plane | None:
-    """The domain, where conditions cut it or tiles divide it; else it is a box, which the ranges say."""
+    """The domain, where conditions cut it or tiles divide it; otherwise it is the box given by the ranges."""
     nest = _nest(points.stage)
     steps = {} if nest is None else {index: n for index, n in _steps(nest, points).items() if index in points.box}
     deciding = variables(points.condition)

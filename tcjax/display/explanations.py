@@ -17,7 +17,7 @@ Described = Mapping[str, Any]
 
 
 def show_explanation(data: Described, plan: planning.Plan | None) -> str:
-    """HTML without scripts, of the data of an explanation; the plan gives formulas and pictures."""
+    """HTML without scripts, from the data of an explanation; the plan gives formulas and pictures."""
     pictures, formulas = ({}, {}) if plan is None else _of_plan(plan)
     statements = data["statements"]
     parts: list[Element] = [title("How it is computed", _total(data)), code(data["program"])]

@@ -7,7 +7,7 @@ from .ranges import symbolic_table
 
 
 def show_kernel(name: str, text: str, found: ranges.SymbolicRanges | None) -> str:
-    """HTML without scripts; where only arguments tell what a program is (None), its text alone."""
+    """HTML without scripts; only the text where the program depends on arguments (None)."""
     if found is None:
         said = element("p", "What it is in index notation depends on its arguments.", class_="faint")
         return str(block(title(name), code(text), said))

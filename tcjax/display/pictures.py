@@ -12,7 +12,7 @@ from .reads import read_planes
 
 @dataclass(frozen=True, slots=True)
 class StatementPicture:
-    """The planes of one statement: its domain where that is no box, its tiles, the element and its reads."""
+    """The planes of one statement: its domain where that is not a box, its tiles, the element and its reads."""
 
     statement: str
     planes: tuple[Plane, ...]
@@ -24,12 +24,12 @@ class StatementPicture:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What `Kernel.picture` shows: `str` in characters, `svg` as a file, a notebook as a page."""
+    """What `Kernel.picture` returns: `str` gives text, `svg` a file, a notebook shows a page."""
 
     statements: tuple[StatementPicture, ...]
 
     def svg(self) -> str:
-        """All planes as one SVG document, without scripts or anything from elsewhere."""
+        """All planes as one self-contained SVG document, without scripts."""
         planes = [plane for statement in self.statements for plane in statement.planes]
         return standalone(beside([plane_svg(plane) for plane in planes], "what each statement computes and reads"))
 
@@ -51,7 +51,7 @@ class Picture:
 def draw(plan: planning.Plan, needed: Mapping[str, Plane] | None = None) -> Picture:
     """A picture of each statement that is a formula and has anything to show.
 
-    `needed` are planes of what one tile needs of the tensors that are computed inside of a loop, by name.
+    `needed` are planes of what one tile needs of the tensors that are computed inside a loop, by name.
     """
     tiles = {} if plan.scheduled is None else dict(_tiled(plan))
     statements = []

@@ -20,7 +20,7 @@ class Points:
     """A statement whose sizes are known.
 
     `left` are the indices of its left side, `loops` those that it reduces over: its own, or those of its largest inline
-    reduction. `condition` is what must hold at a point, where indices alone decide it.
+    reduction. `condition` is what must hold at a point, as far as it depends on indices alone.
     """
 
     statement: ir.Define | ir.Accumulate
@@ -33,7 +33,7 @@ class Points:
 
     @property
     def own(self) -> tuple[IndexVar, ...]:
-        """The indices of the statement itself, those of inline reductions apart."""
+        """The indices of the statement itself, without those of inline reductions."""
         reduction = self.statement.reduction if isinstance(self.statement, ir.Accumulate) else ()
         return (*self.left, *(index for index in reduction if index in self.box))
 
@@ -46,13 +46,13 @@ class Points:
         return _holds(self.condition, point, self.bound)
 
     def value(self, affine: Affine, point: Point) -> int | None:
-        """A subscript at a point; None where data decides it."""
+        """A subscript at a point; None where it depends on data."""
         if affine.is_data or not affine.variables <= point.keys():
             return None
         return affine.evaluate(lambda atom: _at(atom, point), self.bound.sizes)
 
     def middle(self) -> dict[IndexVar, int]:
-        """A value of each index: the middle of its range, or near it where that takes no part."""
+        """A value of each index: the middle of its range, or a nearby one where the middle is excluded."""
         point = {index: (lo + max(lo, hi - 1)) // 2 for index, (lo, hi) in self.box.items()}
         own = {index: point[index] for index in self.left}
         if self.holds(own):
@@ -66,7 +66,7 @@ class Points:
 
 
 def points_of(plan: planning.Plan) -> Iterator[tuple[str, Points]]:
-    """Every statement that is a formula, as text and as points; those of called definitions in their place."""
+    """Every formula statement, as text and as points; a call is replaced by the statements of its definition."""
     for number, stage in enumerate(plan.stages):
         match stage:
             case planning.Compute():
@@ -117,7 +117,7 @@ def _at(atom: Atom, point: Point) -> int:
 
 
 def variables(condition: Condition) -> frozenset[IndexVar]:
-    """The indices that decide a condition, but for data."""
+    """The indices that a condition depends on, apart from data."""
     match condition:
         case AtLeastZero(affine):
             return frozenset() if affine.is_data else affine.variables

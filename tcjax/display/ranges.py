@@ -10,7 +10,7 @@ from ..typesetting import Symbol, inline, interval_formula
 
 
 def symbolic_table(found: ranges.SymbolicRanges) -> Element:
-    """For each index of each statement its range as a formula of sizes, and what fixed it."""
+    """For each index of each statement, its range as a formula of sizes, and what determined it."""
     rows = list(_rows(found))
     headings = ("writes", "range", "because of")
     several = sum(bool(written) for written, _, _ in rows) > 1
@@ -36,12 +36,12 @@ def _range(index: str, interval: Interval | None) -> Element:
 
 
 def number_table(given: Mapping[str, Mapping[str, Any]]) -> Element:
-    """The ranges of one statement in numbers, as an explanation has them."""
+    """The ranges of one statement as numbers, taken from an explanation."""
     rows = [(name, f"{r['lo']}:{r['hi']}", r["hi"] - r["lo"], quoted(r["fixed_by"])) for name, r in given.items()]
     return table(("index", "range", "values", "because of"), rows)
 
 
 def quoted(text: str) -> Element:
-    """A sentence whose code stands in backticks."""
+    """A sentence with its code in backticks."""
     pieces = text.split("`")
     return element("span", *(element("code", p) if n % 2 else p for n, p in enumerate(pieces) if p))

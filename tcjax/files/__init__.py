@@ -1,4 +1,4 @@
-"""Files of users: only regular ones are read, and one is replaced as a whole or not at all."""
+"""Users' files: only regular ones are read, and a file is replaced atomically."""
 
 from .reading import opened, read
 from .replacing import replacing

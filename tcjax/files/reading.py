@@ -1,4 +1,4 @@
-"""Regular files, open for reading: nothing that waits for a writer, and nothing without an end."""
+"""Regular files, open for reading: no pipes that wait for a writer, no endless devices."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINA
 
 @contextmanager
 def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A regular file, also where a link leads to one. Raises `OSError` for anything else, `ValueError` for no path."""
+    """A regular file, or a link to one. Raises `OSError` for anything else, `ValueError` for what is not a path."""
     handle = os.open(path, _FLAGS)
     try:
         check_regular(os.fstat(handle).st_mode, path)
@@ -26,7 +26,7 @@ def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def read(path: str | os.PathLike[str], most: int) -> bytes:
-    """What a regular file holds. Raises `OSError` as `opened` does, and for more than `most` bytes."""
+    """The contents of a regular file. Raises `OSError` as `opened` does, and for more than `most` bytes."""
     with opened(path) as file:
         content = file.read(most + 1)
     if len(content) > most:

@@ -1,4 +1,4 @@
-"""Files that are written: under a name that nobody can know before, then renamed."""
+"""Files that are written under an unguessable temporary name, then renamed."""
 
 import os
 import secrets
@@ -17,8 +17,8 @@ _FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0
 def replacing(path: str | os.PathLike[str], *, follow: bool) -> Iterator[BinaryIO]:
     """A new file, which takes the place of `path` once the block ends without an exception.
 
-    A file that was there before lends its permissions and its owner. Where `path` is a symbolic link, its target is
-    replaced with `follow`, otherwise the link. Raises `OSError` where that cannot be.
+    An existing file passes on its permissions and its owner. Where `path` is a symbolic link, `follow` replaces its
+    target; otherwise the link is replaced. Raises `OSError` where this is not possible.
     """
     target = Path(os.path.realpath(path)) if follow else Path(path)
     before: os.stat_result | None = None

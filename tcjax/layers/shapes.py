@@ -11,7 +11,7 @@ from ..symbolic import Affine, IndexVar, Size, SizeVar
 Shape = tuple[int, ...]
 Sizes = Mapping[str, int | Shape]
 
-# A dimension that nobody knows is this long while ranges are inferred: what limits an index is then something else.
+# An unknown dimension is this long while ranges are inferred, so that it never limits an index.
 _ENDLESS: Final = 2**28
 
 

@@ -32,8 +32,8 @@ def dot_product_attention(
 ) -> jax.Array:
     """`nn.dot_product_attention`: the mean of values, weighted by the softmax of products of queries and keys.
 
-    Where a `module` asks for the weights, where the weights are to stay in 32 bits, where others multiply, and where
-    there is a precision for each side of a product, Flax computes it.
+    Flax computes it where a `module` asks for the weights, where the weights must stay in 32 bits, where another
+    function does the products, and where each side of a product has its own precision.
     """
     dropping = (broadcast_dropout, dropout_rng, dropout_rate, deterministic)
     others = (module, einsum_dot_general, qk_attn_weights_einsum, attn_weights_value_einsum)
@@ -46,7 +46,7 @@ def dot_product_attention(
 
 
 class MultiHeadDotProductAttention(nn.MultiHeadDotProductAttention):
-    """`nn.MultiHeadDotProductAttention`, whose projections and whose attention are comprehensions."""
+    """`nn.MultiHeadDotProductAttention`, with its projections and its attention as comprehensions."""
 
     attention_fn: Callable[..., jax.Array] = dot_product_attention
     qkv_dot_general: Any = dot_general

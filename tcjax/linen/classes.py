@@ -1,4 +1,4 @@
-"""Layers of flax.linen as comprehensions, and two that it does not have: class heads for the recipes in `layers`."""
+"""Layers of flax.linen as comprehensions, and two that Flax does not have: class heads for the recipes in `layers`."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ class Dense(nn.Dense):
 
 
 class DenseGeneral(nn.DenseGeneral):
-    """`nn.DenseGeneral`, whose product is a comprehension: a dense layer over any axes."""
+    """`nn.DenseGeneral`: a dense layer over any axes."""
 
     dot_general: Any = dense.dot_general
 
@@ -65,7 +65,7 @@ class _Norm(Linen):
 
 
 class LayerNorm(nn.LayerNorm):
-    """`nn.LayerNorm`: each position without its mean, divided by its deviation."""
+    """`nn.LayerNorm`: each position minus its mean, divided by its standard deviation."""
 
     @nn.compact
     def __call__(self, x: Array, *, mask: Array | None = None) -> jax.Array:
@@ -73,7 +73,7 @@ class LayerNorm(nn.LayerNorm):
 
 
 class RMSNorm(nn.RMSNorm):
-    """`nn.RMSNorm`: each position divided by the root of its mean square."""
+    """`nn.RMSNorm`: each position divided by its root mean square."""
 
     @nn.compact
     def __call__(self, x: Array, *, mask: Array | None = None) -> jax.Array:
@@ -105,7 +105,7 @@ class InstanceNorm(nn.InstanceNorm):
 
 
 class BatchNorm(nn.BatchNorm):
-    """`nn.BatchNorm`: features are normalised over the batch, and by running averages when it is used."""
+    """`nn.BatchNorm`: features are normalised over the batch in training, and by running averages in inference."""
 
     @nn.compact
     def __call__(self, x: Array, use_running_average: bool | None = None, *, mask: Array | None = None) -> jax.Array:
@@ -114,7 +114,7 @@ class BatchNorm(nn.BatchNorm):
 
 
 class Bilinear(nn.Module):
-    """``y(.., o) = sum[i, j](left(.., i) * kernel(i, j, o) * right(.., j)) + bias(o)``, with so many `features` o.
+    """``y(.., o) = sum[i, j](left(.., i) * kernel(i, j, o) * right(.., j)) + bias(o)``, with `features` values of o.
 
     The kernel's initialiser sees the product of both inputs' features as the fan-in. Other arguments are those of
     `Dense`.
@@ -135,12 +135,12 @@ class Bilinear(nn.Module):
 
 
 class MixtureOfExperts(nn.Module):
-    """Two-layer networks of which each input goes to the `top_k` that a gate likes best.
+    """Two-layer networks; each input goes to the `top_k` that a gate ranks highest.
 
-    The result ``(.., features)`` is the sum of their outputs, weighted by the softmax of what the gate says of these
-    `top_k`; `features` are by default as many as the input has. With `sparse` the inputs are sorted by expert, and each
-    expert computes those that chose it; without, every expert computes all of them; None: what is faster. `activation`
-    is a builtin's name. The weights of the experts ``(.., num_experts)``, which a term that balances their load needs,
+    The result ``(.., features)`` is the sum of their outputs, weighted by the softmax of the gate's scores for these
+    `top_k`; `features` is by default that of the input. With `sparse` the inputs are sorted by expert, and each expert
+    computes only those that chose it; without it every expert computes all of them; None picks the faster way.
+    `activation` is the name of a builtin. The weights of the experts ``(.., num_experts)``, for a load-balancing term,
     are sown as ``intermediates/shares``.
     """
 

@@ -20,11 +20,10 @@ class Comprehension(nn.Module):
     parameter. Shapes come from the inputs and from `sizes` (by the name of a size or an index, or whole shapes by the
     parameter's name).
 
-    `state` has initialisers for outputs that accumulate without ``!``: each is a variable of `collection` that the
-    program continues from, and that a call replaces where the collection is mutable. The layer returns the other
-    outputs.
+    `state` has initialisers for outputs that accumulate without ``!``. Each is a variable of `collection`: a call
+    continues from it, and replaces it where the collection is mutable. The layer returns the other outputs.
 
-    Floats are computed in `dtype` (None: their common type; a declared type counts), parameters kept in `param_dtype`.
+    Floats are computed in `dtype` (None: declared types, else their common type); parameters are kept in `param_dtype`.
     `sharding` maps indices to axes of a mesh, ``{"o": "model"}``, for `nn.with_partitioning`.
     """
 

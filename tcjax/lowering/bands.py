@@ -22,7 +22,7 @@ BLOCK, PLACE = IndexVar("block"), IndexVar("place")
 
 
 def lower_band(node: Band, context: Context, lower: Lower) -> jax.Array:
-    """The band; what a block computes beside it counts for nothing, even if it is infinite or no number."""
+    """The band; what a block computes outside it is masked, even if it is infinite or NaN."""
     still, sliding = lower(node.still, context), lower(node.sliding, context)
     conditions = ((node.live, node.still.axes), (node.counts, node.axes))
     live, counts = (None if c is None else _aligned(c, lower(c, context), axes) for c, axes in conditions)

@@ -1,4 +1,4 @@
-"""Matrix products of which a guard leaves points out: there zero times infinity must count for nothing."""
+"""Matrix products with a guard: excluded terms contribute 0, even against inf or NaN."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -258,7 +258,7 @@ def live_sum(
 def product_of_live(
     factors: tuple[Factor, Factor], axes: Axes, dtype: jnp.dtype, counts: jax.Array | None = None
 ) -> jax.Array:
-    """The product of two factors, with these axes; what meets a zero of a point that is not live counts for nothing.
+    """The product of two factors, with these axes. Masked terms contribute 0, even against inf or NaN.
 
     In its derivatives elements of the result that do not count take no part.
     """

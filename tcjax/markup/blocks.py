@@ -1,4 +1,4 @@
-"""What a notebook shows is made of: blocks with their style, tables, bars, figures."""
+"""The parts of notebook output: blocks with their style, tables, bars, figures."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,12 +7,12 @@ from .style import STYLE
 
 
 def block(*children: Element | str) -> Element:
-    """A part of a page with all it needs: no scripts, and nothing from elsewhere."""
+    """A self-contained part of a page: no scripts, nothing loaded from elsewhere."""
     return element("div", element("style", STYLE), *children, class_="tcjax")
 
 
 def title(text: str, faint: str = "") -> Element:
-    """A heading, and what is said beside it."""
+    """A heading, and the note next to it."""
     beside = (element("span", f" {faint}", class_="faint", style="font-weight: 400"),) if faint else ()
     return element("div", text, *beside, class_="title")
 
@@ -28,7 +28,7 @@ def formula(math: Element) -> Element:
 
 
 def details(summary: str, *children: Element | str) -> Element:
-    """What is there for who opens it."""
+    """A part of the page that is hidden until it is opened."""
     return element("details", element("summary", summary), *children)
 
 
@@ -36,7 +36,7 @@ Cell = Element | str | int | float
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Element:
-    """A table, which scrolls for itself where it is wider than the page; numbers stand to the right."""
+    """A table, which scrolls on its own where it is wider than the page; numbers are right-aligned."""
     body = [list(row) for row in rows]
     numeric = [any(isinstance(row[n], (int, float)) for row in body) for n in range(len(headings))]
     head = [
@@ -61,7 +61,7 @@ def _class(name: str) -> dict[str, str]:
 
 
 def bar(share: float) -> Element:
-    """A bar that is filled so far, from 0 to 1."""
+    """A bar filled to a fraction from 0 to 1."""
     filled = max(0.0, min(1.0, share))
     return element("div", element("div", style=f"width: {100 * filled:.1f}%"), class_="bar")
 

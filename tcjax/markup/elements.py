@@ -1,4 +1,4 @@
-"""Elements of HTML, SVG and MathML: what is text in them is escaped, wherever it comes from."""
+"""Elements of HTML, SVG and MathML: all text in them is escaped."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _FORBIDDEN: Final = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010f
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """``<tag attributes>children</tag>``; `str` gives text that is good HTML and good XML."""
+    """``<tag attributes>children</tag>``; `str` gives text that is valid HTML and valid XML."""
 
     tag: str
     attributes: tuple[tuple[str, str], ...] = ()

@@ -47,7 +47,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Plane:
-    """Index values as places: rows downwards, columns to the right; a line has no `rows`."""
+    """Index values as positions: rows downwards, columns to the right; a line has no `rows`."""
 
     title: str
     rows: Axis | None

@@ -11,7 +11,7 @@ _ACROSS: Final = 3
 
 
 def picture(width: float, height: float, shapes: Sequence[Element], label: str) -> Element:
-    """Shapes on a sheet of that size; the label is for who does not see it."""
+    """Shapes on a sheet of this size; the label is for screen readers."""
     box = f"0 0 {width:.0f} {height:.0f}"
     size = {"width": f"{width:.0f}", "height": f"{height:.0f}"}
     return element(

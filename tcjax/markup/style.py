@@ -1,8 +1,8 @@
-"""Colours and the style sheet of what notebooks show: light and dark, for a desk and for a phone."""
+"""Colours and the style sheet of notebook output: light and dark, for desktops and phones."""
 
 from typing import Final
 
-# Okabe and Ito's colours, which stay apart for eyes that do not see all of them.
+# Okabe and Ito's colours, which colour-blind readers can tell apart.
 LIGHT: Final = {
     "ground": "#ffffff",
     "panel": "#f4f6f8",

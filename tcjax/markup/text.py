@@ -1,4 +1,4 @@
-"""Planes in characters, for where there are no pictures."""
+"""Planes as text, for places without pictures."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ _MARKS: Final = "#+*o%"
 
 
 def plane_text(plane: Plane) -> str:
-    """A mark for each layer, the last one on top, ``.`` for the rest; a character may stand for several places."""
+    """A mark for each layer, the last one on top, ``.`` for the rest; one character may cover several positions."""
     rows = plane.rows or Axis("", 0, 1)
     filled = [(mark, layer) for mark, layer in zip(_MARKS, (x for x in plane.layers if not x.outline), strict=False)]
     high = -(-rows.extent // _ROWS)

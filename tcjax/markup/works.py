@@ -1,4 +1,4 @@
-"""Work in SVG: operations against bytes, which says whether arithmetic or memory decides."""
+"""Roofline plots in SVG: operations against bytes, which shows whether arithmetic or memory is the bottleneck."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _UNITS: Final = {0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What something costs: operations, and bytes that it moves."""
+    """A cost: operations, and bytes moved."""
 
     name: str
     flops: int
@@ -42,7 +42,7 @@ class _Scale:
 
 
 def work_svg(works: Sequence[Work]) -> Element:
-    """A dot for each work on two scales of powers of ten, with lines of 1, 10, 100... operations for a byte."""
+    """A dot for each cost on logarithmic axes, with lines of 1, 10, 100... operations per byte."""
     shown = [(number, work) for number, work in enumerate(works) if work.flops > 0 and work.bytes > 0]
     scale = _Scale(*_decades([work.bytes for _, work in shown]), *_decades([work.flops for _, work in shown]))
     label = "operations against bytes moved"

@@ -30,8 +30,8 @@ def dot_product_attention(
 ) -> jax.Array:
     """`nnx.dot_product_attention`: the mean of values, weighted by the softmax of products of queries and keys.
 
-    Where a `module` asks for the weights, where values have other heads than keys, and where there is a precision for
-    each side of a product, Flax computes it.
+    Flax computes it where a `module` asks for the weights, where the heads of values and keys differ, and where each
+    side of a product has its own precision.
     """
     dropping = (broadcast_dropout, dropout_rng, dropout_rate, deterministic)
     if module is not None or value.shape[-2:-1] != key.shape[-2:-1] or is_pair(precision):

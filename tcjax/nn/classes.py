@@ -1,4 +1,4 @@
-"""Layers of flax.nnx as comprehensions, and two that it does not have: class heads for the recipes in `layers`."""
+"""Layers of flax.nnx as comprehensions, and two that Flax does not have: class heads for the recipes in `layers`."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ class Linear(nnx.Linear):
 
 
 class LinearGeneral(nnx.LinearGeneral):
-    """`nnx.LinearGeneral`: a dense layer that sums over any axes and makes any number of them."""
+    """`nnx.LinearGeneral`: a dense layer over any axes, with any number of output axes."""
 
     def __call__(self, inputs: Array, out_sharding: Any = None) -> jax.Array:
         if self.batch_axis:
@@ -50,14 +50,14 @@ class Embed(nnx.Embed):
 
 
 class LayerNorm(nnx.LayerNorm):
-    """`nnx.LayerNorm`: each position without its mean, divided by its deviation."""
+    """`nnx.LayerNorm`: each position minus its mean, divided by its standard deviation."""
 
     def __call__(self, x: Array, *, mask: Array | None = None) -> jax.Array:
         return normalization.layer_norm(Nnx(self, super().__call__), x, mask)
 
 
 class RMSNorm(nnx.RMSNorm):
-    """`nnx.RMSNorm`: each position divided by the root of its mean square."""
+    """`nnx.RMSNorm`: each position divided by its root mean square."""
 
     def __call__(self, x: Array, mask: Array | None = None) -> jax.Array:
         return normalization.layer_norm(Nnx(self, super().__call__), x, mask, use_mean=False)
@@ -78,7 +78,7 @@ class InstanceNorm(nnx.InstanceNorm):
 
 
 class BatchNorm(nnx.BatchNorm):
-    """`nnx.BatchNorm`: features are normalised over the batch, and by running averages when it is used."""
+    """`nnx.BatchNorm`: features are normalised over the batch in training, and by running averages in inference."""
 
     def __call__(self, x: Array, use_running_average: bool | None = None, *, mask: Array | None = None) -> jax.Array:
         own = Nnx(self, super().__call__)
@@ -126,12 +126,12 @@ class Bilinear(nnx.Module):
 
 
 class MixtureOfExperts(nnx.Module):
-    """Two-layer networks of which each input goes to the `top_k` that a gate likes best.
+    """Two-layer networks; each input goes to the `top_k` that a gate ranks highest.
 
-    The result is the sum of their outputs, weighted by the softmax of what the gate says of these `top_k`. With
-    `sparse` the inputs are sorted by expert, and each expert computes those that chose it; without, every expert
-    computes all of them, and counts with the weight zero where it was not chosen. None: what is faster, which depends
-    on the number of inputs and experts. `activation` is a builtin's name.
+    The result is the sum of their outputs, weighted by the softmax of the gate's scores for these `top_k`. With
+    `sparse` the inputs are sorted by expert, and each expert computes only those that chose it. Without it every expert
+    computes all of them, with weight zero where it was not chosen. None picks the faster way, which depends on the
+    number of inputs and experts. `activation` is the name of a builtin.
     """
 
     gate: nnx.Param[jax.Array]
@@ -170,5 +170,5 @@ class MixtureOfExperts(nnx.Module):
         return experts.experts(Nnx(self), x)[0]
 
     def shares(self, x: Array) -> jax.Array:
-        """The weight of each expert ``(.., num_experts)``: what a term that balances their load needs."""
+        """The weight of each expert ``(.., num_experts)``, for a load-balancing term."""
         return experts.experts(Nnx(self), x)[1]

@@ -22,10 +22,10 @@ class Comprehension(nnx.Module):
     parameter. Shapes come from `sizes` (by the name of a size or an index, or whole shapes by the parameter's name);
     where they are not enough, parameters are made by `init_shapes` or by the first call, from the inputs' shapes.
 
-    `state` has initialisers for outputs that accumulate without ``!``: each is a variable of type `variable` that the
-    program continues from and a call replaces, unless `update_state` is False. The layer returns the other outputs.
+    `state` has initialisers for outputs that accumulate without ``!``. Each is a variable of type `variable`: a call
+    continues from it and replaces it, unless `update_state` is False. The layer returns the other outputs.
 
-    Floats are computed in `dtype` (None: their common type; a declared type counts), parameters kept in `param_dtype`.
+    Floats are computed in `dtype` (None: declared types, else their common type); parameters are kept in `param_dtype`.
     `sharding` maps indices to axes of a mesh, ``{"o": "model"}``: it becomes the parameters' `out_sharding`.
     """
 
@@ -74,13 +74,13 @@ class Comprehension(nnx.Module):
     def init_shapes(self, *args: Any, **kwargs: Any) -> None:
         """Makes the parameters for inputs of these shapes (arrays, or `jax.ShapeDtypeStruct`), once.
 
-        Raises `CompileError` (TC0404) where the shapes leave a dimension open.
+        Raises `CompileError` (TC0404) where the shapes do not determine a dimension.
         """
         if self.keys is not None:
             self._make(self.recipe.shapes(self.recipe.arranged(args, kwargs)))
 
     def set_view(self, update_state: bool | None = None) -> None:
-        """What `nnx.view(model, update_state=False)` asks for: a view of the model that keeps its state as it is."""
+        """For `nnx.view(model, update_state=False)`: a view of the model that does not update its state."""
         if update_state is not None:
             self.update_state = update_state
 

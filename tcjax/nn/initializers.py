@@ -1,7 +1,7 @@
-"""Initialisers that scale by the fans that a program has.
+"""Initialisers that scale by the fan-in and fan-out of a program.
 
-Those of JAX and Flax that scale a variance (`lecun_normal`, `he_uniform`, ...) do so already when they are passed to a
-layer of tcjax without axes; here they stand beside `by_fans`, which does it for an initialiser of one's own.
+Those of JAX and Flax that scale a variance (`lecun_normal`, `he_uniform`, ...) already do so when they are passed to a
+layer of tcjax without axes. They are here along with `by_fans`, which does it for an initialiser of your own.
 """
 
 from flax.nnx.nn.initializers import (
@@ -23,7 +23,7 @@ from ..layers import ByFans, Initializer
 
 
 def by_fans(init: Initializer) -> Initializer:
-    """The initialiser, called with the shape ``(windows.., fan in, fan out)`` whatever order a parameter has."""
+    """The initialiser, called with the shape ``(windows.., fan in, fan out)``, whatever order a parameter has."""
     return ByFans(init)
 
 

@@ -16,7 +16,7 @@ _NOTATIONS = tuple(name for name in DIALECTS if name != "python")
 
 
 class CellError(CompileError):
-    """A mistake in a cell, which IPython shows without the frames of the compiler."""
+    """A mistake in a cell, which IPython shows without the compiler's stack frames."""
 
     def __init__(self, error: CompileError) -> None:
         super().__init__(error.diagnosis, error.message, error.span, help=error.help)
@@ -35,7 +35,7 @@ class Programs(Magics):
     @argument("--quiet", action="store_true", help="show no formulas")
     @cell_magic
     def tc(self, line: str, cell: str) -> None:
-        """Compiles the programs of the cell: each definition is then a kernel under its name, without one `kernel`."""
+        """Compiles the cell: each definition becomes a kernel under its name, a text without `def` `kernel`."""
         given = parse_argstring(self.tc, line)
         assert self.shell is not None, "a magic belongs to a shell"
         try:

@@ -45,7 +45,7 @@ from .printer import operations_of
 from .rules import rule
 from .scope import Rival, Scope, fill
 
-# Below so many bytes XLA may store the space of a reduction: it does the same operations with less ado.
+# Below this size, let XLA materialise the space of a reduction: no loop overhead.
 SMALL_SPACE: Final = 4 << 20
 # A space so many times as large as arguments and result together is not stored.
 MOST_GROWTH: Final = 2

@@ -1,4 +1,4 @@
-"""Values that data sends to their places, in chunks: what one computes is gone when the next one comes."""
+"""Chunked scatter: only one chunk of values is live."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -33,18 +33,18 @@ def einsum(
     combine: str | Callable[[jax.Array, jax.Array], jax.Array] = "*",
     reduce: str = "+",
 ) -> jax.Array:
-    """`jnp.einsum`, with any semiring in the place of products and sums.
+    """`jnp.einsum`, over any semiring in place of products and sums.
 
     ``einsum("ik,kj->ij", A, B, combine="+", reduce="min")`` is the min-plus product of two matrices. `combine` is a
     binary operator of the language, ``"min"``, ``"max"``, the name of a builtin of two arguments such as ``"hypot"``,
     or a function of two scalars in JAX; it combines the operands' elements from the left. `reduce` is one of ``+ * min
     max any all mean logsumexp argmin argmax``, or a reduction that `tcjax.monoid` registered. A position is row-major
-    over the labels that the result has not, in order of first appearance.
+    over the labels that are not in the result, in order of first appearance.
 
-    The subscripts are those of `jnp.einsum`: an implied result, ellipses, diagonals, dimensions of size 1 that go with
-    any other, and lists of labels behind each operand. Products and sums are left to `jnp.einsum` itself; what
-    `precision` says is for them alone. The reduction runs in `preferred_element_type`, if it holds the operands' type,
-    and the result has it. Raises `CompileError` for subscripts or operands that do not fit.
+    The subscripts are those of `jnp.einsum`: an implied result, ellipses, diagonals, dimensions of size 1 that
+    broadcast, and lists of labels after each operand. Sums of products are left to `jnp.einsum` itself; `precision`
+    applies only to them. The reduction runs in `preferred_element_type`, if that can hold the operands' type, and the
+    result has this type. Raises `CompileError` for subscripts or operands that do not fit.
     """
     reduce = _SPELLINGS.get(reduce, reduce) if isinstance(reduce, str) else reduce
     if isinstance(combine, str) and combine in _PRODUCTS and reduce == "+":

@@ -1,4 +1,4 @@
-"""One element of a result, told: which statement wrote it, what it read, what came of it step by step."""
+"""One element of a result explained: which statement wrote it, what it read, and each step of its computation."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Element:
-    """How one element came to be. `str()` tells it, `to_dict()` has it as data, `value` is the element."""
+    """How one element was computed. `str()` shows it, `to_dict()` gives it as data, `value` is the element."""
 
     step: Step
 
@@ -29,7 +29,7 @@ class Element:
         return self.step.value
 
     def text(self, depth: int = 12) -> str:
-        """The steps as indented lines, so many levels deep."""
+        """The steps as indented lines, down to `depth` levels."""
         return "\n".join(_lines(self.step, 0, depth))
 
     def __str__(self) -> str:

@@ -29,11 +29,11 @@ def kernel(source: None = None, /, **options: Unpack[KernelOptions]) -> Callable
 def kernel(source: str | Callable[..., Any] | None = None, /, **options: Unpack[KernelOptions]) -> Any:
     """A definition as a function of arrays.
 
-    `source` is the text of one definition (or of one statement), or a Python function in index notation, or one
-    whose docstring is the text; without it, a decorator that takes the options. `fns` gives Python functions that
-    the program calls by name, `consts` numbers that it has names for, ``{"stride": 2}``, `accumulate` the type in
-    which sums run. `assume` states facts about sizes, ``["N % 8 == 0", "K <= N"]``: they are checked when shapes are
-    known, and used before. Raises `CompileError` for whatever is wrong with the text.
+    `source` is the text of one definition (or of one statement), a Python function in index notation, or a Python
+    function whose docstring is the text. Without `source`, `kernel` returns a decorator with these options. `fns` gives
+    the Python functions that the program calls by name, `consts` the numbers that it names, ``{"stride": 2}``,
+    `accumulate` the type in which sums run. `assume` states facts about sizes, ``["N % 8 == 0", "K <= N"]``: the
+    compiler relies on them, and checks them once shapes are known. Raises `CompileError` for any mistake in the text.
     """
     checked = check_options(options)
     if source is None:
@@ -53,7 +53,7 @@ _FILE = re.compile(r"[\w./~-]+\.(tc|sac)")
 
 
 def load(source: str | Path, /, **options: Unpack[KernelOptions]) -> "Library":
-    """All definitions of a text, or of the file that a path names. Options as for `kernel`.
+    """All definitions of a text, or of the file at a path. Options are those of `kernel`.
 
     Raises `CompileError` for a mistake in any definition, or when the file cannot be read.
     """

@@ -1,4 +1,4 @@
-"""What the compiler did, told to its user."""
+"""What the compiler did, explained to its user."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Ranges and what fixed each, operations and why, costs. `str()` is the text, `to_dict()` the data.
+    """Ranges and what determined them, operations and why, costs. `str()` is the text, `to_dict()` the data.
 
-    Whether there is a derivative is found when someone asks for the first time: that takes as long as tracing it. All
-    costs are estimates of the planner, but for those in `compiled`, which are XLA's.
+    Whether there is a derivative is determined when first asked, which takes as long as tracing it. All costs are the
+    planner's estimates, except those in `compiled`, which are XLA's.
     """
 
     program: str
@@ -45,7 +45,7 @@ class Explanation:
 
     @property
     def no_gradient(self) -> str:
-        """Why reverse mode by all float parameters cannot be; empty where it can."""
+        """Why reverse mode with respect to all float parameters is impossible; empty where it is possible."""
         return self._reverse_mode[0]
 
     @cached_property
@@ -54,7 +54,7 @@ class Explanation:
 
     @property
     def data(self) -> dict[str, Any]:
-        """What `to_dict` gives."""
+        """What `to_dict` returns."""
         return self._data
 
     @cached_property
@@ -71,33 +71,32 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain dicts, lists, strings and numbers.
 
-        Of the whole and of each of `statements`: `flops` scalar operations, `bytes` that are moved at least once,
-        `temporary_bytes` that XLA is expected to need beside arguments and results. Where there is no derivative by
-        any float parameter, `no_gradient` says why. A statement's `growth` says with which power of each size its
-        operations grow, `{"N": 2}` if they are quadratic in N, `stored_growth` the same of the bytes of what it writes,
-        and `hints` what to change where a better form is known. `seconds` is
-        its price on a CPU, `bound_by` says what most of that is spent on (``memory``, ``compute``), and `runner_up` is
-        the next best plan's `operation` and `seconds`, where there is one (else None). Its `loops`
-        say for each of its loop nests which index runs (`loop`), how many values are side by side (`rows`) and
-        unrolled (`unroll`), the tile of an axis if there is one (`tile`: axis and extent), whether a block is combined
-        `inside`, in how many `parts` a guard cuts it, and the bytes that it needs (`temporary_bytes`). `cuda` says for
-        each loop nest, or group of them that is computed together, which `operation` it is on a CUDA device, and for
-        which `reason`. A statement that
-        is computed some rows at a time on a CPU says in how many parts (`row_parts`); its costs are those of all parts.
-        `gradient_loops` are those of reverse mode by all float parameters, the ones of the forward pass that it needs
-        among them: the `reductions` that one loop computes, and how it runs; `a.0` is its first operand,
-        and `rare` what runs only where several points have an extremum.
+        For the whole and for each of `statements`: `flops` scalar operations, `bytes` that are moved at least once,
+        `temporary_bytes` that XLA is expected to need in addition to arguments and results. Where there is no
+        derivative with respect to any float parameter, `no_gradient` says why. A statement's `growth` gives the power
+        of each size with which its operations grow, `{"N": 2}` if they are quadratic in N; `stored_growth` does so for
+        the bytes that it writes; `hints` says what to change where a better form is known. `seconds` is its price on a
+        CPU, `bound_by` says where most of that goes (``memory``, ``compute``), and `runner_up` is the `operation` and
+        `seconds` of the second-best plan, or None. Its `loops` describe each of its loop nests: the index of the loop
+        (`loop`), how many values are vectorised (`rows`) and unrolled (`unroll`), the tile of an axis if there is one
+        (`tile`: axis and extent), whether a block is combined `inside`, into how many `parts` a guard cuts it, and the
+        bytes that it needs (`temporary_bytes`). `cuda` says for each loop nest, or group of nests computed together,
+        which `operation` it is on a CUDA device, and the `reason`. For a statement computed some rows at a time on a
+        CPU, `row_parts` is the number of parts; its costs are those of all parts. `gradient_loops` are the loops of
+        reverse mode with respect to all float parameters, including those of the forward pass that it needs: the
+        `reductions` that one loop computes, and how it runs; `a.0` is its first operand, and `rare` is what runs only
+        where several points share an extremum.
 
-        All of these are estimates. After ``k.explain(..., compiled=True)``, `compiled` has XLA's own figures, as
-        `memory_analysis` and `cost_analysis` of the compiled program tell them: `temporary_bytes`, `operations` and
-        `bytes` of the `forward` pass, and of the `vjp` with given cotangents - None, and `no_vjp` why, where there is
-        none. XLA counts what a loop does once, however often it runs, and leaves functions such as `exp` out. On a mesh
-        the figures are those of one device.
+        All of these are estimates. After ``k.explain(..., compiled=True)``, `compiled` has XLA's own figures, from
+        `memory_analysis` and `cost_analysis` of the compiled program: `temporary_bytes`, `operations` and `bytes` of
+        the `forward` pass, and of the `vjp` with given cotangents (where there is none it is None, and `no_vjp` says
+        why). XLA counts the body of a loop once, however often it runs, and does not count functions such as `exp`. On
+        a mesh the figures are those of one device.
 
-        For a mesh, `collectives` are what devices tell each other in the forward pass: the `operation` of XLA, the
-        `tensor` that it is about, the `axes` of the mesh, how many `bytes` each device gets by one, how many `times` it
-        runs, and for which `reason`. The statements are those of one device alone. `compiled` has the `collectives` of
-        the compiled forward pass then, as `operation` and `bytes`.
+        For a mesh, `collectives` are the exchanges between devices in the forward pass: the XLA `operation`, the
+        `tensor` exchanged, the `axes` of the mesh, how many `bytes` each device receives per exchange, how many `times`
+        it runs, and the `reason`. The statements are those of one device. `compiled` then also has the `collectives` of
+        the compiled forward pass, as `operation` and `bytes`.
         """
         return self.data
 

@@ -1,4 +1,4 @@
-"""Index names for linters that dislike unbound names."""
+"""Index names for linters that complain about unbound names."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ class IndexName:
 def indices(names: str) -> tuple[IndexName, ...]:
     """Index variables by name, separated by spaces: ``i, j, k = tcjax.indices("i j k")``.
 
-    Raises `CompileError` (TC0308) where a name is no identifier.
+    Raises `CompileError` (TC0308) where a name is not an identifier.
     """
     found = names.split() if isinstance(names, str) else []
     if not found or not all(name.isidentifier() for name in found):

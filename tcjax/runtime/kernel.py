@@ -53,10 +53,10 @@ class _Signed:
 class Kernel(Questions):
     """A tensor comprehension as a pure function of arrays.
 
-    Call it with arrays in parameter order or by name; it returns one array, or a tuple in the order of the
-    return list. It works under `jax.jit`, `jax.grad`, `jax.jvp`, `jax.vmap` and `jax.export`. An output that
-    accumulates without ``!`` starts from the array passed under its name, ``k(A, B, C=C0)``. Raises `CompileError`
-    where count, rank, type or size of an argument does not fit.
+    Call it with arrays in parameter order or by name; it returns one array, or a tuple in the order of the return list.
+    It works under `jax.jit`, `jax.grad`, `jax.jvp`, `jax.vmap` and `jax.export`. An output that accumulates without
+    ``!`` starts from the array passed under its name, ``k(A, B, C=C0)``. Raises `CompileError` where the number, rank,
+    type or size of arguments does not fit.
     """
 
     # Written out when somebody asks.
@@ -84,11 +84,11 @@ class Kernel(Questions):
         return self
 
     def with_schedule(self, schedule: "Schedule | None") -> "Kernel":
-        """The same kernel, its statements computed in the loops of a schedule: the numbers do not change.
+        """The same kernel, run by a schedule: the results do not change.
 
-        Loops around tiles, and loops in which other statements are computed, run one after the other; derivatives
-        are those of the kernel without a schedule. Raises `CompileError` of kind ``schedule`` where a stage is read
-        outside of the loop that it is computed in, or where the schedule names what the kernel does not have.
+        Loops over tiles, and loops in which other statements are computed, run sequentially; derivatives are those of
+        the kernel without a schedule. Raises `CompileError` of kind ``schedule`` where a stage is read outside the loop
+        in which it is computed, or where the schedule names a stage or loop that does not exist.
         """
         options = check_schedule(self._frontend.options, schedule)
         return Kernel(replace(self._frontend, options=options))
@@ -96,26 +96,26 @@ class Kernel(Questions):
     def sharded(self, mesh: jax.sharding.Mesh, axes: Mapping[str, str | tuple[str, ...]]) -> "Kernel":
         """The same kernel on the devices of a mesh: ``k.sharded(mesh, {"m": "data", "k": "model"})``.
 
-        `axes` says along which axis of the mesh an index runs (a tuple: along several). Each device computes its block
-        of the index, and holds that block of the dimensions that the index addresses; a reduction over such an index is
-        combined across the devices (sums by `psum`, minima by `pmin`, and so on), and what is read beyond a block its
-        neighbours give (`ppermute`). Works under `jax.jit` and `jax.grad` like any kernel. Raises `CompileError` at a
-        call whose statements devices cannot compute in parts (TC0811).
+        `axes` maps an index to an axis of the mesh, or to several (a tuple). Each device computes its block of the
+        index, and holds that block of the dimensions that the index addresses. A reduction over such an index is
+        combined across the devices (sums by `psum`, minima by `pmin`, and so on); what is read beyond a block comes
+        from neighbours (`ppermute`). Works under `jax.jit` and `jax.grad` like any kernel. Raises `CompileError`
+        (TC0811) at a call whose statements cannot be split over devices.
         """
         return Kernel(replace(self._frontend, options=shard_options(self._frontend.options, mesh, axes)))
 
     def tune(
         self, /, *args: Any, seconds: float = 30.0, progress: bool = True, gradient: bool = False, **kwargs: Any
     ) -> "Kernel":
-        """The same kernel, in the way that is fastest on this device for arguments of these shapes.
+        """The same kernel, with the plan that is fastest on this device for arguments of these shapes.
 
-        Tries other forms of its loop nests and other tiles, for about so many `seconds`, and keeps one only where it
-        computes the same and is measurably faster. What was found is remembered in a file of the user's cache directory
-        (or in ``TCJAX_CACHE_DIR``; empty: nowhere), and used from then on by every kernel with the same program and
-        shapes, in other processes too. The kernel's `tuned` tells what was tried. Ctrl-C ends the search and
-        keeps the best so far. With `gradient` half of the time goes to the loop nests of the derivative, reverse mode
-        by all float parameters; what was found for it before is kept otherwise. An argument called ``seconds``,
-        ``progress`` or ``gradient`` goes by position.
+        Tries other forms of its loop nests and other tiles for about `seconds`, and keeps one only where it computes
+        the same and is measurably faster. The choice is saved in a file in the user's cache directory (or in
+        ``TCJAX_CACHE_DIR``; empty: not at all), and used from then on by every kernel with the same program and shapes,
+        in other processes too. The kernel's `tuned` says what was tried. Ctrl-C ends the search and keeps the best so
+        far. With `gradient` half of the time goes to the loop nests of the derivative, reverse mode with respect to all
+        float parameters; without it, an earlier choice for the derivative is kept. Pass an argument called ``seconds``,
+        ``progress`` or ``gradient`` by position.
 
         Raises `CompileError` as a call does, for tracers, and for a kernel that has a schedule.
         """
@@ -136,9 +136,9 @@ class Kernel(Questions):
     def check(self, examples: int = 20, seed: int = 0) -> "Check":
         """Compares the kernel with its interpreter: values, `jax.jit`, `jax.vmap`, and gradients.
 
-        Draws `examples` calls with random sizes (0, 1 and odd ones among them), types and elements, the same ones for
-        a `seed`; gradients are compared with differences in float64. Returns a summary that prints. Raises
-        `CheckError` for a disagreement, with the smallest call that shows it, as Python code.
+        Draws `examples` calls with random sizes (including 0, 1 and odd ones), types and elements; the same `seed`
+        gives the same calls. Gradients are compared with finite differences in float64. Returns a printable summary.
+        Raises `CheckError` for a disagreement, with the smallest call that shows it, as Python code.
         """
         from .checking import check
 
@@ -148,10 +148,10 @@ class Kernel(Questions):
         """The derivative as a kernel, in index notation: ``k.adjoint(wrt=("A",))(A, B, d_C=d_C)`` gives ``d_A``.
 
         It takes the kernel's inputs and then the cotangents of its float outputs, ``d_C`` for ``C``, and returns the
-        cotangents of the parameters that `wrt` names (None: of every float parameter) in that order. Its text prints
-        and reads back, and it has an adjoint itself. Where nothing declares a parameter, its type is a likely one,
-        unless arguments (arrays or `jax.ShapeDtypeStruct`) are passed to tell. Raises `CompileError`: TC0308 for a name
-        that is no float parameter, TC0309 for what has no derivative in the language.
+        cotangents of the parameters that `wrt` names (None: of every float parameter) in that order. It can be printed,
+        parsed again, and differentiated again. The type of an undeclared parameter is guessed, unless arguments (arrays
+        or `jax.ShapeDtypeStruct`) are passed. Raises `CompileError`: TC0308 for a name that is not a float parameter,
+        TC0309 for a derivative that the language cannot express.
         """
         from .adjoints import adjoint_of
 
@@ -160,11 +160,12 @@ class Kernel(Questions):
     def export(self, /, *specs: Any, platforms: Sequence[str] | None = None, **kwargs: Any) -> "jax.export.Exported":
         """The kernel as `jax.export` serialises it: ``k.export("float32[N, M]", platforms=("cpu", "cuda"))``.
 
-        A spec for each argument: an array, a `jax.ShapeDtypeStruct`, or a text whose sizes are numbers and symbols; the
-        conditions of `constraints` hold for symbols with the names of sizes. Without specs, all declared sizes
-        are symbols. With numbers alone the kernel is exported as planned; for symbols there is no plan: contractions
-        are einsum, other reductions scans. Initial values and sizes go by keyword, as in a call. Without `platforms` it
-        is for this machine's. Raises `CompileError` for arguments that do not fit, and where a program takes numbers.
+        Give a spec for each argument: an array, a `jax.ShapeDtypeStruct`, or a text whose sizes are numbers and
+        symbols. The conditions of `constraints` apply to symbols with the names of sizes. Without specs, all declared
+        sizes are symbols. With numbers only, the kernel is exported as planned. With symbols there is no plan:
+        contractions become einsum, other reductions scans. Pass initial values and sizes by keyword, as in a call. The
+        default of `platforms` is this machine's. Raises `CompileError` for arguments that do not fit, and where a
+        program needs numbers.
         """
         from .exporting import exported, read_specs
 

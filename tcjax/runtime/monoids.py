@@ -1,4 +1,4 @@
-"""`monoid` registers a reduction, after a look at whether it is one."""
+"""`monoid` registers a reduction, after testing that it is one."""
 
 import keyword
 from collections.abc import Callable
@@ -30,19 +30,20 @@ def monoid(
 ) -> None:
     """Registers the reduction `name`: ``O(i) name=! e``, ``O(i) name= e`` and ``name[k](e)`` in every program.
 
-    `combine` takes the states of two parts, the earlier one first, and gives that of both; `identity` is the state of
-    nothing. A state is a number, or a tuple of numbers where `identity` is a tuple; `combine` gets arrays of them (in
-    the interpreter, single numbers) and works element by element. It must be associative; with ``commutative=False``
-    the order of the index ranges is kept, row-major.
+    `combine` takes the states of two parts, the earlier one first, and returns the state of both; `identity` is the
+    state of an empty part. A state is a number, or a tuple of numbers if `identity` is a tuple; `combine` gets arrays
+    of them (in the interpreter, single numbers) and must work element by element. It must be associative; with
+    ``commutative=False`` the order of the index ranges is kept, row-major.
 
-    `inject` makes a state of an element; without it the element is the state, or its first component, and the others
-    are the identity's. `finish` makes the result of the last state; without it, it is the state's first component.
+    `inject` turns an element into a state; by default the element is the state, or its first component, and the other
+    components are those of the identity. `finish` turns the final state into the result; by default the result is its
+    first component.
 
-    Components have the type in which the reduction runs. An identity with a float makes integers floats; a truth value
-    in the identity is a component of type bool, and a NumPy number (``np.int32(0)``) fixes its component's type.
+    Components have the type in which the reduction runs. A float in the identity turns integers into floats; a truth
+    value makes its component a bool, and a NumPy number (``np.int32(0)``) fixes the type of its component.
 
-    The same name may be registered again: kernels that are made later use the new meaning. Raises `CompileError`:
-    TC0203 for a name that has a meaning already, TC0310 where the functions do not make a monoid.
+    A name may be registered again: kernels made later use the new meaning. Raises `CompileError`: TC0203 for a name
+    that is already taken by the language, TC0310 where the functions do not form a monoid.
     """
     _check_name(name)
     for what, function, needed in (("combine", combine, True), ("inject", inject, False), ("finish", finish, False)):

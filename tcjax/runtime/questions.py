@@ -1,4 +1,4 @@
-"""What a kernel tells of itself: values point by point, ranges, plans, reasons, and its program in other notations."""
+"""What a kernel can say about itself: values point by point, ranges, plans, reasons, its program in other notations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -61,21 +61,21 @@ class Questions(Calls):
         return bound, typed(bound.function.parameters), typed(bound.function.initial)
 
     def at(self, /, *where: Any, **indices: int) -> "Place":
-        """How one element of a result comes to be: ``k.at(i=3, j=2)(A, B)``.
+        """How one element of a result was computed: ``k.at(i=3, j=2)(A, B)``.
 
-        The element is named by the indices of the left side, or by its position: ``k.at(3, 2)``; of several results by
-        the name of its result first: ``k.at("C", i=3, j=2)``. What comes back takes the kernel's arguments and gives an
-        `Element`, which prints every read, every value on the way, and where a NaN first appears. The interpreter
-        computes it. Raises `CompileError` (TC0707) where there is no such element.
+        Name the element by the indices of the left side, or by its position: ``k.at(3, 2)``. If there are several
+        results, give the name of the result first: ``k.at("C", i=3, j=2)``. The returned function takes the kernel's
+        arguments and gives an `Element`, which prints every read, every intermediate value, and where a NaN first
+        appears. The interpreter computes it. Raises `CompileError` (TC0707) where there is no such element.
         """
         from .elements import place_of
 
         return place_of(self, where, indices)
 
     def ranges(self, /, *args: Any, **kwargs: Any) -> list[dict[str, Any]]:
-        """For each statement in order the half-open range of each index.
+        """For each statement, in order, the half-open range of each index.
 
-        With arguments (arrays or `jax.ShapeDtypeStruct`) pairs of ints, ``{"i": (0, 8)}``; without, symbolic
+        With arguments (arrays or `jax.ShapeDtypeStruct`): pairs of ints, ``{"i": (0, 8)}``; without: symbolic
         `Interval`s.
         """
         if not args and not kwargs and self._arity:
@@ -83,11 +83,11 @@ class Questions(Calls):
         return _boxes(self._bound(*args, **kwargs))
 
     def constraints(self) -> tuple[str, ...]:
-        """What must hold for the sizes, as texts for ``jax.export.symbolic_shape(..., constraints=...)``.
+        """Conditions on the sizes, as texts for ``jax.export.symbolic_shape(..., constraints=...)``.
 
-        These are the assumptions of ``assume``, then what the program itself needs: that no range ends before it
-        begins and that reads and writes stay inside their arrays, as far as sizes alone decide it. A dimension
-        without a name, ``A.0``, is called ``A_0``. Conditions that JAX cannot state (``!=``, ``or``) are left out.
+        These are the assumptions of ``assume``, then what the program itself needs: no range ends before it begins, and
+        reads and writes are in bounds, as far as sizes alone determine it. A dimension without a name, ``A.0``, is
+        called ``A_0``. Conditions that JAX cannot express (``!=``, ``or``) are left out.
         """
         from .constraints import constraints_of
 
@@ -105,7 +105,7 @@ class Questions(Calls):
         return function
 
     def ir(self, /, *args: Any, **kwargs: Any) -> ir.Function:
-        """The typed program; without arguments, undeclared parameters have likely types."""
+        """The typed program; without arguments, the types of undeclared parameters are guessed."""
         if not args and not kwargs and self._arity:
             return self._likely()
         return self._bound(*args, **kwargs).function
@@ -116,12 +116,12 @@ class Questions(Calls):
         return self._compiler.plan(call)
 
     def explain(self, /, *args: Any, compiled: bool = False, **kwargs: Any) -> Explanation:
-        """Ranges and what fixed them, the operation chosen for each statement and why, and what it costs.
+        """Ranges and what determined them, the operation chosen for each statement and why, and what it costs.
 
         Takes arrays or `jax.ShapeDtypeStruct`s. All costs are the planner's estimates. With `compiled` the kernel and
-        its derivative are compiled for these shapes on this device, and XLA's own figures of both stand beside the
-        estimates: temporary bytes, operations, bytes that are read and written. The derivative is reverse mode by all
-        float parameters, with given cotangents. An argument called ``compiled`` goes by position.
+        its derivative are compiled for these shapes on this device, and XLA's own figures for both are added: temporary
+        bytes, operations, bytes read and written. The derivative is reverse mode with respect to all float parameters,
+        with given cotangents. Pass an argument called ``compiled`` by position.
         """
         check_flag("compiled", compiled)
         call, arguments = self._call(args, kwargs)
@@ -160,8 +160,8 @@ class Questions(Calls):
     def schedule(self, /, *args: Any, **kwargs: Any) -> "Schedule":
         """A schedule without commands: every statement is computed whole, in the order of the program.
 
-        The statements of a SaC program depend on the ranks of its arguments: they are the smallest that its selections
-        show, unless arguments (arrays or `jax.ShapeDtypeStruct`) are passed to tell. Where nothing tells, names of
+        The statements of a SaC program depend on the ranks of its arguments. These are the smallest that its selections
+        allow, unless arguments (arrays or `jax.ShapeDtypeStruct`) are passed. Where they remain unknown, names of
         stages and loops are looked up when the schedule is used.
         """
         from ..planning.schedule import Schedule
@@ -176,10 +176,10 @@ class Questions(Calls):
     def to(self, dialect: str, /, *args: Any, **kwargs: Any) -> str:
         """The program in another notation: "tc", "sac", "python" or "latex".
 
-        What a SaC program is in index notation depends on the ranks of its arguments: they are the smallest that its
-        selections show, unless arguments (arrays or `jax.ShapeDtypeStruct`) are passed to tell. An output that
-        accumulates without ``!`` begins from the identity in SaC. Raises `CompileError` (TC0109) for what the other
-        notation cannot say.
+        The index notation of a SaC program depends on the ranks of its arguments. These are the smallest that its
+        selections allow, unless arguments (arrays or `jax.ShapeDtypeStruct`) are passed. An output that accumulates
+        without ``!`` starts from the identity in SaC. Raises `CompileError` (TC0109) for what the other notation cannot
+        express.
         """
         if dialect not in NOTATIONS:
             raise CompileError(

@@ -33,9 +33,9 @@ def assert_matches(
 ) -> None:
     """Asserts that the kernel computes what a function of NumPy arrays computes.
 
-    Compares for the arguments that are given, or, where there are none, for so many random calls, and then shows the
-    smallest that differs. The reference gets the arguments as NumPy arrays, sizes by keyword. Shapes must be equal,
-    types need not. `tolerance` is relative to the largest magnitude of a result; by default what rounding explains.
+    Compares on the arguments given, or, if there are none, on `examples` random calls, and then shows the smallest that
+    differs. The reference gets the arguments as NumPy arrays, and sizes by keyword. Shapes must be equal, types need
+    not be. `tolerance` is relative to the largest magnitude of a result; the default is what rounding explains.
     """
 
     def compared(sample: Sample) -> Difference | None:
@@ -51,9 +51,9 @@ def assert_matches(
 
 
 def assert_gradients(kernel: Kernel, /, *args: Any, examples: int = 20, seed: int = 0, **kwargs: Any) -> None:
-    """Asserts that the kernel's reverse derivatives are those of its definition, by differences in float64.
+    """Asserts that the kernel's reverse-mode derivatives match finite differences of its definition in float64.
 
-    Looks at the arguments that are given, or, where there are none, at so many random calls.
+    Uses the arguments given, or, if there are none, `examples` random calls.
     """
 
     def compared(sample: Sample) -> Difference | None:
@@ -68,10 +68,10 @@ def assert_gradients(kernel: Kernel, /, *args: Any, examples: int = 20, seed: in
 def assert_no_large_temporaries(
     kernel: Kernel, /, *args: Any, limit: int | str | None = None, gradient: bool = False, **kwargs: Any
 ) -> None:
-    """Asserts what the compiled kernel allocates beside its arguments and results, in bytes or as ``"256MiB"``.
+    """Asserts how much the compiled kernel allocates besides its arguments and results, in bytes or as ``"256MiB"``.
 
-    Without a limit it is the one that tcjax keeps by itself: four times the arguments and results, or 16 MiB. With
-    `gradient`, of the kernel together with its derivatives by all float arguments. Arguments may be
+    The default limit is the memory contract of tcjax: four times the arguments and results, or 16 MiB. With `gradient`
+    it applies to the kernel together with its derivatives with respect to all float arguments. Arguments may be
     `jax.ShapeDtypeStruct`: nothing is computed.
     """
     arguments = kernel._arguments(args, kwargs)

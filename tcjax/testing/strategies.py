@@ -28,11 +28,11 @@ def shapes(kernel: Kernel) -> "SearchStrategy[tuple[tuple[int, ...], ...]]":
 
 
 def arguments(kernel: Kernel) -> "SearchStrategy[tuple[Array, ...]]":
-    """Tuples of arrays in parameter order: ``kernel(*arrays)`` is a call that the kernel takes.
+    """Tuples of arrays in parameter order: ``kernel(*arrays)`` is a valid call.
 
-    Sizes are small and fit together, 0 and 1 among them; integers that are subscripts point inside; floats are
-    multiples of 1/4, whose sums and products are exact. Raises `CompileError` for a kernel with a size that goes by
-    keyword: `calls` has it.
+    Sizes are small and consistent, and include 0 and 1; integers used as subscripts are in bounds; floats are multiples
+    of 1/4, whose sums and products are exact. Raises `CompileError` for a kernel with a size passed by keyword: use
+    `calls`.
     """
     sizes = kernel._frontend.keywords[1]
     if sizes:
@@ -47,7 +47,7 @@ def arguments(kernel: Kernel) -> "SearchStrategy[tuple[Array, ...]]":
 def calls(kernel: Kernel) -> "SearchStrategy[tuple[tuple[Array, ...], dict[str, Any]]]":
     """Pairs ``(args, kwargs)`` with which the kernel can be called; see `arguments`.
 
-    `kwargs` has sizes, and now and then initial values of outputs.
+    `kwargs` has sizes, and sometimes initial values of outputs.
     """
     st = _hypothesis()
     forms = _forms(kernel)

@@ -37,7 +37,7 @@ def size_formula(size: Size) -> Formula:
 
 
 def size_symbol(size: SizeVar) -> Formula:
-    """``N``, or ``|A|`` with the number of the dimension below for one that nobody named."""
+    """``N``, or for a dimension without a name ``|A|`` with its number below."""
     tensor, _, dimension = size.name.rpartition(".")
     if not tensor:
         return Symbol(size.name)

@@ -7,7 +7,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A name of the program, and how many primes tell it from another of that name."""
+    """A name of the program, with as many primes as it takes to distinguish it from others of that name."""
 
     name: str
     primes: int = 0
@@ -15,7 +15,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """Digits, as they are read: ``0.5``, ``∞``."""
+    """Digits as displayed: ``0.5``, ``∞``."""
 
     text: str
 
@@ -67,7 +67,7 @@ class Root:
 
 @dataclass(frozen=True, slots=True)
 class Scripts:
-    """A base with what stands below and above to its right."""
+    """A base with a subscript and a superscript."""
 
     base: "Formula"
     sub: "Formula | None" = None
@@ -101,7 +101,7 @@ class Cases:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """``left relation right``; the relations of lines stand below each other."""
+    """``left relation right``; lines are aligned at their relations."""
 
     left: "Formula"
     relation: Sign | Word

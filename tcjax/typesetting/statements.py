@@ -14,7 +14,7 @@ _LEVEL: Final = {"+": REDUCTION, "*": PRODUCT, "||": ATOM, "&&": ATOM}
 
 
 def typeset(function: ir.Function) -> Lines:
-    """A line for each statement; the definitions that it calls come first, each behind a line with its name."""
+    """A line for each statement; the definitions that it calls come first, each after a line with its name."""
     return Lines(tuple(_Program().lines(function)))
 
 

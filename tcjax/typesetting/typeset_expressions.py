@@ -53,7 +53,7 @@ _LARGE: Final = {
 
 @dataclass(frozen=True)
 class Expressions:
-    """Expressions over indices that are called so."""
+    """Expressions over indices with these names."""
 
     indices: Mapping[IndexVar, Symbol]
 
@@ -63,11 +63,11 @@ class Expressions:
         return formula if own >= level else Fenced("(", formula, ")")
 
     def plain(self, expr: ir.Expr) -> Formula:
-        """The expression, where nothing stands beside it."""
+        """The expression on its own, without neighbours."""
         return self.write(expr)[0]
 
     def write(self, expr: ir.Expr) -> tuple[Formula, int]:
-        """The formula and how tight it holds together."""
+        """The formula and how tightly it binds."""
         match expr:
             case ir.Const(value):
                 return constant(value)
@@ -163,7 +163,7 @@ class Expressions:
                 return Row((self.at(left, level), sign, self.at(right, level + 1))), level
 
     def product(self, left: ir.Expr, right: ir.Expr) -> tuple[Formula, int]:
-        """Factors side by side, a dot where the second begins with a digit; a sum may stand last."""
+        """Factors next to each other, with a dot where the second begins with a digit; a sum may come last."""
         first = self.at(left, PRODUCT)
         second, own = self.write(right)
         if own < REDUCTION:

@@ -45,7 +45,7 @@ FEW_GATHERS: Final = 4
 # Sums of products of at least so many terms are matrix products.
 LEAST_PRODUCT: Final = 16
 MOST_CANDIDATES: Final = 12
-# So much of a long axis is a tile, where a search tries one. None is planned: for 65536 results, tiles of 2048 to 16384
+# Tile size the autotuner tries on long axes. None is planned: for 65536 results, tiles of 2048 to 16384
 # took 0.84 to 0.95 of the processor time of a Gaussian sum, 0.89 to 1.19 of a minimum's, 1.03 to 1.09 of a logsumexp's.
 TILE: Final = 1 << 13
 # Of what XLA stores step by step, so many elements are computed at a time.

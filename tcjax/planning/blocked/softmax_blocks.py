@@ -178,7 +178,7 @@ def rows_of(softmax: Softmax, blocks: Blocks) -> int:
 
 
 def conditions_of(softmax: Softmax) -> list[Affine]:
-    """The conditions on the loop without which a point counts for nothing: what is not negative where they hold."""
+    """The conditions on the loop outside which points are masked, as expressions that are not negative inside."""
     return conditions(softmax.guard, softmax.scores, softmax.sums[0].reduce.indices)
 
 

@@ -74,7 +74,7 @@ class Nest:
 
 @dataclass(frozen=True, slots=True)
 class LoopSchedule:
-    """``loop = (t*unroll + u)*rows + r``: `t` runs one after the other, `u` is unrolled, `r` lies side by side.
+    """``loop = (t*unroll + u)*rows + r``: `t` is sequential, `u` is unrolled, `r` is vectorised.
 
     The accumulators have `rows` values for each element of the result, which are combined at the end; `inside` says
     that those of a block are combined within it, by an operation of its own. With a `tile`, ``(axis, extent)``, the

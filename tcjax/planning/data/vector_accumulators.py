@@ -1,4 +1,4 @@
-"""A reduction whose running results are vectors: some values of the loop lie side by side."""
+"""A reduction whose running results are vectors: several values of the loop are vectorised."""
 
 from dataclasses import dataclass
 

@@ -16,7 +16,7 @@ MOST_SLICES: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Zeros:
-    """Elements that nothing counts."""
+    """Padding whose value is never used."""
 
     count: int
 

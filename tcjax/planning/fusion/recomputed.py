@@ -48,7 +48,7 @@ def _is_costly_loop(node: Node) -> bool:
 def _apart(stage: Compute, later: Sequence[Stage] | None, machine: Machine = CPU) -> Compute:
     """The stage, apart where the one that reads it next would take longer to compute it again and again.
 
-    Of a result nobody knows what reads it (`later` is None): what costs several times as much as memory is stored.
+    Where `later` is None the readers are unknown: a stage is stored if it costs several times as much as memory.
     """
     if not is_one_loop(stage):
         return stage

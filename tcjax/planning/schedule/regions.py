@@ -21,16 +21,17 @@ class Region:
 
     * `prefix`: the loops of the path that the box may depend on, outermost first; empty at the root.
     * `min`: the first index of each axis, an expression over the prefix. Indices are the statement's own.
-    * `extent`: the most elements along each axis, which is what a buffer has to hold; `extent_expr`: exactly.
+    * `extent`: the largest number of elements along each axis, which is what a buffer has to hold; `extent_expr`: the
+      exact number.
     * `stride`: every needed index is `min` plus a multiple of it.
     * `full_tile`: whether every box has the whole `extent`; `in_bounds`: whether ``min`` never lies before, and
       ``min + extent`` never beyond, what the statement computes.
     * `box_is_exact`: whether each element of each box is needed.
     * `overlap`: for each loop of the prefix, how many indices of each axis the boxes of neighbouring iterations share.
     * `loops`: the extent of each leaf loop, reductions included; `prefix_extents` those of the prefix.
-    * `guards`: what must hold of the loops for a point of them to belong to the box.
-    * `instances` boxes with `total_box` points are computed, of which `total_exact` are needed, and `distinct` differ:
-      `recompute` is ``total_box / distinct`` and `waste` ``total_box / total_exact``.
+    * `guards`: the conditions on the loops for a point to belong to the box.
+    * `instances` boxes with `total_box` points in all are computed; `total_exact` of them are needed, and `distinct`
+      are different: `recompute` is ``total_box / distinct`` and `waste` ``total_box / total_exact``.
     """
 
     prefix: tuple[str, ...]
@@ -52,12 +53,12 @@ class Region:
 
     @property
     def recompute(self) -> float:
-        """How often a point is computed on the average."""
+        """How often a point is computed on average."""
         return self.total_box / self.distinct if self.distinct else 1.0
 
     @property
     def waste(self) -> float:
-        """Points computed for each one that is needed."""
+        """Points computed for each one needed."""
         return self.total_box / self.total_exact if self.total_exact else 1.0
 
     def __str__(self) -> str:

@@ -25,10 +25,10 @@ _LARGEST = 2**31 - 1
 class Schedule:
     """How the loops of a kernel run, and where each stage is computed.
 
-    A stage is a statement, named after the tensor that it writes (``C``, then ``C.1`` for the next statement on
-    ``C``); its loops are named after the indices of the left side and of the reduction. Every method returns a new
-    schedule, and raises `CompileError` of kind ``schedule`` for what is illegal. Nothing is computed differently but
-    in another order: `Kernel.with_schedule` runs it.
+    A stage is a statement, named after the tensor that it writes (``C``, then ``C.1`` for the next statement on ``C``);
+    its loops are named after the indices of the left side and of the reduction. Every method returns a new schedule,
+    and raises `CompileError` of kind ``schedule`` for what is illegal. A schedule changes only the order of the
+    computation. `Kernel.with_schedule` runs it.
     """
 
     name: str
@@ -49,10 +49,10 @@ class Schedule:
         outer: str | None = None,
         inner: str | None = None,
     ) -> "Schedule":
-        """Two loops for one: `factor` iterations inside, or `nparts` outside.
+        """Splits a loop in two: `factor` iterations inside, or `nparts` outside.
 
-        They are named `outer` and `inner`, ``i_outer`` and ``i_inner`` unless given. Where the extent is not
-        divisible the last iterations are left out.
+        They are named `outer` and `inner`, by default ``i_outer`` and ``i_inner``. Where the extent is not divisible,
+        the surplus iterations are skipped.
         """
         place = self._stage("split", stage)
         loop = _name("split", "the loop", loop)
@@ -71,14 +71,14 @@ class Schedule:
         return self._after(SplitLoop(place, split))
 
     def fuse(self, stage: str, outer: str, inner: str, into: str | None = None) -> "Schedule":
-        """One loop for two, `inner` directly inside `outer`; named ``i_j`` unless `into` is given."""
+        """Merges two loops, `inner` directly inside `outer`; the result is named `into`, by default ``i_j``."""
         place = self._stage("fuse", stage)
         outer, inner = _name("fuse", "the outer loop", outer), _name("fuse", "the inner loop", inner)
         fused = _new_name("fuse", "into", f"{outer}_{inner}" if into is None else into)
         return self._after(FuseLoops(place, Fuse(outer, inner, fused)))
 
     def reorder(self, stage: str, *loops: str) -> "Schedule":
-        """The named loops in this order, outermost first; the others stay where they are."""
+        """Puts the named loops in this order, outermost first; the others stay where they are."""
         place = self._stage("reorder", stage)
         names = tuple(_name("reorder", "a loop", loop) for loop in loops)
         return self._after(Reorder(place, names))
@@ -86,9 +86,9 @@ class Schedule:
     def tile(
         self, stage: str, x: str, y: str, fx: int, fy: int, names: tuple[str, str, str, str] | None = None
     ) -> "Schedule":
-        """Both loops split, by `fx` and `fy`, and the outer loops put around the inner ones.
+        """Splits both loops, by `fx` and `fy`, and puts the outer loops around the inner ones.
 
-        `names` are those of the four loops from the outermost: ``(xo, yo, xi, yi)``.
+        `names` are the names of the four loops from the outermost: ``(xo, yo, xi, yi)``.
         """
         if names is None:
             x, y = _name("tile", "a loop", x), _name("tile", "a loop", y)
@@ -100,10 +100,10 @@ class Schedule:
         return split.reorder(stage, xo, yo, xi, yi)
 
     def compute_at(self, stage: str, consumer: str, loop: str, relax: tuple[str, ...] = ()) -> "Schedule":
-        """`stage` is computed inside `loop` of `consumer`, the part that an iteration needs.
+        """Computes `stage` inside `loop` of `consumer`, only the part that an iteration needs.
 
-        Iterations of the loops `relax` around it share one copy. Every consumer of the stage must be inside the
-        loop; that is checked when the schedule is used, as a later command may bring a consumer there.
+        Iterations of the loops `relax` around it share one copy. Every consumer of the stage must be inside the loop.
+        This is checked when the schedule is used, because a later command may move a consumer there.
         """
         place = self._stage("compute_at", stage)
         around = self._stage("compute_at", consumer)
@@ -114,7 +114,7 @@ class Schedule:
         return self._after(ComputeAt(place, Attach(around, loop, relaxed)))
 
     def compute_root(self, stage: str) -> "Schedule":
-        """`stage` is computed whole, before its consumers."""
+        """Computes `stage` whole, before its consumers."""
         return self._after(ComputeRoot(self._stage("compute_root", stage)))
 
     # ------------------------------------------------------------ what follows
@@ -122,21 +122,21 @@ class Schedule:
     def infer_bounds(self, *args: Any, exact: bool = False, **kwargs: Any) -> Regions:
         """Which part of every stage is computed at a time, for arguments (arrays or `jax.ShapeDtypeStruct`s).
 
-        A dictionary of a `Region` for each stage, which a notebook shows as a table.
+        Returns a dictionary with a `Region` for each stage, which a notebook shows as a table.
 
-        What a stage needs is the least box, and what that stage reads is what all points of the box read. With `exact`
-        it is what the needed points read (by islpy, ``pip install 'tcjax[exact]'``).
+        The part of a stage that is needed is rounded up to the smallest box, and all points of the box count as reads
+        of its producers. With `exact` only the needed points count (by islpy, ``pip install 'tcjax[exact]'``).
         """
         bound = self.bound(*args, **kwargs)
         return Regions(infer_exactly(self.on(bound.function).checked(), bound) if exact else self.regions(bound))
 
     def kernel_plan(self, *args: Any, **kwargs: Any) -> KernelPlans:
-        """For each stage at the root the kernel of all that is inside of it: its grid, blocks, scratch and masks."""
+        """For each stage at the root, the kernel of everything inside it: its grid, blocks, scratch and masks."""
         bound = self.bound(*args, **kwargs)
         return KernelPlans(kernel_plans(self.on(bound.function).checked(), bound))
 
     def show(self, *args: Any, **kwargs: Any) -> Picture:
-        """The loops and where each stage is computed, as text and in notebooks; with arguments what one tile needs."""
+        """The loops and where each stage is computed, as text or drawn; with arguments, also what one tile needs."""
         if args or kwargs:
             bound = self.bound(*args, **kwargs)
             return draw(self.on(bound.function).checked(), bound)

@@ -7,7 +7,7 @@ from ...diagnostics import ShownToCallers
 
 
 class CheckError(ShownToCallers, AssertionError):
-    """A kernel does not compute what its definition says; `str()` has the smallest case found, as a program."""
+    """A kernel does not compute what its definition says; `str()` shows the smallest case found, as a program."""
 
 
 class NotFound(CheckError):
@@ -18,8 +18,8 @@ class NotFound(CheckError):
 class Check:
     """What was compared, all of it in agreement.
 
-    `compared` counts comparisons by what was compared, `skipped` those that could not be made, by reason. `worst` is
-    the largest error beside its tolerance, from 0 to 1, and `worst_in` where it was.
+    `compared` counts the comparisons of each kind, `skipped` those that could not be made, by reason. `worst` is the
+    largest error relative to its tolerance, from 0 to 1, and `worst_in` says where it was.
     """
 
     kernel: str

@@ -27,7 +27,7 @@ class Fact:
 
 
 class Prover:
-    """What holds at one place of a program. Immutable: `define` and `assume` return a new object, the narrower scope.
+    """What holds at one place in a program. Immutable: `define` and `assume` return a new object, the narrower scope.
 
     A point where an evaluated part of an expression divides by zero is outside the domain of every question.
     """
@@ -44,7 +44,7 @@ class Prover:
     def define(
         self, name: str, lo: ExprLike | None = None, hi: ExprLike | None = None, *, equals: ExprLike | None = None
     ) -> "Prover":
-        """`name` runs over ``[lo, hi]`` (None is unbounded) or is `equals`.
+        """Adds that `name` runs over ``[lo, hi]`` (None is unbounded) or is `equals`.
 
         Numbers that contradict what is known raise `CompileError`; a range whose ends are expressions may be empty.
         """
@@ -56,7 +56,7 @@ class Prover:
         return facts._checked() if all(isinstance(end, Const) for _, end in ends) else facts
 
     def assume(self, *conditions: ExprLike, why: Why = "guard") -> "Prover":
-        """These facts and `conditions`; a definition or a user's word that contradicts raises `CompileError`."""
+        """Adds `conditions`; a definition or an assumption that contradicts the facts raises `CompileError`."""
         if why not in _WHYS:
             raise CompileError(Code.BAD_OPTION, f"`{why}` is no reason", help=f"write one of {', '.join(_WHYS)}")
         facts = self._with([_condition(condition) for condition in conditions], why)
@@ -91,18 +91,18 @@ class Prover:
 
     @property
     def contradiction(self) -> str | None:
-        """None, or the words of facts that exclude one another: no point satisfies them all."""
+        """Facts that contradict one another, in words: no point satisfies them all. None if there are none."""
         return self._remember("contradiction", self._find_contradiction, None)
 
     def simplify(self, expr: ExprLike) -> Expr:
-        """An expression that is equal wherever `expr` is defined, and no dearer to compute."""
+        """An equal expression, wherever `expr` is defined, that is no more expensive to compute."""
         from . import recomposing
 
         read = Expr.of(expr)
         return self._remember(("simplify", read), lambda: recomposing.simplify(self, read), read)
 
     def bounds(self, expr: ExprLike) -> tuple[int | None, int | None]:
-        """The least and the greatest value of `expr`, None where it has none or none is known."""
+        """The smallest and largest value of `expr`; None where it is unbounded or unknown."""
         from . import bounding
 
         read = _number(expr)
@@ -131,7 +131,7 @@ class Prover:
         return None
 
     def solve(self, condition: ExprLike, name: str) -> "tuple[End | None, End | None] | Literal['empty']":
-        """The largest interval of `name` on which `condition` holds whatever the others are, or ``"empty"``."""
+        """The largest interval of `name` on which `condition` holds for all values of the others, or ``"empty"``."""
         from . import solving
 
         read, variable = _condition(condition), _name(name)

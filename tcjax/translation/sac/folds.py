@@ -61,7 +61,7 @@ def _guarded(
     scope: Scope,
     inner: Scope,
 ) -> tree.Expr:
-    """A fold in which points that the guard excludes count for nothing."""
+    """A fold in which points that the guard excludes contribute the identity."""
     neutral = literals.neutral(reducer, body.dtype)
     if neutral is None:
         help = "put the condition into the value: `argmin` of `c ? e : inf`"
