@@ -19,7 +19,7 @@ EXTRAS_test := test,dev
 FOR := $(VENV)/for-
 
 .DEFAULT_GOAL := help
-.PHONY: help demo gallery methods layers test lint format fuzz soak deep bench golden docs install clean
+.PHONY: help demo gallery methods layers test lint format fuzz soak deep bench golden docs vsix install clean
 
 .NOTPARALLEL:
 
@@ -91,6 +91,9 @@ golden: $(FOR)test  ## rewrite golden pages and the outputs in the documents fro
 docs: $(FOR)docs  ## the documentation as a site, in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "Look at it: $(BIN)/python -m http.server --directory site"
+
+vsix: $(FOR)test  ## the extension for VS Code, editors/vscode/tcjax.vsix; needs npm
+	cd editors/vscode && npm install --no-audit --no-fund && npm run package
 
 install: $(FOR)test  ## only prepare the virtual environment
 

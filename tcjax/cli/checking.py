@@ -156,22 +156,10 @@ def check_definition(
 def _check_types(
     definition: ast.Definition, program: ast.Program, functions: Collection[str], numbers: Numbers
 ) -> None:
-    definition = elaboration.completed(definition, functions)
-    is_batched = elaboration.has_batch(definition, program)
-    if is_batched or elaboration.needs_signature(definition, program, functions):
-        elaboration.check(definition, program, functions)
-        if elaboration.calls_python(definition, program, functions):
-            return
-    if is_batched:
-        try:
-            definition, program = elaboration.expanded(definition, program, _given(definition, numbers))
-        except elaboration.RankUnknownError:
-            return
-    signature = _signature(definition, numbers)
-    if signature is None:
+    found = inferred(definition, program, functions, numbers)
+    if found is None:
         return
-    function = elaboration.elaborate(definition, program, signature, {})
-    ranges.infer_ranges(function)
+    function = found.function
     if function.parameters and all(tensor.name in numbers.shapes for tensor in function.parameters):
         shapes = {tensor.name: numbers.shapes[tensor.name].extents for tensor in function.parameters}
         known = {size.name for tensor in function.parameters for size in tensor.shape for size in size.variables()}
@@ -182,6 +170,28 @@ def _check_types(
     else:
         for warning in ranges.unread_at_any_size(function):
             warn(warning)
+
+
+def inferred(
+    definition: ast.Definition, program: ast.Program, functions: Collection[str], numbers: Numbers
+) -> ranges.SymbolicRanges | None:
+    """The types of a definition and the ranges of its indices; None where only a call tells them.
+
+    Raises `CompileError` for what is wrong with it.
+    """
+    definition = elaboration.completed(definition, functions)
+    is_batched = elaboration.has_batch(definition, program)
+    if is_batched or elaboration.needs_signature(definition, program, functions):
+        elaboration.check(definition, program, functions)
+        if elaboration.calls_python(definition, program, functions):
+            return None
+    if is_batched:
+        try:
+            definition, program = elaboration.expanded(definition, program, _given(definition, numbers))
+        except elaboration.RankUnknownError:
+            return None
+    signature = _signature(definition, numbers)
+    return None if signature is None else ranges.infer_ranges(elaboration.elaborate(definition, program, signature, {}))
 
 
 def _given(definition: ast.Definition, numbers: Numbers) -> dict[str, elaboration.Given]:

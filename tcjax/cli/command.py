@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import click
 
 from ..diagnostics import CompileWarning
-from .commands import bench, check, completion, errors, explain, fmt, gallery, grad, run, translate, tune
+from .commands import bench, check, completion, errors, explain, fmt, gallery, grad, lsp, run, translate, tune
 from .failures import explained
 
 
@@ -77,5 +77,5 @@ def command(ctx: click.Context) -> None:
         ctx.color = False
 
 
-for _each in (check, run, explain, bench, tune, grad, fmt, translate, gallery, errors, completion):
+for _each in (check, run, explain, bench, tune, grad, fmt, translate, gallery, errors, lsp, completion):
     command.add_command(_each)

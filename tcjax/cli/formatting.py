@@ -1,9 +1,10 @@
 """One canonical form of a text, which keeps its comments and the blank lines between statements."""
 
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Final
 
 from ..diagnostics import Source
@@ -46,7 +47,12 @@ class Comment:
 
 
 def formatted(text: Text) -> str:
-    """The canonical form. Raises `CompileError` for a text that cannot be read, `Failure` where a comment would go."""
+    """The canonical form. Raises `CompileError` for a text that cannot be read, `Failure` where a comment would go.
+
+    Of a Python file only the texts of its kernels change, where they hold no escapes.
+    """
+    if text.notation == "python":
+        return _formatted_python(text)
     source = Source(text.content, text.name)
     read = sac.read if text.notation == "sac" else tc.read
     before = read(text.content, text.name)
@@ -71,6 +77,34 @@ def formatted(text: Text) -> str:
     if read(result, text.name) != before:
         raise Failure(f"{text.name}: the formatted text would mean something else, so nothing was changed")
     return result.replace("\n", "\r\n") if "\r\n" in text.content else result
+
+
+# ---------------------------------------------------------------- Python
+
+
+def _formatted_python(text: Text) -> str:
+    from .python_files import literals
+
+    result = text.content.replace("\r\n", "\n")
+    offsets = [0, *accumulate(len(line) for line in result.splitlines(keepends=True))]
+    for literal in sorted(literals(text), key=lambda each: (each.line, each.column), reverse=True):
+        start = offsets[literal.line - 1] + literal.column - 1
+        # Mistakes are shown at the places of the file.
+        placed = "\n" * (literal.line - 1) + " " * (literal.column - 1) + literal.content
+        after = formatted(Text(text.name, placed, literal.notation)).rstrip("\n")
+        result = result[:start] + _placed(literal.content, after) + result[start + len(literal.content) :]
+    return result.replace("\n", "\r\n") if "\r\n" in text.content else result
+
+
+def _placed(before: str, after: str) -> str:
+    """A formatted text as a literal holds it: on the lines where it began and ended, indented as its first line was."""
+    if "\n" not in before.strip():
+        # One line stays one: a program of several lines needs other quotes.
+        return before if "\n" in after else before.replace(before.strip(), after)
+    head = before[: len(before) - len(before.lstrip())]
+    tail = before[len(before.rstrip()) :]
+    margin = head.rpartition("\n")[2] if "\n" in head else ""
+    return head + textwrap.indent(after, margin).removeprefix(margin) + tail
 
 
 # ---------------------------------------------------------------- TC

@@ -12,7 +12,7 @@ from ..diagnostics import Code, CompileError, Source, Span, warn
 from ..syntax import ast, embedded, sac, tc
 from .checking import Findings, Numbers, check_definition, check_sac, check_tc
 from .failures import Failure
-from .texts import Text
+from .texts import Notation, Text
 
 _PACKAGE: Final = __name__.split(".")[0]
 
@@ -66,6 +66,29 @@ def find(text: Text) -> list[Found]:
     return sorted(found, key=lambda each: each.line)
 
 
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """The program in a string of a Python file, where its first sign stands: lines and columns count from 1."""
+
+    line: int
+    column: int
+    content: str
+    notation: Notation
+
+
+def literals(text: Text) -> Iterator[Literal]:
+    """The texts of a file's kernels that are written without escapes. Raises `CompileError` as `find` does."""
+    lines = text.content.splitlines()
+    for kernel in find(text):
+        if kernel.text is None or kernel.content == kernel.text:
+            continue
+        column = len(kernel.content) - len(kernel.text) + 1
+        shown = "\n".join([lines[kernel.line - 1][column - 1 :], *lines[kernel.line :]])
+        if shown.startswith(kernel.text):
+            given = kernel.options.get("dialect", "sac" if sac.is_sac(kernel.content) else "tc")
+            yield Literal(kernel.line, column, kernel.text, "sac" if given == "sac" else "tc")
+
+
 def check_python(text: Text, numbers: Numbers, found: Findings) -> None:
     """Every kernel of a Python file."""
     source = Source(text.content, text.name)
@@ -92,7 +115,7 @@ def check_python(text: Text, numbers: Numbers, found: Findings) -> None:
                 warn(warning)
             others = definitions_of(reading, text.name, constants, kernels)
             program = ast.Program((definition, *others))
-            check_definition(definition, program, _functions(kernel, reading), own)
+            check_definition(definition, program, functions_of(kernel, reading), own)
     found.placed_in(source)
 
 
@@ -121,7 +144,8 @@ def _docstring(kernel: Found, text: Text) -> Found:
             raise AssertionError("a function without statements has a docstring")
 
 
-def _functions(kernel: Found, reading: embedded.Reading) -> set[str]:
+def functions_of(kernel: Found, reading: embedded.Reading) -> set[str]:
+    """The Python functions that a body may call."""
     return {*kernel.functions, *(name for name, value in reading.callables.items() if not isinstance(value, _Kernel))}
 
 

@@ -58,9 +58,3 @@ def write_text(path: str, content: str) -> None:
     """Replaces a file's text in one step, so that an interruption leaves the old one; a link stays one."""
     with files(path), replacing(path, follow=True) as file:
         file.write(content.encode("utf-8"))
-
-
-def refuse_python(text: Text, command: str) -> None:
-    """Raises `Failure` for a Python file, where a command only knows the other notations."""
-    if text.notation == "python":
-        raise Failure(f"{text.name}: `tcjax {command}` takes TC and SaC, not Python files")

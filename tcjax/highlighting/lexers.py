@@ -11,9 +11,9 @@ from ..symbolic import BOUNDARIES
 from ..syntax.sac.spelling import TYPES as SAC_TYPES
 from ..syntax.tc.spelling import TYPES as TC_TYPES
 
-_NAME = r"[A-Za-z_]\w*"
-_REDUCERS = tuple(reducer.value for reducer in ir.Reducer)
-_BUILTINS = (*ir.builtins.BUILTINS, "min", "max", *BOUNDARIES, "pad")
+NAME = r"[A-Za-z_]\w*"
+REDUCERS = tuple(reducer.value for reducer in ir.Reducer)
+BUILTINS = (*ir.builtins.BUILTINS, "min", "max", *BOUNDARIES, "pad")
 
 _NUMBERS = [
     (r"0[xX][0-9a-fA-F]+", Number.Hex),
@@ -36,17 +36,17 @@ class TensorComprehensionLexer(RegexLexer):
         "root": [
             (r"\s+", Whitespace),
             (r"#.*", Comment.Single),
-            (rf"(def)(\s+)({_NAME})", bygroups(Keyword.Declaration, Whitespace, Name.Function)),
+            (rf"(def)(\s+)({NAME})", bygroups(Keyword.Declaration, Whitespace, Name.Function)),
             (words(("where", "in", "exists", "for"), prefix=r"\b", suffix=r"\b"), Keyword),
             (words(("and", "or", "not"), prefix=r"\b", suffix=r"\b"), Operator.Word),
             # `max=!` and the other reductions of whole statements; `any =` is the name of a tensor.
-            (rf"({'|'.join(_REDUCERS)})(=!?)(?![=<])", bygroups(Name.Builtin, Operator)),
-            (rf"({_NAME})(=!)(?![=])", bygroups(Name.Builtin, Operator)),
-            (rf"({_NAME})(?=\[)", Name.Builtin),
+            (rf"({'|'.join(REDUCERS)})(=!?)(?![=<])", bygroups(Name.Builtin, Operator)),
+            (rf"({NAME})(=!)(?![=])", bygroups(Name.Builtin, Operator)),
+            (rf"({NAME})(?=\[)", Name.Builtin),
             (words(tuple(TC_TYPES), prefix=r"\b", suffix=r"\b"), Keyword.Type),
-            (words(_BUILTINS, prefix=r"\b", suffix=r"\b(?=\s*\()"), Name.Builtin),
-            (rf"({_NAME})(\.[0-9]+)", bygroups(Name, Name.Attribute)),
-            (_NAME, Name),
+            (words(BUILTINS, prefix=r"\b", suffix=r"\b(?=\s*\()"), Name.Builtin),
+            (rf"({NAME})(\.[0-9]+)", bygroups(Name, Name.Attribute)),
+            (NAME, Name),
             *_NUMBERS,
             (r"\.\.\.", Punctuation),
             (r"<=>|->|[+*]=!?|\|\||&&|==|!=|<=|=<|>=|<<|>>|//|\.\.|[-+*/%<>=!~&|^?:]", Operator),
@@ -71,8 +71,8 @@ class SacLexer(RegexLexer):
             (words(("return", "step", "width", "with"), prefix=r"\b", suffix=r"\b"), Keyword),
             (words(("true", "false"), prefix=r"\b", suffix=r"\b"), Keyword.Constant),
             (words(tuple(SAC_TYPES), prefix=r"\b", suffix=r"\b"), Keyword.Type),
-            (rf"({_NAME})(?=\s*\()", Name.Function),
-            (_NAME, Name),
+            (rf"({NAME})(?=\s*\()", Name.Function),
+            (NAME, Name),
             *_NUMBERS,
             (r"->|\+\+\^?|\|\||&&|==|!=|<=|>=|<<|>>|\.\.\.|[-+*/%<>=!~&|^?:.]", Operator),
             (r"[(){}\[\],;]", Punctuation),
@@ -80,4 +80,4 @@ class SacLexer(RegexLexer):
     }
 
 
-__all__ = ["SacLexer", "TensorComprehensionLexer"]
+__all__ = ["BUILTINS", "NAME", "REDUCERS", "SAC_TYPES", "TC_TYPES", "SacLexer", "TensorComprehensionLexer"]

@@ -290,3 +290,32 @@ def test_sizes_that_may_fit_are_not_told_without_shapes(shell: Shell, text: str)
     shell.write("a.tc", text)
 
     assert json.loads(shell("check", "a.tc", "--json").stdout) == []
+
+
+def test_a_watched_file_is_checked_again_when_it_changes(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = shell.write("a.tc", WRONG)
+    waits = iter((lambda: path.write_text(MM), path.unlink))
+
+    def wait(_: float) -> None:
+        change = next(waits, None)
+        if change is None:
+            raise KeyboardInterrupt
+        change()
+
+    monkeypatch.setattr("time.sleep", wait)
+    result = shell("check", "a.tc", "--watch")
+
+    first, second = result.stdout.index("1 file: 1 mistake"), result.stdout.index("1 file: 0 mistakes, 0 warnings")
+    assert first < second
+    assert "Error: a.tc: No such file or directory" in result.stderr
+    assert result.exit_code == 130
+
+
+@pytest.mark.parametrize("more", [["--json"], ["-"]])
+def test_only_files_are_watched_for_a_person(shell: Shell, more: list[str]) -> None:
+    shell.write("a.tc", MM)
+
+    result = shell("check", "a.tc", "--watch", *more, input=MM)
+
+    assert result.exit_code == 2
+    assert "leave out --json and -" in result.stderr

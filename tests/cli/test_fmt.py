@@ -124,12 +124,73 @@ def test_a_text_with_a_mistake_is_left_alone(shell: Shell) -> None:
     assert path.read_text().endswith("# mine\n")
 
 
-def test_files_of_python_are_refused(shell: Shell) -> None:
-    shell.write("a.py", "x = 1\n")
+PYTHON = '''import tcjax
 
-    result = shell("fmt", "a.py")
+x  =  1
+rows = tcjax.kernel(
+    """
+    # The sums of rows.
+    def rows(float(M,N) A) -> (B) {
+        B(m)+=!A(m,n)   # over n
+    }
+    """
+)
+flat = tcjax.kernel("""def flat(float(N) A) -> (B) {
+B(i)=A(i)
+}""")
+one, sac = tcjax.kernel("y(i)=x(i)"), tcjax.kernel('{ [i]->a[i] }')
+short = tcjax.kernel("def short(float(N) A) -> (B) { B(i)=A(i) }")
+escaped = tcjax.kernel("y(i)=x(i)\\n")
 
-    assert (result.exit_code, result.stderr) == (2, "Error: a.py: `tcjax fmt` takes TC and SaC, not Python files\n")
+
+@tcjax.kernel
+def own(a):
+    b[i]  =  a[i]
+    return b
+'''
+PYTHON_FORMATTED = '''import tcjax
+
+x  =  1
+rows = tcjax.kernel(
+    """
+    # The sums of rows.
+    def rows(float(M,N) A) -> (B) {
+      B(m) +=! A(m, n)  # over n
+    }
+    """
+)
+flat = tcjax.kernel("""def flat(float(N) A) -> (B) {
+  B(i) = A(i)
+}""")
+one, sac = tcjax.kernel("y(i) = x(i)"), tcjax.kernel('{ [i] -> a[i] }')
+short = tcjax.kernel("def short(float(N) A) -> (B) { B(i)=A(i) }")
+escaped = tcjax.kernel("y(i)=x(i)\\n")
+
+
+@tcjax.kernel
+def own(a):
+    b[i]  =  a[i]
+    return b
+'''
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_of_a_python_file_the_texts_of_kernels_are_formatted(shell: Shell, newline: str) -> None:
+    path = shell.write("a.py", PYTHON.replace("\n", newline))
+
+    assert shell("fmt", "a.py", "--write").exit_code == 0
+
+    assert path.read_bytes().decode() == PYTHON_FORMATTED.replace("\n", newline)
+    assert shell("fmt", "a.py", "--check").exit_code == 0
+
+
+def test_a_python_file_that_is_wrong_stays(shell: Shell) -> None:
+    path = shell.write("a.py", PYTHON.replace("B(i)=A(i)\n}", "B(i=A(i)\n}"))
+
+    result = shell("fmt", "a.py", "--write")
+
+    assert result.exit_code == 2 and "a.py:13:4" in result.stderr
+    assert "B(m)+=!A(m,n)" in path.read_text()
 
 
 def test_standard_input_goes_to_standard_output(shell: Shell) -> None:

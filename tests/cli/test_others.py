@@ -223,3 +223,17 @@ def test_batches_are_checked_formatted_and_explained(shell: Shell) -> None:
     assert "nothing reduces the batch" in shell("check", "wrong.tc").output
     assert "C(..., m, n) +=! A(..., m, k) * B(..., k, n)" in shell("fmt", "mm.tc", "--diff").output
     assert "C[b0, b1, m, n]" in shell("explain", "mm.tc", "--shapes", "A=2x1x3x4", "B=5x4x6").output
+
+
+def test_a_word_finds_the_errors_whose_pages_have_it(shell: Shell) -> None:
+    result = shell("errors", "Missing Reduction")
+
+    assert result.exit_code == 0
+    assert [line.split()[0] for line in result.stdout.splitlines()] == ["TC0703"]
+
+
+def test_a_word_that_no_page_has_is_said_in_a_line(shell: Shell) -> None:
+    result = shell("errors", "qwertz")
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == "Error: no page of an error has 'qwertz'; `tcjax errors` lists all\n"

@@ -8,8 +8,22 @@ from .explain import explain
 from .fmt import fmt
 from .gallery import gallery
 from .grad import grad
+from .lsp import lsp
 from .run import run
 from .translate import translate
 from .tune import tune
 
-__all__ = ["bench", "check", "completion", "errors", "explain", "fmt", "gallery", "grad", "run", "translate", "tune"]
+__all__ = [
+    "bench",
+    "check",
+    "completion",
+    "errors",
+    "explain",
+    "fmt",
+    "gallery",
+    "grad",
+    "lsp",
+    "run",
+    "translate",
+    "tune",
+]

@@ -1,13 +1,23 @@
 """``tcjax check``: every mistake of every definition."""
 
 import json
+import os
 import re
+import time
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from .. import options
 from ..failures import Failure, show_error
+
+if TYPE_CHECKING:
+    from ..checking import Numbers
+
+# Between two looks at the files, in seconds.
+_PAUSE: Final = 0.2
 
 
 @click.command(cls=options.Several, short_help="Every mistake in every definition.")
@@ -17,6 +27,7 @@ from ..failures import Failure, show_error
 @options.sizes
 @options.constants
 @click.option("--json", "as_json", is_flag=True, help="A list of findings for editors and scripts, on stdout.")
+@click.option("--watch", is_flag=True, help="Check again whenever a file changes, until Ctrl-C.")
 def check(
     files: tuple[str, ...],
     notation: str | None,
@@ -24,6 +35,7 @@ def check(
     sizes: tuple[str, ...],
     constants: tuple[str, ...],
     as_json: bool,
+    watch: bool,
 ) -> None:
     """Reports the mistakes of all definitions of all files.
 
@@ -37,13 +49,49 @@ def check(
     Example:
       tcjax check kernels.tc model.py
       tcjax check stencil.tc --shapes A=64x64
+      tcjax check model.py --watch
     """
-    from ...diagnostics import CompileError
-    from ..checking import Numbers, check_text
+    from ..checking import Numbers
     from ..shapes import read_constants, read_shapes, read_sizes
-    from ..texts import read_text
 
     numbers = Numbers(read_shapes(shapes), read_sizes(sizes), read_constants(constants))
+    if not watch:
+        code = _checked(files, notation, numbers, as_json)
+        if code:
+            raise click.exceptions.Exit(code)
+        return
+    if as_json or "-" in files:
+        raise click.UsageError("--watch shows findings of files to a person: leave out --json and -")
+    while True:
+        seen = _times(files)
+        click.clear()
+        try:
+            _checked(files, notation, numbers, as_json)
+        except Failure as failure:
+            failure.show()
+        while _times(files) == seen:
+            time.sleep(_PAUSE)
+
+
+def _times(files: Sequence[str]) -> list[tuple[int, int] | None]:
+    """When each file was changed, and how long it is; None for one that is not there."""
+
+    def of(path: str) -> tuple[int, int] | None:
+        try:
+            found = os.stat(path)
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size
+
+    return [of(path) for path in files]
+
+
+def _checked(files: Sequence[str], notation: str | None, numbers: "Numbers", as_json: bool) -> int:
+    """Shows the findings of all files; the exit code."""
+    from ...diagnostics import CompileError
+    from ..checking import check_text
+    from ..texts import read_text
+
     found: list[dict] = []
     unreadable: list[Failure] = []
     errors = warned = 0
@@ -82,8 +130,7 @@ def check(
         click.echo(f"{_counted(readable, 'file')}: {_counted(errors, 'mistake')}, {_counted(warned, 'warning')}")
     for failure in unreadable:
         failure.show()
-    if unreadable or errors:
-        raise click.exceptions.Exit(2 if unreadable else 1)
+    return 2 if unreadable else int(errors > 0)
 
 
 def _counted(number: int, noun: str) -> str:

@@ -1,23 +1,33 @@
 """``tcjax errors``: the pages that teach each mistake."""
 
+import re
+
 import click
 
 from ..failures import Failure
 
 
 @click.command(short_help="What an error code means.")
-@click.argument("code", required=False)
+@click.argument("code", metavar="[CODE|WORD]", required=False)
 def errors(code: str | None) -> None:
-    """The page of an error code: what it means, a wrong program and a right one; without a code, the list.
+    """The page of an error code: what it means, a wrong program and a right one; without a code, the list; with a
+    word, the codes whose pages have it.
 
     \b
     Example:
       tcjax errors TC0401
+      tcjax errors gather
     """
     from ...diagnostics import Code, explanation, title
 
+    listed = list(Code)
+    if code is not None and not re.fullmatch(r"\s*(tc)?\d+\s*", code, re.IGNORECASE):
+        listed = [each for each in Code if code.casefold().strip() in explanation(each).casefold()]
+        if not listed:
+            raise Failure(f"no page of an error has {code!r}; `tcjax errors` lists all")
+        code = None
     if code is None:
-        for each in Code:
+        for each in listed:
             click.echo(f"{each.value}  {each.kind:<11}  {title(each)}")
         return
     wanted = code.strip().upper()

@@ -18,8 +18,8 @@ def fmt(files: tuple[str, ...], notation: str | None, mode: str | None) -> None:
     """Prints the files with one statement a line, two spaces of indentation and no parenthesis too many.
 
     Comments and single blank lines stay; a comment inside of a statement moves in front of it. Where a comment could
-    not be kept, or the meaning would change, the command says so and changes nothing. Python files are for Python's
-    own formatters.
+    not be kept, or the meaning would change, the command says so and changes nothing. Of a Python file only the texts
+    in tcjax.kernel("...") change; the rest is for Python's own formatters.
 
     \b
     Example:
@@ -27,7 +27,7 @@ def fmt(files: tuple[str, ...], notation: str | None, mode: str | None) -> None:
       tcjax fmt kernels.tc --write
     """
     from ..formatting import formatted
-    from ..texts import read_text, refuse_python, write_text
+    from ..texts import read_text, write_text
 
     if mode == "write" and "-" in files:
         raise click.UsageError("standard input cannot be rewritten; leave --write out to print the result")
@@ -36,7 +36,6 @@ def fmt(files: tuple[str, ...], notation: str | None, mode: str | None) -> None:
     for path in dict.fromkeys(files):
         try:
             text = read_text(path, notation)  # type: ignore[arg-type]
-            refuse_python(text, "fmt")
             result = formatted(text)
         except Failure as failure:
             failures.append(failure)

@@ -1,0 +1,1 @@
+"""What an editor asks of a text while somebody writes it; `server` answers in the Language Server Protocol."""

@@ -1,0 +1,60 @@
+"""What mends a finding at a keystroke, where its help says one thing to write."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from ...diagnostics import Code
+from ..checking import Finding
+from ..texts import Text
+
+# A name or a read that was probably meant, for what stands at the place.
+_MEANT: Final = re.compile(r"did you mean `([^`]+)`")
+_COMMENTS: Final = {"tc": "#", "python": "#", "sac": "//"}
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A title, and the text that takes the place of columns ``[start, end)`` of a line."""
+
+    title: str
+    line: int
+    start: int
+    end: int
+    text: str
+
+
+def fixes(text: Text, finding: Finding) -> list[Fix]:
+    """The fixes of a finding, the likeliest first."""
+    return list(_fixes(text, finding))
+
+
+def _fixes(text: Text, finding: Finding) -> Iterator[Fix]:
+    span = finding.span
+    if span is None:
+        return
+    error = finding.error
+    lines = text.content.splitlines()
+    shown = lines[span.line - 1] if 0 < span.line <= len(lines) else ""
+    here = shown[span.column - 1 : span.end - 1]
+    meant = _MEANT.search(error.help)
+    if meant and re.fullmatch(r"\w+", meant[1]):
+        word = re.match(r"\w+", here)
+        if word and word[0] != meant[1]:
+            yield Fix(f"write `{meant[1]}`", span.line, span.column, span.column + word.end(), meant[1])
+    elif meant and here:
+        yield Fix(f"write `{meant[1]}`", span.line, span.column, span.end, meant[1])
+    if error.code == Code.UNINITIALISED_REDUCTION.value and text.notation != "python":
+        operator = re.compile(r"([+*]|\b\w+)=(?![=!])").search(shown, span.column - 1)
+        if operator:
+            place = operator.end() + 1
+            yield Fix(f"start anew at every call: `{operator[0]}!`", span.line, place, place, "!")
+    if error.code == Code.MISSING_REDUCTION.value and text.notation != "python":
+        equals = re.compile(r"(?<![=<>!+*])=(?![=!])").search(shown)
+        if equals:
+            yield Fix("sum over it: `+=!`", span.line, equals.start() + 1, equals.end() + 1, "+=!")
+    if not finding.is_error:
+        sign = _COMMENTS[text.notation]
+        end = len(shown) + 1
+        yield Fix(f"ignore {error.code} in this line", span.line, end, end, f"  {sign} tcjax: ignore[{error.code}]")

@@ -1,0 +1,132 @@
+"""What an editor shows at a word: the range of an index, the type of a tensor, what a function is; and the formula."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from ... import ir, ranges, typesetting
+from ...syntax import ast, tc
+from ..texts import Text
+from .programs import Program, program_at
+
+_WORD: Final = re.compile(r"[A-Za-z_]\w*")
+
+REDUCTIONS: Final = {
+    "sum": "the sum of all points",
+    "prod": "the product of all points",
+    "min": "the least value; NaN if one is NaN",
+    "max": "the greatest value; NaN if one is NaN",
+    "any": "whether the condition holds at some point",
+    "all": "whether the condition holds at every point",
+    "mean": "the sum divided by the number of points",
+    "logsumexp": "the logarithm of the sum of exponentials, without overflow",
+    "argmin": "the position of the least value, the first of equal ones",
+    "argmax": "the position of the greatest value, the first of equal ones",
+    "mink": "`mink[j](e, r)`: the r-th least value, from 0",
+    "maxk": "`maxk[j](e, r)`: the r-th greatest value, from 0",
+    "argmink": "`argmink[j](e, r)`: the position of the r-th least value, from 0",
+    "argmaxk": "`argmaxk[j](e, r)`: the position of the r-th greatest value, from 0",
+}
+BOUNDARIES: Final = {
+    "clamp": "beyond an edge, the element at the edge",
+    "wrap": "the dimension is a ring: beyond the last element comes the first",
+    "mirror": "reflected at the edge; the element at the edge is there twice",
+    "reflect": "reflected at the element at the edge, which is there once",
+    "pad": "`pad(x(e), c)`: `c` where the read is outside of `x`",
+}
+
+
+def word_at(text: Text, line: int, column: int) -> tuple[str, int, int] | None:
+    """The word at a place, lines and columns counted from 1, and its columns ``[start, end)``."""
+    lines = text.content.splitlines()
+    shown = lines[line - 1] if 0 < line <= len(lines) else ""
+    for found in _WORD.finditer(shown):
+        if found.start() < column <= found.end() + 1:
+            return found.group(), found.start() + 1, found.end() + 1
+    return None
+
+
+def hover(text: Text, line: int, column: int) -> str | None:
+    """Markdown for a place, None where there is nothing to say."""
+    word = word_at(text, line, column)
+    program = program_at(text, line)
+    if word is None or (program is None and text.notation == "python"):
+        return None
+    name = word[0]
+    said = list(_said(name, line, program))
+    if program is not None and program.ranges is not None:
+        number = _statement(program, line)
+        statement = None if number is None else program.ranges.function.statements[number]
+        if statement is not None and said:
+            said.append(f"```latex\n{typesetting.latex(typesetting.typeset_statement(statement))}\n```")
+    return "\n\n".join(said) or None
+
+
+def _said(name: str, line: int, program: Program | None) -> Iterator[str]:
+    found = None if program is None else program.ranges
+    if program is not None and found is not None:
+        number = _statement(program, line)
+        if number is not None:
+            own = found.statements[number]
+            for index in own.intervals:
+                if index.name == name:
+                    yield f"**`{name}`** index, runs over `{own.show(index)}`\n\nfrom {own.reasons[index]}"
+                    return
+        tensor = _tensor(found, name)
+        if tensor is not None:
+            yield f"**`{name}`** {_role(found.function, name)}, {_type(found, tensor)}"
+            return
+        sizes = [
+            f"dimension {d} of `{tensor.name}`"
+            for tensor in found.function.parameters
+            for d, size in enumerate(tensor.shape)
+            if str(size) == name
+        ]
+        if sizes:
+            yield f"**`{name}`** size, {', '.join(sizes)}"
+            return
+    for called in () if program is None else program.program.definitions:
+        if called.name == name:
+            head = tc.write(ast.Definition(called.name, called.parameters, called.returns, ())).splitlines()[0]
+            yield f"```tc\n{head.removesuffix(' {').removesuffix(' {}')}\n```"
+            return
+    if name in REDUCTIONS:
+        yield f"**`{name}`** reduction: {REDUCTIONS[name]}"
+    elif name in BOUNDARIES:
+        yield f"**`{name}`** boundary: {BOUNDARIES[name]}"
+    elif name in ir.builtins.BUILTINS:
+        yield f"**`{name}`** {describe(name)}"
+
+
+def describe(name: str) -> str:
+    """How many arguments a function of scalars takes, and what it gives."""
+    builtin = ir.builtins.BUILTINS[name]
+    count = "one argument" if builtin.arity == 1 else f"{builtin.arity} arguments"
+    given = {"bool": "a bool", "int": "an int", "same": "a number of their type", "real": "a real number"}
+    return f"function of {count}, gives {given.get(builtin.result, 'a float')}"
+
+
+def _statement(program: Program, line: int) -> int | None:
+    """The number of the last statement that begins at a line or before it."""
+    assert program.ranges is not None
+    statements = program.ranges.function.statements
+    before = [(each.span.line, number) for number, each in enumerate(statements) if each.span.line <= line]
+    return max(before)[1] if before else None
+
+
+def _tensor(found: ranges.SymbolicRanges, name: str) -> ir.Tensor | None:
+    function = found.function
+    written = [tensor for statement in function.statements for tensor in ir.targets(statement)]
+    return next((tensor for tensor in (*function.parameters, *written) if tensor.name == name), None)
+
+
+def _role(function: ir.Function, name: str) -> str:
+    if any(tensor.name == name for tensor in function.parameters):
+        return "parameter"
+    return "result" if any(tensor.name == name for tensor in function.returns) else "temporary"
+
+
+def _type(found: ranges.SymbolicRanges, tensor: ir.Tensor) -> str:
+    extents = found.extents(tensor.name) if tensor.name in found.locals else tensor.shape
+    listed = ", ".join("?" if extent is None else str(extent) for extent in extents)
+    return f"`{tensor.dtype}[{listed}]`"

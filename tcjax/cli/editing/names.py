@@ -1,0 +1,154 @@
+"""Where a name comes from, and which names may stand at a place."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from ... import ir
+from ...diagnostics import CompileError, Span
+from ...syntax import ast, sac, tc
+from ...syntax.tc.spelling import TYPES
+from ..texts import Text
+from .hover import BOUNDARIES, REDUCTIONS, describe, word_at
+from .programs import Program, programs_of
+
+_KEYWORDS: Final = ("def", "where", "in", "exists", "unique", "for")
+
+Kind = Literal["function", "reduction", "type", "keyword", "tensor", "index", "size"]
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A name that may be written, what it is, and a line about it."""
+
+    name: str
+    kind: Kind
+    detail: str
+
+
+def definition(text: Text, line: int, column: int) -> Span | None:
+    """Where the name at a place is given a meaning: a parameter, a first assignment, a range, a definition."""
+    word = word_at(text, line, column)
+    if word is None:
+        return None
+    if text.notation == "sac":
+        return _sac_function(text, word[0])
+    programs = programs_of(text)
+    inside = [each for each in programs if each.first <= line <= each.last]
+    for program in inside:
+        for name, span in _given(program.definition, line):
+            if name == word[0]:
+                return span.part(name)
+    for program in programs:
+        if program.definition.name == word[0]:
+            return program.definition.span.part(word[0])
+    return None
+
+
+def _sac_function(text: Text, name: str) -> Span | None:
+    try:
+        functions = sac.read(text.content, text.name).functions
+    except CompileError:
+        return None
+    return next((each.span.part(name) for each in functions if each.name == name), None)
+
+
+def _given(definition: ast.Definition, line: int) -> Iterator[tuple[str, Span]]:
+    """The names of a definition and where each is given its meaning, as a statement at a line sees them."""
+    for parameter in definition.parameters or ():
+        yield parameter.name, parameter.span
+        yield from ((size, parameter.span) for size in _sizes(parameter.type))
+    own: list[ast.Leaf] = []
+    for leaf in definition.leaves:
+        if leaf.span.line <= line:
+            own = [leaf]
+    for leaf in own:
+        for clause in leaf.where if isinstance(leaf, ast.Assign) else ():
+            match clause:
+                case ast.RangeClause(index):
+                    yield index, clause.span
+                case ast.LetClause(name):
+                    yield name, clause.span
+                case _:
+                    pass
+    for leaf in definition.leaves:
+        match leaf:
+            case ast.Assign(target, indices):
+                yield target, leaf.span
+                if leaf in own:
+                    yield from ((node.id, leaf.span) for part in indices or () for node in _names(part))
+            case ast.CallAssign(targets):
+                yield from ((target, leaf.span) for target in targets)
+            case ast.Declare(name):
+                yield name, leaf.span
+
+
+def _names(part: ast.Expr) -> Iterator[ast.Name]:
+    return (node for node in ast.walk(part) if isinstance(node, ast.Name))
+
+
+def _sizes(type: ast.TensorType | None) -> tuple[str, ...]:
+    return () if type is None else tuple(size for size in type.dimensions if isinstance(size, str))
+
+
+def completions(text: Text, line: int) -> list[Completion]:
+    """What may be written in a line: names of its definition first, then functions, reductions, types and keywords."""
+    if text.notation == "sac":
+        return [*_functions()]
+    inside = [each for each in programs_of(text) if each.first <= line <= each.last]
+    if text.notation == "python" and not inside and not _in_kernel(text, line):
+        return []
+    own = [each for program in inside for each in _own(program)]
+    general = [*_functions(), *_reductions()]
+    if text.notation == "tc" or not inside:
+        general += [*(Completion(name, "type", "type of elements") for name in TYPES)]
+        general += [*(Completion(name, "keyword", "keyword") for name in _KEYWORDS)]
+    return list({each.name: each for each in reversed([*own, *general])}.values())[::-1]
+
+
+def _in_kernel(text: Text, line: int) -> bool:
+    """Whether a line of a Python file is in a kernel, which need not be right yet."""
+    from ..failures import Failure
+    from ..python_files import find
+
+    try:
+        kernels = find(text)
+    except (CompileError, Failure):
+        return False
+    return any(each.line <= line < each.line + max(1, each.content.count("\n") + 1) for each in kernels)
+
+
+def _own(program: Program) -> Iterator[Completion]:
+    definition = program.definition
+    for parameter in definition.parameters or ():
+        shown = "" if parameter.type is None else f" {tc.write_type(parameter.type)}"
+        yield Completion(parameter.name, "tensor", f"parameter{shown}")
+    for leaf in definition.leaves:
+        match leaf:
+            case ast.Assign(target):
+                yield Completion(target, "tensor", "tensor")
+            case ast.CallAssign(targets):
+                yield from (Completion(target, "tensor", "tensor") for target in targets)
+            case ast.Declare(name):
+                yield Completion(name, "tensor", "tensor")
+    if program.ranges is not None:
+        for statement in program.ranges.statements:
+            for index in statement.intervals:
+                yield Completion(index.name, "index", f"index over {statement.show(index)}")
+    for parameter in definition.parameters or ():
+        yield from (Completion(size, "size", "size") for size in _sizes(parameter.type))
+    for other in program.program.definitions:
+        if other.name != definition.name:
+            yield Completion(other.name, "function", "definition")
+
+
+def _functions() -> Iterator[Completion]:
+    for name in ir.builtins.BUILTINS:
+        yield Completion(name, "function", describe(name))
+    for name, told in BOUNDARIES.items():
+        yield Completion(name, "function", told)
+
+
+def _reductions() -> Iterator[Completion]:
+    for name, told in REDUCTIONS.items():
+        yield Completion(name, "reduction", told)

@@ -1,0 +1,103 @@
+"""The definitions of a text, each with its lines, its types and its ranges, as far as they are right."""
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from ... import elaboration, ranges
+from ...diagnostics import CompileError
+from ...syntax import ast, sac, tc
+from ..checking import Numbers, inferred
+from ..failures import Failure
+from ..texts import Text
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A definition of a text, in its lines `first` to `last`; what it may call is in `program`.
+
+    `ranges` is None where only a call tells them, or where something is wrong.
+    """
+
+    definition: ast.Definition
+    program: ast.Program
+    first: int
+    last: int
+    ranges: ranges.SymbolicRanges | None
+
+
+def programs_of(text: Text) -> list[Program]:
+    """The definitions that can be read, of TC texts and of Python files; SaC functions have no types before a call."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return list(_programs_of(text))
+        except (CompileError, Failure, RecursionError):
+            return []
+
+
+def program_at(text: Text, line: int) -> Program | None:
+    """The definition that a line is part of."""
+    return next((each for each in programs_of(text) if each.first <= line <= each.last), None)
+
+
+def _programs_of(text: Text) -> Iterator[Program]:
+    if text.notation == "tc":
+        yield from _of_tc(text.content, text.name, 1, {}, ())
+    elif text.notation == "python":
+        yield from _of_python(text)
+
+
+def _of_tc(
+    content: str, name: str, first_line: int, constants: dict[str, elaboration.Constant], functions: tuple[str, ...]
+) -> Iterator[Program]:
+    found: list[tuple[ast.Definition, int]] = []
+    for part in tc.parts(content, name, first_line):
+        try:
+            definitions = tc.read(part.text, name, part.first_line).definitions
+            read = elaboration.with_constants(ast.Program(definitions), constants).definitions
+        except CompileError:
+            continue
+        found += [(definition, part.first_line) for definition in read]
+    firsts = {definition.name: definition for definition, _ in reversed(found)}
+    program = ast.Program(tuple(firsts.values()))
+    begins = [*(line for _, line in found[1:]), first_line + content.count("\n") + 1]
+    for (definition, first), following in zip(found, begins, strict=True):
+        yield _typed(definition, program, functions, first, max(first, following - 1))
+
+
+def _of_python(text: Text) -> Iterator[Program]:
+    from ..python_files import constants_for, constants_of, definitions_of, find, functions_of, read_function
+
+    kernels = find(text)
+    around = constants_of(text)
+    for kernel in kernels:
+        consts = constants_for(kernel, {})
+        if consts is None:
+            continue
+        if kernel.text is not None:
+            if kernel.options.get("dialect", "sac" if sac.is_sac(kernel.content) else "tc") == "tc":
+                yield from _of_tc(kernel.content, text.name, kernel.line, consts, kernel.functions)
+            continue
+        try:
+            scope = {name: value for name, value in around.items() if name not in consts}
+            reading = read_function(kernel, text.name, scope, kernels)
+            if reading.definition is None:
+                continue
+            definition = elaboration.with_constants(reading.definition, consts)
+            others = definitions_of(reading, text.name, around, kernels)
+        except CompileError:
+            continue
+        last = kernel.line + kernel.content.count("\n") - 1
+        functions = tuple(functions_of(kernel, reading))
+        yield _typed(definition, ast.Program((definition, *others)), functions, kernel.line, last)
+
+
+def _typed(
+    definition: ast.Definition, program: ast.Program, functions: tuple[str, ...], first: int, last: int
+) -> Program:
+    own = Program(definition, program, first, last, None)
+    try:
+        return replace(own, ranges=inferred(definition, program, functions, Numbers()))
+    except (CompileError, RecursionError):
+        return own

@@ -1,0 +1,181 @@
+"""`tcjax lsp`, driven by a client as an editor drives it: every feature once, in TC, SaC and Python files."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from lsprotocol import types
+from pygls.lsp.client import LanguageClient
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 120
+
+TC = """def mm(float(M,K) A, float(K,N) B) -> (C) {
+    C(m,n) += A(m,k) * exq(B(k,n))
+}
+"""
+RIGHT = TC.replace("+=", "+=!").replace("exq", "exp")
+FORMATTED = """def mm(float(M,K) A, float(K,N) B) -> (C) {
+  C(m, n) +=! A(m, k) * exp(B(k, n))
+}
+"""
+PYTHON = """import tcjax
+
+π = 3.14  # the columns of what follows are not those of its bytes
+both = "𝛼", tcjax.kernel("y(i) = x(i) + 1")
+
+
+@tcjax.kernel
+def rows(A: "float(M,N)"):
+    B[m] = sum[n](A[m, n])
+    return B
+"""
+
+
+class Editor:
+    """A client with one open document after the other."""
+
+    def __init__(self, client: LanguageClient) -> None:
+        self.client = client
+        self.found: asyncio.Queue[types.PublishDiagnosticsParams] = asyncio.Queue()
+
+        @client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        def _(params: types.PublishDiagnosticsParams) -> None:
+            self.found.put_nowait(params)
+
+    async def open(self, name: str, language: str, text: str) -> list[types.Diagnostic]:
+        self.uri = f"file:///somewhere/{name}"
+        item = types.TextDocumentItem(self.uri, language, 1, text)
+        self.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+        return await self.diagnostics()
+
+    async def diagnostics(self) -> list[types.Diagnostic]:
+        return list((await asyncio.wait_for(self.found.get(), SECONDS)).diagnostics)
+
+    async def replace(self, text: str, version: int = 2) -> list[types.Diagnostic]:
+        document = types.VersionedTextDocumentIdentifier(version, self.uri)
+        change = types.TextDocumentContentChangeWholeDocument(text)
+        self.client.text_document_did_change(types.DidChangeTextDocumentParams(document, [change]))
+        return await self.diagnostics()
+
+    @property
+    def document(self) -> types.TextDocumentIdentifier:
+        return types.TextDocumentIdentifier(self.uri)
+
+    async def hover(self, line: int, character: int) -> str | None:
+        params = types.HoverParams(self.document, types.Position(line, character))
+        found = await self.client.text_document_hover_async(params)
+        return None if found is None else found.contents.value
+
+    async def definition(self, line: int, character: int) -> types.Range | None:
+        params = types.DefinitionParams(self.document, types.Position(line, character))
+        found = await self.client.text_document_definition_async(params)
+        return None if found is None else found.range
+
+    async def completions(self, line: int) -> dict[str, types.CompletionItem]:
+        params = types.CompletionParams(self.document, types.Position(line, 0))
+        found = await self.client.text_document_completion_async(params)
+        return {item.label: item for item in found.items}
+
+    async def formatted(self) -> str:
+        options = types.FormattingOptions(2, True)
+        params = types.DocumentFormattingParams(self.document, options)
+        (edit,) = await self.client.text_document_formatting_async(params)
+        return edit.new_text
+
+    async def fixes(self, line: int) -> dict[str, types.TextEdit]:
+        place = types.Range(types.Position(line, 0), types.Position(line, 0))
+        params = types.CodeActionParams(self.document, place, types.CodeActionContext([]))
+        actions = await self.client.text_document_code_action_async(params)
+        return {action.title: action.edit.changes[self.uri][0] for action in actions}
+
+
+def session(steps: Callable[[Editor], Awaitable[None]]) -> None:
+    """Runs steps against a server of its own, which must end when it is told to."""
+
+    async def run() -> None:
+        client = LanguageClient("tests", "0")
+        editor = Editor(client)
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        await client.start_io(sys.executable, "-W", "error", "-m", "tcjax", "lsp", env=environment)
+        capabilities = types.ClientCapabilities()
+        await client.initialize_async(types.InitializeParams(capabilities, root_uri="file:///somewhere"))
+        client.initialized(types.InitializedParams())
+        await steps(editor)
+        await client.shutdown_async(None)
+        client.exit(None)
+        await asyncio.wait_for(client.stop(), SECONDS)
+
+    asyncio.run(asyncio.wait_for(run(), SECONDS))
+
+
+def places(found: types.Range) -> tuple[int, int, int]:
+    return found.start.line, found.start.character, found.end.character
+
+
+async def tc(editor: Editor) -> None:
+    (wrong,) = await editor.open("a.tc", "tc", TC)
+    assert (wrong.code, places(wrong.range)) == ("TC0201", (1, 23, 26))
+    assert "help: did you mean `exp`?" in wrong.message
+    fix = (await editor.fixes(1))["write `exp`"]
+    assert (fix.new_text, places(fix.range)) == ("exp", (1, 23, 26))
+
+    (warned,) = await editor.replace(TC.replace("exq", "exp"))
+    assert (warned.code, warned.severity) == ("TC1201", types.DiagnosticSeverity.Warning)
+    titles = await editor.fixes(1)
+    assert titles["start anew at every call: `+=!`"].new_text == "!"
+    assert places(titles["start anew at every call: `+=!`"].range) == (1, 13, 13)
+    assert titles["ignore TC1201 in this line"].new_text == "  # tcjax: ignore[TC1201]"
+
+    assert await editor.replace(RIGHT, 3) == []
+    hover = await editor.hover(1, 19)
+    assert hover is not None
+    assert "**`k`** index, runs over `[0, K)`" in hover
+    assert "from `A(m,k)` (dimension 1)" in hover
+    assert r"C_{m, n} = \sum_{k} A_{m, k} \, \exp(B_{k, n})" in hover
+    assert "`float32[M, N]`" in (await editor.hover(1, 4) or "")
+    assert "dimension 1 of `A`, dimension 0 of `B`" in (await editor.hover(0, 15) or "")
+    assert await editor.hover(1, 10) is None
+
+    found = await editor.definition(1, 28)
+    assert found is not None
+    assert places(found) == (0, 32, 33)
+    offered = await editor.completions(1)
+    assert offered["k"].detail == "index over [0, K)"
+    assert offered["logsumexp"].insert_text == "logsumexp["
+    assert {"A", "C", "exp", "clamp", "float", "where"} <= offered.keys()
+    assert await editor.formatted() == FORMATTED
+
+
+async def sac(editor: Editor) -> None:
+    (wrong,) = await editor.open("a.sac", "sac", "{ [i] -> a[i] + zz(b) }")
+    assert wrong.code == "TC0205"
+    assert await editor.replace("float[n] f(float[n] a) { return { [i] -> a[i]+1f }; }\n") == []
+    assert await editor.formatted() == "float[n] f(float[n] a) {\n  return { [i] -> a[i] + 1f };\n}\n"
+    assert "exp" in await editor.completions(0)
+
+
+async def python(editor: Editor) -> None:
+    (wrong,) = await editor.open("a.py", "python", PYTHON.replace("+ 1", "+ z(q)"))
+    # A letter of the mathematical plane is two units of UTF-16.
+    assert (wrong.code, wrong.range.start.line, wrong.range.start.character) == ("TC0703", 3, 43)
+    assert await editor.replace(PYTHON) == []
+    assert "runs over `[0, N)`" in (await editor.hover(8, 23) or "")
+    assert "runs over" in (await editor.hover(3, 29) or "")
+    found = await editor.definition(8, 18)
+    assert found is not None
+    assert places(found) == (7, 9, 10)
+    assert "n" in await editor.completions(8)
+    assert await editor.completions(1) == {}
+    spaced = PYTHON.replace("y(i) = x(i) + 1", "y(i)=x(i)+1")
+    assert await editor.replace(spaced, 3) == []
+    assert await editor.formatted() == PYTHON
+    assert await editor.open("b.py", "python", "x = = 1\n") == []
+
+
+@pytest.mark.parametrize("steps", [tc, sac, python])
+def test_an_editor_gets_what_it_asks_for(steps: Callable[[Editor], Awaitable[None]]) -> None:
+    session(steps)
