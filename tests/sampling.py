@@ -83,6 +83,7 @@ SAMPLED = {
     "tests/lowering/test_shares.py": 5,
     "tests/lowering/test_shifted_sums.py": 6,
     "tests/lowering/test_softmax.py": 3,
+    "tests/lowering/test_steps_again.py": 5,
     "tests/lowering/test_tiles.py": 6,
     "tests/lowering/test_two_stage.py": 6,
     "tests/lowering/test_unrolled_sums.py": 6,

@@ -41,6 +41,7 @@ from ..planning.data.stages import (
     Unit,
     Unstored,
     scope_of,
+    targets_of,
 )
 from ..planning.data.steps import Steps
 from .apart import keep_apart
@@ -75,13 +76,20 @@ Foreign = Mapping[str, Callable[..., object]]
 
 
 def lower(
-    plan: Plan, arrays: Mapping[str, jax.Array], initial: Mapping[str, jax.Array], foreign: Foreign
+    plan: Plan,
+    arrays: Mapping[str, jax.Array],
+    initial: Mapping[str, jax.Array],
+    foreign: Foreign,
+    found: Sequence[jax.Array] = (),
 ) -> tuple[jax.Array, ...]:
-    """The plan's results for these arguments; traceable by every JAX transformation."""
+    """The plan's results for these arguments; traceable by every JAX transformation.
+
+    Where they were `found` before, as by a derivative, loops that write them last do not run again.
+    """
     # An initial value that is not passed is missing here: the first statement then begins from the identity.
     known = {**arrays, **{name: convert(jnp.asarray(array), plan.initial[name]) for name, array in initial.items()}}
     if plan.scheduled is None:
-        return _run(plan, plan.units(), known, foreign)
+        return _run(plan, plan.units(), known, foreign, dict(zip(plan.returns, found, strict=False)))
     scheduled = plan.scheduled
 
     @jax.custom_jvp
@@ -97,16 +105,25 @@ def lower(
 
 
 def _run(
-    plan: Plan, units: Iterable[tuple[int, Unit]], arrays: Mapping[str, jax.Array], foreign: Foreign
+    plan: Plan,
+    units: Iterable[tuple[int, Unit]],
+    arrays: Mapping[str, jax.Array],
+    foreign: Foreign,
+    found: Mapping[str, jax.Array] | None = None,
 ) -> tuple[jax.Array, ...]:
-    known = _computed(plan, list(units), arrays, foreign)
+    known = _computed(plan, list(units), arrays, foreign, found)
     return tuple(known[name] for name in plan.returns)
 
 
 def _computed(
-    plan: Plan, units: Sequence[tuple[int, Unit]], arrays: Mapping[str, jax.Array], foreign: Foreign
+    plan: Plan,
+    units: Sequence[tuple[int, Unit]],
+    arrays: Mapping[str, jax.Array],
+    foreign: Foreign,
+    settled: Mapping[str, jax.Array] | None = None,
 ) -> dict[str, jax.Array]:
-    """The arrays, and what these stages make of them."""
+    """The arrays, and what these stages make of them; `settled` are some that the last stages leave."""
+    last = {name: number for number, unit in units for name in targets_of(unit)}
     known = dict(arrays)
     assemblies = {} if any(isinstance(stage, Tiled) for _, stage in units) else plan.assemblies
     shared: dict[int, Sequence[jax.Array]] = {}
@@ -141,7 +158,8 @@ def _computed(
                 case Tiled(target=target):
                     known[target] = lower_tiled(stage, known, foreign, lower_node)
                 case Call(steps=Steps()):
-                    known.update(_loop(stage, known, foreign))
+                    ends = {name: array for name, array in (settled or {}).items() if last[name] == number}
+                    known.update(_loop(stage, known, foreign, ends))
                 case Call(targets, inner, arguments):
                     passed = {name: known[argument] for name, argument in zip(inner.parameters, arguments, strict=True)}
                     known.update(zip(targets, lower(inner, passed, {}, foreign), strict=True))
@@ -158,31 +176,33 @@ def _computed(
     return known
 
 
-def _loop(stage: Call, known: Mapping[str, jax.Array], foreign: Foreign) -> dict[str, jax.Array]:
-    """What all steps of a loop write; on some platforms by another plan."""
+def _loop(
+    stage: Call, known: Mapping[str, jax.Array], foreign: Foreign, found: Mapping[str, jax.Array]
+) -> dict[str, jax.Array]:
+    """What all steps of a loop write, unless it was `found` before; on some platforms by another plan."""
     steps, elsewhere = stage.steps, stage.elsewhere
     assert steps is not None
 
-    def in_steps(known: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
+    def in_steps(known: Mapping[str, jax.Array], found: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
         step = functools.partial(lower, stage.plan, initial={}, foreign=foreign)
         run = functools.partial(lower, initial={}, foreign=foreign)
         way_back = None if stage.program is None else ByProgram(*stage.program, stage.arguments, run)
         way_back = Again(steps.whole, step) if steps.again else way_back
         shifts = {} if steps.at_once is None else steps.at_once.shifts
         shifting = {name: functools.partial(lower, plan, initial={}, foreign=foreign) for name, plan in shifts.items()}
-        return lower_steps(steps, known, step, way_back, shifting)
+        return lower_steps(steps, known, step, way_back, shifting, found)
 
-    def called(known: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
+    def called(known: Mapping[str, jax.Array], _: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
         assert elsewhere is not None
         pairs = zip(elsewhere.plan.parameters, stage.arguments, strict=True)
-        found = lower(elsewhere.plan, {name: known[argument] for name, argument in pairs}, {}, foreign)
-        return dict(zip(stage.targets, found, strict=True))
+        results = lower(elsewhere.plan, {name: known[argument] for name, argument in pairs}, {}, foreign)
+        return dict(zip(stage.targets, results, strict=True))
 
     used = {name: array for name, array in known.items() if name in stage.arguments}
     if elsewhere is None or any(map(is_placed, used.values())):
-        return in_steps(known)
+        return in_steps(known, found)
     ways = dict.fromkeys(elsewhere.platforms, called)
-    return lax.platform_dependent(used, **ways, default=in_steps)
+    return lax.platform_dependent(used, dict(found), **ways, default=in_steps)
 
 
 def _in_parts(

@@ -28,7 +28,7 @@ from .varying import steady, varies
 Arrays = Mapping[str, jax.Array]
 # What the steps so far leave: rows of each tensor, the last one first; states as a whole.
 Carry = dict[str, tuple[jax.Array, ...]]
-Step = Callable[[Arrays], tuple[jax.Array, ...]]
+Step = Callable[..., tuple[jax.Array, ...]]
 # The tangents of what a loop writes, of arrays and of their tangents.
 Forward = Callable[[Arrays, Arrays], Arrays]
 
@@ -88,11 +88,17 @@ def all_tangents(arrays: Arrays, moving: Arrays) -> dict[str, Any]:
 
 
 def lower_steps(
-    steps: Steps, known: Arrays, step: Step, way_back: WayBack | None = None, shifts: Mapping[str, Step] | None = None
+    steps: Steps,
+    known: Arrays,
+    step: Step,
+    way_back: WayBack | None = None,
+    shifts: Mapping[str, Step] | None = None,
+    found: Arrays | None = None,
 ) -> dict[str, jax.Array]:
     """What a loop writes that something behind it needs; `step` computes the results of one step.
 
-    Or, in the place of a tensor, by what it `shifts` that.
+    Or, in the place of a tensor, by what it `shifts` that. Of a derivative that only needs what all steps write, and
+    has `found` it before, no step runs.
     """
     if not steps.count:
         return {kept.tensor: content_before(kept, known) for kept in steps.kept if kept.stays}
@@ -103,10 +109,11 @@ def lower_steps(
         steps = replace(steps, kept=tuple(replace(kept, held=None) for kept in steps.kept))
     names = {taken.tensor for _, taken in steps.inputs if not isinstance(taken, Value)}
     names |= {kept.tensor for kept in steps.kept}
+    is_found = way_back is not None and {kept.tensor for kept in steps.kept} <= {*(found or {})}
 
     @jax.custom_jvp
-    def run(used: dict[str, jax.Array]) -> dict[str, jax.Array]:
-        return in_turn_or_at_once(steps, used, step, _in_place, shifts)
+    def run(used: dict[str, jax.Array], before: dict[str, jax.Array]) -> dict[str, jax.Array]:
+        return before or in_turn_or_at_once(steps, used, step, _in_place, shifts)
 
     # The derivative of what is read and written in place would take as long for a step as for all of them.
     @run.defjvp
@@ -123,17 +130,18 @@ def lower_steps(
         def forward(given: Arrays, moving: Arrays) -> Arrays:
             return jax.jvp(stacked, (dict(given),), (all_tangents(given, moving),))[1]
 
-        [used], [dots] = primals, tangents
+        (used, before), (dots, _) = primals, tangents
         if way_back is not None and not any(is_placed(array) or varies(array) for array in used.values()):
-            found = run(used) if whole == steps else lower_steps(whole, used, step, way_back, shifts)
+            found = before or lower_steps(whole, used, step, way_back, shifts)
             moving = {name: dots[name] for name in moving_names(used)}
             linearly = way_back.tangents(used, moving, found, forward)
             if linearly is not None:
                 return staying(found), staying(all_tangents(found, linearly))
-        found, moved = jax.jvp(stacked, primals, tangents)
+        found, moved = jax.jvp(stacked, (used,), (dots,))
         return staying(found), staying(moved)
 
-    return run({name: known[name] for name in sorted(names) if name in known})
+    used = {name: known[name] for name in sorted(names) if name in known}
+    return run(used, {kept.tensor: found[kept.tensor] for kept in steps.kept} if found and is_found else {})
 
 
 def in_turn_or_at_once(

@@ -1,7 +1,8 @@
 """The derivative of a loop that computes its steps again, from the rows that they left: it stores nothing else."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial, reduce
 from typing import Any
 
 import jax
@@ -58,7 +59,8 @@ class Again:
         @jax.custom_jvp
         def run(known: Sums, found: Sums, cotangents: Sums) -> Sums:
             def in_turn(known: Sums, found: Sums, cotangents: Sums) -> Sums:
-                return in_place(self.steps, known, found, cotangents, self.step)
+                way = by_factors if self.steps.again == "by factors" else in_place
+                return way(self.steps, known, found, cotangents, self.step)
 
             if self.steps.at_once is None:
                 return in_turn(known, found, cotangents)
@@ -78,7 +80,6 @@ def in_place(steps: Steps, known: Arrays, found: Arrays, cotangents: Arrays, ste
     given = Given.of(steps, known)
     reads = {name: rows.closely() for name, rows in given.moving.items()}
     sources = {n: t.tensor for n, t in steps.inputs if isinstance(t, (Window, Lagged)) and n in given.moving}
-    smooth = {name for name, array in known.items() if jnp.issubdtype(array.dtype, jnp.floating)}
     left = {kept.tensor: _Left.of(kept, steps, found) for kept in steps.kept}
     weights = {kept.tensor: _Left.of(kept, steps, cotangents) for kept in steps.kept if kept.tensor in cotangents}
     # What is read in several ways is added up in one array, where nothing lies around it.
@@ -99,8 +100,10 @@ def in_place(steps: Steps, known: Arrays, found: Arrays, cotangents: Arrays, ste
         carry = {name: rows.before(at) for name, rows in left.items()}
         moving = {name: read(at) for name, read in reads.items()}
 
+        known_step = partial(step, found=[each.row(at, 0) for each in left.values()])
+
         def one(carry: Carry, moving: Arrays, whole: Arrays) -> list[jax.Array]:
-            return replace(given, whole=whole).results(carry, moving, at, step)[1]
+            return replace(given, whole=whole).results(carry, moving, at, known_step)[1]
 
         rows, pull_back = jax.vjp(one, carry, moving, given.whole)
         handed: list[Any] = []
@@ -124,23 +127,79 @@ def in_place(steps: Steps, known: Arrays, found: Arrays, cotangents: Arrays, ste
         return new, whole, totals
 
     pending, whole, totals = lax.fori_loop(0, steps.count, body, (pending, whole, totals))
+    parts: list[tuple[str, jax.Array]] = []
+    for name in dict.fromkeys(places.values()):
+        number = next(n for n, place in places.items() if place == name)
+        parts.append((sources[number], sums[number].finish(totals[name])))
+    return _received(steps, known, cotangents, whole, parts, pending)
+
+
+def by_factors(steps: Steps, known: Arrays, found: Arrays, cotangents: Arrays, step: Step) -> Sums:
+    """The same where each row is one number: all steps at once say by what they hand it back, and to whom.
+
+    Only what one step hands back to another is computed one after the other: a sum of products of numbers.
+    """
+    given = Given.of(steps, known)
+    sources = {n: t.tensor for n, t in steps.inputs if isinstance(t, (Window, Lagged)) and n in given.moving}
+    left = {kept.tensor: _Left.of(kept, steps, found) for kept in steps.kept}
+    smooth = [kept.tensor for kept in steps.kept if kept.tensor in cotangents]
+    weights = {kept.tensor: _Left.of(kept, steps, cotangents).rows(0) for kept in steps.kept if kept.tensor in smooth}
+
+    def one(carry: Carry, moving: Arrays, at: jax.Array, whole: Arrays) -> dict[str, jax.Array]:
+        rows = replace(given, whole=whole).results(carry, moving, at, step)[1]
+        return {kept.tensor: row for kept, row in zip(steps.kept, rows, strict=True) if kept.tensor in smooth}
+
+    def every(carry: Carry, arrays: Arrays, whole: Arrays) -> dict[str, jax.Array]:
+        moving = {name: replace(rows, array=arrays[name]).all() for name, rows in given.moving.items()}
+        return jax.vmap(one, (0, 0, 0, None))(carry, moving, jnp.arange(steps.count, dtype=jnp.int32), whole)
+
+    carry = {name: tuple([rows.rows(lag) for lag in range(1, rows.kept.order + 1)]) for name, rows in left.items()}
+    _, pull_back = jax.vjp(every, carry, {name: rows.array for name, rows in given.moving.items()}, given.whole)
+    zeros = {name: jnp.zeros_like(rows) for name, rows in weights.items()}
+    factors = {name: pull_back({**zeros, name: jnp.ones_like(rows)})[0] for name, rows in weights.items()}
+
+    def body(pending: Carry, given: tuple[Arrays, Mapping[str, Carry]]) -> tuple[Carry, Sums]:
+        weights, factors = given
+        handed = {name: row + pending[name][0] if pending[name] else row for name, row in weights.items()}
+        new: Carry = {}
+        for name, rows in pending.items():
+            back = [reduce(jnp.add, [handed[n] * factors[n][name][lag] for n in handed]) for lag in range(len(rows))]
+            new[name] = tuple([a + b for a, b in zip(rows[1:], back, strict=False)] + back[-1:])
+        return new, handed
+
+    first = {name: tuple([jnp.zeros_like(rows[0]) for rows in carry[name]]) for name, rows in weights.items()}
+    pending, handed = lax.scan(body, first, (weights, factors), reverse=not steps.backwards)
+    _, arrays, whole = pull_back(handed)
+    parts = [(sources[name], rows.without_around(arrays[name])) for name, rows in given.moving.items()]
+    parts = [(tensor, array) for tensor, array in parts if array.dtype != jax.dtypes.float0]
+    return _received(steps, known, cotangents, whole, parts, pending)
+
+
+def _received(
+    steps: Steps,
+    known: Arrays,
+    cotangents: Arrays,
+    whole: Arrays,
+    parts: Iterable[tuple[str, jax.Array]],
+    pending: Carry,
+) -> Sums:
+    """What the arrays of a loop receive: those that steps share, those of which they have parts, and rows before it."""
     handed: Sums = {}
+    kept_by = {kept.tensor: kept for kept in steps.kept}
+    floats = moving_names(known)
 
     def receive(tensor: str, array: jax.Array) -> None:
         handed[tensor] = handed[tensor] + array if tensor in handed else array
 
     for name, taken in steps.inputs:
-        if isinstance(taken, Whole) and name in whole:
+        if isinstance(taken, Whole) and name in whole and taken.tensor in floats:
             receive(taken.tensor, whole[name])
-    kept_by = {kept.tensor: kept for kept in steps.kept}
-    for name in dict.fromkeys(places[name] for name in sums):
-        number = next(n for n, place in places.items() if place == name)
-        array, tensor = sums[number].finish(totals[name]), sources[number]
+    for tensor, array in parts:
         receive(tensor, _as_held(kept_by[tensor], array) if tensor in kept_by else array)
     for name, kept in kept_by.items():
-        if name in smooth:
+        if name in floats:
             receive(name, _before(kept, steps, cotangents[name], pending[name]))
-    return {name: handed[name] if name in handed else jnp.zeros_like(known[name]) for name in moving_names(known)}
+    return {name: handed[name] if name in handed else jnp.zeros_like(known[name]) for name in floats}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +224,23 @@ class _Left:
         before = lag if self.steps.backwards else -lag
         place = (at + before) * self.steps.apart + (self.steps.low + self.kept.offset)
         return lax.dynamic_index_in_dim(self.array, place, self.axis, keepdims=False)
+
+    def rows(self, lag: int) -> jax.Array:
+        """The same for all steps, one row after the other."""
+        before = lag if self.steps.backwards else -lag
+        low, apart, count = (
+            before * self.steps.apart + self.steps.low + self.kept.offset,
+            self.steps.apart,
+            self.steps.count,
+        )
+        extent = self.array.shape[self.axis]
+        high = low + apart * (count - 1) + 1
+        array = self.array
+        if low < 0 or high > extent:
+            around = max(0, -low), max(0, high - extent)
+            array = jnp.pad(array, [around if d == self.axis else (0, 0) for d in range(array.ndim)], mode="edge")
+            low, high = low + around[0], high + around[0]
+        return jnp.moveaxis(lax.slice_in_dim(array, low, high, apart, self.axis), self.axis, 0)
 
     def before(self, at: Any) -> tuple[jax.Array, ...]:
         """What a step is given of it."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from math import ceil, isqrt, log2, prod
-from typing import Final
+from typing import Final, Literal
 
 from .. import ir, ranges, transforms
 from ..symbolic import Size
@@ -245,17 +245,29 @@ def _at_once(step: transforms.OneStep, stored: int, most: int, machine: Machine,
     return AtOnce(tuple([(each.name, each.reducer) for each in order]), block, LAUNCHING, shifts)
 
 
-def _again(steps: Steps, inner: Plan, stored: int, most: int) -> bool:
-    """Whether a derivative computes steps again, of the rows before, rather than store what it needs of them.
+def _again(steps: Steps, inner: Plan, stored: int, most: int) -> Literal["in place", "by factors"] | None:
+    """How a derivative computes steps again, of the rows before, rather than store what it needs of them; if it does.
 
     Where rows are all that a step is given of others, and where it is cheap beside what it would store, or where only
     chunks of steps could be `stored`, which are computed again as well.
     """
     rows = sum(prod(kept.shape) * ir.types.width(kept.dtype) for kept in steps.kept if not kept.stays)
     if rows > most or any(kept.dimension is None for kept in steps.kept):
-        return False
+        return None
     once = prices.stage_price(Call((), inner, (), replace(steps, count=1)))
-    return steps.chunk is not None or once.seconds <= AGAIN * CPU.traffic(2 * stored)
+    if steps.chunk is None and once.seconds > AGAIN * CPU.traffic(2 * stored):
+        return None
+    return "by factors" if steps.chunk is None and _are_numbers(steps) else "in place"
+
+
+def _are_numbers(steps: Steps) -> bool:
+    """Whether each step writes rows of one element, and is given rows."""
+    for _, taken in steps.inputs:
+        if isinstance(taken, Window):
+            moving = [d for d, (weight, _) in enumerate(taken.begins) if weight]
+            if len(moving) != 1 or [d for d, count in enumerate(taken.counts) if count is None] != moving:
+                return False
+    return all(prod(kept.shape) == kept.shape[kept.dimension or 0] for kept in steps.kept)
 
 
 def _is_tame(step: transforms.OneStep) -> bool:

@@ -327,6 +327,19 @@ ScheduledStage = Compute | Call | CallForeign | Unstored | Tiled
 Unit = ScheduledStage | Parts
 
 
+def targets_of(unit: Unit) -> tuple[str, ...]:
+    """The tensors that a stage writes."""
+    match unit:
+        case Compute(target=target) | Tiled(target=target):
+            return (target,)
+        case Unstored():
+            return ()
+        case Call(targets=targets) | CallForeign(targets=targets):
+            return targets
+        case Parts(dimensions=dimensions):
+            return tuple(dimensions)
+
+
 def scope_of(stage: ScheduledStage, number: int) -> str:
     """The name of the operations that compute the stage of that number."""
     match stage:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ...ir import Reducer
 from ...symbolic import IndexVar
@@ -94,7 +94,8 @@ class Steps:
 
     `inputs` are those of one step by the names of its parameters, `kept` its results in order. Of a chunk of so many
     steps as `chunk` says, a derivative stores what goes in, and computes it again; or `again` each step, of the rows
-    that were written before. A step that `is_tame` gives operands
+    that were written before: one after the other in place, or, of steps with one number each, all of them at once, to
+    get the factors by which they hand back what later ones need. A step that `is_tame` gives operands
     other than rows a derivative of zero where the rows before are zero and nothing uses its result. Some
     platforms compute many steps `at_once`.
     """
@@ -109,7 +110,7 @@ class Steps:
     chunk: int | None = None
     is_tame: bool = False
     at_once: AtOnce | None = None
-    again: bool = False
+    again: Literal["in place", "by factors"] | None = None
 
     @property
     def whole(self) -> "Steps":

@@ -11,7 +11,7 @@ from ...symbolic import Affine, Box, IndexVar
 from ..data.nests import Nest, Operand
 from ..data.nodes import Apply, Axes, LoopNest, Node, Read, Strip, operands
 from ..data.preferences import Preferences
-from ..data.stages import Call, CallForeign, Compute, Stage, Unstored
+from ..data.stages import Compute, Stage, targets_of
 from ..data.views import Viewed
 from .renaming import Renaming
 from .scores import Exponent, Key, exponents, is_statistic, key, keys
@@ -58,7 +58,7 @@ class Survey:
         self.preferences = preferences
         self.ready: dict[str, int] = {}
         for number, stage in enumerate(stages):
-            for target in _targets(stage):
+            for target in targets_of(stage):
                 written[target] += 1
                 self.ready[target] = number
         self.fixed = {name for name in self.ready if written[name] == 1}
@@ -246,16 +246,6 @@ def _named(places: Sequence[Affine], subscripts: Sequence[Affine]) -> dict[Index
             return None
         found |= {axis: read[weight] for weight, axis in own.items()}
     return found if len(set(found.values())) == len(found) else None
-
-
-def _targets(stage: Stage) -> tuple[str, ...]:
-    match stage:
-        case Compute(target=target):
-            return (target,)
-        case Unstored():
-            return ()
-        case Call(targets=targets) | CallForeign(targets=targets):
-            return targets
 
 
 def _tensors(source: Viewed | Node) -> set[str]:
