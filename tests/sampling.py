@@ -39,6 +39,7 @@ SAMPLED = {
     "tests/bench/test_estimates.py": 6,
     "tests/bench/test_memory.py": 30,
     "tests/bench/test_rewrites.py": 30,
+    "tests/cli/test_lsp.py": 3,
     "tests/conformance/sac/test_language.py": 9,
     "tests/conformance/sac/test_practice.py": 6,
     "tests/conformance/sac/test_rejected.py": 3,
