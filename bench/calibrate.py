@@ -28,6 +28,7 @@ from tcjax.lowering.running import running
 from tcjax.planning.data.machine import CPU, Machine
 from tcjax.planning.operations.scan import BLOCK
 
+from . import links
 from .harness import keep_pages
 from .report import device_name
 
@@ -66,7 +67,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.calibrate", description=__doc__)
     parser.add_argument("--seconds", type=float, default=0.6, help="time for each constant (0.6)")
     parser.add_argument("--compare", action="store_true", help="print the table's values beside the measured ones")
+    parser.add_argument("--links", action="store_true", help="print the row of the loopback by two processes")
     options = parser.parse_args(arguments)
+    if options.links:
+        print(links.row(links.loopback()))
+        return 0
     keep_pages()
     print(f"{device_name()}, jax {jax.__version__}", file=sys.stderr)
     machine = calibrated(options.seconds)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from . import testing as testing
     from .diagnostics import CompileError, CompileWarning, DataError
     from .planning.schedule import Region, Schedule
-    from .runtime import Explanation, Kernel, Library, einsum, indices, kernel, load, monoid
+    from .runtime import DeviceCost, Explanation, Kernel, Library, einsum, indices, kernel, load, monoid
     from .runtime.checking import Check, CheckError
 
 __version__ = "0.2.0"
@@ -28,6 +28,7 @@ __all__ = [
     "CompileError",
     "CompileWarning",
     "DataError",
+    "DeviceCost",
     "Explanation",
     "Kernel",
     "Library",
@@ -50,7 +51,9 @@ _HOMES = {
     "DataError": "diagnostics",
     "Region": "planning.schedule",
     "Schedule": "planning.schedule",
-    **dict.fromkeys(("Explanation", "Kernel", "Library", "einsum", "indices", "kernel", "load", "monoid"), "runtime"),
+    **dict.fromkeys(
+        ("DeviceCost", "Explanation", "Kernel", "Library", "einsum", "indices", "kernel", "load", "monoid"), "runtime"
+    ),
 }
 _PUBLIC_ROOMS = ("gallery", "linen", "nn", "symbolic", "testing")
 _ROOMS = (*_PUBLIC_ROOMS, "diagnostics", "planning", "runtime", "syntax")

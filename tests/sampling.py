@@ -113,6 +113,7 @@ SAMPLED = {
     "tests/runtime/test_check.py": 5,
     "tests/runtime/test_check_everywhere.py": 30,
     "tests/runtime/test_checked.py": 5,
+    "tests/runtime/test_costs_compiled.py": 12,
     "tests/runtime/test_einsum.py": 6,
     "tests/runtime/test_explain.py": 6,
     "tests/runtime/test_export.py": 6,

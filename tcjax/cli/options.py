@@ -34,16 +34,32 @@ backend = click.option(
     help="What computes loop nests.",
 )
 memory_limit = click.option("--memory-limit", metavar="256MiB", help="The most memory that temporaries may take.")
+mesh = click.option("--mesh", multiple=True, metavar="data=8 ...", help="Devices along each axis of a mesh on paper.")
+shard = click.option(
+    "--shard", multiple=True, metavar="i=data ...", help="The axis of the mesh along which an index runs: k=data,model."
+)
+device = click.option(
+    "--device", type=click.Choice(("cpu", "gpu")), default="cpu", show_default=True, help="The devices of the mesh."
+)
+links = click.option(
+    "--links",
+    type=click.Choice(("loopback", "ethernet", "nvlink", "pcie", "infiniband")),
+    help="What connects them; without it CPUs have an ethernet, GPUs NVLink and InfiniBand.",
+)
 
 __all__ = [
     "Several",
     "backend",
     "constants",
     "definition",
+    "device",
     "file",
     "files",
+    "links",
     "memory_limit",
+    "mesh",
     "notation",
     "shapes",
+    "shard",
     "sizes",
 ]

@@ -85,6 +85,22 @@ def _constant(name: str, text: str) -> bool | int | float | complex:
     )
 
 
+def read_mesh(settings: Iterable[str]) -> dict[str, int]:
+    """``data=8``: devices by axis. Raises `click.BadParameter` for anything else."""
+    found: dict[str, int] = {}
+    for axis, size in read_settings(settings, "--mesh", "data=8").items():
+        if not _is_extent(size):
+            raise click.BadParameter(f"{short(size)!r} is no number of devices; write {axis}=8", param_hint="--mesh")
+        found[axis] = int(size)
+    return found
+
+
+def read_shard(settings: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """``i=data``, ``k=data,model``: axes of a mesh by index. Raises `click.BadParameter` for anything else."""
+    given = read_settings(settings, "--shard", "i=data")
+    return {index: tuple(axis.strip() for axis in axes.split(",")) for index, axes in given.items()}
+
+
 def read_settings(settings: Iterable[str], option: str, example: str) -> dict[str, str]:
     """``name=value`` by name. Raises `click.BadParameter`."""
     found: dict[str, str] = {}

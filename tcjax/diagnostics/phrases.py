@@ -177,6 +177,22 @@ def bytes_text(number: int) -> str:
     return f"{number} B"
 
 
+def count_text(number: int) -> str:
+    """A number of operations in the unit that suits it."""
+    for unit, size in (("T", 10**12), ("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if number >= size:
+            return f"{number / size:.3g} {unit}"
+    return str(number)
+
+
+def time_text(seconds: float) -> str:
+    """A time in the unit that suits it."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-6:.3g} us"
+
+
 _WORDS: Final = {"&&": "and", "||": "or", "!": "not"}
 _PRIMARY: Final = re.compile(r"[\w.]+|\w+\([^()]*\)|\w+\[[^][]*\]")
 _SIZE: Final = re.compile(r"\b([A-Za-z_]\w*)\.(\d+)\b")

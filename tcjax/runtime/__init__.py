@@ -1,5 +1,6 @@
 """The kernel object and the ways to make one."""
 
+from .costs import DeviceCost
 from .einsum import einsum
 from .explain import Explanation
 from .indices import indices
@@ -10,4 +11,4 @@ from .monoids import monoid
 # Behind the module `kernel`, which type checkers would otherwise take for the function of this name.
 from .entry import Library, kernel, load
 
-__all__ = ["Explanation", "Kernel", "Library", "einsum", "indices", "kernel", "load", "monoid"]
+__all__ = ["DeviceCost", "Explanation", "Kernel", "Library", "einsum", "indices", "kernel", "load", "monoid"]

@@ -106,19 +106,20 @@ class Compiler:
 
     def sharded(self, call: Call) -> "ShardedPlan":
         """How one device of the mesh computes its part of every statement."""
+        sharding = self.frontend.options.sharding
+        assert sharding is not None, "a kernel for a mesh asks"
+        return self._sharded.of(call, lambda: self.cut(call, dict(sharding.axes), sharding.sizes))
+
+    def cut(self, call: Call, axes: Mapping[str, tuple[str, ...]], sizes: Mapping[str, int]) -> "ShardedPlan":
+        """The same for a mesh with so many devices along each axis, which need not be there."""
         from ..planning.sharding import shard
 
-        sharding, options = self.frontend.options.sharding, self.frontend.options
-        assert sharding is not None, "a kernel for a mesh asks"
-
-        def planned() -> "ShardedPlan":
-            plan = shard(self.bound(call), dict(sharding.axes), sharding.sizes, options.preferences)
+        options = self.frontend.options
+        with self.frontend.within_depth():
+            plan = shard(self.bound(call), axes, sizes, options.preferences)
             if options.memory is not None:
                 planning.check_memory(plan.plan, options.memory)
             return plan
-
-        with self.frontend.within_depth():
-            return self._sharded.of(call, planned)
 
     def placed(self, call: Call, names: Iterable[str]) -> tuple[jax.sharding.NamedSharding, ...]:
         """Where the arguments and initial values of these names lie on the mesh."""

@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import ir, planning, ranges
-from ..diagnostics.phrases import bytes_text
+from ..diagnostics.phrases import bytes_text, count_text, time_text
 from ..keeping import cached_property
 from ..planning.blocked.gpu_kernels import on_cuda
 from ..planning.blocked.loop_schedules import parts
@@ -108,7 +108,7 @@ class Explanation:
             lines += _statement_lines(statement)
         total = self.data
         lines.append(
-            f"total: {_count(total['flops'])} operations, {bytes_text(total['bytes'])} moved, "
+            f"total: {count_text(total['flops'])} operations, {bytes_text(total['bytes'])} moved, "
             f"{bytes_text(total['temporary_bytes'])} temporary (estimates)"
         )
         if "no_gradient" in total:
@@ -245,7 +245,7 @@ def _computed_by(readers: tuple[str, ...]) -> str:
 
 def _compared(seconds: float, other: float) -> str:
     """What is said of a price beside another one: nothing of a higher one, which is paid for other reasons."""
-    if _time(seconds) == _time(other):
+    if time_text(seconds) == time_text(other):
         return ", which costs the same"
     return ", which costs less" if seconds < other else ""
 
@@ -424,7 +424,7 @@ def _statement_lines(statement: dict[str, Any]) -> list[str]:
         lines.append(f"  provided   {provided}; otherwise {given['otherwise']}")
     lines += [f"  known      {fact}" for fact in statement.get("facts", ()) if fact != statement["reason"]]
     lines.append(
-        f"  estimate   {_count(statement['flops'])} operations, {bytes_text(statement['bytes'])} moved, "
+        f"  estimate   {count_text(statement['flops'])} operations, {bytes_text(statement['bytes'])} moved, "
         f"{bytes_text(statement['temporary_bytes'])} temporary"
     )
     if statement["seconds"]:
@@ -444,15 +444,8 @@ def _price(statement: dict[str, Any]) -> str:
     """The price of a statement, what it is spent on, and the next best plan's."""
     limit = f", bounded by {statement['bound_by']}" if statement["bound_by"] else " where it is read"
     other = statement["runner_up"]
-    runner = f"; {other['operation']}: {_time(other['seconds'])}" if other else ""
-    return f"{_time(statement['seconds'])}{limit}{runner} (estimates for a CPU)"
-
-
-def _time(seconds: float) -> str:
-    for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-6:.3g} us"
+    runner = f"; {other['operation']}: {time_text(other['seconds'])}" if other else ""
+    return f"{time_text(statement['seconds'])}{limit}{runner} (estimates for a CPU)"
 
 
 def _run(loops: dict[str, Any]) -> str:
@@ -479,19 +472,12 @@ def _compiled_lines(compiled: Mapping[str, Any] | None) -> Iterator[str]:
 
 def _figures(figures: Mapping[str, int | None]) -> str:
     operations, moved, temporary = (figures[name] for name in ("operations", "bytes", "temporary_bytes"))
-    said = f"{_known(operations, _count)} operations, {_known(moved, bytes_text)} moved"
+    said = f"{_known(operations, count_text)} operations, {_known(moved, bytes_text)} moved"
     return f"{said}, {_known(temporary, bytes_text)} temporary"
 
 
 def _known(figure: int | None, shown: Callable[[int], str]) -> str:
     return "unknown" if figure is None else shown(figure)
-
-
-def _count(number: int) -> str:
-    for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
-        if number >= size:
-            return f"{number / size:.3g} {unit}"
-    return str(number)
 
 
 __all__ = ["Explanation"]

@@ -198,12 +198,17 @@ def shard_options(options: Options, mesh: object, axes: object) -> Options:
 
 def _compatible(options: Options) -> Options:
     if options.schedule is not None and options.sharding is not None:
-        raise CompileError(
-            Code.BAD_OPTION,
-            "a schedule cuts a statement into tiles, a mesh into other blocks: a kernel has one of both",
-            help="leave the schedule out, or call the scheduled kernel inside of `jax.shard_map`",
-        )
+        raise schedule_or_mesh()
     return options
+
+
+def schedule_or_mesh() -> CompileError:
+    """TC0308: both cut a statement."""
+    return CompileError(
+        Code.BAD_OPTION,
+        "a schedule cuts a statement into tiles, a mesh into other blocks: a kernel has one of both",
+        help="leave the schedule out, or call the scheduled kernel inside of `jax.shard_map`",
+    )
 
 
 def _bad(name: str, value: object, wanted: str) -> CompileError:

@@ -17,13 +17,14 @@ from .arguments import Arguments
 from .calls import Calls
 from .explain import Explanation
 from .frontends import Call
-from .options import NOTATIONS, check_flag
+from .options import NOTATIONS, check_flag, schedule_or_mesh
 from .pages import kernel_formula, kernel_page
 from .writing import written
 
 if TYPE_CHECKING:
     from ..display import Picture
     from ..planning.schedule import Schedule
+    from .costs import DeviceCost, Links
     from .elements import Place
 
 T = TypeVar("T")
@@ -149,6 +150,40 @@ class Questions(Calls):
             )
         run = self._results(tuple(arguments.initial), call.sizes, call.values)
         return figures(run, given, len(arguments.arrays), no_vjp, on_mesh=on_mesh)
+
+    def cost(
+        self,
+        /,
+        *args: Any,
+        mesh: Any = None,
+        shard: Mapping[str, str | tuple[str, ...]] | None = None,
+        device: str = "cpu",
+        links: "Links" = None,
+        **kwargs: Any,
+    ) -> "DeviceCost":
+        """What a call costs each device of a mesh, on paper: ``k.cost(x, mesh={"data": 64}, shard={"i": "data"})``.
+
+        Takes arrays or `jax.ShapeDtypeStruct`s. The `mesh` is one of JAX's, a `jax.sharding.AbstractMesh`, or sizes by
+        axis: no device is needed. `shard` is what `sharded` takes. Of a sharded kernel both are known already, and each
+        can be another one; without a mesh it is the cost on one device. `device` is a row of the table of machines,
+        ``cpu`` or ``gpu``; `links` the interconnect, ``loopback``, ``ethernet``, ``nvlink``, ``pcie`` or
+        ``infiniband``, or one for each axis by name. Without it, CPUs are machines on an ethernet, and GPUs eight by
+        eight in nodes with NVLink, the last axis of the mesh counting neighbours, with InfiniBand between nodes. All
+        figures are estimates. An argument called like an option goes by position. Raises `CompileError` for what is no
+        mesh or no axis (TC0308), and for what devices cannot compute in parts (TC0811).
+        """
+        from . import costs
+
+        paper = costs.paper_for(mesh, shard, self._frontend.options.sharding)
+        machine = costs.machine_for(device)
+        along = costs.links_for(links, {} if paper is None else paper.sizes)
+        call, _ = self._call(args, kwargs)
+        if paper is None:
+            return costs.cost_alone(self._compiler.plan(call), machine)
+        if self._frontend.options.schedule is not None:
+            raise schedule_or_mesh()
+        plan = self._compiler.cut(call, dict(paper.axes), paper.sizes)
+        return costs.cost_on_mesh(plan, paper.sizes, machine, along)
 
     def picture(self, /, *args: Any, **kwargs: Any) -> "Picture":
         """What one element of each statement reads, which points take part, and in which tiles: text, SVG, HTML."""

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from math import prod
+from typing import Any, Final
 
 import jax
+import numpy as np
 
 from ..diagnostics import Code, CompileError, phrases
 
@@ -26,10 +28,45 @@ def check_sharding(mesh: Any, axes: Any) -> Sharding:
     """The sharding. Raises `CompileError` (TC0308) for what is no mesh or names no axis of it."""
     if not isinstance(mesh, jax.sharding.Mesh):
         raise _bad(f"{type(mesh).__name__} is no mesh", "pass what `jax.make_mesh((4, 2), ('data', 'model'))` gives")
+    return Sharding(mesh, _checked(axes, tuple(map(str, mesh.axis_names))))
+
+
+@dataclass(frozen=True, slots=True)
+class PaperSharding:
+    """A mesh of which nothing is known but how many devices it has along each axis, and what runs along these."""
+
+    sizes: Mapping[str, int]
+    axes: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+# So many devices are gone through one by one in a second.
+MOST_DEVICES: Final = 1 << 20
+
+
+def check_paper(mesh: Any, axes: Any) -> PaperSharding:
+    """A sharding on paper. Raises `CompileError` (TC0308) for what is no mesh or names no axis of it."""
+    example = 'pass a mesh, a `jax.sharding.AbstractMesh`, or sizes by axis: {"data": 64}'
+    if isinstance(mesh, (jax.sharding.Mesh, jax.sharding.AbstractMesh)):
+        mesh = mesh.shape
+    if not isinstance(mesh, Mapping) or not all(isinstance(axis, str) for axis in mesh):
+        raise _bad(f"{phrases.value(mesh)} is no mesh", example)
+    sizes: dict[str, int] = {}
+    for axis, size in mesh.items():
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
+            raise _bad(f"the mesh has {phrases.value(size)} devices along {axis!r}", "write a whole number, 1 or more")
+        sizes[axis] = int(size)
+    if not sizes:
+        raise _bad("a mesh without axes has no devices", example)
+    if prod(sizes.values()) > MOST_DEVICES:
+        raise _bad(f"the mesh has {prod(sizes.values())} devices", f"ask for {MOST_DEVICES} or fewer")
+    return PaperSharding(sizes, _checked(axes, tuple(sizes)))
+
+
+def _checked(axes: Any, names: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Which index runs along which of the axes of these names."""
     if not isinstance(axes, Mapping) or not all(isinstance(index, str) for index in axes):
         raise _bad(f"{phrases.value(axes)} does not say which index runs along which mesh axis", 'write {"m": "data"}')
     found: list[tuple[str, tuple[str, ...]]] = []
-    names = tuple(map(str, mesh.axis_names))
     for index, along in axes.items():
         parts = (along,) if isinstance(along, str) else tuple(along) if isinstance(along, (tuple, list)) else None
         if parts is None or not all(part in names for part in parts):
@@ -38,7 +75,7 @@ def check_sharding(mesh: Any, axes: Any) -> Sharding:
             raise _bad(f"{phrases.value(along)} names an axis twice", "name each axis once")
         if parts:
             found.append((str(index), parts))
-    return Sharding(mesh, tuple(found))
+    return tuple(found)
 
 
 def _bad(message: str, help: str) -> CompileError:

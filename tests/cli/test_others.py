@@ -50,6 +50,22 @@ def test_explain_writes_a_page(mm: Shell) -> None:
     assert mm("explain", "mm.tc", "--shapes", "A=8x4", "B=4x6", "--html", "no/mm.html").exit_code == 2
 
 
+def test_explain_tells_what_a_device_of_a_mesh_does(mm: Shell) -> None:
+    command = ["explain", "mm.tc", "--shapes", "A=8x4", "B=4x6", "--mesh", "data=4", "model=2", "--shard"]
+
+    result = mm(*command, "m=data", "k=model", "--device", "gpu", "--links", "pcie")
+
+    assert result.exit_code == 0, result.output
+    *_, head, arrays, computes, gets, time = result.stdout.splitlines()
+    assert head == "8 devices (gpu), data=4, model=2; each has"
+    assert arrays.endswith("112 B of arguments and results")
+    assert "48 operations" in computes and time.startswith("time: ")
+    assert "48 B of C by all-reduce among 2 along 'model' (pcie)" in gets
+    assert "is no axis of the mesh" in mm(*command, "m=row").stderr
+    assert "nothing says on which mesh" in mm("explain", "mm.tc", "--shapes", "A=8x4", "B=4x6", "--shard", "m=x").stderr
+    assert "is no number of devices" in mm("explain", "mm.tc", "--shapes", "A=8x4", "B=4x6", "--mesh", "data=-1").stderr
+
+
 @pytest.mark.parametrize(
     ("shapes", "said"),
     [

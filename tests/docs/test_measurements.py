@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from bench import memory, plot, tables
+from bench import memory, plot, scaling, tables
 from tests.docs.markdown import ROOT, pages
 
 # A shell block of one command, and the table behind it.
-TABLE = re.compile(r"(```sh\npython -m bench\.(tables|memory) ([^\n]*)\n```\n\n)((?:\|[^\n]*\n)*)")
-PRINTERS = {"tables": tables, "memory": memory}
+TABLE = re.compile(r"(```sh\npython -m bench\.(tables|memory|scaling) ([^\n]*)\n```\n\n)((?:\|[^\n]*\n)*)")
+PRINTERS = {"tables": tables, "memory": memory, "scaling": scaling}
 PLOT = re.compile(r"```sh\npython -m bench\.plot ([^\n]*) -o ([^\n]*)\n```")
 
 

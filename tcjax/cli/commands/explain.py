@@ -1,5 +1,6 @@
 """``tcjax explain``: ranges, the operation of every statement, and what it costs."""
 
+from html import escape
 from typing import Any
 
 import click
@@ -18,6 +19,10 @@ from ..failures import files, one_line
 @options.constants
 @options.backend
 @options.memory_limit
+@options.mesh
+@options.shard
+@options.device
+@options.links
 @click.option("--compiled", is_flag=True, help="Compile it too, forward and gradient, and tell XLA's own figures.")
 @click.option("--html", "page", metavar="OUT", help="Write a page with pictures, which needs nothing else, to OUT.")
 def explain(
@@ -29,19 +34,26 @@ def explain(
     constants: tuple[str, ...],
     backend: str,
     memory_limit: str | None,
+    mesh: tuple[str, ...],
+    shard: tuple[str, ...],
+    device: str,
+    links: str | None,
     compiled: bool,
     page: str | None,
 ) -> None:
     """Says which range every index has and why, which operation computes each statement, and what it costs.
+
+    With --mesh and --shard it says too what each device of that mesh computes, and gets from others.
 
     \b
     Example:
       tcjax explain mlp.tc --shapes x=128x784 W=256x784 bias=256
       tcjax explain mlp.tc --shapes x=128x784 W=256x784 bias=256 --compiled
       tcjax explain mlp.tc --shapes x=128x784 W=256x784 bias=256 --html mlp.html
+      tcjax explain mlp.tc --shapes x=128x784 W=256x784 bias=256 --mesh data=8 --shard b=data
     """
     from ..kernels import chosen, kernels_of
-    from ..shapes import read_constants, read_shapes, read_sizes
+    from ..shapes import read_constants, read_mesh, read_shapes, read_shard, read_sizes
     from ..specs import specs_of
     from ..texts import read_text
 
@@ -53,14 +65,19 @@ def explain(
     positional = [specs.pop(parameter.name) for parameter in kernel._frontend.parameters]
     others: dict[str, Any] = {**specs, **numbers}
     explanation = kernel.explain(*positional, compiled=compiled, **others)
+    paper: Any = {} if not (mesh or shard) else {"mesh": read_mesh(mesh) or None, "shard": read_shard(shard) or None}
+    cost = kernel.cost(*positional, **paper, device=device, links=links, **others) if paper else None
     if page is None:
         click.echo(str(explanation))
+        if cost is not None:
+            click.echo(f"\n{cost}")
         return
     with files(page), replacing(page, follow=True) as written:
-        written.write(_page(kernel.__name__, explanation._repr_html_()).encode("utf-8"))  # type: ignore[attr-defined]
+        written.write(_page(kernel.__name__, explanation._repr_html_(), cost).encode("utf-8"))  # type: ignore[attr-defined]
     click.echo(f"wrote {one_line(page)}")
 
 
-def _page(title: str, body: str) -> str:
+def _page(title: str, body: str, cost: object) -> str:
+    body += "" if cost is None else f"<pre>{escape(str(cost))}</pre>"
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>'
     return f"<!doctype html>\n<html><head>{head}</head><body>{body}</body></html>\n"

@@ -73,7 +73,9 @@ def _nest_work(nest: Nest, form: LoopSchedule, machine: Machine) -> Work:
     seconds *= part * passes
     tiles = 1 if form.tile is None else -(-extents[form.tile[0]] // form.tile[1])
     trips = 0.0 if form.whole else passes * part * tiles * (extents[form.loop] / max(1, form.rows * form.unroll))
-    if not form.whole and part * points < SPREAD * tiles:
+    if _is_one_kernel(nest, machine):
+        trips = 0.0
+    elif not form.whole and part * points < SPREAD * tiles:
         seconds *= 2
     if form.sieve:
         seconds *= SIEVED
@@ -81,6 +83,12 @@ def _nest_work(nest: Nest, form: LoopSchedule, machine: Machine) -> Work:
     moved += prod(nest.shape) * ir.types.width(reduce.dtype)
     seconds += trips * machine.trip + machine.dispatch + moved * machine.cached_byte
     return Work(seconds, moved)
+
+
+def _is_one_kernel(group: Group, machine: Machine) -> bool:
+    """Whether a group that loops on a CPU is a kernel without loops over blocks: as `blocked.gpu_kernels` has it."""
+    reducers = [nest.reduce.reducer for nest in group.results]
+    return machine.kind == "gpu" and all(isinstance(each, Reducer) and not each.is_ranked for each in reducers)
 
 
 def loop_work(group: Group, schedule: LoopSchedule | Blocks, machine: Machine) -> Work:
@@ -121,7 +129,7 @@ def _blocks_work(group: Softmax | KernelSums, blocks: Blocks, machine: Machine) 
     tile = LoopSchedule(blocks.loop, blocks.width, 1, tile=blocks.tile[0] if blocks.tile else None)
     part = visited(first, tile, TILES) / max(1, points_of(first)) if first.reduce.guard is not None else 1.0
     tiles = prod(-(-extents[axis] // size) for axis, size in blocks.tile)
-    trips = tiles * -(-extents[blocks.loop] // max(1, blocks.width)) * part
+    trips = 0.0 if _is_one_kernel(group, machine) else tiles * -(-extents[blocks.loop] // max(1, blocks.width)) * part
     given = sum(prod(o.shape) * ir.types.width(o.dtype) for o in group.operands)
     results = sum(prod(nest.shape) * ir.types.width(nest.reduce.dtype) for nest in group.results)
     # A block is written and read a few times, in the cache.

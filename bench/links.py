@@ -1,0 +1,95 @@
+"""The loopback as devices of two processes on this machine see it: ``python -m bench.calibrate --links`` measures it.
+
+Both processes send each other an array by gloo, as JAX's CPU devices do: a short one for the time of a message, a long
+one for that of a byte.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from tcjax.planning.data.links import LOOPBACK, Link
+
+SAMPLES: Final = 50
+LONG: Final = 1 << 20  # elements of four bytes
+
+
+def loopback(limit: float = 120.0) -> Link:
+    """The row of the table for this machine. Raises `RuntimeError` where a process fails, or takes too long."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": ""}
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-m", "bench.links", str(port), str(number)],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+            cwd=Path(__file__).parents[1],
+        )
+        for number in range(2)
+    ]
+    try:
+        end = time.monotonic() + limit
+        said = [worker.communicate(timeout=max(1.0, end - time.monotonic()))[0] for worker in workers]
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f"the processes took longer than {limit:g} s") from None
+    finally:
+        for worker in workers:
+            worker.kill()
+    if any(worker.returncode for worker in workers):
+        raise RuntimeError("a process failed")
+    short, long = json.loads(said[0].splitlines()[-1])  # Gloo prints lines of its own.
+    return replace(LOOPBACK, byte=float(f"{(long - short) / (4 * LONG):.2g}"), message=float(f"{short:.2g}"))
+
+
+def row(link: Link) -> str:
+    """The row as it stands in the table."""
+    return f'{link.kind.upper()}: Final = Link("{link.kind}", byte={link.byte:.2g}, message={link.message:.2g})'
+
+
+def worker(port: str, number: int) -> None:
+    """One of the two processes: prints the shortest times of a short and a long exchange."""
+    import jax
+    import jax.numpy as jnp
+
+    jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    jax.distributed.initialize(f"127.0.0.1:{port}", 2, number)
+    mesh = jax.make_mesh((2,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
+    rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))
+
+    def exchange(x: jax.Array) -> jax.Array:
+        return jax.lax.ppermute(x, "x", [(0, 1), (1, 0)])
+
+    run = jax.jit(jax.shard_map(exchange, mesh=mesh, in_specs=rows.spec, out_specs=rows.spec))
+
+    def time_of(count: int) -> float:
+        array = jax.jit(lambda: jnp.zeros(2 * count, "float32"), out_shardings=rows)()
+        return _least(lambda: jax.block_until_ready(run(array)))
+
+    print(json.dumps([time_of(1), time_of(LONG)]))
+
+
+def _least(call: Callable[[], object]) -> float:
+    """The shortest time: two processes wait for each other, and for whatever else runs on the machine."""
+    call()
+    samples: list[float] = []
+    for _ in range(SAMPLES):
+        start = time.perf_counter()
+        call()
+        samples.append(time.perf_counter() - start)
+    return min(samples)
+
+
+if __name__ == "__main__":
+    worker(sys.argv[1], int(sys.argv[2]))

@@ -1,0 +1,258 @@
+"""``python -m bench.scaling results.json attention strong``: what a program costs each of 1 to 4096 devices.
+
+Nothing is compiled and nothing is measured: it is what `Kernel.cost` says of meshes on paper, for GPUs. ``--json FILE``
+computes all tables and writes them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import prod
+from pathlib import Path
+from typing import Any, Final
+
+import jax
+
+import tcjax
+from tcjax.diagnostics.phrases import bytes_text, count_text, time_text
+
+DEVICES: Final = (1, 8, 64, 512, 4096)
+DEVICE: Final = "gpu"
+HEADER: Final = (
+    *("devices", "mesh", "operations", "moved", "temporary", "from others"),
+    *("computes", "collectives", "time", "efficiency", "with overlap"),
+)
+Mesh = Mapping[str, int]
+Shapes = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A kernel, what runs along the axes of a mesh, and the shapes of its arguments for meshes.
+
+    With `strong` scaling the problem stays the same, with `weak` scaling each device keeps as many elements. The `work`
+    of a problem is counted in multiplications, or in updates of a point. The `small` problem is for tests; of the
+    `steps` of a loop XLA counts one.
+    """
+
+    text: str
+    shard: Mapping[str, str]
+    mesh: Callable[[int], Mesh]
+    strong: Shapes
+    weak: Callable[[Mesh], Shapes]
+    work: Callable[[Shapes], int]
+    small: Shapes
+    steps: int = 1
+
+    def kernel(self) -> tcjax.Kernel:
+        return tcjax.kernel(self.text)
+
+    def shapes(self, kind: str, mesh: Mesh) -> Shapes:
+        return self.weak(mesh) if kind == "weak" else self.strong
+
+
+def square(devices: int) -> Mesh:
+    """As many devices along both axes, or twice as many along the first one."""
+    inner = 1 << (devices.bit_length() - 1) // 2
+    return {"data": devices // inner, "model": inner}
+
+
+def nodes(devices: int) -> Mesh:
+    """Eight devices, a node, along the second axis, and nodes along the first one."""
+    inner = min(8, devices)
+    return {"data": devices // inner, "model": inner}
+
+
+def _attention(tokens: int, heads: int, head: int) -> Shapes:
+    return ((tokens, heads * head), *[(heads, head, heads * head)] * 4)
+
+
+def _convolution(images: int, channels: int, height: int, width: int) -> Shapes:
+    return (images, channels, height, width), (channels, channels, 3, 3)
+
+
+PROGRAMS: Final[Mapping[str, Program]] = {
+    "attention": Program(
+        """
+def attention(float(T,E) X, float(H,D,E) WQ, float(H,D,E) WK, float(H,D,E) WV, float(H,D,E) WO) -> (Y) {
+    Q(h,t,d) +=! X(t,e) * WQ(h,d,e)
+    K(h,r,d) +=! X(r,e) * WK(h,d,e)
+    V(h,r,d) +=! X(r,e) * WV(h,d,e)
+    S(h,s,d) = K(h,s,d) / sqrt(D)
+    L(h,t) = logsumexp[s](sum[c](Q(h,t,c) * S(h,s,c)))
+    A(h,t,d) = sum[s](exp(sum[c](Q(h,t,c) * S(h,s,c)) - L(h,t)) * V(h,s,d))
+    Y(t,e) +=! A(h,t,d) * WO(h,d,e)
+}""",
+        {"t": "data", "r": "data", "h": "model"},
+        nodes,
+        _attention(131072, 32, 64),
+        lambda mesh: _attention(1024 * mesh["data"] * mesh["model"], 32, 64),
+        lambda shapes: shapes[0][0] * shapes[0][1] * (4 * shapes[0][1] + 2 * shapes[0][0]),
+        _attention(512, 8, 32),
+    ),
+    "convolution": Program(
+        """
+def convolution(float(N,C,H,W) I, float(F,C,3,3) G) -> (O) {
+    O(n,f,h,w) +=! pad(I(n,c,h+a-1,w+b-1), 0) * G(f,c,a,b) where h in 0:H, w in 0:W
+}""",
+        {"h": "data", "w": "model"},
+        square,
+        _convolution(8, 64, 2048, 2048),
+        lambda mesh: _convolution(8, 64, 256 * mesh["data"], 256 * mesh["model"]),
+        lambda shapes: prod(shapes[0]) * shapes[1][0] * 9,
+        _convolution(2, 32, 128, 128),
+    ),
+    "stencil": Program(
+        """
+def stencil(float(N,M) u0) -> (u) {
+    u(i,j) = u0(i,j)
+    for t in 0:100 {
+        v(i,j) = u(i,j) + 0.1 * (u(wrap(i-1),j) + u(wrap(i+1),j) + u(i,wrap(j-1)) + u(i,wrap(j+1)) - 4*u(i,j))
+        u(i,j) = v(i,j)
+    }
+}""",
+        {"i": "data", "j": "model"},
+        square,
+        ((16384, 16384),),
+        lambda mesh: ((4096 * mesh["data"], 4096 * mesh["model"]),),
+        lambda shapes: 100 * prod(shapes[0]),
+        ((512, 512),),
+        steps=100,
+    ),
+    "all_pairs": Program(
+        """
+def all_pairs(float(N,D) X, float(M,D) Y) -> (O) {
+    O(i) min=! sum[d]((X(i,d) - Y(j,d)) * (X(i,d) - Y(j,d)))
+}""",
+        {"i": "data", "j": "model"},
+        square,
+        ((1 << 20, 3), (1 << 20, 3)),
+        lambda mesh: ((65536 * mesh["data"], 3), (65536 * mesh["model"], 3)),
+        lambda shapes: shapes[0][0] * shapes[1][0] * shapes[0][1],
+        ((1024, 3), (1024, 3)),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What a program costs each device of a mesh; `work` is that of the whole problem."""
+
+    program: str
+    kind: str
+    mesh: dict[str, int]
+    work: int
+    flops: int
+    bytes: int
+    temporary_bytes: int
+    held_bytes: int
+    collective_bytes: int
+    compute_seconds: float
+    collective_seconds: float
+    collectives: list[list[Any]]
+
+    @property
+    def devices(self) -> int:
+        return self.mesh["data"] * self.mesh["model"]
+
+    def seconds(self, *, overlap: bool) -> float:
+        both = self.compute_seconds, self.collective_seconds
+        return max(both) if overlap else sum(both)
+
+
+def specs(shapes: Shapes) -> tuple[jax.ShapeDtypeStruct, ...]:
+    """Descriptions of arguments."""
+    return tuple(jax.ShapeDtypeStruct(shape, "float32") for shape in shapes)
+
+
+def projected(name: str, kind: str, devices: int) -> Row:
+    """One row, computed."""
+    program = PROGRAMS[name]
+    mesh, kernel = program.mesh(devices), program.kernel()
+    shapes = program.shapes(kind, mesh)
+    cost = kernel.cost(*specs(shapes), mesh=mesh, shard=program.shard, device=DEVICE)
+    told: list[list[Any]] = [[each.operation, each.bytes, each.times, each.link] for each in cost.collectives]
+    return Row(
+        program=name,
+        kind=kind,
+        mesh=dict(mesh),
+        work=program.work(shapes),
+        flops=cost.flops,
+        bytes=cost.bytes,
+        temporary_bytes=cost.temporary_bytes,
+        held_bytes=cost.held_bytes,
+        collective_bytes=cost.collective_bytes,
+        compute_seconds=float(f"{cost.compute_seconds:.4g}"),
+        collective_seconds=float(f"{cost.collective_seconds:.4g}"),
+        collectives=told,
+    )
+
+
+def table(rows: Sequence[Row]) -> str:
+    """A row for each mesh, in Markdown.
+
+    The efficiency is how much of the work a device does in a second, beside what one device alone does.
+    """
+    (alone,) = (row for row in rows if row.devices == 1)
+
+    def efficiency(row: Row, *, overlap: bool) -> str:
+        rate, best = (each.work / each.devices / each.seconds(overlap=overlap) for each in (row, alone))
+        return f"{100 * rate / best:.0f} %"
+
+    lines = [HEADER]
+    for row in rows:
+        lines.append(
+            (
+                str(row.devices),
+                " x ".join(map(str, row.mesh.values())),
+                count_text(row.flops),
+                bytes_text(row.bytes),
+                bytes_text(row.temporary_bytes),
+                bytes_text(row.collective_bytes),
+                time_text(row.compute_seconds),
+                time_text(row.collective_seconds) if row.collective_seconds else "-",
+                time_text(row.seconds(overlap=False)),
+                efficiency(row, overlap=False),
+                efficiency(row, overlap=True),
+            )
+        )
+    shown = [f"| {' | '.join(line)} |" for line in lines]
+    return "\n".join([shown[0], f"|---:|---|{'---:|' * (len(HEADER) - 2)}", *shown[1:]])
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Prints a table, or computes all; 2 when the file has no such program."""
+    parser = argparse.ArgumentParser(prog="python -m bench.scaling", description=__doc__)
+    parser.add_argument("file", type=Path, nargs="?", help="what `python -m bench.scaling --json FILE` wrote")
+    parser.add_argument("program", nargs="?", choices=PROGRAMS)
+    parser.add_argument("kind", nargs="?", choices=("strong", "weak"), default="strong")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="compute all tables and write them")
+    options = parser.parse_args(arguments)
+    try:
+        if options.json is not None:
+            rows = [projected(name, kind, n) for name in PROGRAMS for kind in ("strong", "weak") for n in DEVICES]
+            lines = ",\n".join(json.dumps(asdict(row)) for row in rows)
+            options.json.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+        if options.file is not None:
+            found = [row for row in read(options.file) if (row.program, row.kind) == (options.program, options.kind)]
+            if not found:
+                print(f"bench.scaling: {options.file} has no program {options.program}", file=sys.stderr)
+                return 2
+            print(table(found))
+    except OSError as problem:
+        print(f"bench.scaling: {problem.filename}: {problem.strerror}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def read(file: Path) -> list[Row]:
+    """The rows that a file has."""
+    return [Row(**row) for row in json.loads(file.read_text(encoding="utf-8"))]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""What it costs that devices tell each other something: rounds of messages, and bytes on a link."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+
+from ... import ir
+from ..data.links import NETWORKS, Link
+from ..data.machine import Machine
+from ..data.stages import Call, CallForeign, Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """What a device does for one collective: `messages` one after the other, and `bytes` that it sends in them."""
+
+    messages: int
+    bytes: float
+
+
+def sending(operation: str, size: int, devices: int) -> Sending:
+    """What a collective of XLA that gives every device `size` bytes takes, among so many devices.
+
+    By the algorithms that are best for long messages and take few rounds: recursive doubling and halving, and for a
+    sum both. After Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in MPICH",
+    IJHPCA 19(1), 2005.
+    """
+    rounds, part = (devices - 1).bit_length(), (devices - 1) / devices
+    match operation:
+        case "collective-permute":
+            return Sending(1, size)
+        case "all-gather":
+            return Sending(rounds, size * part)
+        case "all-reduce":
+            return Sending(2 * rounds, 2 * size * part)
+        case "reduce-scatter":
+            return Sending(rounds, size * (devices - 1))
+        case "all-to-all":
+            return Sending(devices - 1, size * part)
+        case _:
+            raise AssertionError(operation)
+
+
+def collective_seconds(operation: str, size: int, devices: int, link: Link, machine: Machine) -> float:
+    """The time of one collective, with that of the kernel that starts it."""
+    sent = sending(operation, size, devices)
+    return machine.dispatch + sent.messages * link.message + sent.bytes * link.byte
+
+
+def usual_link(axes: tuple[str, ...], sizes: Mapping[str, int], machine: Machine) -> Link:
+    """The link along axes of a mesh, whose last axis counts neighbours: within a node, or between nodes."""
+    network = NETWORKS[machine.kind]
+    names = list(sizes)
+    reach = max(prod(sizes[inner] for inner in names[names.index(axis) :]) for axis in axes)
+    return network.inside if reach <= network.node else network.between
+
+
+def copied(plan: Plan) -> tuple[int, int]:
+    """How many collectives a device takes part in, and the bytes that it reads and writes for them.
+
+    What others give it lies beside what it has: both are read, and written as one array.
+    """
+    found = [*_copied(plan, 1)]
+    return sum(times for times, _ in found), sum(times * size for times, size in found)
+
+
+def _copied(plan: Plan, times: int) -> Iterator[tuple[int, int]]:
+    for stage in plan.stages:
+        match stage:
+            case Call(plan=inner, steps=steps):
+                yield from _copied(inner, times * (1 if steps is None else steps.count))
+            case CallForeign(arguments=arguments, results=results) if arguments:
+                yield times, 2 * sum(prod(shape) * ir.types.width(dtype) for dtype, shape in results)
+            case _:
+                continue
+
+
+__all__ = ["Sending", "collective_seconds", "copied", "sending", "usual_link"]

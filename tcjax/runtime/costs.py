@@ -1,0 +1,238 @@
+"""What a call costs each device of a mesh, on paper: nothing is compiled, and no device is needed."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from .. import ir, planning
+from ..diagnostics import Code, CompileError, phrases
+from ..diagnostics.phrases import bytes_text, count_text, time_text
+from ..planning.cost.collectives import collective_seconds, copied, usual_link
+from ..planning.cost.costs import plan_cost
+from ..planning.cost.prices import plan_price
+from ..planning.data.links import LINKS, Link
+from ..planning.data.machine import MACHINES, Machine
+from .sharding import PaperSharding, Sharding, check_paper
+
+if TYPE_CHECKING:
+    from ..planning.sharding import Message, ShardedPlan
+
+
+@dataclass(frozen=True, slots=True)
+class CollectiveCost:
+    """One collective of XLA among `devices`: it gives each `bytes` and takes `seconds`, and runs `times` times."""
+
+    operation: str
+    tensor: str
+    axes: tuple[str, ...]
+    devices: int
+    bytes: int
+    times: int
+    link: str
+    seconds: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCost:
+    """What a call costs each device: `str()` is the text, `to_dict()` the data. All figures are estimates.
+
+    `flops` are scalar operations, `bytes` are read and written in the device's memory, copies for collectives
+    among them; `temporary_bytes` are needed beside the `held_bytes` of arguments and results. The statements take
+    `compute_seconds`: each the time of its arithmetic or of its memory, whichever is longer. The collectives take
+    `collective_seconds` together. Where nothing overlaps the call takes `seconds`, the sum of both; where all of it
+    overlaps, `overlapped_seconds`, the longer one.
+    """
+
+    mesh: Mapping[str, int]
+    device: str
+    flops: int
+    bytes: int
+    temporary_bytes: int
+    held_bytes: int
+    compute_seconds: float
+    collectives: tuple[CollectiveCost, ...]
+
+    @property
+    def devices(self) -> int:
+        """How many devices the mesh has."""
+        return prod(self.mesh.values())
+
+    @property
+    def collective_bytes(self) -> int:
+        """What other devices give this one, in bytes."""
+        return sum(each.bytes * each.times for each in self.collectives)
+
+    @property
+    def collective_seconds(self) -> float:
+        """The time of all collectives, one after the other."""
+        return sum((each.seconds * each.times for each in self.collectives), 0.0)
+
+    @property
+    def seconds(self) -> float:
+        """The time of a call whose collectives wait for what is computed, and the other way round."""
+        return self.compute_seconds + self.collective_seconds
+
+    @property
+    def overlapped_seconds(self) -> float:
+        """The time of a call that computes as long as devices tell each other something."""
+        return max(self.compute_seconds, self.collective_seconds)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The cost as plain dicts, lists, strings and numbers: the attributes by name."""
+        collectives = [{**asdict(each), "axes": list(each.axes)} for each in self.collectives]
+        return {
+            "mesh": dict(self.mesh),
+            "devices": self.devices,
+            "device": self.device,
+            "flops": self.flops,
+            "bytes": self.bytes,
+            "temporary_bytes": self.temporary_bytes,
+            "held_bytes": self.held_bytes,
+            "compute_seconds": self.compute_seconds,
+            "collective_bytes": self.collective_bytes,
+            "collective_seconds": self.collective_seconds,
+            "seconds": self.seconds,
+            "overlapped_seconds": self.overlapped_seconds,
+            "collectives": collectives,
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    __repr__ = __str__
+
+    def _lines(self) -> Iterator[str]:
+        mesh = f", {', '.join(f'{axis}={size}' for axis, size in self.mesh.items())}" if self.mesh else ""
+        yield f"{self.devices} {'device' if self.devices == 1 else 'devices'} ({self.device}){mesh}; each has"
+        yield f"  arrays     {bytes_text(self.held_bytes)} of arguments and results"
+        yield (
+            f"  computes   {count_text(self.flops)} operations, {bytes_text(self.bytes)} moved, "
+            f"{bytes_text(self.temporary_bytes)} temporary: {time_text(self.compute_seconds)}"
+        )
+        for each in self.collectives:
+            often = f", {each.times} times" if each.times > 1 else ""
+            yield (
+                f"  gets       {bytes_text(each.bytes)} of {each.tensor} by {each.operation} among {each.devices} "
+                f"along {', '.join(map(repr, each.axes))} ({each.link}){often}: {time_text(each.seconds * each.times)}"
+            )
+        if self.devices > 1 and not self.collectives:
+            yield "  gets       nothing of other devices"
+        yield (
+            f"time: {time_text(self.seconds)} where nothing overlaps, {time_text(self.overlapped_seconds)} where "
+            "collectives run beside what is computed (estimates)"
+        )
+
+
+def machine_for(device: object) -> Machine:
+    """The row of a kind of device. Raises `CompileError` (TC0308) for one that the table does not have."""
+    if not isinstance(device, str) or device not in MACHINES:
+        raise _bad("device", device, f"one of {_listed(MACHINES)}")
+    return MACHINES[device]
+
+
+Links = str | Mapping[str, str] | None
+
+
+def links_for(links: object, sizes: Mapping[str, int]) -> Mapping[str, Link]:
+    """The interconnect along each axis that has one. Raises `CompileError` (TC0308) for what is none."""
+    wanted = f"one of {_listed(LINKS)}, or one for each axis of the mesh: {{'data': 'infiniband'}}"
+    given = dict.fromkeys(sizes, links) if isinstance(links, str) else {} if links is None else links
+    if not isinstance(given, Mapping):
+        raise _bad("links", links, wanted)
+    for axis, link in given.items():
+        if not isinstance(link, str) or link not in LINKS:
+            raise _bad("links", links, wanted)
+        if axis not in sizes:
+            raise CompileError(
+                Code.BAD_OPTION, f"{phrases.value(axis)} is no axis of the mesh", help=f"its axes are {_listed(sizes)}"
+            )
+    return {axis: LINKS[link] for axis, link in given.items()}
+
+
+def cost_alone(plan: planning.Plan, machine: Machine) -> DeviceCost:
+    """What a plan costs one device that has all there is."""
+    return _cost(plan, {}, machine, ())
+
+
+def cost_on_mesh(
+    plan: "ShardedPlan", sizes: Mapping[str, int], machine: Machine, links: Mapping[str, Link]
+) -> DeviceCost:
+    """What a plan for many devices costs each of them."""
+    from ..planning.sharding import messages
+
+    def collective(message: "Message") -> CollectiveCost:
+        devices = prod(sizes[axis] for axis in message.axes)
+        usual = usual_link(message.axes, sizes, machine)
+        # Of several axes, what goes over the slowest one ends last.
+        link = max((links.get(axis, usual) for axis in message.axes), key=lambda each: each.byte)
+        seconds = collective_seconds(message.operation, message.bytes, devices, link, machine)
+        return CollectiveCost(
+            message.operation,
+            message.tensor,
+            message.axes,
+            devices,
+            message.bytes,
+            message.times,
+            link.kind,
+            seconds,
+            message.reason,
+        )
+
+    told = [collective(message) for message in messages(plan)]
+    # Of one device alone XLA makes nothing.
+    return _cost(plan.plan, sizes, machine, tuple(each for each in told if each.devices > 1))
+
+
+def _cost(
+    plan: planning.Plan, sizes: Mapping[str, int], machine: Machine, collectives: tuple[CollectiveCost, ...]
+) -> DeviceCost:
+    cost = plan_cost(plan)
+    count, size = copied(plan) if sizes else (0, 0)
+    seconds = plan_price(plan, machine).seconds + machine.traffic(size) + count * machine.dispatch
+    function, shapes = plan.bound.function, plan.bound.shapes
+    arrays = {tensor.name: tensor for tensor in (*function.parameters, *function.initial, *function.returns)}
+    held = sum(prod(shapes[name]) * ir.types.width(tensor.dtype) for name, tensor in arrays.items())
+    return DeviceCost(
+        dict(sizes), machine.kind, cost.flops, cost.bytes + size, cost.temporary, held, seconds, collectives
+    )
+
+
+def paper_for(mesh: object, shard: object, own: Sharding | None) -> PaperSharding | None:
+    """The mesh of a question, and what runs along its axes; what is None is that of the kernel's `own` sharding.
+
+    None where neither says anything. Raises `CompileError` (TC0308) for one without the other, and for mistakes.
+    """
+    if mesh is None and own is not None:
+        mesh = own.mesh
+    if shard is None and own is not None:
+        shard = dict(own.axes)
+    if mesh is None and shard is None:
+        return None
+    if mesh is None or shard is None:
+        missing = "which index runs along an axis of the mesh" if shard is None else "on which mesh the indices run"
+        raise CompileError(
+            Code.BAD_OPTION, f"nothing says {missing}", help='write mesh={"data": 8}, shard={"i": "data"}'
+        )
+    return check_paper(mesh, shard)
+
+
+def _bad(name: str, value: object, wanted: str) -> CompileError:
+    return CompileError(Code.BAD_OPTION, f"{name}={phrases.value(value)} is not an option", help=f"{name} is {wanted}")
+
+
+def _listed(names: Mapping[str, Any]) -> str:
+    return ", ".join(map(repr, names))
+
+
+__all__ = [
+    "CollectiveCost",
+    "DeviceCost",
+    "Links",
+    "cost_alone",
+    "cost_on_mesh",
+    "links_for",
+    "machine_for",
+    "paper_for",
+]
