@@ -6,14 +6,15 @@ come from JAX, and the optimiser is optax's Adam. Writes ``out/digits.png`` (tes
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, no_type_check
+from typing import Any, NamedTuple, no_type_check
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jax.typing import ArrayLike
 from PIL import Image, ImageDraw
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
@@ -58,21 +59,30 @@ log_softmax = tcjax.kernel("def log_softmax(float(N,O) x) -> (y) { y(n,o) = x(n,
 
 # Reads the log-probability of the right digit: a subscript that depends on data.
 cross_entropy = tcjax.kernel("""
-def cross_entropy(float(N,O) log_p, int32(N) label) -> (loss) { loss = -mean[n](log_p(n, label(n))) }""")
+def cross_entropy(float(N,O) log_p, int32(N) label) -> (loss) { loss mean=! -log_p(n, label(n)) }""")
 
 most_likely = tcjax.kernel("def most_likely(float(N,O) x) -> (digit) { digit(n) argmax=! x(n,o) }")
 
 
-def network(parameters: Mapping[str, jax.Array], images: jax.Array) -> jax.Array:
-    """Log-probabilities ``(N, 10)`` of the digits in images ``(N, 1, 8, 8)``."""
-    x = relu(convolution(images, parameters["filter 1"], parameters["bias 1"]))  # (N, 16, 6, 6)
-    x = relu(convolution(x, parameters["filter 2"], parameters["bias 2"]))  # (N, 32, 4, 4)
-    x = max_pool(x)  # (N, 32, 2, 2)
-    return log_softmax(dense(x, parameters["weight"], parameters["bias"]))
+class Network(NamedTuple):
+    """The layers. What a network computes is the same for layers that run on many devices."""
 
+    convolution: tcjax.Kernel = convolution
+    relu: tcjax.Kernel = relu
+    max_pool: tcjax.Kernel = max_pool
+    dense: tcjax.Kernel = dense
+    log_softmax: tcjax.Kernel = log_softmax
+    cross_entropy: tcjax.Kernel = cross_entropy
 
-def loss(parameters: Parameters, images: jax.Array, labels: jax.Array) -> jax.Array:
-    return cross_entropy(network(parameters, images), labels)
+    def __call__(self, parameters: Mapping[str, jax.Array], images: ArrayLike) -> jax.Array:
+        """Log-probabilities ``(N, 10)`` of the digits in images ``(N, 1, 8, 8)``."""
+        x = self.relu(self.convolution(images, parameters["filter 1"], parameters["bias 1"]))  # (N, 16, 6, 6)
+        x = self.relu(self.convolution(x, parameters["filter 2"], parameters["bias 2"]))  # (N, 32, 4, 4)
+        x = self.max_pool(x)  # (N, 32, 2, 2)
+        return self.log_softmax(self.dense(x, parameters["weight"], parameters["bias"]))
+
+    def loss(self, parameters: Parameters, images: ArrayLike, labels: ArrayLike) -> jax.Array:
+        return self.cross_entropy(self(parameters, images), labels)
 
 
 # ---------------------------------------------------------------- training
@@ -81,37 +91,56 @@ def loss(parameters: Parameters, images: jax.Array, labels: jax.Array) -> jax.Ar
 def initial_parameters(seed: int) -> Parameters:
     """He's initialisation: variance 2 / fan-in."""
     shapes = {"filter 1": (16, 1, 3, 3), "filter 2": (32, 16, 3, 3), "weight": (10, 32, 2, 2)}
-    keys = jax.random.split(jax.random.key(seed), len(shapes))
-    filters = {
-        name: jax.random.normal(key, shape) * np.sqrt(2 / np.prod(shape[1:]))
-        for key, (name, shape) in zip(keys, shapes.items(), strict=True)
-    }
-    return filters | {"bias 1": jnp.zeros(16), "bias 2": jnp.zeros(32), "bias": jnp.zeros(10)}
+    random = np.random.default_rng(seed)
+    filters = {name: random.normal(scale=np.sqrt(2 / np.prod(shape[1:])), size=shape) for name, shape in shapes.items()}
+    biases = {"bias 1": np.zeros(16), "bias 2": np.zeros(32), "bias": np.zeros(10)}
+    return {name: jnp.asarray(values, jnp.float32) for name, values in (filters | biases).items()}
+
+
+def batches(count: int, *, epochs: int, batch: int, seed: int = 0) -> Iterator[np.ndarray]:
+    """Which of `count` images each step learns from: in every epoch all of them, in another order."""
+    shuffle = np.random.default_rng(seed)
+    for _ in range(epochs):
+        yield from np.split(shuffle.permutation(count)[: count // batch * batch], count // batch)
+
+
+def adam(steps: int) -> optax.GradientTransformation:
+    return optax.adam(optax.cosine_decay_schedule(3e-3, steps))
+
+
+def step_of(network: Network, optimiser: optax.GradientTransformation) -> Callable[..., Any]:
+    """One step of the training: parameters and the optimiser's state, before and after, and the loss."""
+
+    @jax.jit
+    def step(parameters, state, images, labels):
+        value, gradient = jax.value_and_grad(network.loss)(parameters, images, labels)
+        updates, state = optimiser.update(gradient, state)
+        return optax.apply_updates(parameters, updates), state, value
+
+    return step
 
 
 def train(images: np.ndarray, labels: np.ndarray, *, epochs: int, batch: int = 64, seed: int = 0) -> Parameters:
     """The parameters after `epochs` passes over the images, with a progress bar."""
     parameters = initial_parameters(seed)
-    steps = len(images) // batch
-    adam = optax.adam(optax.cosine_decay_schedule(3e-3, epochs * steps))
-    state = adam.init(parameters)
-
-    @jax.jit
-    def step(parameters, state, images, labels):
-        value, gradient = jax.value_and_grad(loss)(parameters, images, labels)
-        updates, state = adam.update(gradient, state)
-        return optax.apply_updates(parameters, updates), state, value
-
-    shuffle = np.random.default_rng(seed)
-    value = np.inf
-    with tqdm(total=epochs * steps, unit="step", desc="training") as progress:
-        for _ in range(epochs):
-            order = shuffle.permutation(len(images))
-            for chosen in np.split(order[: steps * batch], steps):
-                parameters, state, value = step(parameters, state, images[chosen], labels[chosen])
-                progress.update()
-            progress.set_postfix(loss=f"{float(value):.4f}")
+    steps = epochs * (len(images) // batch)
+    optimiser = adam(steps)
+    state, step = optimiser.init(parameters), step_of(Network(), optimiser)
+    with tqdm(batches(len(images), epochs=epochs, batch=batch, seed=seed), total=steps, desc="training") as progress:
+        for number, chosen in enumerate(progress):
+            parameters, state, value = step(parameters, state, images[chosen], labels[chosen])
+            if number % 20 == 0:
+                progress.set_postfix(loss=f"{float(value):.4f}")
     return parameters
+
+
+def data() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Images ``(N, 1, 8, 8)`` to learn from and to be tested on, then the labels of these and of those."""
+    digits = load_digits()
+    images = (digits.images[:, None] / 16).astype(np.float32)
+    labels = digits.target.astype(np.int32)
+    learnt, tested, label, truth = train_test_split(images, labels, test_size=0.25, random_state=0, stratify=labels)
+    return learnt, tested, label, truth
 
 
 def draw(images: np.ndarray, read: np.ndarray, labels: np.ndarray, columns: int = 20, scale: int = 5) -> Image.Image:
@@ -130,12 +159,7 @@ def draw(images: np.ndarray, read: np.ndarray, labels: np.ndarray, columns: int 
 
 def main(out: Path = OUT, epochs: int = 30) -> float:
     """Trains, prints what was learnt, and returns the accuracy on digits that were not trained on."""
-    digits = load_digits()
-    images = (digits.images[:, None] / 16).astype(np.float32)
-    labels = digits.target.astype(np.int32)
-    images, test_images, labels, test_labels = train_test_split(
-        images, labels, test_size=0.25, random_state=0, stratify=labels
-    )
+    images, test_images, labels, test_labels = data()
     print(f"{len(images)} digits to learn from, {len(test_images)} to be tested on\n")
 
     print("What tcjax makes of the second layer:\n")
@@ -146,7 +170,7 @@ def main(out: Path = OUT, epochs: int = 30) -> float:
     start = time.perf_counter()
     parameters = train(images, labels, epochs=epochs)
     seconds = time.perf_counter() - start
-    read = np.asarray(most_likely(network(parameters, test_images)))
+    read = np.asarray(most_likely(Network()(parameters, test_images)))
     accuracy = float(np.mean(read == test_labels))
     print(f"\n{accuracy:.1%} of the {len(test_labels)} test digits read correctly after {seconds:.0f} s of training")
 

@@ -124,6 +124,7 @@ SAMPLED = {
     "tests/runtime/test_monoid.py": 18,
     "tests/runtime/test_nest_transformations.py": 30,
     "tests/runtime/test_nests_on_devices.py": 8,
+    "tests/runtime/test_processes.py": 6,
     "tests/runtime/test_recent.py": 6,
     "tests/runtime/test_sharding.py": 12,
     "tests/runtime/test_soak.py": 5,

@@ -29,7 +29,8 @@ FOLDERS = {
     "examples": "examples",
 }
 INTRODUCTIONS = {
-    "examples": "# Programs\n\nThe programs of `make demo`, `make methods` and `make layers`, with their sources.",
+    "examples": "# Programs\n\nThe programs of `make demo`, `make methods` and `make layers`, and those that run in "
+    "[several processes](../sharding.md#several-processes), with their sources.",
     "golden/schedules": "# Stages by example\n\nThe worked examples of TVM's InferBound, and more: the test suite "
     "compares these pages with what the compiler does. [Schedules](../../schedules.md) explains the words.",
 }
@@ -101,8 +102,9 @@ def _content(source: Path) -> str:
     if source.suffix != ".py":
         return text
     said = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[2].strip()
-    command = f"```sh\npython {source.relative_to(ROOT).as_posix()}\n```"
-    return f"# {_title(source)}\n\n{said}\n\n{command}\n\n```python\n{text}```\n"
+    # A program that is not just run says how.
+    command = "" if "    python " in said else f"```sh\npython {source.relative_to(ROOT).as_posix()}\n```\n\n"
+    return f"# {_title(source)}\n\n{said}\n\n{command}```python\n{text}```\n"
 
 
 def _title(source: Path) -> str:

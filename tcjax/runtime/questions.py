@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from .. import ir, planning, ranges
 from ..diagnostics import Code, CompileError, phrases
@@ -19,6 +18,7 @@ from .explain import Explanation
 from .frontends import Call
 from .options import NOTATIONS, check_flag, schedule_or_mesh
 from .pages import kernel_formula, kernel_page
+from .values import numbers_of
 from .writing import written
 
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ class Questions(Calls):
 
         def typed(tensors: tuple[ir.Tensor, ...]) -> dict[str, Any]:
             known = [tensor for tensor in tensors if tensor.name in given]
-            return {tensor.name: np.asarray(given[tensor.name]).astype(jnp.dtype(tensor.dtype)) for tensor in known}
+            values = {each.name: numbers_of(each.name, given[each.name], self._frontend.span) for each in known}
+            return {tensor.name: values[tensor.name].astype(jnp.dtype(tensor.dtype)) for tensor in known}
 
         return bound, typed(bound.function.parameters), typed(bound.function.initial)
 

@@ -1,4 +1,4 @@
-"""Arguments whose values decide shapes: static, although nobody said so."""
+"""Values of arguments that are needed before anything is traced: they decide shapes, or are interpreted."""
 
 from typing import Any
 
@@ -21,5 +21,18 @@ def value_of(name: str, array: Any, span: Span) -> Value:
             help=f"pass `{name}` as a NumPy array or a number; under jax.jit close over it, or mark it with "
             "static_argnums",
         )
-    value = np.asarray(array).astype(jax.dtypes.canonicalize_dtype(array.dtype))
+    value = numbers_of(name, array, span).astype(jax.dtypes.canonicalize_dtype(array.dtype))
     return (name, str(value.dtype), tuple(value.shape), value.tobytes())
+
+
+def numbers_of(name: str, array: Any, span: Span) -> np.ndarray:
+    """The elements of an argument. Raises `CompileError` (TC0305) where other processes have some of them."""
+    is_here = isinstance(array, Tracer) or not isinstance(array, jax.Array) or array.is_fully_addressable
+    if not (is_here or array.is_fully_replicated):
+        raise CompileError(
+            Code.ARGUMENT_TYPE,
+            f"parts of `{name}` are with other processes, and here all of its values are needed",
+            span,
+            help=f"pass jax.experimental.multihost_utils.process_allgather({name}, tiled=True), in every process",
+        )
+    return np.asarray(array)
