@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..planning.data.nodes import Axes, MonoidFold, Node, Read, operands
+from ..planning.data.nodes import Axes, MonoidFold, Read, below
 from ..symbolic import IndexVar
 from .blocked_loop import Blocks, Recomputed, reduced
 from .context import Context, Lower, align, numeric
@@ -123,10 +123,5 @@ def _starts(node: MonoidFold, step: Step) -> tuple[dict[IndexVar, Step], list[tu
 
 def _is_there(node: MonoidFold, context: Context) -> bool:
     """Whether the tensor that the node goes on from has content: a caller may have passed none."""
-    pending: list[Node] = [] if node.before is None else [node.before]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, Read) and part.tensor not in context.arrays:
-            return False
-        pending.extend(operands(part))
-    return True
+    parts = () if node.before is None else below(node.before)
+    return all(part.tensor in context.arrays for part in parts if isinstance(part, Read))

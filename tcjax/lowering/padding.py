@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import jax
 
-from ..planning.data.nodes import Node, Read, Strip, operands
+from ..planning.data.nodes import Node, Read, Strip, below
 from .reads import pad
 
 
@@ -28,9 +28,5 @@ def padded(arrays: Mapping[str, jax.Array], roots: Iterable[Node]) -> dict[str, 
 
 
 def _reads(roots: Iterable[Node]) -> Iterator[Read]:
-    pending = list(roots)
-    while pending:
-        node = pending.pop()
-        if isinstance(node, Read):
-            yield node
-        pending.extend(operands(node))
+    for root in roots:
+        yield from (node for node in below(root) if isinstance(node, Read))

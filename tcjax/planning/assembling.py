@@ -7,7 +7,7 @@ from math import prod
 from typing import Final
 
 from .data.assembly import Assembly, Interleave, Join, Overlay, Pad, Part, Whole, Zeros
-from .data.nodes import Lookup, Node, Read, operands
+from .data.nodes import Lookup, Node, Read, below
 from .data.stages import Compute, Stage
 
 # More parts than this are written one after the other.
@@ -172,13 +172,7 @@ def _box(stage: Compute) -> tuple[_Run, ...] | None:
 
 
 def _reads(node: Node, tensor: str) -> bool:
-    pending: list[Node] = [node]
-    while pending:
-        current = pending.pop()
-        if isinstance(current, Read) and current.tensor == tensor:
-            return True
-        pending.extend(operands(current))
-    return False
+    return any(isinstance(part, Read) and part.tensor == tensor for part in below(node))
 
 
 def _is_inside(box: Iterable[_Run], shape: tuple[int, ...]) -> bool:

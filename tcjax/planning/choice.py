@@ -317,7 +317,7 @@ def _slidings(reduction: Reduction, scope: Scope) -> Iterator[Sliding]:
 
 def _has_powers(node: Node) -> bool:
     """Whether a step is an exponent: term by term a power and its derivative are products, else they are logarithms."""
-    return (isinstance(node, Apply) and node.operator == "power") or any(map(_has_powers, operands(node)))
+    return any(isinstance(part, Apply) and part.operator == "power" for part in below(node))
 
 
 def _gathers_well(windows: tuple[tuple[Window, int, bool], ...]) -> bool:
@@ -340,9 +340,13 @@ def largest(node: Node, scope: Scope) -> int:
     What is read of a tensor as it lies is none.
     """
     found = 0
-    pending = [node]
+    # What several computations use is one object.
+    pending, seen = [node], set[int]()
     while pending:
         current = pending.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
         if isinstance(current, Band):
             extents = {index: scope.extent(index) for index in scope.box}
             found = max(found, *(n * ir.types.width(current.dtype) for n in band_of(current, extents).arrays))

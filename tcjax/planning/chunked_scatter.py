@@ -9,7 +9,7 @@ from .. import ir, transforms
 from ..symbolic import Affine, Box, IndexVar
 from .cost.costs import cost_of
 from .cost.memory import allowance
-from .data.nodes import Lookup, LoopNest, Node, Read, operands
+from .data.nodes import Lookup, LoopNest, Read, below
 from .data.stages import ChunkedScatter, Compute
 from .scope import Scope
 
@@ -69,7 +69,7 @@ def _is_large(stage: Compute, scope: Scope, memory: int | None) -> bool:
     """Whether values are computed that need more than `memory`, or much more room than what they are computed of."""
     if not any(isinstance(dimension, Lookup) for dimension in stage.store.dimensions):
         return False
-    nodes = _below(stage.value)
+    nodes = list(below(stage.value))
     read = {node.tensor for node in nodes if isinstance(node, Read)}
     for node in nodes:
         if isinstance(node, LoopNest):
@@ -83,13 +83,6 @@ def _is_large(stage: Compute, scope: Scope, memory: int | None) -> bool:
     plain = isinstance(stage.value, Read) and not any(isinstance(d, Lookup) for d in stage.value.dimensions)
     is_refused = memory is not None and size * width > memory
     return not plain and (is_refused or (size * width >= SMALL_VALUES and size > MOST_GROWTH * stored))
-
-
-def _below(node: Node) -> list[Node]:
-    found = [node]
-    for current in found:
-        found.extend(operands(current))
-    return found
 
 
 def _going_on(statement: ir.Accumulate) -> ir.Accumulate:

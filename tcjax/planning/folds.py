@@ -8,7 +8,7 @@ from ..symbolic import IndexVar
 from ..transforms.factors import masked
 from ..transforms.widening import widened
 from .access.reads import as_stored
-from .data.nodes import Apply, Fill, Fold, Iota, Node, Read, Strip, Unroll, holds_data, operands
+from .data.nodes import Apply, Fill, Fold, Iota, Node, Read, Strip, Unroll, below, holds_data
 from .rules import plan_value
 from .scope import Scope, fill
 
@@ -39,11 +39,13 @@ def _is_curved(node: Node) -> bool:
 
 
 def _is_arithmetic(node: Node) -> bool:
-    if isinstance(node, (Fill, Iota)):
-        return True
-    if isinstance(node, Read):
-        return all(isinstance(dimension, Strip) for dimension in node.dimensions)
-    return isinstance(node, Apply) and all(map(_is_arithmetic, operands(node)))
+    for part in below(node):
+        if isinstance(part, Read):
+            if not all(isinstance(dimension, Strip) for dimension in part.dimensions):
+                return False
+        elif not isinstance(part, (Apply, Fill, Iota)):
+            return False
+    return True
 
 
 def unroll(reducer: Reducer | ir.Monoid, steps: tuple[IndexVar, ...], body: Node, scope: Scope, why: str) -> Unroll:

@@ -33,6 +33,7 @@ from .data.nodes import (
     Step,
     Strip,
     Unroll,
+    below,
     looks_up,
     operands,
 )
@@ -352,9 +353,12 @@ def name_of(node: Node) -> str:
 def _main(node: Node) -> Node:
     """The heaviest kind of operation in the computation."""
     best = node
-    pending = [node]
+    pending, seen = [node], set[int]()
     while pending:
         current = pending.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
         if _weight(current) > _weight(best):
             best = current
         if not isinstance(current, Unroll):
@@ -388,17 +392,20 @@ _WEIGHT = {
 
 def _shifts(node: Node) -> bool:
     """Whether some read slides along an axis as the loop steps."""
-    if isinstance(node, Read):
-        return any(isinstance(d, Strip) and bool(d.start.terms) and bool(d.factors) for d in node.dimensions)
-    return any(map(_shifts, operands(node)))
+    steps = (d for part in below(node) if isinstance(part, Read) for d in part.dimensions if isinstance(d, Strip))
+    return any(bool(strip.start.terms) and bool(strip.factors) for strip in steps)
 
 
 def facts_of(stage: Compute) -> tuple[str, ...]:
     """What is known of subscripts and guards that the computation rests on."""
     reasons = list(stage.decided)
     pending: list[Node] = [stage.value]
+    seen = set[int]()
     while pending:
         node = pending.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
         if isinstance(node, Read) and node.why:
             reasons.append(node.why)
         pending.extend(reversed(operands(node)))

@@ -29,7 +29,20 @@ from .values import shield
 def _value(expr: ir.Reduce, scope: Scope) -> Node:
     """A reduction within an expression."""
     given = expr if isinstance(expr.reducer, ir.Monoid) else counted(expr, scope)
-    return shield(plan_reduce(given, _within(expr, scope)), 1, scope)
+    return shield(_once(given, _within(expr, scope)), 1, scope)
+
+
+def _once(reduce: ir.Reduce, scope: Scope) -> Node:
+    """The reduction, planned once for all proposals of those around it: of nested ones these would become 2^depth."""
+    # Of steps it matters which the reduction depends on, and whether there are any.
+    key = reduce, scope.unrolled & ir.free_indices(reduce), bool(scope.unrolled)
+    known = scope.planned.setdefault(key, [])
+    for other, node in known:
+        if other.is_like(scope):
+            return node
+    node = plan_reduce(reduce, scope)
+    known.append((scope, node))
+    return node
 
 
 def _within(reduce: ir.Reduce, scope: Scope) -> Scope:

@@ -20,6 +20,8 @@ _EXPONENTS: Final = 120
 
 # The logical index of the first element in each dimension: of what a loop computes piece by piece, it moves.
 Origins = Mapping[str, tuple[int | Affine, ...]]
+# A reduction, the steps that it depends on, and whether there are others.
+Planned = tuple[ir.Reduce, frozenset[IndexVar], bool]
 # So large is a size, in the weighing of one order against another, of which nothing is known.
 TYPICAL: Final = 1 << 10
 
@@ -40,7 +42,8 @@ class Scope:
     With `nests`, reductions whose space is large become loop nests; `form` is how they run if someone chose it.
     `live` is true where an enclosing ternary or guard lets the expression count (None: everywhere), which is where all
     of `counts` hold. `views` are the tensors that are views of others. `facts` hold at every point that is computed,
-    whether it counts or not. What was chosen by price has its rival among the `rivals`, by the identity of its node.
+    whether it counts or not. What was chosen by price has its rival among the `rivals`, by the identity of its node,
+    and `planned` has the reductions that were planned before, with their scopes.
 
     Where sizes are symbols, the box has sizes, and `sizes` says what each is: what takes the place of a number in
     nodes, can be computed with, but not always compared (None: sizes are numbers).
@@ -59,6 +62,7 @@ class Scope:
     form: LoopSchedule | None = None
     sizes: Callable[[Size], int] | None = None
     rivals: dict[int, Rival] = field(default_factory=dict, compare=False)
+    planned: "dict[Planned, list[tuple[Scope, Node]]]" = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         if self.facts.ranges is not self.box:
@@ -91,6 +95,18 @@ class Scope:
     def bounds(self, affine: Affine) -> tuple[int, int] | None:
         """The least and the greatest value of a subscript over the box; None when data or symbols decide it."""
         return self.facts.values(affine) if self.sizes is None else None
+
+    def is_like(self, other: "Scope") -> bool:
+        """Whether the same is known in another scope, its steps apart."""
+        return (
+            self.box is other.box
+            and self.facts is other.facts
+            and self.live is other.live
+            and self.counts == other.counts
+            and self.order is other.order
+            and (self.shapes is other.shapes and self.origins is other.origins and self.views is other.views)
+            and (self.nests is other.nests and self.form is other.form and self.sizes is other.sizes)
+        )
 
     def unrolling(self, indices: Iterable[IndexVar]) -> "Scope":
         return replace(self, unrolled=self.unrolled | frozenset(indices))
@@ -186,7 +202,7 @@ def scope_of(operands: Iterable[Operand], order: Iterable[IndexVar], box: Box, s
         {o.name: o.shape for o in operands},
         {o.name: o.origin for o in operands},
         {index: number for number, index in enumerate(dict.fromkeys((*order, *box)))},
-        frozenset(steps) & box.keys(),
+        frozenset(step for step in steps if step in box),
     )
 
 

@@ -5,6 +5,7 @@
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.agreement import comparing
 from tests.effort import examples, phases
@@ -13,35 +14,37 @@ from tests.strategies.programs import Case, Flavour, programs
 # Compiling takes most of the time, so that the default profile has few examples; a deep profile has more of all.
 SOME = examples(30)
 FEW = examples(16)
+WIDE = st.one_of(programs(), programs(), programs(Flavour(ragged=True)))
+SMOOTH = st.one_of(programs(Flavour(smooth=True)), programs(Flavour(smooth=True, ragged=True)))
 # A program takes long to shrink: the default profile shows the failing one as it is, a deep profile the smallest.
 
 
 @settings(max_examples=SOME, phases=phases())
-@given(programs())
+@given(WIDE)
 def test_a_kernel_gives_the_interpreters_values(case: Case) -> None:
     comparing.values(case)
 
 
 @settings(max_examples=FEW, phases=phases())
-@given(programs())
+@given(WIDE)
 def test_a_kernel_inside_jit_gives_the_interpreters_values(case: Case) -> None:
     comparing.jitted(case)
 
 
 @settings(max_examples=FEW, phases=phases())
-@given(programs())
+@given(WIDE)
 def test_a_kernel_under_vmap_is_a_loop_over_the_interpreter(case: Case) -> None:
     comparing.vmapped(case)
 
 
 @settings(max_examples=SOME, phases=phases())
-@given(programs(Flavour(smooth=True)))
+@given(SMOOTH)
 def test_a_gradient_is_the_interpreters_difference_quotient(case: Case) -> None:
     comparing.grads(case)
 
 
 @settings(max_examples=FEW, phases=phases())
-@given(programs(Flavour(smooth=True)))
+@given(SMOOTH)
 def test_a_second_derivative_is_a_difference_of_difference_quotients(case: Case) -> None:
     comparing.second(case)
 

@@ -17,14 +17,16 @@ MOST_POINTS = 240
 class Flavour:
     """Which programs to write.
 
-    `smooth`: differentiable ones, of float tensors. `special`: arrays hold infinities and NaN, and only what they
-    pass through unharmed is computed. `odd`: some arrays hold them beside zeros of both signs, and anything is computed
-    that gives the same in every order. `floats` and `integers` are the scalar types of new parameters.
+    `smooth`: differentiable ones, of float tensors. `special`: arrays hold infinities and NaN, and only what they pass
+    through unharmed is computed. `odd`: some arrays hold them beside zeros of both signs, and anything is computed that
+    gives the same in every order. `ragged`: some sums run between ends that data give. `floats` and `integers` are the
+    scalar types of new parameters.
     """
 
     smooth: bool = False
     special: bool = False
     odd: bool = False
+    ragged: bool = False
     floats: tuple[str, ...] = ("float",)
     integers: tuple[str, ...] = ("int32",)
 
@@ -110,6 +112,8 @@ class Expressions:
         if not smooth and not self.flavour.odd:
             # NumPy and XLA multiply infinite complex numbers in different ways.
             forms += ["complex"]
+        if self.flavour.ragged:
+            forms += ["inline"] * len(forms)
         match self.pick(*forms):
             case "sum":
                 return f"{self.real(depth - 1)} {self.pick('+', '-')} {self.factor(depth - 1)}"
@@ -366,9 +370,13 @@ class Expressions:
         names = ["sum", "sum", "sum", "max", "min", "mean", "logsumexp", "prod"]
         if not self.flavour.smooth:
             names += ["mink", "maxk"]
+        if self.flavour.ragged:
+            names += ["ragged"] * 8
         match self.pick(*names):
             case "mink" | "maxk" as name:
                 return self.ranked(name, "float")
+            case "ragged":
+                return self.ragged(depth)
             case "sum" | "prod" as name:
                 with self.bracket() as head:
                     return f"{name}[{head}]({self.real(depth)})"
@@ -376,6 +384,24 @@ class Expressions:
                 # Of no points these are infinite or NaN, which arithmetic then spreads.
                 with self.bracket(empty=not self.flavour.smooth and name in ("min", "max")) as head:
                     return f"{name}[{head}]({self.real(depth)})"
+
+    def ragged(self, depth: int) -> str:
+        """A sum over a row that pointers cut out of an axis, and that may lie beyond its ends."""
+        rows = [name for name in sorted(self.box) if self.box[name][0] >= 0]
+        extent = min(self.number(1, 5), MOST_POINTS // max(1, self.points))
+        if not rows or extent < 1:
+            return self.real_leaf()
+        row = self.pick(*rows)
+        pointers = self.declare("positions", (ends(self.box, row)[1] + 2,)).name
+        values = self.declare("float", (extent,)).name
+        first, last = f"{pointers}({row})", self.pick(f"{pointers}({row}+1)", f"{pointers}({row}+1)", str(extent))
+        before, name = dict(self.box), f"r{len(self.box)}"
+        self.box[name] = (0, extent)
+        self.brackets += 1
+        body = self.pick(f"{values}({name})", f"{values}({name}) * {self.factor(depth)}")
+        self.box = before
+        self.brackets -= 1
+        return f"sum[{name} in {first}:{last}]({body})"
 
     def inline_integer(self, depth: int) -> str:
         kind = self.pick("int", "float")

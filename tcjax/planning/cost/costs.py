@@ -6,7 +6,20 @@ from math import prod
 
 from ... import ir
 from ...symbolic import IndexVar
-from ..data.nodes import Apply, Axes, CallBuiltin, Contract, Lookup, LoopNest, Node, Read, Strip, is_fused, operands
+from ..data.nodes import (
+    Apply,
+    Axes,
+    CallBuiltin,
+    Contract,
+    Lookup,
+    LoopNest,
+    Node,
+    Read,
+    Strip,
+    below,
+    is_fused,
+    operands,
+)
 from ..data.stages import (
     Begin,
     Call,
@@ -250,27 +263,27 @@ def _overwrites(stage: Compute, name: str) -> bool:
     if is_one_loop(stage):
         return True
     pending = [stage.value] if is_plain(stage) and is_fused(stage.value) else []
+    seen = set[int]()
     while pending:
         node = pending.pop()
         if isinstance(node, Read) and node.tensor == name and node.axes == stage.value.axes:
             return True
-        if is_fused(node):
+        if is_fused(node) and id(node) not in seen:
+            seen.add(id(node))
             pending.extend(operands(node))
     return False
 
 
 def _computed(node: Node) -> Iterator[Node]:
     """What a product reads of element-wise computations, which are arrays."""
-    for operand in operands(node):
-        if isinstance(node, Contract) and isinstance(operand, (Apply, CallBuiltin)):
-            yield operand
-        yield from _computed(operand)
+    for part in below(node):
+        if isinstance(part, Contract):
+            yield from (operand for operand in part.operands if isinstance(operand, (Apply, CallBuiltin)))
 
 
 def _loops(node: Node) -> int:
     """The bytes of all nests that a computation consists of."""
-    own = loop_bytes(node.whole) if isinstance(node, LoopNest) and node.is_alone else 0
-    return own + sum(map(_loops, operands(node)))
+    return sum(loop_bytes(part.whole) for part in below(node) if isinstance(part, LoopNest) and part.is_alone)
 
 
 def tiled_cost(stage: Tiled) -> Cost:

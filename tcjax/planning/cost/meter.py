@@ -176,12 +176,11 @@ class Meter:
     def reads(self, node: Node) -> dict[tuple[str, object], int]:
         """The bytes of each distinct read, counted once: what an unrolled window reads again stays in cache."""
         found: dict[tuple[str, object], int] = {}
-        if isinstance(node, Read):
-            found[(node.tensor, node.axes)] = self.size(node)
-        if isinstance(node, LoopNest) and node.first:
-            found |= {(o.name, o.shape): _size(o) for o in node.whole.group.operands}
-        for operand in operands(node):
-            found |= self.reads(operand)
+        for part in below(node):
+            if isinstance(part, Read):
+                found[(part.tensor, part.axes)] = self.size(part)
+            if isinstance(part, LoopNest) and part.first:
+                found |= {(o.name, o.shape): _size(o) for o in part.whole.group.operands}
         return found
 
     def temporaries(self, node: Node, *, root: bool, counted: "Counted | None" = None) -> int:

@@ -16,7 +16,7 @@ from ...ir import Monoid, Reducer
 from ...symbolic import IndexVar
 from ..data.assembly import Overlay
 from ..data.machine import CPU, MACHINES, Machine
-from ..data.nodes import Fold, Lookup, Node, Read, is_elementwise, operands, tensors_read
+from ..data.nodes import Fold, Lookup, Node, Read, below, is_elementwise, tensors_read
 from ..data.stages import (
     Begin,
     Call,
@@ -221,14 +221,11 @@ def surroundings(plan: Plan) -> dict[int, Around]:
 
 def _is_turned(stage: Compute, tensor: str) -> bool:
     """Whether a statement walks along another axis of a tensor than the minor one."""
-    pending = [stage.value]
-    while pending:
-        current = pending.pop()
-        if isinstance(current, Read) and current.tensor == tensor:
-            order = lies(current)
+    for part in below(stage.value):
+        if isinstance(part, Read) and part.tensor == tensor:
+            order = lies(part)
             own = [axis for axis in _axes(stage) if axis in order]
             return bool(own) and own[-1] != order[-1]
-        pending.extend(operands(current))
     return False
 
 

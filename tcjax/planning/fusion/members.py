@@ -9,7 +9,7 @@ from math import prod
 from ... import ir
 from ...symbolic import Affine, Box, IndexVar
 from ..data.nests import Nest, Operand
-from ..data.nodes import Apply, Axes, LoopNest, Node, Read, Strip, operands
+from ..data.nodes import Apply, Axes, LoopNest, Node, Read, Strip, below, operands
 from ..data.preferences import Preferences
 from ..data.stages import Compute, Stage, targets_of
 from ..data.views import Viewed
@@ -253,20 +253,20 @@ def _tensors(source: Viewed | Node) -> set[str]:
     if isinstance(source, Viewed):
         return {source.tensor}
     found: set[str] = set()
-    pending: list[Node] = [source]
-    while pending:
-        node = pending.pop()
+    for node in below(source):
         if isinstance(node, Read):
             found.add(node.tensor)
         if isinstance(node, LoopNest):
             found |= {*node.whole.tensors}
-        pending.extend(operands(node))
     return found
 
 
-def _nests(node: Node) -> Iterator[LoopNest]:
-    """The nests in a computation, those that others are given first."""
+def _nests(node: Node, seen: set[int] | None = None) -> Iterator[LoopNest]:
+    """The nests in a computation, each once, those that others are given first."""
+    seen = set() if seen is None else seen
+    seen.add(id(node))
     for operand in operands(node):
-        yield from _nests(operand)
+        if id(operand) not in seen:
+            yield from _nests(operand, seen)
     if isinstance(node, LoopNest):
         yield node

@@ -12,7 +12,7 @@ from ..cost.costs import meter_of
 from ..cost.meter import Meter
 from ..cost.prices import is_one_loop, names_read
 from ..data.machine import CPU, Machine
-from ..data.nodes import Apply, Axes, CallBuiltin, Fold, LoopNest, Node, Pool, Read, Unroll, has, operands
+from ..data.nodes import Apply, Axes, CallBuiltin, Fold, LoopNest, Node, Pool, Read, Unroll, below, has, operands
 from ..data.stages import Compute, Stage
 from ..data.views import Pieces
 
@@ -40,9 +40,7 @@ def stored_apart(stages: Sequence[Stage], returns: Sequence[str]) -> tuple[Stage
 
 
 def _is_costly_loop(node: Node) -> bool:
-    if isinstance(node, LoopNest) and node.is_one_loop and is_costly(node.nest):
-        return True
-    return any(map(_is_costly_loop, operands(node)))
+    return any(isinstance(part, LoopNest) and part.is_one_loop and is_costly(part.nest) for part in below(node))
 
 
 def _apart(stage: Compute, later: Sequence[Stage] | None, machine: Machine = CPU) -> Compute:
@@ -72,9 +70,8 @@ def _apart(stage: Compute, later: Sequence[Stage] | None, machine: Machine = CPU
 
 def _read_in_pieces(node: Node, tensor: str) -> bool:
     """Whether a tensor is read as a sum of padded pieces: XLA would compute it in each of them, and store those."""
-    if isinstance(node, Read):
-        return node.tensor == tensor and any(isinstance(view, Pieces) and view.fused for view in node.views)
-    return any(_read_in_pieces(operand, tensor) for operand in operands(node))
+    reads = (part for part in below(node) if isinstance(part, Read) and part.tensor == tensor)
+    return any(isinstance(view, Pieces) and view.fused for read in reads for view in read.views)
 
 
 def _times_read(node: Node, tensor: str, meter: Meter, axes: Axes) -> int:

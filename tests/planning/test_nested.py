@@ -1,0 +1,35 @@
+"""Reductions inside of each other are planned in a time that grows with the program, not with a power of its depth."""
+
+from time import process_time
+
+import numpy as np
+
+from tests.agreement import comparing
+from tests.strategies.programs import Case
+
+P = np.array([0, 1, 2, 3], "int32")
+V, W = np.array([1, -2, 0.5], "float32"), np.array([0.5, 1, -1.5, 2], "float32")
+
+
+def nested(depth: int, value: str) -> Case:
+    """Sums over rows that pointers cut out, each inside of a value that each point of the one around it has."""
+    body = f"V(r{depth})"
+    for level in range(depth, 0, -1):
+        own, outer = f"r{level}", f"r{level - 1}" if level > 1 else "i"
+        body = f"sum[{own} in P({outer}):P({outer}+1)](V({own}) * ({value.format(body)}))"
+    text = f"def f(int32(M) P, float(L) V, float(K) W) -> (y) {{ y(i) +=! {body} * W(u) where i in 0:3, u in 0:2 }}"
+    return Case(text, {"P": P, "V": V, "W": W})
+
+
+def test_nested_sums_are_planned_in_seconds() -> None:
+    case, start = nested(4, "logsumexp[s in 0:2](W(s) * {0})"), process_time()
+
+    case.kernel.plan(P, V, W)
+
+    # Three deep it took 17 s while each way to compute a sum planned, and walked, what is inside anew.
+    assert process_time() - start < 20
+
+
+def test_nested_sums_have_the_interpreters_values() -> None:
+    comparing.values(nested(2, "logsumexp[s in 0:2](W(s) * {0})"))
+    comparing.grads(nested(2, "W(1) / ({0} * {0} + 1.5)"))
