@@ -40,23 +40,27 @@ def logsumexp(part: jax.Array, axes: Axes) -> jax.Array:
 
 def one_by_one(join: Callable[[jax.Array, jax.Array], jax.Array], part: jax.Array, axes: Axes) -> jax.Array:
     """Where there is no collective: each device gets all parts, in the order of the devices."""
-    every = _gathered(part, axes)
+    every = lax.all_gather(part, axes, to="invarying")
     return functools.reduce(join, [every[number] for number in range(lax.axis_size(axes))])
-
-
-def _gathered(part: jax.Array, axes: Axes) -> jax.Array:
-    """The parts of all devices, stacked; as a sum, so that JAX knows that all devices have the same."""
-    number = lax.axis_index(axes)
-    places = lax.broadcasted_iota("int32", (lax.axis_size(axes), *(1,) * part.ndim), 0)
-    if part.dtype == bool:
-        return _gathered(part.astype("int32"), axes).astype(bool)
-    return lax.psum(jnp.where(places == number, part[None], jnp.zeros((), part.dtype)), axes)
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2))
 def extremum(part: jax.Array, axes: Axes, largest: bool) -> jax.Array:
-    """The largest or the smallest of the parts."""
-    return lax.pmax(part, axes) if largest else lax.pmin(part, axes)
+    """The largest or the smallest of the parts; NaN where one is."""
+    collective = lax.pmax if largest else lax.pmin
+    if not jnp.issubdtype(part.dtype, jnp.floating):
+        return collective(part, axes)
+    # XLA's collectives drop NaN. Integers with the bits of floats are ordered as these, where negative ones count down.
+    bits = jnp.dtype("int64" if part.dtype == jnp.float64 else "int32")
+    wide = part.astype(jnp.float64 if bits == jnp.int64 else jnp.float32)
+    ends = jnp.iinfo(bits)
+    key = jnp.where(jnp.isnan(wide), ends.max if largest else ends.min, _turned(wide.view(bits), ends.max))
+    return _turned(collective(key, axes), ends.max).view(wide.dtype).astype(part.dtype)
+
+
+def _turned(key: jax.Array, most: int) -> jax.Array:
+    """The bits of a float as an integer of the same order, or back."""
+    return jnp.where(key < 0, key ^ jnp.asarray(most, key.dtype), key)
 
 
 @extremum.defjvp
@@ -66,5 +70,5 @@ def _(axes: Axes, largest: bool, primals: Any, tangents: Any) -> tuple[jax.Array
     result = extremum(part, axes, largest)
     if tangent.dtype != part.dtype:  # Integers have no derivative.
         return result, tangent
-    meets = (part == result).astype(part.dtype)
+    meets = ((part == result) | ((part != part) & (result != result))).astype(part.dtype)
     return result, lax.psum(meets / lax.psum(meets, axes) * tangent, axes)

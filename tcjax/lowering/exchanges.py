@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
+from math import prod
 from typing import assert_never
 
 import jax
@@ -10,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from ..ir import Reducer
 from ..planning.sharding import Collective, Combine, Exchange, Move, Part, Start, Whole
 from ..symbolic.runs import Run
 from .elementwise import convert
@@ -34,14 +36,29 @@ def function_of(collective: Collective) -> Callable[..., jax.Array]:
 
 
 def _combined(how: Combine, part: jax.Array, *before: jax.Array) -> jax.Array:
-    whole = convert(across_devices(part, how.reducer, how.axes), how.dtype)
+    whole = convert(_scattered(how, part), how.dtype)
     for old in before:
         whole = convert(combine(how.reducer)(old, whole), how.dtype)
     return whole
 
 
+def _scattered(how: Combine, part: jax.Array) -> jax.Array:
+    """The parts of all devices as one, of which each keeps its block."""
+    for dimension, axes, _ in how.scattered:
+        part = lax.psum_scatter(part, axes, scatter_dimension=dimension, tiled=True)
+    if how.reducer is Reducer.MEAN:
+        part = part / prod(count for _, _, count in how.scattered)
+    whole = across_devices(part, how.reducer, how.left) if how.left else part
+    for dimension, axes, count in how.kept:
+        if (dimension, axes, count) not in how.scattered:
+            size = whole.shape[dimension] // count
+            whole = lax.dynamic_slice_in_dim(whole, lax.axis_index(axes) * size, size, dimension)
+    return whole
+
+
 def _whole(array: jax.Array, fetch: Whole) -> jax.Array:
-    every = lax.all_gather(array, fetch.axes, axis=fetch.dimension, tiled=True)
+    kind = "invarying" if fetch.is_shared else "varying"
+    every = lax.all_gather(array, fetch.axes, axis=fetch.dimension, tiled=True, to=kind)
     return lax.slice_in_dim(every, 0, fetch.extent, axis=fetch.dimension)
 
 

@@ -1,13 +1,14 @@
 """Programs to programs: ir in, ir out."""
 
 from .beyond import beyond_others
+from .bodies import with_bodies
 from .calls import plain_calls
 from .canonical import canonical
 from .choices import with_own_indices
-from .common import CommonForm, named_in_common
+from .common import CommonForm, form_of, free_of, local_tensor, named_in_common, reads_beside, with_statement
 from .conditions import plain_conditions, plain_guard
 from .decisions import decide
-from .definitions import as_accumulation, as_define, guarded
+from .definitions import as_accumulation, as_define, guarded, is_one_to_one
 from .deviations import centres, with_centres
 from .equations import solve
 from .expanding import multiplied_out
@@ -19,6 +20,7 @@ from .joining_steps import joining_steps
 from .lows import without_lows
 from .magnitudes import magnitude
 from .means import as_quotients_of_sums, without_means
+from .meeting import Meeting, meeting, received
 from .narrowing import ends_of, narrowed
 from .orders import Orders, in_order, reordered, reordered_bound
 from .peaks import peak_of
@@ -59,6 +61,7 @@ __all__ = [
     "Contents",
     "Guarded",
     "Known",
+    "Meeting",
     "Named",
     "OneStep",
     "Orders",
@@ -86,14 +89,19 @@ __all__ = [
     "ends_of",
     "fix_extrema",
     "flattened",
+    "form_of",
+    "free_of",
     "guard_ranges",
     "guarded",
     "in_order",
     "in_pieces",
     "inlined",
+    "is_one_to_one",
     "joining_steps",
+    "local_tensor",
     "loop_segment",
     "magnitude",
+    "meeting",
     "multiplied_out",
     "named",
     "named_in_common",
@@ -109,7 +117,9 @@ __all__ = [
     "plain_guard",
     "plain_indices",
     "reads",
+    "reads_beside",
     "receive",
+    "received",
     "reordered",
     "reordered_bound",
     "segments",
@@ -123,10 +133,12 @@ __all__ = [
     "turn",
     "wavefront",
     "windowed",
+    "with_bodies",
     "with_centres",
     "with_own_indices",
     "with_row_tables",
     "with_rows",
+    "with_statement",
     "without_lows",
     "without_means",
     "without_powers",

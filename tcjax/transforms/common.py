@@ -124,6 +124,7 @@ def free_of(reduce: ir.Reduce) -> Iterator[IndexVar]:
 
 
 def form_of(bound: Bound, reduce: ir.Reduce, free: tuple[IndexVar, ...], box: Box) -> CommonForm:
+    """The reduction in the form that all have that differ in the names of their indices alone."""
     tensors = {access.tensor.name: access.tensor for access in ir.accesses(reduce)}
     extents = tuple(hi - lo for lo, hi in (box[index] for index in free))
     return Scope(tensors, bound.origins, box).bind(free).expr(reduce), extents

@@ -110,5 +110,5 @@ def test_an_index_that_does_not_divide_has_larger_blocks_and_a_guard() -> None:
     assert {start.extent for start in of(sharded, Start)} == {2}
     assert {message.operation: message.bytes for message in messages(sharded)} == {
         "all-reduce": 4 * 2 * 5,
-        "all-gather": 4 * 6 * 5,
+        "all-gather": 4 * 8 * 5,
     }

@@ -4,6 +4,7 @@ import json
 import os
 import sys
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +39,7 @@ class Case:
     """A program, the axes of its indices, the shapes of its arguments (an int: that many small integers)."""
 
     text: str
-    axes: dict[str, str | tuple[str, ...]]
+    axes: Mapping[str, str | tuple[str, ...]]
     shapes: tuple[Shape | int, ...]
     # How each result is cut.
     specs: list[list[Any]]
@@ -46,17 +47,25 @@ class Case:
     has_gradient: bool = True
     # Whether the types of arrays say how they are sharded.
     explicit: bool = False
+    # So many elements of the first argument are NaN; or results may be infinite.
+    missing: int = 0
+    infinite: bool = False
+    # Whether two calls at once are compared too.
+    batched: bool = False
     # What devices tell each other, if that is compared: each collective and the bytes that a device gets.
     told: list[tuple[str, int]] | None = None
 
     def arrays(self) -> list[np.ndarray]:
         rng = np.random.default_rng(0)
-        return [
+        arrays = [
             rng.integers(0, 5, shape).astype("int32")
             if isinstance(shape, int)
             else rng.normal(size=shape).astype("float32")
             for shape in self.shapes
         ]
+        if self.missing:
+            arrays[0].flat[rng.permutation(arrays[0].size)[: self.missing]] = np.nan
+        return arrays
 
 
 def product(operator: str, *, specs: list[list[Any]] | None = None, **more: Any) -> Case:
@@ -74,15 +83,122 @@ CASES = {
     "along two axes": Case(MM.replace("OP", "+=!"), {"k": ("data", "model")}, ((8, 16), (16, 4)), [[]]),
     "sum": product("+=!"),
     "sum that goes on": product("+=", initial=(8, 4)),
-    "product": product("*=!"),
+    "product": product("*=!", told=[("all-gather", 4 * 2 * 4 * 2)]),
     "product that goes on": product("*=", initial=(8, 4)),
-    "min": product("min=!"),
+    "min": product("min=!", told=[("all-reduce", 4 * 2 * 4)]),
     "max": product("max=!"),
     "max that goes on": product("max=", initial=(8, 4)),
     "mean": product("mean=!"),
-    "logsumexp": product("logsumexp=!"),
+    "logsumexp": product("logsumexp=!", told=[("all-reduce", 4 * 2 * 4)] * 2),
     "argmin inside of a block": Case(
         MM.replace("OP", "argmin=!"), {"m": "data"}, ((8, 6), (6, 4)), [["data"]], has_gradient=False
+    ),
+    "argmin over devices": Case(
+        MM.replace("OP", "argmin=!"),
+        {"m": "data", "k": "model"},
+        ((8, 6), (6, 4)),
+        [["data"]],
+        has_gradient=False,
+        told=[("all-reduce", 4 * 2 * 4)] * 2,
+        batched=True,
+    ),
+    "argmax of a window that does not divide": Case(
+        "def f(float(N,M,K) A) -> (O) { O(i) argmax=! A(i,j,k) where i in 0:N, j in 1:M-1, k in 0:K, k != 2 }",
+        {"i": "data", "k": "model"},
+        ((7, 6, 5),),
+        [[]],
+        has_gradient=False,
+    ),
+    "argmin where a device has no points, or none has": Case(
+        "def f(float(N,M) A) -> (O) { O(i) = argmin[j where j < 3 * i](A(i,j)) }",
+        {"j": ("data", "model")},
+        ((5, 11),),
+        [[]],
+        has_gradient=False,
+    ),
+    "the first of ties": Case(
+        "def f(float(N,M) A) -> (O, P) { O(i) argmin=! floor(A(i,j))"
+        "  P(i,r) = argmink[j](floor(A(i,j)), r) where r in 0:9 }",
+        {"j": "data"},
+        ((4, 11),),
+        [[], []],
+        has_gradient=False,
+    ),
+    "NaN": Case(
+        "def f(float(N,M) A) -> (O, P, Q, R) { O(i) argmin=! A(i,j)  P(i) min=! A(i,j)  Q(i) max=! A(i,j)"
+        " R(i,r) = maxk[j](A(i,j), r) where r in 0:3 }",
+        {"j": "data"},
+        ((4, 11),),
+        [[]] * 4,
+        has_gradient=False,
+        missing=6,
+    ),
+    "the nearest three": Case(
+        "def f(float(N) X, float(M) Y) -> (O, P) { O(i,r) = mink[j](fabs(X(i) - Y(j)), r) where r in 0:3"
+        "  P(i,r) = argmink[j](fabs(X(i) - Y(j)), r) where r in 0:3 }",
+        {"i": "data", "j": "model"},
+        ((8,), (11,)),
+        [["data"], ["data"]],
+        told=[("all-gather", 4 * 2 * 3 * 2)] * 2,
+    ),
+    "ranks beyond the points, and one that data decide": Case(
+        "def f(float(N,M) X, int32(N) K) -> (O, P, Q) { O(i,r) = maxk[j where j > i](X(i,j), r) where r in -1:6"
+        "  P(i,r) = argmaxk[j where j > i](X(i,j), r) where r in -1:6  Q(i) = argmink[j](X(i,j), K(i)) }",
+        {"j": "data"},
+        ((5, 7), 5),
+        [[]] * 3,
+        has_gradient=False,
+        infinite=True,
+    ),
+    "softmax in a line": Case(
+        "y(n,i) = exp(x(n,i) - max[j](x(n,j))) / sum[j](exp(x(n,j) - max[k](x(n,k))))",
+        dict.fromkeys("ijk", "data"),
+        ((4, 11),),
+        [[]],
+        told=[*[("all-reduce", 4 * 4)] * 2, ("all-gather", 4 * 4 * 12)],
+        batched=True,
+    ),
+    "inline reductions on conditions": Case(
+        "def f(float(N,M) x) -> (y) {"
+        " y(i) = i < 4 ? sum[j](x(i+1,j)) * mean[j where j > i](x(i,j)) : 0.5 where i in 0:N-1 }",
+        {"i": "data", "j": "model"},
+        ((8, 7),),
+        [[]],
+    ),
+    "a mean of guarded points": Case(
+        "def f(float(N,M) x) -> (y) { y(i) mean=! x(i,j) where j <= i }",
+        {"i": "data", "j": "model"},
+        ((8, 8),),
+        [["data"]],
+        told=[("all-reduce", 8)] * 2,
+    ),
+    "reductions in each other, in a loop": Case(
+        "def f(float(T,D) x, float(D,D) W) -> (h) { h(0,d) = x(0,d) for t in 1:T {"
+        " h(t,d) = tanh(sum[e](W(d,e)*h(t-1,e)) - max[e](h(t-1,e)) + x(t,d)) } }",
+        {"e": "data"},
+        ((5, 8), (8, 8)),
+        [[]],
+    ),
+    "one halo for two statements": Case(
+        "def f(float(N) u) -> (v, w) { v(i) = u(wrap(i-1)) + u(i)  w(i) = u(wrap(i-1)) * u(i) }",
+        {"i": "data"},
+        ((16,),),
+        [["data"]] * 2,
+        told=[("collective-permute", 4)],
+    ),
+    "halos with sharding in types": Case(
+        "v(i,j) = u(wrap(i-1),j) + u(i,j) * u(i,wrap(j+1)) + sum[k](w(i,k))",
+        {"i": "data", "j": "model", "k": "model"},
+        ((8, 6), (8, 4)),
+        [["data", "model"]],
+        explicit=True,
+    ),
+    "what is read by all and computed by all": Case(
+        "def f(int32(K) I, float(N) u) -> (O) { v(k) = u(k) * 2  O(i) = v(I(i)) }",
+        {"k": "data"},
+        (7, (9,)),
+        [[]],
+        told=[("all-gather", 4 * 12)],
     ),
     "one tensor by two indices": Case(PAIRS, {"i": "data"}, ((8, 3),), [["data"]]),
     "one tensor by two cut indices": Case(PAIRS, {"i": "data", "j": "model"}, ((8, 3),), [["data"]]),
@@ -116,6 +232,41 @@ CASES = {
         (8, (8, 6)),
         [[None, "model"]],
     ),
+    "into rows by data that another statement has in blocks": Case(
+        "def h(int32(N) I, float(N,M) A) -> (float(9,M) O, P) { O(I(i),j) +=! A(i,j)  P(k,j) = O(k,j) * 2 }",
+        {"i": "data", "k": "data"},
+        (9, (9, 2)),
+        [[], []],
+        told=[("reduce-scatter", 4 * 3 * 2), *[("all-gather", 4 * 12 * 2)] * 2],
+    ),
+    "into rows that are there in blocks": Case(
+        "def h(int32(N) I, float(N,M) A) -> (float(9,M) O, Q) { O(k,j) = 1.0 * k where k in 0:9  O(I(i),j) += A(i,j)"
+        "  Q(k,j) max=! A(k,j) where k in 0:9  Q(I(i),j) max= A(i,j) }",
+        {"i": "data", "k": "data"},
+        (9, (9, 2)),
+        [[], []],
+    ),
+    "a table in blocks, whose devices answer": Case(
+        "def h(int32(N) I, float(K,M) T) -> (O) { O(i,j) +=! T(k,j) where I(i) == k }",
+        {"i": "data", "k": "data"},
+        (8, (100, 2)),
+        [["data"]],
+        told=[("reduce-scatter", 4 * 2 * 2)],
+    ),
+    "rows and what is summed along one axis": Case(
+        MM.replace("OP", "+=!"),
+        {"m": "data", "k": "data"},
+        ((8, 6), (6, 4)),
+        [["data"]],
+        told=[("reduce-scatter", 4 * 2 * 4)],
+        batched=True,
+    ),
+    "the largest, and rows along one axis": Case(
+        MM.replace("OP", "max=!"), {"m": "data", "k": ("data", "model")}, ((7, 11), (11, 4)), [[]]
+    ),
+    "a mean, and rows along one axis": Case(
+        MM.replace("OP", "mean=!"), {"m": "data", "k": ("data", "model")}, ((8, 16), (16, 4)), [["data"]]
+    ),
     "bags of rows": Case(
         "def h(int32(N) I, float(K,M) A) -> (O) { O(i,j) +=! A(I(i) + l, j) where l in 0:32 }",
         {"i": "data"},
@@ -128,6 +279,14 @@ CASES = {
         {"i": "data"},
         (4096, (4096, 64)),
         [[]],
+    ),
+    "any and all": Case(
+        "def f(float(N,M) A) -> (O, P) { O(i) any=! A(i,j) > 1.5  P(i) all=! A(i,j) < 1.5 }",
+        {"j": "data"},
+        ((4, 9),),
+        [[]] * 2,
+        has_gradient=False,
+        told=[("all-reduce", 4 * 4)] * 2,
     ),
     "a total": Case("def t(float(N,M) A) -> (O) { O() +=! A(i,j) }", {"i": "data", "j": "model"}, ((8, 4),), [[]]),
     "SaC": Case("{ [i,j] -> sum({ [k] -> A[i,k] * B[k,j] }) }", {"i": "data"}, ((8, 4), (4, 6)), [["data"]]),
@@ -142,7 +301,11 @@ CASES = {
         "v(i) = u(wrap(i-1)) - u(i)", {"i": ("data", "model")}, ((16,),), [[["data", "model"]]]
     ),
     "a halo wider than a block": Case(
-        "v(i) = u(wrap(i-3)) - u(clamp(i+3)) + u(i)", {"i": ("data", "model")}, ((16,),), [[["data", "model"]]]
+        "v(i) = u(wrap(i-3)) - u(clamp(i+3)) + u(i)",
+        {"i": ("data", "model")},
+        ((16,),),
+        [[["data", "model"]]],
+        batched=True,
     ),
     "mirrored ends that do not divide": Case(
         "v(i) = u(mirror(i-2)) + 2*u(reflect(i+1)) + 3*u(clamp(i+2)) + 4*u(wrap(i-3)) where i in 0:u.0",
@@ -172,6 +335,30 @@ CASES = {
     ),
     "strides, and what is left over": Case("O(i) +=! u(2*i+k) * w(k)", {"i": "data"}, ((19,), (3,)), [[]]),
     "backwards": Case("def b(float(N) u) -> (O) { O(i) = u(N-1-i) }", {"i": "data"}, ((16,),), [["data"]]),
+    "a left side that counts down": Case(
+        "def b(float(N,M) u) -> (O) { O(N-1-i,j) = u(i,j) * i }",
+        {"i": "data", "j": "model"},
+        ((13, 4),),
+        [[None, "model"]],
+    ),
+    "what each element receives": Case(
+        "y(i+k) +=! x(i) * w(k)",
+        {"i": "data"},
+        ((14,), (3,)),
+        [["data"]],
+        told=[("collective-permute", 8)],
+        batched=True,
+    ),
+    "windows that overlap on the left": Case(
+        "def t(float(B,N) x, float(K) w) -> (y) { y(b,2*i+k) +=! x(b,i) * w(k) }", {"i": "data"}, ((2, 9), (5,)), [[]]
+    ),
+    "the largest that each element receives": Case("y(i-k) max=! x(i) * w(k)", {"i": "data"}, ((11,), (3,)), [[]]),
+    "round the end": Case(
+        "def t(float(N) x) -> (float(N) y, float(N) z) { y(wrap(i+3)) = x(i)  z(clamp(i-2)) +=! x(i) }",
+        {"i": "data"},
+        ((16,),),
+        [["data"]] * 2,
+    ),
     "twice as many": Case("O(2*i+k) = u(i) * k where k in 0:2", {"i": "data"}, ((8,),), [["data"]]),
     "rows and columns that do not divide": Case(
         MM.replace("OP", "+=!"), {"m": "data", "k": "model"}, ((7, 5), (5, 3)), [[]]
@@ -241,6 +428,28 @@ CASES = {
         [[None, "data"]],
         told=[("all-gather", 32)],
     ),
+    "definitions that call others": Case(
+        "def g(float(N,M) A) -> (B, C) { B(i,j) = A(i,j) * 2  C(i) +=! B(i,j) }"
+        " def f(float(N,M) A) -> (D, E) { X(i,j) = A(i,j) + 1  D, S = g(X)  T, E = g(D)  E(i) = E(i) + S(i) }",
+        {"i": "data", "j": "model"},
+        ((7, 6),),
+        [[None, "model"], []],
+    ),
+    "halos of what is called, twice": Case(
+        "def smooth(float(N) u) -> (v) { v(i) = u(wrap(i-1)) + u(i) * u(wrap(i+1)) }"
+        " def f(float(N) u) -> (w) { w = smooth(u)  w = smooth(w) }",
+        {"i": "data"},
+        ((16,),),
+        [["data"]],
+        told=[("collective-permute", 4)] * 4,
+    ),
+    "a loop in what is called": Case(
+        "def heat(float(N) u0) -> (u) { u(0,i) = u0(i) for t in 1:4 { u(t,i) = u(t-1,i) - u(t-1,wrap(i+1)) } }"
+        " def f(float(N) u0) -> (w) { u = heat(u0)  w(i) +=! u(t,i) }",
+        {"i": "data"},
+        ((16,),),
+        [["data"]],
+    ),
     "a loop nest": Case(NEAREST, {"i": "data", "j": "model"}, ((2048, 2), (4096, 2)), [["data"]]),
 }
 
@@ -274,6 +483,17 @@ def run(case: Case) -> dict[str, Any]:
         explained = sharded.explain(*arrays, compiled=True).to_dict()
         both = explained["collectives"], explained["compiled"]["collectives"]
         found["told"] = [sorted((each["operation"], each["bytes"]) for each in told) for told in both]
+    if case.missing or case.infinite:
+        for result, other in zip(results, expected, strict=True):
+            np.testing.assert_array_equal(result, other)
+        found["values"] = 0
+        return found
+    if case.batched:
+        stacked = [np.stack([array, array[::-1]]) for array in arrays]
+        many = zip(
+            jax.tree.leaves(jax.vmap(sharded)(*stacked)), jax.tree.leaves(jax.vmap(kernel)(*stacked)), strict=True
+        )
+        found["batches"] = max(_apart(*each) for each in many)
     found["values"] = max(map(_apart, results, expected))
     return found
 

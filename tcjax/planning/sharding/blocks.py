@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ... import ir
+from ...ir import Reducer
 from ..data.stages import Plan
 from .lines import Stretches
 
@@ -56,13 +57,19 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """``name``: a dimension that is cut along `axes` with all its `extent` elements, which every device gets."""
+    """``name``: a dimension that is cut along `axes` with all its `extent` elements, which every device gets.
+
+    All blocks have the elements `moved` together. It `is_shared` where every device along the axes computes the same
+    with it.
+    """
 
     name: str
     tensor: str
     dimension: int
     axes: Axes
     extent: int
+    moved: int
+    is_shared: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,17 +112,33 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Combine:
-    """``name``: the parts of a reduction that devices along `axes` have, as one.
+    """``name``: the parts of a reduction that devices along `axes` have, as one; there are `parts` devices.
 
-    What was there before is combined with it, if it `joins`.
+    What was there before is combined with it, if it `joins`. Of some dimensions, by number, each of so many devices
+    along axes gets its block alone, as `kept` says.
     """
 
     name: str
     part: str
     reducer: ir.Reducer | ir.Monoid
     axes: Axes
+    parts: int
     dtype: str
     joins: bool = False
+    kept: tuple[tuple[int, Axes, int], ...] = ()
+
+    @property
+    def scattered(self) -> tuple[tuple[int, Axes, int], ...]:
+        """The dimensions whose blocks come to the devices that keep them, and to no others."""
+        if self.reducer not in (Reducer.SUM, Reducer.MEAN) or self.dtype == "bool":
+            return ()
+        return tuple(each for each in self.kept if {*each[1]} <= {*self.axes})
+
+    @property
+    def left(self) -> Axes:
+        """The axes along which every device gets the same."""
+        gone = {axis for _, axes, _ in self.scattered for axis in axes}
+        return tuple(axis for axis in self.axes if axis not in gone)
 
 
 Collective = Fetch | Start | Combine

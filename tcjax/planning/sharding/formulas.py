@@ -12,13 +12,17 @@ from .mistakes import refused
 
 @dataclass(frozen=True, slots=True)
 class CutFormula:
-    """A statement with numbers for sizes, and which of its indices are cut."""
+    """A statement with numbers for sizes, and which of its indices are cut.
+
+    A device computes what it has for all elements of dimensions of the target that are `scattered`, and keeps a block.
+    """
 
     number: int
     statement: ir.Define | ir.Accumulate
     box: Box
     cut: Mapping[IndexVar, Axes]
     bound: ranges.Bound
+    scattered: Mapping[int, Axes] = field(default_factory=dict)
     _lines: dict[tuple[str, int, Affine, bool], tuple[Axes, Line] | None] = field(default_factory=dict)
 
     def line(self, tensor: str, dimension: int, subscript: Affine, *, filled: bool = False) -> tuple[Axes, Line] | None:
@@ -46,24 +50,20 @@ class CutFormula:
 def cut_formula(number: int, statement: ir.Statement, bound: ranges.Bound, axes: Mapping[str, Axes]) -> CutFormula:
     """The statement, its indices cut. Raises `CompileError` (TC0811) for one that no device could compute alone."""
     if not isinstance(statement, (ir.Define, ir.Accumulate)):
-        called = statement.function.name if isinstance(statement, ir.Invoke) else statement.function
+        assert isinstance(statement, ir.ApplyForeign), "other definitions are in place of their calls"
         raise refused(
-            f"`{called}` is called on whole tensors, which no device has",
+            f"`{statement.function}` is called on whole tensors, which no device has",
             statement.span,
             "shard the kernels one by one, and call them from Python",
         )
     statement = transforms.specialize(transforms.guard_ranges(statement), bound.sizes)
     box = bound.boxes[number]
     cut = {index: axes[index.name] for index in box if index.name in axes}
-    inline = {i for node in ir.nodes_of(statement) if isinstance(node, ir.Reduce) for i in node.indices}
+    scattered = _meeting(statement, cut)
+    for index in [index for index in cut if any(index in statement.indices[n].variables for n in scattered)]:
+        del cut[index]
     seen: dict[str, IndexVar] = {}
     for index, along in cut.items():
-        if index in inline:
-            raise refused(
-                f"`{index}` is reduced inside of an expression, and devices combine whole statements",
-                statement.span,
-                f"give the reduction over `{index}` a statement of its own: `T(...) +=! ...`",
-            )
         for axis in along:
             if axis in seen:
                 raise refused(
@@ -72,4 +72,17 @@ def cut_formula(number: int, statement: ir.Statement, bound: ranges.Bound, axes:
                     "give each index a mesh axis of its own",
                 )
             seen[axis] = index
-    return CutFormula(number, statement, box, cut, bound)
+    return CutFormula(number, statement, box, cut, bound, scattered)
+
+
+def _meeting(statement: ir.Define | ir.Accumulate, cut: Mapping[IndexVar, Axes]) -> Mapping[int, Axes]:
+    """The dimensions of the target whose index runs along the axes of one that is reduced."""
+    if not isinstance(statement, ir.Accumulate) or not statement.reducer.commutative:
+        return {}
+    reduced = {axis for index in statement.reduction for axis in cut.get(index, ())}
+    found: dict[int, Axes] = {}
+    for dimension, subscript in enumerate(statement.indices):
+        index = subscript.bare
+        if index is not None and index in cut and {*cut[index]} <= reduced:
+            found[dimension] = cut[index]
+    return found

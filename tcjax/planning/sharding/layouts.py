@@ -77,7 +77,10 @@ class Layouts:
     def _write(self, formula: CutFormula) -> None:
         """The layout of a statement's target, the same for all statements on it."""
         statement, target = formula.statement, formula.statement.target
-        layout = tuple(() if left is None else formula.cut[left.index] for left in self._lefts(formula))
+        layout = tuple(
+            formula.scattered.get(dimension, ()) if left is None else formula.cut[left.index]
+            for dimension, left in enumerate(self._lefts(formula))
+        )
         along = [axis for each in layout for axis in each]
         if len(set(along)) < len(along):
             raise refused(

@@ -53,8 +53,9 @@ class Local:
     formula: CutFormula
     spans: Mapping[IndexVar, Span]
     box: Box
-    # What other statements fetch has other names.
-    known: Collection[str]
+    # What other statements have fetched, and is what it was; `taken` counts the names of all.
+    known: Mapping[Fetch, str]
+    taken: int
     fetches: dict[str, Fetch] = field(default_factory=dict)
     starts: dict[IndexVar, Start] = field(default_factory=dict)
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
@@ -66,11 +67,12 @@ class Local:
 
     def statement(self, statement: ir.Define | ir.Accumulate) -> ir.Define | ir.Accumulate:
         """The statement over the device's values of the indices."""
-        guards = [*ir.conjuncts(statement.domain.guard)]
-        for index, span in self.spans.items():
-            if span.is_masked:
-                lo, hi = self.formula.box[index]
-                guards += ir.within(ir.Index(index), ir.Const(lo, "int32"), ir.Const(hi, "int32"))
+        bound = frozenset[IndexVar]()
+        if isinstance(statement.value, ir.Reduce):
+            bound = self.spans.keys() & {*statement.value.indices}
+            guard = ir.conjunction((*ir.conjuncts(statement.value.guard), *self._masks(bound)))
+            statement = replace(statement, value=replace(statement.value, guard=guard))
+        guards = (*ir.conjuncts(statement.domain.guard), *self._masks(self.spans.keys() - bound))
         statement = replace(statement, domain=ir.Domain((), ir.conjunction(guards)))
         # Reads of one tensor share what is fetched for them: all are seen before the first is named.
         ir.rebuild_statement(statement, self.expr)
@@ -78,13 +80,26 @@ class Local:
         self.starts.clear()
         return ir.rebuild_statement(statement, self.expr)
 
+    def masks(self, indices: Collection[IndexVar]) -> tuple[ir.Expr, ...]:
+        """That the values of the indices are some of the program, on one device."""
+        return tuple(map(self.expr, self._masks(indices)))
+
+    def _masks(self, indices: Collection[IndexVar]) -> Iterator[ir.Expr]:
+        for index, span in self.spans.items():
+            if span.is_masked and index in indices:
+                lo, hi = self.formula.box[index]
+                yield from ir.within(ir.Index(index), ir.Const(lo, "int32"), ir.Const(hi, "int32"))
+
+    def start(self, index: IndexVar) -> ir.Access:
+        """How many values of an index come before the device's block."""
+        start = self._start(index)
+        self.shapes[start.name], self.origins[start.name] = (), ()
+        return ir.Access(ir.Tensor(start.name, "int32", ()), ())
+
     def expr(self, expr: ir.Expr) -> ir.Expr:
         match expr:
             case ir.Index(variable, dtype) if variable in self.spans:
-                start = self._start(variable)
-                tensor = ir.Tensor(start.name, "int32", ())
-                self.shapes[start.name], self.origins[start.name] = (), ()
-                return ir.Binary("+", expr, ir.Access(tensor, (), span=expr.span), dtype, span=expr.span)
+                return ir.Binary("+", expr, self.start(variable), dtype, span=expr.span)
             case ir.Select(condition, ir.Access() as read, ir.Const() as fill):
                 kept = [part for part in ir.conjuncts(condition) if not self._asks_whether_there(part, read)]
                 if len(kept) < len(ir.conjuncts(condition)):
@@ -124,7 +139,8 @@ class Local:
     def _start(self, index: IndexVar) -> Start:
         if index not in self.starts:
             span = self.spans[index]
-            self.starts[index] = Start(f"{index}.start{len(self.starts) + len(self.known)}", span.axes, span.block)
+            # No program names tensors so.
+            self.starts[index] = Start(f"{'.'.join(span.axes)}.start{span.block}", span.axes, span.block)
         return self.starts[index]
 
     def _access(self, read: ir.Access, fill: ir.Const | None) -> ir.Access:
@@ -220,16 +236,20 @@ class Local:
 
     def _all(self, tensor: str, name: str, dimension: int) -> str:
         has, whole = self.layouts.held[tensor][dimension], self.layouts.bound.shapes[tensor][dimension]
-        return self._named(name, Whole("", name, dimension, has, whole))
+        cut = {axis for axes in self.formula.cut.values() for axis in axes}
+        moved = self.layouts.parts(has) * self.layouts.blocks[tensor][dimension]
+        return self._named(name, Whole("", name, dimension, has, whole, moved, is_shared=not {*has} <= cut))
 
     def _named(self, name: str, fetch: Fetch) -> str:
         """The name of what is fetched; the same for the same."""
         if not self._is_complete:
             return name
-        for old, known in self.fetches.items():
-            if replace(known, name="") == fetch:
+        if fetch in self.known:
+            return self.known[fetch]
+        for old, own in self.fetches.items():
+            if replace(own, name="") == fetch:
                 return old
         # No program names tensors so.
-        new = f"{name}.{KINDS[type(fetch)]}{len(self.fetches) + len(self.known)}"
+        new = f"{name}.{KINDS[type(fetch)]}{len(self.fetches) + self.taken}"
         self.fetches[new] = replace(fetch, name=new)
         return new

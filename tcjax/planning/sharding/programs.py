@@ -6,12 +6,14 @@ from math import prod
 
 from ... import ir, ranges
 from ...ir import Reducer
-from ...symbolic import Box, IndexVar, Size
-from .blocks import Collective, Combine, Fetch, Whole
+from ...symbolic import IndexVar
+from .blocks import Collective, Combine
+from .emitting import Emitted
 from .formulas import CutFormula
 from .layouts import Layouts, Span
 from .local import Local
 from .mistakes import refused
+from .selecting import select_position, select_ranks
 
 
 @dataclass
@@ -20,13 +22,10 @@ class LocalProgram:
 
     layouts: Layouts
     collectives: dict[str, Collective]
-    statements: list[ir.Statement] = field(default_factory=list)
-    boxes: list[Box] = field(default_factory=list)
-    shapes: dict[str, tuple[int, ...]] = field(init=False)
-    origins: dict[str, tuple[int, ...]] = field(init=False)
+    made: Emitted = field(init=False)
 
     def __post_init__(self) -> None:
-        self.shapes, self.origins = dict(self.layouts.blocks), dict(self.layouts.bound.origins)
+        self.made = Emitted(self.collectives, dict(self.layouts.blocks), dict(self.layouts.bound.origins))
 
     def of(self, formulas: list[CutFormula]) -> ranges.Bound:
         """The statements for a device's blocks, and calls of what brings it others."""
@@ -37,67 +36,52 @@ class LocalProgram:
             defined.add(formula.statement.target.name)
         local = ir.Function(
             function.name,
-            tuple(map(self._sized, function.parameters)),
-            tuple(map(self._sized, function.returns)),
-            tuple(self.statements),
-            tuple(map(self._sized, function.initial)),
+            tuple(map(self.made.sized, function.parameters)),
+            tuple(map(self.made.sized, function.returns)),
+            tuple(self.made.statements),
+            tuple(map(self.made.sized, function.initial)),
             span=function.span,
         )
-        nothing = tuple({} for _ in self.boxes)
-        return ranges.Bound(local, {}, tuple(self.boxes), self.origins, self.shapes, reasons=nothing, is_part=True)
-
-    def _sized(self, tensor: ir.Tensor) -> ir.Tensor:
-        return replace(tensor, shape=tuple(map(Size.of, self.shapes[tensor.name])))
+        nothing = tuple({} for _ in self.made.boxes)
+        return ranges.Bound(
+            local, {}, tuple(self.made.boxes), self.made.origins, self.made.shapes, reasons=nothing, is_part=True
+        )
 
     def _add(self, formula: CutFormula, defined: bool) -> None:
         """One statement for one device."""
         layouts, spans = self.layouts, self.layouts.spans(formula)
         formula = _without_mean(formula, spans)
         statement, target = formula.statement, formula.statement.target
-        kept = {axis for along in layouts.held[target.name] for axis in along}
+        held = layouts.held[target.name]
+        kept = {axis for d, along in enumerate(held) if d not in formula.scattered for axis in along}
         over = tuple(axis for along in formula.cut.values() for axis in along if axis not in kept)
         box = {**formula.box, **{index: (span.first, span.first + span.block) for index, span in spans.items()}}
-        local = Local(layouts, formula, spans, box, self.collectives)
+        local = Local(layouts, formula, spans, box, self.made.known, len(self.collectives))
         moved = local.statement(statement)
-        self.shapes |= local.shapes
-        self.origins |= local.origins
-        for start in local.starts.values():
-            self._call(start, ir.Tensor(start.name, "int32", ()), ())
-        dtypes = {access.tensor.name: access.dtype for access in ir.accesses_of(statement)}
-        for fetch in local.fetches.values():
-            dtypes[fetch.name] = dtypes[fetch.tensor]
-            given = self._sized(ir.Tensor(fetch.tensor, dtypes[fetch.tensor], ()))
-            self._fetch(fetch, given)
-        if not over:
-            self._state(replace(moved, target=self._sized(target)), box)
+        made = self.made
+        if not over and not formula.scattered:
+            made.fetched(local, statement)
+            made.state(replace(moved, target=made.sized(target)), box)
+            return
+        if isinstance(moved, ir.Define):
+            select_ranks(made, local, moved, over)
             return
         reducer = _combining(formula, layouts.bound, defined)
-        assert isinstance(moved, ir.Accumulate)
+        if isinstance(reducer, Reducer) and reducer.gives_position:
+            select_position(made, local, moved, over)
+            return
+        made.fetched(local, statement)
         joins = defined and not moved.restart
-        part = ir.Tensor(f"{target.name}.devices{len(self.collectives)}", target.dtype, self._sized(target).shape)
-        self.shapes[part.name], self.origins[part.name] = self.shapes[target.name], self.origins[target.name]
-        self._state(replace(moved, target=part, restart=True), box)
-        combine = Combine(target.name, part.name, reducer, over, target.dtype, joins)
-        given = (part, self._sized(target)) if joins else (part,)
-        self._call(combine, self._sized(target), given)
-
-    def _state(self, statement: ir.Statement, box: Box) -> None:
-        self.statements.append(statement)
-        self.boxes.append(box)
-
-    def _fetch(self, fetch: Fetch, given: ir.Tensor) -> None:
-        shape = list(self.shapes[given.name])
-        shape[fetch.dimension] = fetch.count if not isinstance(fetch, Whole) else fetch.extent
-        self.shapes[fetch.name] = tuple(shape)
-        self.origins.setdefault(fetch.name, (0,) * len(shape))
-        self._call(fetch, self._sized(replace(given, name=fetch.name)), (given,))
-
-    def _call(self, collective: Collective, target: ir.Tensor, arguments: tuple[ir.Tensor, ...]) -> None:
-        self.shapes.setdefault(target.name, ())
-        self.origins.setdefault(target.name, ())
-        name = f"{target.name}({len(self.collectives)})"
-        self.collectives[name] = collective
-        self._state(ir.ApplyForeign((target,), name, arguments), {})
+        origin = made.origins[target.name]
+        blocks = layouts.blocks[target.name]
+        shape = tuple(n * layouts.parts(formula.scattered.get(d, ())) for d, n in enumerate(blocks))
+        part = made.tensor(f"{target.name}.devices", target.dtype, shape, origin)
+        made.state(replace(moved, target=part, restart=True), box)
+        own = tuple((d, along, layouts.parts(along)) for d, along in formula.scattered.items())
+        count = layouts.parts(over)
+        combine = Combine(target.name, part.name, reducer, over, count, target.dtype, joins, own)
+        given = (part, made.sized(target)) if joins else (part,)
+        made.call(combine, made.sized(target), given)
 
 
 def _without_mean(formula: CutFormula, spans: Mapping[IndexVar, Span]) -> CutFormula:
@@ -120,13 +104,10 @@ def _combining(formula: CutFormula, bound: ranges.Bound, defined: bool) -> Reduc
     assert isinstance(statement, ir.Accumulate), "an index that is not on the left side is reduced"
     reducer, target = statement.reducer, statement.target.name
     whole = "leave the index whole that is reduced"
-    if isinstance(reducer, ir.Monoid):
-        if not reducer.continues:
-            raise refused(f"the result of `{reducer.name}` is no state to go on from", statement.span, whole)
-    elif not reducer.commutative:
-        raise refused(
-            f"`{reducer.value}` over blocks does not combine to `{reducer.value}` over all", statement.span, whole
-        )
+    if isinstance(reducer, ir.Monoid) and not reducer.continues:
+        raise refused(f"the result of `{reducer.name}` is no state to go on from", statement.span, whole)
+    if isinstance(reducer, Reducer) and reducer.gives_position and any(index.is_data for index in statement.indices):
+        raise refused(f"data decides where places in `{target}` are", statement.span, whole)
     if reducer is Reducer.MEAN and statement.domain.guard is not None:
         raise refused(
             "a guard decides how many points of the mean each device has",

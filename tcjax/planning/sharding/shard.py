@@ -14,6 +14,7 @@ from .blocks import Axes, Collective, ShardedPlan
 from .formulas import cut_formula
 from .layouts import Layouts
 from .mistakes import refused
+from .preparing import prepared
 from .programs import LocalProgram
 from .spreading import spread
 
@@ -28,6 +29,7 @@ def shard(
 
     Raises `CompileError`: TC0811 for what devices cannot compute in parts.
     """
+    bound = transforms.with_bodies(bound)
     function = bound.function
     for loop in function.loops:
         if loop.index.name in axes:
@@ -61,9 +63,11 @@ class _Sharder:
     def plan(self, layouts: Layouts) -> Plan:
         """The plan of one device, once it is settled how tensors lie."""
         bound = layouts.bound
-        statements = enumerate(bound.function.statements)
+        wide, axes = prepared(bound, self.axes)
+        layouts.bound = wide
+        statements = enumerate(wide.function.statements)
         given = {name: layout for name, (layout, _) in layouts.given.items()}
-        formulas = spread([cut_formula(n, statement, bound, self.axes) for n, statement in statements], given)
+        formulas = spread([cut_formula(n, statement, wide, axes) for n, statement in statements], given)
         layouts.settle(formulas)
         if not bound.function.loops:
             return make_plan(LocalProgram(layouts, self.collectives).of(formulas), self.preferences)

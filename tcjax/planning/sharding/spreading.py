@@ -23,6 +23,7 @@ def spread(formulas: Iterable[CutFormula], given: Mapping[str, Layout]) -> list[
         for dimension, subscript in enumerate(formula.statement.indices):
             for index in formula.cut_in(subscript):
                 cuts.setdefault((formula.statement.target.name, dimension), formula.cut[index])
+    _asked(found, cuts, given)
     written = {*given}
     for number, formula in enumerate(found):
         name = formula.statement.target.name
@@ -35,11 +36,40 @@ def spread(formulas: Iterable[CutFormula], given: Mapping[str, Layout]) -> list[
     return found
 
 
+def _asked(formulas: list[CutFormula], cuts: Cuts, given: Mapping[str, Layout]) -> None:
+    """Adds the dimensions of what data scatter over devices, where every later read follows a cut index."""
+    for number, formula in enumerate(formulas):
+        statement, name = formula.statement, formula.statement.target.name
+        if not isinstance(statement, ir.Accumulate) or name in given:
+            continue
+        reads = [
+            (later, access)
+            for later in formulas[number + 1 :]
+            for access in ir.accesses_of(later.statement)
+            if access.tensor.name == name
+        ]
+        over = {axis for along in formula.cut.values() for axis in along}
+        for dimension, subscript in enumerate(statement.indices):
+            if not subscript.is_data or (name, dimension) in cuts or not reads:
+                continue
+            lines = (later.line(name, dimension, access.indices[dimension]) for later, access in reads)
+            wanted = {() if line is None else line[0] for line in lines}
+            (axes, *others) = wanted
+            if not others and axes and {*axes} <= over:
+                cuts[name, dimension] = axes
+
+
 def _cut(formula: CutFormula, dimension: int, axes: Axes, is_new: bool) -> CutFormula:
     """The statement with what addresses a dimension of its target cut along the axes, where that can be."""
     statement = formula.statement
     subscript = statement.indices[dimension]
     taken = {axis for along in formula.cut.values() for axis in along}
+    if dimension in formula.scattered:
+        return formula
+    if subscript.is_data and isinstance(statement, ir.Accumulate):
+        used = {index for other in statement.indices if not other.is_data for index in other.variables}
+        kept = {axis for index in used for axis in formula.cut.get(index, ())}
+        return formula if kept & {*axes} else replace(formula, scattered={**formula.scattered, dimension: axes})
     if formula.cut_in(subscript) or subscript.is_data or taken & {*axes}:
         return formula
     outer = {*ir.left_indices(statement), *(statement.reduction if isinstance(statement, ir.Accumulate) else ())}

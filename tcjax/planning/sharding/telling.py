@@ -31,7 +31,7 @@ def messages(plan: ShardedPlan) -> tuple[Message, ...]:
     for name in plan.plan.returns:
         shape, padded, layout = plan.shapes[name], plan.padded[name], plan.layouts[name]
         if shape != padded:
-            size = prod(shape) * ir.types.width(_dtype(plan.plan, name))
+            size = prod(padded) * ir.types.width(_dtype(plan.plan, name))
             reason = "its extent is no multiple of the number of devices, and JAX has no such arrays in blocks"
             found.append(Message("all-gather", name, _all(layout), size, 1, reason))
     return tuple(found)
@@ -51,12 +51,13 @@ def _of(plan: Plan, collectives: Mapping[str, Collective], times: int) -> Iterat
             case Call(plan=inner, steps=steps):
                 yield from _of(inner, collectives, times * (1 if steps is None else steps.count))
             case CallForeign(function=name, results=((dtype, shape),)) if name in collectives:
-                yield from _sent(collectives[name], shape, ir.types.width(dtype), times)
+                yield from _sent(collectives[name], shape, dtype, times)
             case _:
                 continue
 
 
-def _sent(collective: Collective, shape: tuple[int, ...], width: int, times: int) -> Iterator[Message]:
+def _sent(collective: Collective, shape: tuple[int, ...], dtype: str, times: int) -> Iterator[Message]:
+    width = ir.types.width(dtype)
     match collective:
         case Exchange(axes=axes, moves=moves):
             tensor = _tensor(collective.tensor)
@@ -68,13 +69,29 @@ def _sent(collective: Collective, shape: tuple[int, ...], width: int, times: int
                     if abs(giver - taker) > 1 and len(move.pairs) == 1:
                         reason += f": device {giver} to {taker}"
                     yield Message("collective-permute", tensor, axes, size, times, reason)
-        case Whole(tensor=tensor, axes=axes):
+        case Whole(tensor=tensor, axes=axes, extent=extent, moved=moved):
             reason = f"all of dimension {collective.dimension} is read by every device"
-            yield Message("all-gather", _tensor(tensor), axes, width * prod(shape), times, reason)
-        case Combine(name=name, reducer=reducer, axes=axes):
-            many = 2 if reducer is Reducer.LOGSUMEXP else 1
-            reason = f"{reducer if isinstance(reducer, str) else reducer.name.lower()} of the parts of all devices"
-            yield Message("all-reduce", name, axes, width * prod(shape) * many, times, reason)
+            size = width * prod(shape) // max(1, extent) * moved
+            yield Message("all-gather", _tensor(tensor), axes, size, times, reason)
+        case Combine(name=name, reducer=reducer, axes=axes, parts=parts, kept=kept):
+            if not axes:
+                return
+            word = reducer if isinstance(reducer, str) else reducer.name.lower()
+            reason = f"{word} of the parts of all devices"
+            size = prod(shape) * prod(count for _, _, count in kept)
+            if isinstance(reducer, ir.Monoid) or reducer is Reducer.PRODUCT:
+                # There is no such collective.
+                yield Message("all-gather", _tensor(name), axes, width * size * parts, times, reason)
+                return
+            for _, along, count in collective.scattered:
+                size //= count
+                yield Message("reduce-scatter", _tensor(name), along, width * size, times, reason)
+            if not collective.left:
+                return
+            # The largest and the smallest, and what is true, are found among integers.
+            found = width if reducer in (Reducer.SUM, Reducer.MEAN) else max(width, 4)
+            for each in (found, width) if reducer is Reducer.LOGSUMEXP else (found,):
+                yield Message("all-reduce", _tensor(name), collective.left, each * size, times, reason)
         case _:
             return
 
