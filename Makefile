@@ -23,10 +23,10 @@ FOR := $(VENV)/for-
 
 .NOTPARALLEL:
 
-help:  ## these lines
+help:  ## these lines; in brackets, the size of the environment that a target needs
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 16
 
-demo: $(FOR)demo  ## learn digits, filter photographs, take noise out, solve Poisson's equation; pictures go to out/
+demo: $(FOR)demo  ## learn digits, filter photographs, take noise out, solve Poisson's equation; pictures go to out/ (0.6 GB)
 	$(BIN)/python examples/digits.py
 	$(BIN)/python examples/photo.py
 	$(BIN)/python examples/blur.py
@@ -44,7 +44,7 @@ layers: $(FOR)examples  ## Flax layers made of comprehensions: digits, a transfo
 
 # Tests start other processes, and each would compile the sources again.
 test deep golden: export PYTHONDONTWRITEBYTECODE =
-test: lint  ## lint, then every test
+test: lint  ## lint, then every test (1.4 GB)
 	$(BIN)/python -m pytest
 
 lint: $(FOR)test  ## style, types and the import contract
@@ -88,7 +88,7 @@ bench: $(FOR)bench  ## compare with the best hand-written JAX; one table of rati
 golden: $(FOR)test  ## rewrite golden pages and the outputs in the documents from what the compiler does now
 	$(BIN)/python -m pytest tests/golden tests/docs tests/cli/test_page.py tests/syntax/test_tables.py --update-golden
 
-docs: $(FOR)docs  ## the documentation as a site, in site/
+docs: $(FOR)docs  ## the documentation as a site, in site/ (0.9 GB)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "Look at it: $(BIN)/python -m http.server --directory site"
 
