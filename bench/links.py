@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from bench.processes import LAUNCH
 from tcjax.planning.data.links import LOOPBACK, Link
 
 SAMPLES: Final = 50
@@ -25,31 +25,16 @@ LONG: Final = 1 << 20  # elements of four bytes
 
 def loopback(limit: float = 120.0) -> Link:
     """The row of the table for this machine. Raises `RuntimeError` where a process fails, or takes too long."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    command = [sys.executable, str(LAUNCH), "--processes", "2", str(Path(__file__).resolve())]
     environment = {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": ""}
-    workers = [
-        subprocess.Popen(
-            [sys.executable, "-m", "bench.links", str(port), str(number)],
-            stdout=subprocess.PIPE,
-            text=True,
-            env=environment,
-            cwd=Path(__file__).parents[1],
-        )
-        for number in range(2)
-    ]
     try:
-        end = time.monotonic() + limit
-        said = [worker.communicate(timeout=max(1.0, end - time.monotonic()))[0] for worker in workers]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment, timeout=limit, check=False)
     except subprocess.TimeoutExpired:
         raise RuntimeError(f"the processes took longer than {limit:g} s") from None
-    finally:
-        for worker in workers:
-            worker.kill()
-    if any(worker.returncode for worker in workers):
+    if done.returncode:
         raise RuntimeError("a process failed")
-    short, long = json.loads(said[0].splitlines()[-1])  # Gloo prints lines of its own.
+    (said,) = (line for line in done.stdout.splitlines() if line.startswith("[0] ["))
+    short, long = json.loads(said.removeprefix("[0] "))
     return replace(LOOPBACK, byte=float(f"{(long - short) / (4 * LONG):.2g}"), message=float(f"{short:.2g}"))
 
 
@@ -58,13 +43,11 @@ def row(link: Link) -> str:
     return f'{link.kind.upper()}: Final = Link("{link.kind}", byte={link.byte:.2g}, message={link.message:.2g})'
 
 
-def worker(port: str, number: int) -> None:
-    """One of the two processes: prints the shortest times of a short and a long exchange."""
+def measure() -> None:
+    """One of the two processes: the first prints the shortest times of a short and a long exchange."""
     import jax
     import jax.numpy as jnp
 
-    jax.config.update("jax_cpu_collectives_implementation", "gloo")
-    jax.distributed.initialize(f"127.0.0.1:{port}", 2, number)
     mesh = jax.make_mesh((2,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
     rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))
 
@@ -77,7 +60,9 @@ def worker(port: str, number: int) -> None:
         array = jax.jit(lambda: jnp.zeros(2 * count, "float32"), out_shardings=rows)()
         return _least(lambda: jax.block_until_ready(run(array)))
 
-    print(json.dumps([time_of(1), time_of(LONG)]))
+    times = [time_of(1), time_of(LONG)]
+    if jax.process_index() == 0:
+        print(json.dumps(times))
 
 
 def _least(call: Callable[[], object]) -> float:
@@ -92,4 +77,4 @@ def _least(call: Callable[[], object]) -> float:
 
 
 if __name__ == "__main__":
-    worker(sys.argv[1], int(sys.argv[2]))
+    measure()

@@ -33,6 +33,16 @@ class Found:
     options: Mapping[str, Any]
     functions: tuple[str, ...]
 
+    @property
+    def notation(self) -> Notation:
+        """The notation that its text is in, where it is one."""
+        given = self.options.get("dialect", "sac" if sac.is_sac(self.content) else "tc")
+        return "sac" if given == "sac" else "tc"
+
+    @property
+    def last_line(self) -> int:
+        return self.line + self.content.rstrip("\n").count("\n")
+
 
 def find(text: Text) -> list[Found]:
     """The kernels of a Python file, from top to bottom. Raises `CompileError` where the file is no Python."""
@@ -85,8 +95,7 @@ def literals(text: Text) -> Iterator[Literal]:
         column = len(kernel.content) - len(kernel.text) + 1
         shown = "\n".join([lines[kernel.line - 1][column - 1 :], *lines[kernel.line :]])
         if shown.startswith(kernel.text):
-            given = kernel.options.get("dialect", "sac" if sac.is_sac(kernel.content) else "tc")
-            yield Literal(kernel.line, column, kernel.text, "sac" if given == "sac" else "tc")
+            yield Literal(kernel.line, column, kernel.text, kernel.notation)
 
 
 def check_python(text: Text, numbers: Numbers, found: Findings) -> None:
@@ -121,7 +130,7 @@ def check_python(text: Text, numbers: Numbers, found: Findings) -> None:
 
 def _check_content(kernel: Found, name: str, numbers: Numbers, found: Findings) -> None:
     """The text of a kernel, in whichever notation it is."""
-    if kernel.options.get("dialect", "sac" if sac.is_sac(kernel.content) else "tc") == "sac":
+    if kernel.notation == "sac":
         if not kernel.functions:
             check_sac(kernel.content, name, numbers, found, kernel.line)
     elif not kernel.functions:

@@ -9,8 +9,8 @@ from ...diagnostics import CompileError, Span
 from ...syntax import ast, sac, tc
 from ...syntax.tc.spelling import TYPES
 from ..texts import Text
-from .hover import BOUNDARIES, REDUCTIONS, describe, word_at
 from .programs import Program, programs_of
+from .words import BOUNDARIES, REDUCTIONS, describe, word_at
 
 _KEYWORDS: Final = ("def", "where", "in", "exists", "unique", "for")
 
@@ -115,7 +115,7 @@ def _in_kernel(text: Text, line: int) -> bool:
         kernels = find(text)
     except (CompileError, Failure):
         return False
-    return any(each.line <= line < each.line + max(1, each.content.count("\n") + 1) for each in kernels)
+    return any(each.line <= line <= each.last_line for each in kernels)
 
 
 def _own(program: Program) -> Iterator[Completion]:

@@ -1,33 +1,41 @@
-"""The definitions of a text, each with its lines, its types and its ranges, as far as they are right."""
+"""The definitions of a text, each with its lines and, where somebody asks, its types and ranges."""
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ... import elaboration, ranges
-from ...diagnostics import CompileError
-from ...syntax import ast, sac, tc
+from ...diagnostics import CompileError, silenced
+from ...keeping import cached_property
+from ...syntax import ast, tc
 from ..checking import Numbers, inferred
 from ..failures import Failure
 from ..texts import Text
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Program:
-    """A definition of a text, in its lines `first` to `last`; what it may call is in `program`.
-
-    `ranges` is None where only a call tells them, or where something is wrong.
-    """
+    """A definition of a text, in its lines `first` to `last`; what it may call is in `program` and `functions`."""
 
     definition: ast.Definition
     program: ast.Program
+    functions: tuple[str, ...]
     first: int
     last: int
-    ranges: ranges.SymbolicRanges | None
+
+    @cached_property
+    def ranges(self) -> ranges.SymbolicRanges | None:
+        """Its types and ranges; None where only a call tells them, or where something is wrong."""
+        with silenced():
+            try:
+                return inferred(self.definition, self.program, self.functions, Numbers())
+            except (CompileError, RecursionError):
+                return None
 
 
 def programs_of(text: Text) -> list[Program]:
     """The definitions that can be read, of TC texts and of Python files; SaC functions have no types before a call."""
+    # Python itself warns of what it parses.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -63,7 +71,7 @@ def _of_tc(
     program = ast.Program(tuple(firsts.values()))
     begins = [*(line for _, line in found[1:]), first_line + content.count("\n") + 1]
     for (definition, first), following in zip(found, begins, strict=True):
-        yield _typed(definition, program, functions, first, max(first, following - 1))
+        yield Program(definition, program, functions, first, max(first, following - 1))
 
 
 def _of_python(text: Text) -> Iterator[Program]:
@@ -76,7 +84,7 @@ def _of_python(text: Text) -> Iterator[Program]:
         if consts is None:
             continue
         if kernel.text is not None:
-            if kernel.options.get("dialect", "sac" if sac.is_sac(kernel.content) else "tc") == "tc":
+            if kernel.notation == "tc":
                 yield from _of_tc(kernel.content, text.name, kernel.line, consts, kernel.functions)
             continue
         try:
@@ -88,16 +96,5 @@ def _of_python(text: Text) -> Iterator[Program]:
             others = definitions_of(reading, text.name, around, kernels)
         except CompileError:
             continue
-        last = kernel.line + kernel.content.count("\n") - 1
         functions = tuple(functions_of(kernel, reading))
-        yield _typed(definition, ast.Program((definition, *others)), functions, kernel.line, last)
-
-
-def _typed(
-    definition: ast.Definition, program: ast.Program, functions: tuple[str, ...], first: int, last: int
-) -> Program:
-    own = Program(definition, program, first, last, None)
-    try:
-        return replace(own, ranges=inferred(definition, program, functions, Numbers()))
-    except (CompileError, RecursionError):
-        return own
+        yield Program(definition, ast.Program((definition, *others)), functions, kernel.line, kernel.last_line)

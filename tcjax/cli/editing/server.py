@@ -15,8 +15,9 @@ from ..failures import Failure
 from ..formatting import formatted
 from ..texts import SUFFIXES, Notation, Text
 from .fixes import Fix, fixes
-from .hover import hover, word_at
+from .hover import hover
 from .names import completions, definition
+from .words import word_at
 
 _LANGUAGES: Final[dict[str, Notation]] = {"tc": "tc", "sac": "sac", "python": "python"}
 _KINDS: Final = {
