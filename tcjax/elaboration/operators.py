@@ -85,15 +85,14 @@ def condition(value: Value, where: str) -> Value:
     dtype = dtype_of(value)
     if dtype != "bool":
         inner = value.expr if isinstance(value, Open) else value
-        is_word = isinstance(inner, ir.Index) and inner.variable.name.lower() in ("true", "false")
-        raise CompileError(
-            Code.NOT_BOOLEAN,
-            f"{where} needs a bool, this is {dtype}",
-            value.span,
-            help="write `bool(1)` or `bool(0)`: any other word is an index"
-            if is_word
-            else f"write a comparison, such as `{phrases.written(value.span, 'x')} != 0`",
-        )
+        match inner.variable.name.lower() if isinstance(inner, ir.Index) else "":
+            case "true" | "false":
+                instead = "write `bool(1)` or `bool(0)`: any other word is an index"
+            case "unique":
+                instead = f"name the subscript that differs at every point: {phrases.promised('I(i)', value.span)}"
+            case _:
+                instead = f"write a comparison, such as `{phrases.written(value.span, 'x')} != 0`"
+        raise CompileError(Code.NOT_BOOLEAN, f"{where} needs a bool, this is {dtype}", value.span, help=instead)
     return value
 
 

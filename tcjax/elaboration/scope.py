@@ -308,13 +308,19 @@ def refuse_reserved(name: str, what: str, span: Span) -> None:
 
 def check_subscript_count(tensor: ir.Tensor, count: int, span: Span) -> None:
     """Raises TC0501 unless there is one subscript for each dimension."""
-    if tensor.rank != count:
-        raise CompileError(
-            Code.WRONG_SUBSCRIPT_COUNT,
-            f"`{tensor.name}` has {counted(tensor.rank, 'dimension')}, given: {counted(count, 'subscript')}",
-            span,
-            help=f"write {counted(tensor.rank, 'subscript')}, one for each dimension: {_example(tensor, span)}",
-        )
+    if tensor.rank == count:
+        return
+    if tensor.rank:
+        instead = f"write {counted(tensor.rank, 'subscript')}, one for each dimension: {_example(tensor, span)}"
+    else:
+        sizes = phrases.typed(tensor.dtype, ["N", "M", "K", "L"][:count] or ["N"], tensor.name, span)
+        instead = f"`{tensor.name}` is one number: write it without subscripts, or declare its sizes, {sizes}"
+    raise CompileError(
+        Code.WRONG_SUBSCRIPT_COUNT,
+        f"`{tensor.name}` has {counted(tensor.rank, 'dimension')}, given: {counted(count, 'subscript')}",
+        span,
+        help=instead,
+    )
 
 
 def _example(tensor: ir.Tensor, span: Span) -> str:

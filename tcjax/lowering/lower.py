@@ -47,6 +47,7 @@ from ..planning.data.steps import Steps
 from .apart import keep_apart
 from .assembly import assemble
 from .bands import lower_band
+from .batch_axes import batch_first
 from .chunked_scatter import lower_stage
 from .context import Context, numeric
 from .convolutions import lower_convolve
@@ -94,12 +95,13 @@ def lower(
 
     @jax.custom_jvp
     def run(arguments: dict[str, jax.Array]) -> tuple[jax.Array, ...]:
-        return _run(plan, enumerate(scheduled), arguments, foreign)
+        return batch_first(_run(plan, enumerate(scheduled), arguments, foreign))
 
     # The derivative of loops would store what every iteration carries.
     @run.defjvp
     def _(primals: Any, tangents: Any) -> Any:
-        return jax.jvp(lambda known: _run(plan, enumerate(plan.stages), known, foreign), primals, tangents)
+        found, moved = jax.jvp(lambda known: _run(plan, enumerate(plan.stages), known, foreign), primals, tangents)
+        return batch_first(found), moved
 
     return run(known)
 

@@ -16,6 +16,7 @@ from ..ir import Reducer
 from ..planning.data.stages import Plan
 from ..planning.data.steps import Kept, Lagged, State, Steps, Value, Whole, Window
 from ..planning.replanning import plan_adjoint
+from .batch_axes import batch_first
 from .builtins import BUILTINS
 from .context import numeric
 from .linear import linear
@@ -113,7 +114,7 @@ def lower_steps(
 
     @jax.custom_jvp
     def run(used: dict[str, jax.Array], before: dict[str, jax.Array]) -> dict[str, jax.Array]:
-        return before or in_turn_or_at_once(steps, used, step, _in_place, shifts)
+        return batch_first(before or in_turn_or_at_once(steps, used, step, _in_place, shifts))
 
     # The derivative of what is read and written in place would take as long for a step as for all of them.
     @run.defjvp
@@ -125,7 +126,7 @@ def lower_steps(
             return in_turn_or_at_once(whole, used, step, _stacked, shifts)
 
         def staying(arrays: Arrays) -> dict[str, jax.Array]:
-            return {kept.tensor: arrays[kept.tensor] for kept in steps.kept if kept.stays}
+            return batch_first({kept.tensor: arrays[kept.tensor] for kept in steps.kept if kept.stays})
 
         def forward(given: Arrays, moving: Arrays) -> Arrays:
             return jax.jvp(stacked, (dict(given),), (all_tangents(given, moving),))[1]

@@ -11,6 +11,7 @@ import numpy as np
 from jax import lax
 
 from ..planning.data.steps import Kept, Lagged, Steps, Whole, Window
+from .batch_axes import batch_first
 from .linear import linear
 from .steps import Arrays, Carry, Forward, Given, Rows, Step, lies_apart, moving_names
 
@@ -63,14 +64,15 @@ class Again:
                 return way(self.steps, known, found, cotangents, self.step)
 
             if self.steps.at_once is None:
-                return in_turn(known, found, cotangents)
+                return batch_first(in_turn(known, found, cotangents))
             ways = dict.fromkeys(self.steps.at_once.platforms, transposed)
-            return lax.platform_dependent(known, found, cotangents, **ways, default=in_turn)
+            return batch_first(lax.platform_dependent(known, found, cotangents, **ways, default=in_turn))
 
         # As forward: the derivative of what is written in place would take as long for a step as for all of them.
         @run.defjvp
         def _(primals: Any, tangents: Any) -> Any:
-            return jax.jvp(transposed, primals, tangents)
+            found, moved = jax.jvp(transposed, primals, tangents)
+            return batch_first(found), moved
 
         return run(dict(known), dict(found), dict(cotangents))
 

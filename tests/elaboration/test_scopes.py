@@ -209,6 +209,8 @@ def test_the_equivalence_is_ignored() -> None:
         ("O(i) = sum[k in 0:k](A(k))", "TC0403", "itself"),
         ("O(i) = A(i, i)", "TC0501", "1 dimension"),
         ("O(i) = s(i)", "TC0501", "0 dimensions"),
+        ("O(i) = s(i)", "TC0501", "`float32(N) s`"),
+        ("O(I(i)) = A(i) where unique", "TC0302", "`where unique I(i)`"),
         ("O(i) = A(i) + A.1", "TC0501", "`A.1`"),
         ("O(i) = s.0", "TC0501", "no sizes"),
         ("O(i) = A(i) O(i,j) = B(i,j)", "TC0501", "`O`"),

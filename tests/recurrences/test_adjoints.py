@@ -1,5 +1,6 @@
 """Adjoints of loops: programs whose loops run the other way, against differences and `jax.grad`."""
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -228,6 +229,49 @@ def test_the_adjoint_of_a_loop_has_an_adjoint() -> None:
 
     expected = jax.grad(lambda b: jnp.sum(gradient(b) * d_d_a))(given["b"])
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def _squared(v: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    found = [v[0]]
+    for weight in v[1:]:
+        found.append(weight * found[-1] ** 2)
+    return np.array(found)
+
+
+def _backwards(v: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return np.cumprod(v[::-1])[::-1]
+
+
+def _roots(v: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    root = np.ones_like(v)
+    for _ in range(3):
+        root = 0.5 * (root + v / root)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("body", "reference"),
+    [
+        # JAX took the batch axes of the loop from one of two functions that had them in different places.
+        ("y(0) = v(0) for t in 1:T { y(t) = v(t) * y(t-1) * y(t-1) }", _squared),
+        ("y(T-1) = v(T-1) for t in T-2:-1:-1 { y(t) = v(t) * y(t+1) }", _backwards),
+        ("y(i) = 1.0 where i in 0:T for n in 0:3 { y(i) = 0.5 * (y(i) + v(i) / y(i)) }", _roots),
+    ],
+)
+def test_the_hessian_of_a_loop_agrees_with_second_differences(
+    body: str, reference: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
+) -> None:
+    kernel = tcjax.kernel(f"def f(float(T) v) -> (y) {{ {body} }}")
+    v = np.array([1.1, 0.9, 1.2, 0.8, 1.05])
+
+    found = jax.hessian(lambda v: jnp.sum(kernel(v)))(v.astype(np.float32))
+
+    def difference(one: np.ndarray[Any, Any], two: np.ndarray[Any, Any]) -> float:
+        signs = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
+        return sum(a * b * reference(v + a * one + b * two).sum() for a, b in signs) / 4e-6
+
+    steps = 1e-3 * np.eye(5)
+    np.testing.assert_allclose(found, [[difference(a, b) for b in steps] for a in steps], rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize(

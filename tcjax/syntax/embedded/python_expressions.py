@@ -242,18 +242,24 @@ class Expressions:
         if name in SCALARS:
             (operand,) = self._arguments(1, name, node)
             return ast.Cast(SCALARS[name], operand, span=span)
-        if name in ("min", "max"):
+        reduction = None if foreign else _as_reduction(name, node.args)
+        if name in ("min", "max") and reduction is None:
             return self._extremum(name, list(map(self.read, node.args)), node, span)
         if not foreign and name == "div":
             left, right = self._arguments(2, name, node)
             return ast.Binary("/", left, right, span=span)
-        if not foreign and name in REDUCERS:
+        if reduction is not None:
             raise not_in_notation(
                 f"`{name}` has to be told over which indices",
                 node,
                 self.script,
-                help=f"name them in brackets: `{name}[k](A[k])`",
+                help=f"name them in brackets: {reduction}",
             )
+        match name, node.args:
+            case "len", [python.Name(id=tensor)] if not foreign:
+                raise not_in_notation(
+                    "a tensor has a size for each dimension", node, self.script, help=f"write `{tensor}.shape[0]`"
+                )
         return ast.Apply(self.name(name, node), tuple(map(self.read, node.args)), span=span)
 
     def _library_call(self, path: tuple[str, ...], node: python.Call, span: Span) -> ast.Expr:
@@ -416,3 +422,24 @@ def _bound_index(node: python.expr) -> str | None:
             return name
         case _:
             return None
+
+
+def _as_reduction(name: str, arguments: Sequence[python.expr]) -> str | None:
+    """What to write for a reduction without indices; None for other calls, as ``max(a, b)``.
+
+    For ``sum(A[k] for k in range(3))`` it is ``sum[k in range(3)](A[k])``.
+    """
+    match arguments:
+        case [python.GeneratorExp(value, loops) | python.ListComp(value, loops)] if name in {*REDUCERS, "min", "max"}:
+            parts = [
+                part
+                for loop in loops
+                for part in (
+                    f"{python.unparse(loop.target)} in {python.unparse(loop.iter)}",
+                    *map(python.unparse, loop.ifs),
+                )
+            ]
+            clauses, term = ", ".join(parts), python.unparse(value)
+            return f"`{name}[{clauses}]({term})`" if len(clauses + term) <= 90 else f"`{name}[k in range(3)](A[k])`"
+        case _:
+            return f"`{name}[k](A[k])`" if name in REDUCERS else None

@@ -276,9 +276,13 @@ class Statements:
     ) -> ast.Statement:
         names = [target.id for target in targets if isinstance(target, python.Name)]
         if len(names) != len(targets) or not names or not isinstance(value, python.Call):
-            raise not_in_notation(
-                "several tensors come only from a call", node, reader.script, help="write `O1, O2 = f(A, B)`"
-            )
+            instead = "write `O1, O2 = f(A, B)`"
+            match value:
+                case python.Attribute(python.Name(id=tensor), "shape"):
+                    instead = f"write `{tensor}.shape[0]` where a size is needed, or name the sizes in the annotation"
+                    if names and len(names) == len(targets):
+                        instead += f' `{tensor}: "float({",".join(names)})"`'
+            raise not_in_notation("several tensors come only from a call", node, reader.script, help=instead)
         if around != Around():
             raise not_in_notation(
                 "a call with several results has no ranges and no guards",
