@@ -1,7 +1,7 @@
 """Reductions that a program's writer defined."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from . import types
@@ -80,6 +80,47 @@ class Monoid:
         first = self.components(running)[0]
         return body if first == running else first
 
+    def component(self, number: int) -> "Monoid":
+        """The monoid whose result is a component of the state."""
+        name, n = f"{self.name}.{number}", number
+        if self.scalar or n == 0:
+            return replace(self, name=name, finish=None)
+        return replace(
+            self,
+            name=name,
+            combine=_Turned(self.combine, n),
+            identity=(*self.identity[n:], *self.identity[:n]),
+            dtypes=(*self.dtypes[n:], *self.dtypes[:n]),
+            inject=_Injected(self.inject, self.identity, n),
+            finish=None,
+        )
+
     def empty(self, dtype: str) -> int:
         """What stands for the value over no points, which only the lowering knows."""
         return 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Turned:
+    """`combine` on states of which the component of this number comes first, and what was before it last."""
+
+    combine: Callable[..., Any]
+    number: int
+
+    def __call__(self, a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
+        last = len(a) - self.number
+        found = tuple(self.combine((*a[last:], *a[:last]), (*b[last:], *b[:last])))
+        return (*found[self.number :], *found[: self.number])
+
+
+@dataclass(frozen=True, slots=True)
+class _Injected:
+    """The state of an element, in the order of such states."""
+
+    inject: Callable[..., Any] | None
+    identity: tuple[Number, ...]
+    number: int
+
+    def __call__(self, element: Any) -> tuple[Any, ...]:
+        found = (element, *self.identity[1:]) if self.inject is None else tuple(self.inject(element))
+        return (*found[self.number :], *found[: self.number])

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
 import jax
@@ -38,10 +39,11 @@ def logsumexp(part: jax.Array, axes: Axes) -> jax.Array:
     return largest + jnp.log(lax.psum(jnp.exp(part - largest), axes))
 
 
-def one_by_one(join: Callable[[jax.Array, jax.Array], jax.Array], part: jax.Array, axes: Axes) -> jax.Array:
-    """Where there is no collective: each device gets all parts, in the order of the devices."""
+def one_by_one(join: Callable[[Any, Any], Any], part: Any, axes: Axes) -> Any:
+    """Where there is no collective: each device gets all parts, arrays or tuples, in the order of the devices."""
     every = lax.all_gather(part, axes, to="invarying")
-    return functools.reduce(join, [every[number] for number in range(lax.axis_size(axes))])
+    parts = [jax.tree.map(itemgetter(number), every) for number in range(lax.axis_size(axes))]
+    return functools.reduce(join, parts)
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2))

@@ -15,7 +15,7 @@ from ..ir import Reducer
 from ..planning.sharding import Collective, Combine, Exchange, Move, Part, Start, Whole
 from ..symbolic.runs import Run
 from .elementwise import convert
-from .reducers import across_devices, combine
+from .reducers import across_devices, combine, states_across_devices
 
 
 def function_of(collective: Collective) -> Callable[..., jax.Array]:
@@ -35,20 +35,25 @@ def function_of(collective: Collective) -> Callable[..., jax.Array]:
             assert_never(collective)
 
 
-def _combined(how: Combine, part: jax.Array, *before: jax.Array) -> jax.Array:
-    whole = convert(_scattered(how, part), how.dtype)
-    for old in before:
+def _combined(how: Combine, *given: jax.Array) -> jax.Array:
+    parts = given[: max(1, len(how.states))]
+    whole = convert(_scattered(how, parts), how.dtype)
+    for old in given[len(parts) :]:
         whole = convert(combine(how.reducer)(old, whole), how.dtype)
     return whole
 
 
-def _scattered(how: Combine, part: jax.Array) -> jax.Array:
-    """The parts of all devices as one, of which each keeps its block."""
-    for dimension, axes, _ in how.scattered:
-        part = lax.psum_scatter(part, axes, scatter_dimension=dimension, tiled=True)
-    if how.reducer is Reducer.MEAN:
-        part = part / prod(count for _, _, count in how.scattered)
-    whole = across_devices(part, how.reducer, how.left) if how.left else part
+def _scattered(how: Combine, parts: tuple[jax.Array, ...]) -> jax.Array:
+    """The parts of all devices as one, of which each keeps its block; of a state each component is a part."""
+    if how.states:
+        whole = states_across_devices(parts, how.reducer, how.axes)
+    else:
+        (part,) = parts
+        for dimension, axes, _ in how.scattered:
+            part = lax.psum_scatter(part, axes, scatter_dimension=dimension, tiled=True)
+        if how.reducer is Reducer.MEAN:
+            part = part / prod(count for _, _, count in how.scattered)
+        whole = across_devices(part, how.reducer, how.left) if how.left else part
     for dimension, axes, count in how.kept:
         if (dimension, axes, count) not in how.scattered:
             size = whole.shape[dimension] // count

@@ -140,6 +140,12 @@ def across_devices(part: jax.Array, reducer: Reducer | ir.Monoid, axes: Axes) ->
     return collectives.one_by_one(combine(reducer), part, axes) if collective is None else collective(part, axes)
 
 
+def states_across_devices(parts: tuple[jax.Array, ...], reducer: Reducer | ir.Monoid, axes: Axes) -> jax.Array:
+    """The result of the states of all devices, of which each has the components."""
+    assert isinstance(reducer, ir.Monoid), "only a registered reduction has states of its own"
+    return registered.finish(reducer, collectives.one_by_one(partial(registered.combine, reducer), parts, axes))
+
+
 def scatter(
     reducer: Reducer | None, target: jax.Array, place: scatters.Place, value: jax.Array, weight: jax.Array | None
 ) -> jax.Array:

@@ -51,6 +51,7 @@ def check_points(statement: Comprehension, box: Box) -> None:
                 statement.span,
                 help="write fewer indices, or several statements",
             )
+    for path in (outer, *(_own(reduce) for part in parts for reduce in ir.walk(part) if isinstance(reduce, ir.Reduce))):
         if _points(path, box) > _MOST:
             extents = tuple(box[index][1] - box[index][0] for index in path)
             raise CompileError(
@@ -67,6 +68,11 @@ def _paths(expr: ir.Expr, outer: tuple[IndexVar, ...]) -> Iterator[tuple[IndexVa
     yield outer
     for child in ir.children(expr):
         yield from _paths(child, outer)
+
+
+def _own(reduce: ir.Reduce) -> tuple[IndexVar, ...]:
+    """The indices over which a reduction runs, and those by which its value changes: others do not repeat it."""
+    return (*sorted(ir.free_indices(reduce), key=str), *reduce.indices)
 
 
 def _bound(expr: ir.Expr) -> tuple[IndexVar, ...]:

@@ -112,3 +112,36 @@ def test_an_index_that_does_not_divide_has_larger_blocks_and_a_guard() -> None:
         "all-reduce": 4 * 2 * 5,
         "all-gather": 4 * 8 * 5,
     }
+
+
+def test_what_several_statements_gather_is_told_once_and_what_changed_once_more() -> None:
+    def told(text: str) -> list[tuple[str, int]]:
+        sharded = plan(f"def f(float(N) u) -> (O, P) {{ v(i) = 2 * u(i)  {text} }}", {"i": ("x",)}, (16,))
+        return [(message.operation, message.bytes) for message in messages(sharded)]
+
+    # One of them is the same on every device, the other one is not.
+    once = told("O(i) +=! v(i) * v(j)  P(n) +=! v(n) * v(j)")
+    changed = told("O(i) +=! v(i) * v(j)  v(i) = u(i)  P(n) +=! v(n) * v(j)")
+    halos = told("O(i) = v(wrap(i-1)) + v(i)  P(i) = v(wrap(i-1)) - v(wrap(i+1)) + v(i)")
+
+    assert once == [("all-gather", 64)]
+    assert changed == [("all-gather", 64)] * 2
+    assert halos == [("collective-permute", 4)] * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes", "told"),
+    [
+        ("O(i,j) = v(I(i),j)", ((8,), (96, 2)), {"all-gather": 4 * 8, "reduce-scatter": 4 * 2 * 2}),
+        ("O(i,j) = v(I(i),j)", ((96,), (8, 2)), {"all-gather": 4 * 8 * 2}),
+        ("O(i,j) +=! v(k,j) where I(i) == k", ((8,), (96, 2)), {"all-gather": 4 * 8, "reduce-scatter": 4 * 2 * 2}),
+        ("O(i,j) +=! v(k,j) where I(i) == k", ((96,), (8, 2)), {"all-gather": 4 * 8 * 2}),
+    ],
+)
+def test_what_is_looked_up_moves_or_its_table_whichever_is_less(
+    text: str, shapes: tuple[tuple[int, ...], ...], told: dict[str, int]
+) -> None:
+    text = f"def f(int32(N) I, float(K,M) u) -> (O) {{ v(k,j) = 2 * u(k,j)  {text} }}"
+    sharded = plan(text, {"i": ("x",), "k": ("x",)}, *shapes)
+
+    assert {message.operation: message.bytes for message in messages(sharded)} == told

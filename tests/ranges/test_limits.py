@@ -88,6 +88,17 @@ def test_sums_beside_each_other_do_not_multiply_their_points() -> None:
     assert tcjax.kernel(f"B(i) = {sums}").ranges(ONE)
 
 
+def test_sums_inside_each_other_multiply_their_points_where_one_changes_with_the_other() -> None:
+    def nested(innermost: str) -> str:
+        return f"B(i) = max[j in 0:{FAR}](A(i) - sum[k in 0:{FAR}](j - max[l in 0:{FAR}]({innermost})))"
+
+    assert tcjax.kernel(nested("l")).ranges(ONE)
+    assert tcjax.kernel(nested("l + k")).ranges(ONE)
+    with pytest.raises(tcjax.CompileError) as caught:
+        tcjax.kernel(nested("l + k + j")).ranges(ONE)
+    assert caught.value.code == "TC0604"
+
+
 @pytest.mark.parametrize("count", [65, 100])
 @pytest.mark.parametrize("reduce", ["+", "min"])
 def test_einsum_over_more_labels_than_dimensions_is_refused_in_words(count: int, reduce: str) -> None:

@@ -216,6 +216,18 @@ CASES = {
         ((8, 4),),
         [["model", "data"]],
     ),
+    "transposed, read transposed": Case(
+        "def t(float(N,M) A) -> (O, P) { B(i,j) = A(i,j) * 2  O(i,j) = B(j,i)  P(i) = B(i,wrap(i+1)) where i in 0:N }",
+        {"i": "data", "j": "model"},
+        ((8, 8),),
+        [["data", "model"], ["data"]],
+    ),
+    "a diagonal of columns": Case(
+        "def t(float(N,N) A) -> (O) { B(k,i) = A(k,i) * 2  O(i) = B(i,wrap(i+1)) where i in 0:N }",
+        {"i": "data"},
+        ((8, 8),),
+        [["data"]],
+    ),
     "a diagonal": Case("def d(float(N,N) A) -> (O) { O(i) = A(i,i) }", {"i": "data"}, ((8, 8),), [["data"]]),
     "an inline reduction inside of a block": Case(
         "def s(float(N,M) A) -> (O) { O(i) = sum[j](A(i,j)) }", {"i": "data"}, ((8, 3),), [["data"]]
@@ -251,7 +263,50 @@ CASES = {
         {"i": "data", "k": "data"},
         (8, (100, 2)),
         [["data"]],
-        told=[("reduce-scatter", 4 * 2 * 2)],
+        told=[("all-gather", 4 * 8), ("reduce-scatter", 4 * 2 * 2)],
+    ),
+    "a small table in blocks, which moves": Case(
+        "def h(int32(N) I, float(K,M) T) -> (O) { O(i,j) +=! T(k,j) where I(i) == k }",
+        {"i": "data", "k": "data"},
+        (32, (8, 2)),
+        [["data"]],
+        told=[("all-gather", 4 * 8 * 2)],
+    ),
+    "a table by few data, beyond its ends too": Case(
+        "def f(int32(N) I, float(K,M) u, float(M) w) -> (O, P) { v(k,j) = u(k,j) * 2"
+        "  O(i,j) = v(I(i)-2,j) * w(j)  P(i) = u(I(i),0) + v(I(i)-2,1) }",
+        {"i": "data", "k": "data"},
+        (8, (100, 2), (2,)),
+        [["data"]] * 2,
+        told=[("all-gather", 4 * 8), ("reduce-scatter", 4 * 2 * 2), *[("reduce-scatter", 4 * 2)] * 2],
+        batched=True,
+    ),
+    "a table along another axis of the mesh": Case(
+        "def f(int32(N) I, float(K) u) -> (O) { v(k) = u(k) * 2  O(i) = v(I(i)) }",
+        {"i": "model", "k": "data"},
+        (8, (100,)),
+        [["model"]],
+        told=[("all-reduce", 4 * 4)],
+    ),
+    "a table that is read twice by data": Case(
+        "def f(int32(N) I, int32(K) u, float(K) w) -> (O) { v(k) = u(k) + 1  O(i) = w(v(v(I(i)))) * w(i) }",
+        {"i": "data", "k": "data"},
+        (8, 100, (100,)),
+        [["data"]],
+    ),
+    "few that go into a table": Case(
+        "def h(int32(N) I, float(N,M) A) -> (float(96,M) O, P) { O(I(i)-2,j) +=! A(i,j)  P(k,j) = O(k,j) * O(k,j) }",
+        {"i": "data", "k": "data"},
+        (8, (8, 2)),
+        [["data"]] * 2,
+        told=[("all-gather", 4 * 8), ("all-gather", 4 * 8 * 2)],
+    ),
+    "rows that do not move where the other operand is smaller": Case(
+        MM.replace("OP", "+=!"),
+        {"m": "data", "k": "data"},
+        ((32, 8), (8, 4)),
+        [["data"]],
+        told=[("all-gather", 4 * 8 * 4)],
     ),
     "rows and what is summed along one axis": Case(
         MM.replace("OP", "+=!"),
@@ -279,6 +334,13 @@ CASES = {
         {"i": "data"},
         (4096, (4096, 64)),
         [[]],
+    ),
+    "a reduction whose state has two components": Case(
+        "def f(float(N,M) A) -> (O, P) { O(i) rms=! A(i,j)  P() = rms[i,j where j != i](A(i,j)) }",
+        {"i": "model", "j": "data"},
+        ((6, 7),),
+        [["model"], []],
+        told=[*[("all-gather", 4 * 3 * 4)] * 2, *[("all-gather", 4 * 8)] * 2],
     ),
     "any and all": Case(
         "def f(float(N,M) A) -> (O, P) { O(i) any=! A(i,j) > 1.5  P(i) all=! A(i,j) < 1.5 }",
@@ -349,6 +411,20 @@ CASES = {
         told=[("collective-permute", 8)],
         batched=True,
     ),
+    "what each element receives of other devices": Case(
+        "def f(float(N) A, float(K) w) -> (B, C) { B(i+k) max=! A(i) * w(k)  C(k-i) +=! A(i) * w(k) }",
+        {"i": "data", "k": "model"},
+        ((8,), (3,)),
+        [[], []],
+    ),
+    "places of ties over two indices": Case(
+        "def f(float(N,M) A) -> (B, C) { B(r) = argmink[i,j](floor(A(i,j)), r) where r in 0:6"
+        " C(i,r) = argmaxk[k,j where k <= i](floor(A(k,j)), r) where i in 0:N, r in 0:3 }",
+        {"j": "data", "i": "model"},
+        ((5, 7),),
+        [[], []],
+        has_gradient=False,
+    ),
     "windows that overlap on the left": Case(
         "def t(float(B,N) x, float(K) w) -> (y) { y(b,2*i+k) +=! x(b,i) * w(k) }", {"i": "data"}, ((2, 9), (5,)), [[]]
     ),
@@ -383,6 +459,7 @@ CASES = {
         {"i": "data", "k": "data"},
         (8, (8,)),
         [["data"]],
+        told=[("all-gather", 4 * 8)],
     ),
     "elements that one device has": Case(
         "def f(float(N) u) -> (v) { v(i) = 0.0 where i in 0:N  v(0) = u(3)  v(k) = u(k) where k in 1:N-1 }",
@@ -454,6 +531,17 @@ CASES = {
 }
 
 
+def register() -> None:
+    """The reductions of the cases: the root of the mean of squares."""
+    tcjax.monoid(
+        "rms",
+        lambda a, b: (a[0] + b[0], a[1] + b[1]),
+        (0.0, np.int32(0)),
+        inject=lambda x: (x * x, 1),
+        finish=lambda state: (state[0] / state[1]) ** 0.5,
+    )
+
+
 def run(case: Case) -> dict[str, Any]:
     """How far values and gradients are from those of one device, how the results are cut, and what devices told."""
     kind = jax.sharding.AxisType.Explicit if case.explicit else jax.sharding.AxisType.Auto
@@ -511,4 +599,5 @@ def _plain(axes: Any) -> Any:
 
 if __name__ == "__main__":
     warnings_are_errors()
+    register()
     json.dump({name: run(CASES[name]) for name in sys.argv[1:]}, sys.stdout)

@@ -71,24 +71,12 @@ def refused(text: str, axes: dict[str, Any], *shapes: tuple[int, ...], **options
         (MM.replace("OP", "+=!"), {"q": "data"}, ((4, 4), (4, 4)), "has no index `q` to shard"),
         (MM.replace("OP", "+=!"), {"m": "data", "n": "data"}, ((4, 4), (4, 4)), "both run along the mesh axis 'data'"),
         (
-            "def f(float(N) A, float(K) w) -> (B) { B(i+k) max=! A(i) * w(k) }",
-            {"i": "data", "k": "model"},
-            ((8,), (3,)),
-            "leaves the block of `i`",
-        ),
-        (
             "def f(float(T,N) A) -> (h) { h(0,i) = A(0,i) for t in 1:T { h(t,i) = h(t-1,i) + A(t,i) } }",
             {"t": "data"},
             ((4, 8),),
             "the steps of the loop over `t` need one another",
         ),
         ("def f(float(N) A) -> (B) { B(i,i) = A(i) }", {"i": "data"}, ((8,),), "more than one block"),
-        (
-            "def f(float(N,M) A) -> (B) { B(r) = argmink[i,j](A(i,j), r) where r in 0:3 }",
-            {"j": "data"},
-            ((4, 4),),
-            "positions count along `i` first",
-        ),
     ],
 )
 def test_what_devices_cannot_compute_in_parts_is_refused(
@@ -98,6 +86,17 @@ def test_what_devices_cannot_compute_in_parts_is_refused(
 
     assert (error.code, error.kind) == ("TC0811", "schedule")
     assert message in error.message
+
+
+def test_devices_combine_in_order_only_where_the_first_index_is_cut() -> None:
+    tcjax.monoid("later", lambda a, b: jax.numpy.where(b != 0, b, a), 0.0, commutative=False)
+    text = "def f(float(N,M) A) -> (O) { O() later=! A(i,j) }"
+
+    error = refused(text, {"j": "data"}, (3, 4))
+
+    assert error.code == "TC0811" and "in the order of `i` first, and `j` is cut" in error.message
+    kernel = tcjax.kernel(text).sharded(mesh(), {"i": "data"})
+    assert kernel(np.array([[1, 2], [3, 0], [0, 0]], "float32")) == 3
 
 
 @pytest.mark.parametrize(

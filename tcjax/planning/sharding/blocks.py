@@ -114,7 +114,8 @@ class Start:
 class Combine:
     """``name``: the parts of a reduction that devices along `axes` have, as one; there are `parts` devices.
 
-    What was there before is combined with it, if it `joins`. Of some dimensions, by number, each of so many devices
+    What was there before is combined with it, if it `joins`. Where a part is a state of several components, or one that
+    is not the result, these have the types `states`. Of some dimensions, by number, each of so many devices
     along axes gets its block alone, as `kept` says.
     """
 
@@ -126,6 +127,7 @@ class Combine:
     dtype: str
     joins: bool = False
     kept: tuple[tuple[int, Axes, int], ...] = ()
+    states: tuple[str, ...] = ()
 
     @property
     def scattered(self) -> tuple[tuple[int, Axes, int], ...]:

@@ -1,7 +1,7 @@
 """Statements with numbers for sizes, and which of their indices are cut."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ... import ir, ranges, transforms
 from ...symbolic import Affine, Box, IndexVar
@@ -15,6 +15,7 @@ class CutFormula:
     """A statement with numbers for sizes, and which of its indices are cut.
 
     A device computes what it has for all elements of dimensions of the target that are `scattered`, and keeps a block.
+    The axes of all indices that the mesh should cut are `named`, also of those that this statement has whole.
     """
 
     number: int
@@ -23,6 +24,7 @@ class CutFormula:
     cut: Mapping[IndexVar, Axes]
     bound: ranges.Bound
     scattered: Mapping[int, Axes] = field(default_factory=dict)
+    named: Mapping[IndexVar, Axes] = field(default_factory=dict)
     _lines: dict[tuple[str, int, Affine, bool], tuple[Axes, Line] | None] = field(default_factory=dict)
 
     def line(self, tensor: str, dimension: int, subscript: Affine, *, filled: bool = False) -> tuple[Axes, Line] | None:
@@ -42,6 +44,11 @@ class CutFormula:
             self._lines[key] = found
         return self._lines[key]
 
+    @property
+    def as_named(self) -> "CutFormula":
+        """The statement with every index cut that the mesh should cut."""
+        return replace(self, cut={**self.named, **self.cut}, _lines={})
+
     def cut_in(self, subscript: Affine) -> frozenset[IndexVar]:
         """The cut indices of a subscript. Data in it is read for the points of a block, whatever says where."""
         return subscript.rewrite(lambda atom: 0 if isinstance(atom, ir.Data) else atom).variables & self.cut.keys()
@@ -58,7 +65,8 @@ def cut_formula(number: int, statement: ir.Statement, bound: ranges.Bound, axes:
         )
     statement = transforms.specialize(transforms.guard_ranges(statement), bound.sizes)
     box = bound.boxes[number]
-    cut = {index: axes[index.name] for index in box if index.name in axes}
+    named = {index: axes[index.name] for index in box if index.name in axes}
+    cut = dict(named)
     scattered = _meeting(statement, cut)
     for index in [index for index in cut if any(index in statement.indices[n].variables for n in scattered)]:
         del cut[index]
@@ -72,7 +80,7 @@ def cut_formula(number: int, statement: ir.Statement, bound: ranges.Bound, axes:
                     "give each index a mesh axis of its own",
                 )
             seen[axis] = index
-    return CutFormula(number, statement, box, cut, bound, scattered)
+    return CutFormula(number, statement, box, cut, bound, scattered, named)
 
 
 def _meeting(statement: ir.Define | ir.Accumulate, cut: Mapping[IndexVar, Axes]) -> Mapping[int, Axes]:

@@ -69,7 +69,7 @@ class _Hoisting:
         if value is not statement.value:
             statement = replace(statement, value=value)
         match statement:
-            case ir.Define(value=ir.Reduce(Reducer() as reducer, indices)) if not reducer.is_ranked:
+            case ir.Define(value=ir.Reduce(reducer, indices)) if not reducer.is_ranked:
                 if self._is_cut(indices):
                     return transforms.as_accumulation(statement) or statement
             case _:

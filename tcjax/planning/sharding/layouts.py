@@ -129,17 +129,31 @@ class Layouts:
             )
 
     def _wanted(self, tensor: ir.Tensor, formulas: Iterable[CutFormula]) -> Layout:
-        """A parameter's layout: a dimension is cut where every read follows an index along the same axes."""
+        """A parameter's layout: a dimension is cut where every read follows an index along the same axes.
+
+        Where statements have such an index whole, or data say which elements others read, devices move what they need.
+        """
         found: list[Layout] = []
+        meant: list[Layout] = []
+        looked: list[tuple[bool, ...]] = []
         for formula in formulas:
+            as_named = formula.as_named
             for access in ir.accesses_of(formula.statement):
                 if access.tensor.name == tensor.name:
                     found.append(seen(formula, access))
-        layout: list[Axes] = []
-        for dimension in range(tensor.rank):
-            along = {each[dimension] for each in found}
-            common = along.pop() if len(along) == 1 else ()
-            layout.append(() if set(common) & {axis for each in layout for axis in each} else common)
+                    meant.append(seen(as_named, access))
+                    looked.append(tuple(subscript.is_data for subscript in access.indices))
+        layout: list[Axes] = [()] * tensor.rank
+        for reads, all_ in ((found, True), (meant, False)):
+            for dimension in range(tensor.rank):
+                along = {
+                    each[dimension] for each, data in zip(reads, looked, strict=True) if all_ or not data[dimension]
+                }
+                if layout[dimension] or len(along) != 1:
+                    continue
+                common = along.pop()
+                if not set(common) & {axis for each in layout for axis in each}:
+                    layout[dimension] = common
         return tuple(layout)
 
     def _measure(self, formulas: list[CutFormula]) -> None:

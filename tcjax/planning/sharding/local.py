@@ -150,6 +150,7 @@ class Local:
         origin = list(self.layouts.bound.origins[name])
         subscripts: list[Affine] = []
         leaving: set[int] = set()
+        parts: list[tuple[int, _View]] = []
         for dimension, subscript in enumerate(read.indices):
             has = self.layouts.held[tensor.name][dimension]
             whole = self.layouts.bound.shapes[tensor.name][dimension]
@@ -159,7 +160,8 @@ class Local:
             if view is not None and found is not None:
                 if not self._stays(found[1], shape[dimension]):
                     leaving.add(dimension)
-                name = self._fetched(tensor.name, name, dimension, view)
+                name, is_all = self._fetched(tensor.name, name, dimension, view)
+                parts += [(dimension, view)] if is_all else []
                 shape[dimension] = view.hi - view.lo
                 first = origin[dimension]
                 origin[dimension] = first + view.lo
@@ -174,6 +176,9 @@ class Local:
             else:
                 subscripts.append(ir.rebuild_subscript(subscript, self.expr))
         self._leaving.setdefault(tensor.name, set()).add(frozenset(leaving))
+        # Devices that give each other something of a dimension have the same of others: each takes its part after that.
+        for dimension, view in parts:
+            name = self._part(name, dimension, view)
         if name == tensor.name:
             # What is read of the target is named as it is.
             return replace(read, indices=tuple(subscripts))
@@ -197,9 +202,11 @@ class Local:
         views.append(new)
         return new
 
-    def _fetched(self, tensor: str, name: str, dimension: int, view: _View) -> str:
-        """The name of the view of what has a name, a tensor or more of it; the device's own block has that name."""
-        fill = view.fill or NOTHING
+    def _fetched(self, tensor: str, name: str, dimension: int, view: _View) -> tuple[str, bool]:
+        """What has the view of what has a name, a tensor or more of it, and whether that is all of the dimension.
+
+        The device's own block has the name of the tensor.
+        """
         count, has = view.hi - view.lo, self.layouts.held[tensor][dimension]
         if has == view.axes:
             block, parts = self.layouts.blocks[tensor][dimension], self.layouts.parts(has)
@@ -209,12 +216,16 @@ class Local:
                 only = found[0] if len(found) == 1 else None
                 own = only is not None and only.is_local and len(only.pairs) == parts and only.stride == 1
                 if only is not None and own and only.count == count == block:
-                    return name
+                    return name, False
                 inside = tuple(self._inside(tensor, name, dimension))
-                return self._named(name, Exchange("", name, dimension, has, count, found, fill, inside))
-        if has:
-            name = self._all(tensor, name, dimension)
-        parts = self.layouts.parts(view.axes)
+                exchange = Exchange("", name, dimension, has, count, found, view.fill or NOTHING, inside)
+                return self._named(name, exchange), False
+        return self._all(tensor, name, dimension) if has else name, True
+
+    def _part(self, name: str, dimension: int, view: _View) -> str:
+        """The name of the device's view of a dimension that it has whole."""
+        count, parts = view.hi - view.lo, self.layouts.parts(view.axes)
+        fill = view.fill or NOTHING
         part = Part("", name, dimension, view.axes, parts, view.lo, view.step, count, (), fill)
         return self._named(name, replace(part, stretches=tuple(over(view.stretches, *part.places))))
 

@@ -47,9 +47,10 @@ def _received(
         subscript = statement.indices[dimension]
         cut = sorted((index for index in subscript.variables if index.name in axes), key=str)
         others = (index.variables for n, index in enumerate(statement.indices) if n != dimension)
-        if len(cut) != 1 or subscript.is_data or subscript.variables & frozenset[IndexVar]().union(*others):
+        if not cut or subscript.is_data or subscript.variables & frozenset[IndexVar]().union(*others):
             continue
-        (index,) = cut
+        # Elements lie along the longest; others are reduced.
+        index = max(cut, key=lambda each: box[each][1] - box[each][0])
         if subscript.is_linear:
             found, around = _counted(statement, box, dimension, index)
         elif isinstance(statement, ir.Accumulate):

@@ -12,7 +12,7 @@ from .emitting import Emitted
 from .formulas import CutFormula
 from .layouts import Layouts, Span
 from .local import Local
-from .mistakes import refused
+from .mistakes import check_order, refused
 from .selecting import select_position, select_ranks
 
 
@@ -53,8 +53,8 @@ class LocalProgram:
         formula = _without_mean(formula, spans)
         statement, target = formula.statement, formula.statement.target
         held = layouts.held[target.name]
-        kept = {axis for d, along in enumerate(held) if d not in formula.scattered for axis in along}
-        over = tuple(axis for along in formula.cut.values() for axis in along if axis not in kept)
+        addressed = {axis for d, along in enumerate(held) if d not in formula.scattered for axis in along}
+        over = tuple(axis for along in formula.cut.values() for axis in along if axis not in addressed)
         box = {**formula.box, **{index: (span.first, span.first + span.block) for index, span in spans.items()}}
         local = Local(layouts, formula, spans, box, self.made.known, len(self.collectives))
         moved = local.statement(statement)
@@ -75,12 +75,18 @@ class LocalProgram:
         origin = made.origins[target.name]
         blocks = layouts.blocks[target.name]
         shape = tuple(n * layouts.parts(formula.scattered.get(d, ())) for d, n in enumerate(blocks))
-        part = made.tensor(f"{target.name}.devices", target.dtype, shape, origin)
-        made.state(replace(moved, target=part, restart=True), box)
-        own = tuple((d, along, layouts.parts(along)) for d, along in formula.scattered.items())
+        finished = reducer if isinstance(reducer, ir.Monoid) and not reducer.continues else None
+        states = () if finished is None else finished.components(moved.accumulate)
+        parts: list[ir.Tensor] = []
+        for number, dtype in enumerate(states or (target.dtype,)):
+            part = made.tensor(f"{target.name}.devices", dtype, shape, origin)
+            own = reducer if finished is None else finished.component(number)
+            made.state(replace(moved, target=part, reducer=own, restart=True), box)
+            parts.append(part)
+        kept = tuple((d, along, layouts.parts(along)) for d, along in formula.scattered.items())
         count = layouts.parts(over)
-        combine = Combine(target.name, part.name, reducer, over, count, target.dtype, joins, own)
-        given = (part, made.sized(target)) if joins else (part,)
+        combine = Combine(target.name, parts[0].name, reducer, over, count, target.dtype, joins, kept, states)
+        given = (*parts, made.sized(target)) if joins else tuple(parts)
         made.call(combine, made.sized(target), given)
 
 
@@ -104,8 +110,10 @@ def _combining(formula: CutFormula, bound: ranges.Bound, defined: bool) -> Reduc
     assert isinstance(statement, ir.Accumulate), "an index that is not on the left side is reduced"
     reducer, target = statement.reducer, statement.target.name
     whole = "leave the index whole that is reduced"
-    if isinstance(reducer, ir.Monoid) and not reducer.continues:
+    if isinstance(reducer, ir.Monoid) and not reducer.continues and defined and not statement.restart:
         raise refused(f"the result of `{reducer.name}` is no state to go on from", statement.span, whole)
+    if isinstance(reducer, ir.Monoid) and not reducer.commutative:
+        check_order(statement.reduction, formula.cut, f"`{reducer.name}` combines", statement.span)
     if isinstance(reducer, Reducer) and reducer.gives_position and any(index.is_data for index in statement.indices):
         raise refused(f"data decides where places in `{target}` are", statement.span, whole)
     if reducer is Reducer.MEAN and statement.domain.guard is not None:

@@ -10,7 +10,6 @@ from ...transforms import Known
 from .blocks import Axes, Combine, Whole
 from .emitting import Emitted
 from .local import Local
-from .mistakes import refused
 
 # No program names indices so.
 RANK, CANDIDATE = IndexVar("rank."), IndexVar("candidate.")
@@ -79,7 +78,6 @@ def select_ranks(made: Emitted, local: Local, statement: ir.Define, axes: Axes) 
     reducer, rank, span = reduce.reducer, reduce.rank, statement.span
     position = _Positions(local, reduce.indices)
     if reducer.gives_position:
-        _check_order(local, reduce)
         for index in reduce.indices:
             if index in local.spans:
                 local.start(index)
@@ -135,6 +133,10 @@ def select_ranks(made: Emitted, local: Local, statement: ir.Define, axes: Axes) 
             there = ir.Binary("<", local_rank, total, "bool")
             place = ir.Select(there, place, ir.Const(-1, "int32"), "int32")
         places = firsts("places", place)
+        if any(index in local.spans for index in reduce.indices[1:]):
+            # Equal values count by their positions, and devices do not have them in that order.
+            every, places = _by_position(made, every, places, outer, final_box)
+            select = replace(select, body=ir.Access(every, here))
         valid = ir.Binary(">=", ir.Access(places, here), ZERO, "bool")
         chosen = replace(select, guard=valid if reduce.guard is not None else None)
         result = ir.Access(places, (*at, Affine.of(ir.Data(chosen))))
@@ -146,15 +148,29 @@ def select_ranks(made: Emitted, local: Local, statement: ir.Define, axes: Axes) 
     made.state(replace(statement, target=made.sized(target), value=result), final_box)
 
 
-def _check_order(local: Local, reduce: ir.Reduce) -> None:
-    """Raises `CompileError` (TC0811) where the order of devices is not that of positions."""
-    cut = [index for index in reduce.indices if index in local.spans]
-    if cut != [reduce.indices[0]]:
-        raise refused(
-            f"positions count along `{reduce.indices[0]}` first, and other indices are cut",
-            local.formula.statement.span,
-            f"reduce over `{cut[-1]}` first, or over it alone",
-        )
+def _by_position(
+    made: Emitted, values: ir.Tensor, places: ir.Tensor, outer: tuple[IndexVar, ...], box: Box
+) -> tuple[ir.Tensor, ir.Tensor]:
+    """The values of candidates and their positions, in the order of the positions."""
+    at = tuple(map(Affine.of, outer))
+    own_box = {index: box[index] for index in (*outer, CANDIDATE)}
+    ends = box[CANDIDATE]
+
+    def stated(word: str, dtype: str, value: ir.Expr, box: Box) -> ir.Tensor:
+        shape, origin = made.shapes[values.name], made.origins[values.name]
+        tensor = made.tensor(f"{values.name}.{word}", dtype, shape, origin)
+        made.state(ir.Define(tensor, (*at, Affine.of(RANK)), value), box)
+        return tensor
+
+    body = ir.Access(places, (*at, Affine.of(CANDIDATE)))
+    nth = ir.Reduce(Reducer.ARGMINK, (CANDIDATE,), (), None, body, ir.Index(RANK), "int32", "int32")
+    order = stated("order", "int32", nth, {**own_box, RANK: ends})
+    read = (*at, Affine.of(ir.Data(ir.Access(order, (*at, Affine.of(RANK))))))
+    flat = {**{index: box[index] for index in outer}, RANK: ends}
+    return (
+        stated("sorted", values.dtype, ir.Access(values, read), flat),
+        stated("places", "int32", ir.Access(places, read), flat),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,11 @@ from ..data.steps import Input, Kept, Steps, Window
 from ..plan import given_bytes, make_plan
 from ..recurrences import plan_loops
 from .blocks import Axes, Collective, ShardedPlan
-from .formulas import cut_formula
+from .choosing import cheapest, way
 from .layouts import Layouts
 from .mistakes import refused
 from .preparing import prepared
 from .programs import LocalProgram
-from .spreading import spread
 
 
 def shard(
@@ -63,14 +62,11 @@ class _Sharder:
     def plan(self, layouts: Layouts) -> Plan:
         """The plan of one device, once it is settled how tensors lie."""
         bound = layouts.bound
-        wide, axes = prepared(bound, self.axes)
-        layouts.bound = wide
-        statements = enumerate(wide.function.statements)
-        given = {name: layout for name, (layout, _) in layouts.given.items()}
-        formulas = spread([cut_formula(n, statement, wide, axes) for n, statement in statements], given)
-        layouts.settle(formulas)
+        first = way(*prepared(bound, self.axes), self.sizes, layouts.given)
+        found = first if bound.function.loops else cheapest(first)
+        layouts.bound, layouts.held, layouts.blocks = found.layouts.bound, found.layouts.held, found.layouts.blocks
         if not bound.function.loops:
-            return make_plan(LocalProgram(layouts, self.collectives).of(formulas), self.preferences)
+            return make_plan(LocalProgram(layouts, self.collectives).of(found.formulas), self.preferences)
         limit = self.preferences.backend.memory
 
         def part(inner: ranges.Bound, step: transforms.OneStep | None) -> Plan:

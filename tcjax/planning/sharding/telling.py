@@ -1,12 +1,12 @@
 """What devices tell each other when a plan for many of them runs."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from math import prod
 
-from ... import ir
+from ... import ir, ranges
 from ...ir import Reducer
-from ..data.stages import Call, CallForeign, Plan
+from ..data.stages import Call, CallForeign, Plan, targets_of
 from .blocks import Axes, Collective, Combine, Exchange, Layout, Move, ShardedPlan, Whole
 
 
@@ -27,7 +27,7 @@ class Message:
 
 def messages(plan: ShardedPlan) -> tuple[Message, ...]:
     """The collectives of a plan, in order. Results that do not divide into equal blocks cost one more each."""
-    found = [*_of(plan.plan, plan.collectives, 1)]
+    found = [*_Told(plan.collectives).of(plan.plan, 1)]
     for name in plan.plan.returns:
         shape, padded, layout = plan.shapes[name], plan.padded[name], plan.layouts[name]
         if shape != padded:
@@ -35,6 +35,18 @@ def messages(plan: ShardedPlan) -> tuple[Message, ...]:
             reason = "its extent is no multiple of the number of devices, and JAX has no such arrays in blocks"
             found.append(Message("all-gather", name, _all(layout), size, 1, reason))
     return tuple(found)
+
+
+def messages_of(program: ranges.Bound, collectives: Mapping[str, Collective]) -> Iterator[Message]:
+    """The collectives of one device's program that has no loops and no plan yet."""
+    told = _Told(collectives)
+    for statement in program.function.statements:
+        match statement:
+            case ir.ApplyForeign((target,), name, arguments) if name in collectives:
+                given = [tensor.name for tensor in arguments]
+                yield from told.sent(name, target.name, given, program.shapes[target.name], target.dtype, 1)
+            case _:
+                told.write(target.name for target in ir.targets(statement))
 
 
 def _dtype(plan: Plan, name: str) -> str:
@@ -45,18 +57,54 @@ def _all(layout: Layout) -> Axes:
     return tuple(axis for along in layout for axis in along)
 
 
-def _of(plan: Plan, collectives: Mapping[str, Collective], times: int) -> Iterator[Message]:
-    for stage in plan.stages:
-        match stage:
-            case Call(plan=inner, steps=steps):
-                yield from _of(inner, collectives, times * (1 if steps is None else steps.count))
-            case CallForeign(function=name, results=((dtype, shape),)) if name in collectives:
-                yield from _sent(collectives[name], shape, dtype, times)
-            case _:
+@dataclass
+class _Told:
+    """What devices told each other, and what is still as it was then: XLA has that of equal collectives once."""
+
+    collectives: Mapping[str, Collective]
+    # What was told, by the tensor that it is of; and tensors that are equal to others, by name.
+    known: dict[str, dict[Hashable, str]] = field(default_factory=dict)
+    equal: dict[str, str] = field(default_factory=dict)
+
+    def of(self, plan: Plan, times: int) -> Iterator[Message]:
+        for stage in plan.stages:
+            match stage:
+                case Call(targets, inner, _, steps):
+                    yield from _Told(self.collectives).of(inner, times * (1 if steps is None else steps.count))
+                    kept = () if steps is None else tuple(each.tensor for each in steps.kept)
+                    self.write((*targets, *kept))
+                case CallForeign((target,), name, arguments, ((dtype, shape),)) if name in self.collectives:
+                    yield from self.sent(name, target, arguments, shape, dtype, times)
+                case _:
+                    self.write(targets_of(stage))
+
+    def sent(
+        self, name: str, target: str, arguments: Collection[str], shape: tuple[int, ...], dtype: str, times: int
+    ) -> Iterator[Message]:
+        """What a collective sends that gives the target, of so many elements."""
+        collective = self.collectives[name]
+        self.write((target,))
+        for content, message in _sent(collective, shape, dtype, times):
+            if content is None:
+                yield message
                 continue
+            (given,) = arguments
+            source = self.equal.get(given, given)
+            known = self.known.setdefault(source, {})
+            if content not in known:
+                known[content] = target
+                yield message
+            elif isinstance(collective, Whole):
+                self.equal[target] = known[content]
+
+    def write(self, names: Iterable[str]) -> None:
+        for name in names:
+            self.known.pop(name, None)
+            self.equal.pop(name, None)
 
 
-def _sent(collective: Collective, shape: tuple[int, ...], dtype: str, times: int) -> Iterator[Message]:
+def _sent(collective: Collective, shape: tuple[int, ...], dtype: str, times: int) -> Iterator[tuple[Hashable, Message]]:
+    """What is sent, and of a tensor which elements to whom: what says the same of one tensor is the same."""
     width = ir.types.width(dtype)
     match collective:
         case Exchange(axes=axes, moves=moves):
@@ -68,32 +116,40 @@ def _sent(collective: Collective, shape: tuple[int, ...], dtype: str, times: int
                     reason = f"{move.count} beside the block, of dimension {collective.dimension}"
                     if abs(giver - taker) > 1 and len(move.pairs) == 1:
                         reason += f": device {giver} to {taker}"
-                    yield Message("collective-permute", tensor, axes, size, times, reason)
-        case Whole(tensor=tensor, axes=axes, extent=extent, moved=moved):
-            reason = f"all of dimension {collective.dimension} is read by every device"
+                    content = collective.dimension, axes, collective.inside, replace(move, place=0)
+                    yield content, Message("collective-permute", tensor, axes, size, times, reason)
+        case Whole(tensor=tensor, dimension=dimension, axes=axes, extent=extent, moved=moved):
+            reason = f"all of dimension {dimension} is read by every device"
             size = width * prod(shape) // max(1, extent) * moved
-            yield Message("all-gather", _tensor(tensor), axes, size, times, reason)
-        case Combine(name=name, reducer=reducer, axes=axes, parts=parts, kept=kept):
-            if not axes:
-                return
-            word = reducer if isinstance(reducer, str) else reducer.name.lower()
-            reason = f"{word} of the parts of all devices"
-            size = prod(shape) * prod(count for _, _, count in kept)
-            if isinstance(reducer, ir.Monoid) or reducer is Reducer.PRODUCT:
-                # There is no such collective.
-                yield Message("all-gather", _tensor(name), axes, width * size * parts, times, reason)
-                return
-            for _, along, count in collective.scattered:
-                size //= count
-                yield Message("reduce-scatter", _tensor(name), along, width * size, times, reason)
-            if not collective.left:
-                return
-            # The largest and the smallest, and what is true, are found among integers.
-            found = width if reducer in (Reducer.SUM, Reducer.MEAN) else max(width, 4)
-            for each in (found, width) if reducer is Reducer.LOGSUMEXP else (found,):
-                yield Message("all-reduce", _tensor(name), collective.left, each * size, times, reason)
+            yield (dimension, axes), Message("all-gather", _tensor(tensor), axes, size, times, reason)
+        case Combine():
+            for message in _combined(collective, shape, width, times):
+                yield None, message
         case _:
             return
+
+
+def _combined(how: Combine, shape: tuple[int, ...], width: int, times: int) -> Iterator[Message]:
+    if not how.axes:
+        return
+    reducer, tensor = how.reducer, _tensor(how.name)
+    word = reducer if isinstance(reducer, str) else reducer.name.lower()
+    reason = f"{word} of the parts of all devices"
+    size = prod(shape) * prod(count for _, _, count in how.kept)
+    if isinstance(reducer, ir.Monoid) or reducer is Reducer.PRODUCT:
+        # There is no such collective.
+        for each in map(ir.types.width, how.states) if how.states else (width,):
+            yield Message("all-gather", tensor, how.axes, each * size * how.parts, times, reason)
+        return
+    for _, along, count in how.scattered:
+        size //= count
+        yield Message("reduce-scatter", tensor, along, width * size, times, reason)
+    if not how.left:
+        return
+    # The largest and the smallest, and what is true, are found among integers.
+    found = width if reducer in (Reducer.SUM, Reducer.MEAN) else max(width, 4)
+    for each in (found, width) if reducer is Reducer.LOGSUMEXP else (found,):
+        yield Message("all-reduce", tensor, how.left, each * size, times, reason)
 
 
 def _tensor(name: str) -> str:
