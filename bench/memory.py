@@ -10,11 +10,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import jax
-
 from .allocations import DIRECTIONS, Allocation, allocated
 from .cases import SIZES, Case, all_cases, gradients, kernels
-from .report import device_name, table
+from .report import environment, table
 from .run import build, is_chosen
 
 HEADER = ("case", "direction", "temporary MB", "moved MB", "named MB", "limit MB", "usual MB", "verdict")
@@ -48,8 +46,8 @@ def main(arguments: list[str] | None = None) -> int:
         found.append(allocation)
         # A run of everything takes long: whoever stops it keeps what there is.
         if options.json is not None:
-            environment = {"device": device_name(), "jax": jax.__version__, "sizes": options.sizes}
-            kept = {"environment": environment, "allocations": [asdict(allocation) for allocation in found]}
+            allocations = [asdict(allocation) for allocation in found]
+            kept = {"environment": environment(options.sizes), "allocations": allocations}
             options.json.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     print(table([row(allocation) for allocation in found], HEADER))
     return 0 if all(verdict(allocation) in ("ok", "known") for allocation in found) else 1

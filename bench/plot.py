@@ -1,4 +1,8 @@
-"""``python -m bench.plot results.json rbf nearest -o times.svg``: measured cases as a picture, one row a case."""
+"""``python -m bench.plot results.json rbf nearest -o times.svg``: measured cases as a picture, one row a case.
+
+``--against best`` counts all cases of the file by how they compare with the best form by hand, ``--against usual`` with
+what most people write.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +11,38 @@ import math
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from xml.sax.saxutils import escape
 
+from . import svg
 from .harness import CaseResult, Measurement
-from .records import read
+from .records import Record, read
+from .report import NEAR, is_gradient
 
-# Narrow, so that letters stay readable on a phone; Okabe and Ito's colours, which everybody can tell apart.
-WIDTH, RIGHT, TOP, ROW, LETTER = 470, 30, 62, 22, 5.7
-BLUE = "#0072b2"
-COLOURS = {"best by hand": "#009e73", "usual by hand": "#d55e00", "KeOps": "#cc79a7"}
+TOP, ROW = 64, 22
+KINDS = {"best": "best by hand", "usual": "usual by hand", "peer": "KeOps"}
+AGAINST = {"best": "the best JAX written by hand", "usual": "what most people write"}
+# Times of the other form over tcjax's: the least of a class, its name and its colour.
+CLASSES = (
+    (10.0, "over 10x faster", "tcjax"),
+    (3.0, "3x to 10x faster", "tcjax"),
+    (NEAR, f"{NEAR:g}x to 3x faster", "tcjax"),
+    (1 / NEAR, f"within {NEAR:g}x", "same"),
+    (0.5, f"{NEAR:g}x to 2x slower", "usual"),
+    (0.0, "over 2x slower", "usual"),
+)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Writes the picture; 2 when the file has no such case."""
     parser = argparse.ArgumentParser(prog="python -m bench.plot", description=__doc__)
     parser.add_argument("file", type=Path, help="what `python -m bench.run --json FILE` wrote")
-    parser.add_argument("cases", nargs="+", help="families, or cases with their sizes")
+    parser.add_argument("cases", nargs="*", help="families, or cases with their sizes (all)")
+    parser.add_argument("--against", choices=AGAINST, help="count the cases instead of a row for each")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="SVG")
     options = parser.parse_args(arguments)
     try:
         record = read(options.file)
-        drawn = picture(record.chosen(options.cases), record.machine)
+        chosen = record.chosen(options.cases) if options.cases else list(record.results)
+        drawn = picture(chosen, record) if options.against is None else counts(chosen, record, options.against)
         options.output.write_text(drawn, encoding="utf-8")
     except LookupError as problem:
         print(f"bench.plot: {problem}", file=sys.stderr)
@@ -38,40 +53,78 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def picture(results: Sequence[CaseResult], machine: str) -> str:
+def picture(results: Sequence[CaseResult], record: Record) -> str:
     """SVG: times relative to tcjax's on a logarithmic axis; what lies to the right of the line is slower than tcjax."""
     rows = [(name, _ratios(result)) for name, result in zip(_names(results), results, strict=True)]
     shown = {name for _, ratios in rows for name in ratios}
     least = min((ratio for _, ratios in rows for ratio in ratios.values()), default=1.0)
     most = max((ratio for _, ratios in rows for ratio in ratios.values()), default=1.0)
     low, high = math.floor(math.log10(least / 1.2)), math.ceil(math.log10(most * 1.2))
-    left = 24 + LETTER * max(len(name) for name, _ in rows)
-    height = TOP + ROW * len(rows) + 12
+    left = 20 + svg.LETTER * max(len(name) for name, _ in rows)
+    right = svg.WIDTH - 28
+    bottom = TOP + ROW * len(rows)
 
     def across(ratio: float) -> float:
-        return left + (WIDTH - left - RIGHT) * (math.log10(ratio) - low) / (high - low)
+        return left + (right - left) * (math.log10(ratio) - low) / (high - low)
 
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
-        'font-family="system-ui, sans-serif" font-size="11" role="img">',
-        f"<title>Time relative to tcjax: {escape(machine)}</title>",
-        # A ground of its own: a page may be dark.
-        f'<rect width="{WIDTH}" height="{height}" rx="6" fill="#fff"/>',
-        *_legend([name for name in COLOURS if name in shown]),
+        svg.text(12, 18, "time relative to tcjax; right of the blue line: slower", "faint"),
+        *_legend([name for name in KINDS if name in shown]),
     ]
     for power in range(low, high + 1):
         x = across(10.0**power)
-        colour, wide = (BLUE, 1.6) if power == 0 else ("#ddd", 1)
-        ends = f'x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 8}" y2="{height - 8}"'
-        parts.append(f'<line {ends} stroke="{colour}" stroke-width="{wide}"/>')
-        label = "1" if power == 0 else f"{10**power} x" if power > 0 else f"1/{10**-power}"
-        parts.append(f'<text x="{x:.1f}" y="{TOP - 13}" text-anchor="middle" fill="#555">{label}</text>')
+        parts.append(svg.line((x, TOP - 8), (x, bottom), "tcjax" if power == 0 else ""))
+        label = "1" if power == 0 else f"{10**power}x" if power > 0 else f"1/{10**-power}"
+        parts.append(svg.text(x, TOP - 12, label, "faint", anchor="middle"))
     for number, (name, ratios) in enumerate(rows):
-        y = TOP + ROW * number + ROW / 2
-        parts.append(f'<text x="{left - 10:.1f}" y="{y + 4:.1f}" text-anchor="end" fill="#222">{escape(name)}</text>')
-        parts.append(f'<line x1="{left:.1f}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#eee"/>')
-        parts += [_mark(kind, across(ratio), y) for kind, ratio in ratios.items()]
-    return "\n".join([*parts, "</svg>", ""])
+        y = TOP + ROW * (number + 0.5)
+        parts.append(svg.text(left - 8, y + 4, name, anchor="end"))
+        parts.append(svg.line((left, y), (right, y)))
+        parts += [svg.mark(kind, across(ratio), y) for kind, ratio in ratios.items()]
+    parts.append(svg.text(12, bottom + 18, record.made, "faint"))
+    return svg.document(f"Time relative to tcjax: {record.made}", bottom + 28, parts)
+
+
+def counts(results: Sequence[CaseResult], record: Record, against: str) -> str:
+    """SVG: how many results and how many gradients are faster or slower than another form, and the worst ones."""
+    sides = {
+        "forward": [result for result in results if not is_gradient(result.case)],
+        "with gradient": [result for result in results if is_gradient(result.case)],
+    }
+    left, room = 122, (svg.WIDTH - 122) / 2
+    parts = [svg.text(12, 20, f"tcjax beside {AGAINST[against]}", "head"), svg.text(12, 44, "tcjax is", "faint")]
+    bottom = 52 + ROW * len(CLASSES)
+    parts += [svg.text(12, 52 + ROW * row + 16, name) for row, (_, name, _) in enumerate(CLASSES)]
+    found = {side: ratios_against(inside, against) for side, inside in sides.items()}
+    many = {side: _counted(ratios.values()) for side, ratios in found.items()}
+    scale = (room - 40) / max(1, *(number for numbers in many.values() for number in numbers))
+    for place, (side, numbers) in enumerate(many.items()):
+        x = left + room * place
+        parts.append(svg.text(x, 44, f"{side}: {len(found[side])}", "faint"))
+        for row, (number, (_, _, colour)) in enumerate(zip(numbers, CLASSES, strict=True)):
+            y = 52 + ROW * row
+            parts.append(svg.bar(x, y + 4, scale * number, 15, colour))
+            parts.append(svg.text(x + scale * number + 5, y + 16, str(number)))
+        parts.append(svg.line((x, 52), (x, bottom), "axis"))
+    slowest = sorted((ratio, case) for ratios in found.values() for case, ratio in ratios.items())[:2]
+    named = ", ".join(f"{case.partition('/')[0]} {1 / ratio:.1f}x" for ratio, case in slowest)
+    parts.append(svg.text(12, bottom + 20, f"slowest: {named}"))
+    parts.append(svg.text(12, bottom + 40, record.made, "faint"))
+    return svg.document(f"tcjax beside {AGAINST[against]}: {record.made}", bottom + 50, parts)
+
+
+def ratios_against(results: Sequence[CaseResult], against: str) -> dict[str, float]:
+    """The time of the other form over tcjax's, of each case that has both."""
+    found = {result.case: _ratios(result) for result in results}
+    return {case: ratios[against] for case, ratios in found.items() if against in ratios}
+
+
+def _counted(ratios: Iterable[float]) -> list[int]:
+    """How many are in each class."""
+    numbers = [0] * len(CLASSES)
+    for ratio in ratios:
+        numbers[next(number for number, (least, _, _) in enumerate(CLASSES) if ratio >= least)] += 1
+    return numbers
 
 
 def _names(results: Sequence[CaseResult]) -> list[str]:
@@ -86,9 +139,9 @@ def _ratios(result: CaseResult) -> dict[str, float]:
     if result.tcjax is None or not math.isfinite(result.tcjax.median):
         return {}
     candidates: Iterable[tuple[str, Measurement | None]] = (
-        ("KeOps", result.peer),
-        ("usual by hand", result.plain),
-        ("best by hand", result.best),
+        ("peer", result.peer),
+        ("usual", result.plain),
+        ("best", result.best),
     )
     return {
         name: form.median / result.tcjax.median
@@ -98,27 +151,12 @@ def _ratios(result: CaseResult) -> dict[str, float]:
 
 
 def _legend(names: Sequence[str]) -> list[str]:
-    parts = [
-        '<text x="14" y="18" fill="#555">time relative to tcjax, which is the blue line; right of it is slower</text>'
-    ]
-    x = 20
+    parts, x = [], 18.0
     for name in names:
-        parts.append(_mark(name, x, 33))
-        parts.append(f'<text x="{x + 9}" y="37" fill="#222">{escape(name)}</text>')
-        x += 24 + 6 * len(name)
+        parts.append(svg.mark(name, x, 34))
+        parts.append(svg.text(x + 9, 38, KINDS[name]))
+        x += 30 + svg.LETTER * len(KINDS[name])
     return parts
-
-
-def _mark(kind: str, x: float, y: float) -> str:
-    colour = COLOURS[kind]
-    match kind:
-        case "best by hand":
-            return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="{colour}"/>'
-        case "usual by hand":
-            return f'<rect x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8" fill="{colour}"/>'
-        case _:
-            points = f"{x:.1f},{y - 5.5:.1f} {x + 5.5:.1f},{y:.1f} {x:.1f},{y + 5.5:.1f} {x - 5.5:.1f},{y:.1f}"
-            return f'<polygon points="{points}" fill="{colour}"/>'
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,11 @@ class Record:
         """``Intel(R) Xeon(R) ... (2 cores), jax 0.12.0, Python 3.12.11, full sizes``."""
         said = self.environment
         return f"{said['device']}, jax {said['jax']}, Python {said['python']}, {said['sizes']} sizes"
+
+    @property
+    def made(self) -> str:
+        """``NVIDIA H200, JAX 0.11.2, 26 November 2026``: what stands below a picture."""
+        return made(self.environment)
 
     def chosen(self, names: Iterable[str]) -> list[CaseResult]:
         """The results of these families, or of cases that are named with their size, in the order of `names`.
@@ -47,6 +53,15 @@ class Record:
         found = {result.case: min(result.ratio, result.minimum_ratio) for result in self.results}
         slow = [result for result in self.results if found[result.case] > factor]
         return sorted(slow, key=lambda result: -found[result.case])
+
+
+def made(environment: dict[str, str]) -> str:
+    """The device, the version of JAX, and the day, where the file says it."""
+    said = [environment["device"], f"JAX {environment['jax']}"]
+    if "date" in environment:
+        day = date.fromisoformat(environment["date"])
+        said.append(f"{day.day} {day:%B %Y}")
+    return ", ".join(said)
 
 
 def read(path: Path) -> Record:

@@ -7,6 +7,7 @@ import platform
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +100,8 @@ def summary(results: Iterable[CaseResult]) -> str:
     A gradient is measured by its forward pass, too, where both were timed.
     """
     measured = {result.case: result for result in results if math.isfinite(result.ratio)}
-    backward = [case for case in measured if _is_gradient(case)]
-    forward = [case for case in measured if not _is_gradient(case)]
+    backward = [case for case in measured if is_gradient(case)]
+    forward = [case for case in measured if not is_gradient(case)]
     lines = [
         _summary_line(direction, [measured[case] for case in cases])
         for direction, cases in (("forward", forward), ("gradient", backward))
@@ -112,7 +113,8 @@ def summary(results: Iterable[CaseResult]) -> str:
     return "\n".join(lines)
 
 
-def _is_gradient(case: str) -> bool:
+def is_gradient(case: str) -> bool:
+    """Whether the case computes a derivative."""
     return case.partition("/")[0].endswith("_gradient")
 
 
@@ -183,11 +185,15 @@ def device_name() -> str:
     return f"{models[0]} ({len(models)} cores)" if models else platform.processor()
 
 
+def environment(sizes: str) -> dict[str, str]:
+    """The machine, the version of JAX and the day, for files of measurements."""
+    return {"device": device_name(), "jax": jax.__version__, "sizes": sizes, "date": date.today().isoformat()}
+
+
 def as_json(results: Iterable[CaseResult], costs: Iterable[Cost], sizes: str) -> dict[str, Any]:
     """Everything measured, with the machine and the versions."""
-    environment = {"device": device_name(), "jax": jax.__version__, "python": platform.python_version(), "sizes": sizes}
     return {
-        "environment": environment,
+        "environment": {**environment(sizes), "python": platform.python_version()},
         "cases": [{**asdict(result), "verdict": verdict(result)} for result in results],
         "costs": [asdict(cost) for cost in costs],
     }

@@ -1,7 +1,7 @@
 """``python -m bench.scaling results.json attention strong``: what a program costs each of 1 to 4096 devices.
 
 Nothing is compiled and nothing is measured: it is what `Kernel.cost` says of meshes on paper, for GPUs. ``--json FILE``
-computes all tables and writes them.
+computes all tables and writes them, ``-o FILE`` draws the efficiencies of all of them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import prod
+from math import log, prod
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,12 +20,17 @@ import jax
 import tcjax
 from tcjax.diagnostics.phrases import bytes_text, count_text, time_text
 
+from . import svg
+
 DEVICES: Final = (1, 8, 64, 512, 4096)
 DEVICE: Final = "gpu"
 HEADER: Final = (
     *("devices", "mesh", "operations", "moved", "temporary", "from others"),
     *("computes", "collectives", "time", "efficiency", "with overlap"),
 )
+PANEL_WIDTH: Final = 150
+PANEL_HEIGHT: Final = 74
+MOST: Final = 1.25  # A block that fits into the cache is more efficient than the whole.
 Mesh = Mapping[str, int]
 Shapes = tuple[tuple[int, ...], ...]
 
@@ -192,19 +197,18 @@ def projected(name: str, kind: str, devices: int) -> Row:
     )
 
 
+def efficiency(row: Row, rows: Sequence[Row], *, overlap: bool) -> float:
+    """How much of the work a device does in a second, beside what one device alone does."""
+    (alone,) = (each for each in rows if each.devices == 1)
+    rate, best = (each.work / each.devices / each.seconds(overlap=overlap) for each in (row, alone))
+    return rate / best
+
+
 def table(rows: Sequence[Row]) -> str:
-    """A row for each mesh, in Markdown.
-
-    The efficiency is how much of the work a device does in a second, beside what one device alone does.
-    """
-    (alone,) = (row for row in rows if row.devices == 1)
-
-    def efficiency(row: Row, *, overlap: bool) -> str:
-        rate, best = (each.work / each.devices / each.seconds(overlap=overlap) for each in (row, alone))
-        return f"{100 * rate / best:.0f} %"
-
+    """A row for each mesh, in Markdown."""
     lines = [HEADER]
     for row in rows:
+        efficiencies = [f"{100 * efficiency(row, rows, overlap=overlap):.0f} %" for overlap in (False, True)]
         lines.append(
             (
                 str(row.devices),
@@ -216,12 +220,54 @@ def table(rows: Sequence[Row]) -> str:
                 time_text(row.compute_seconds),
                 time_text(row.collective_seconds) if row.collective_seconds else "-",
                 time_text(row.seconds(overlap=False)),
-                efficiency(row, overlap=False),
-                efficiency(row, overlap=True),
+                *efficiencies,
             )
         )
     shown = [f"| {' | '.join(line)} |" for line in lines]
     return "\n".join([shown[0], f"|---:|---|{'---:|' * (len(HEADER) - 2)}", *shown[1:]])
+
+
+def picture(rows: Sequence[Row]) -> str:
+    """SVG: a row for each program, one panel for strong scaling and one for weak, from no overlap to a full one."""
+    gap, left, top = 34, 46, 70
+    parts = [
+        svg.text(12, 20, "efficiency on paper, from 1 to 4096 devices", "head"),
+        svg.text(12, 42, "line: nothing overlaps; shade: up to full overlap", "faint"),
+    ]
+    for across, (kind, said) in enumerate((("strong", "strong scaling"), ("weak", "weak scaling"))):
+        for down, name in enumerate(PROGRAMS):
+            x, y = left + across * (PANEL_WIDTH + gap), top + down * (PANEL_HEIGHT + 46) + 18
+            inside = [row for row in rows if (row.program, row.kind) == (name, kind)]
+            parts.append(svg.text(x, y - 8, f"{name.replace('_', ' ')}, {said if down == 0 else kind}"))
+            parts += _panel(inside, x, y, labels=across == 0)
+    bottom = top + len(PROGRAMS) * (PANEL_HEIGHT + 46)
+    parts.append(svg.text(12, bottom + 4, "computed, not measured: GPUs at half of an A100's rates", "faint"))
+    return svg.document("Efficiency from 1 to 4096 devices, computed", bottom + 16, parts)
+
+
+def _panel(rows: Sequence[Row], x: float, y: float, *, labels: bool) -> list[str]:
+    """The efficiencies of one program in a rectangle, devices on a logarithmic axis."""
+
+    def up(share: float) -> float:
+        return y + PANEL_HEIGHT * (1 - share / MOST)
+
+    def points(*, overlap: bool) -> list[tuple[float, float]]:
+        places = [x + PANEL_WIDTH * log(row.devices) / log(DEVICES[-1]) for row in rows]
+        return [
+            (place, up(min(MOST, efficiency(row, rows, overlap=overlap))))
+            for place, row in zip(places, rows, strict=True)
+        ]
+
+    parts = []
+    for share in (0.0, 0.5, 1.0):
+        parts.append(svg.line((x, up(share)), (x + PANEL_WIDTH, up(share)), "" if share else "axis"))
+        if labels:
+            parts.append(svg.text(x - 6, up(share) + 4, f"{100 * share:.0f} %", "faint", anchor="end"))
+    for place, count in enumerate(DEVICES):
+        at = x + PANEL_WIDTH * place / (len(DEVICES) - 1)
+        parts.append(svg.text(at, y + PANEL_HEIGHT + 16, str(count), "faint", anchor="middle"))
+    slow, fast = points(overlap=False), points(overlap=True)
+    return [*parts, svg.area([*slow, *reversed(fast)], "between"), svg.curve(slow, "tcjax")]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -231,13 +277,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("program", nargs="?", choices=PROGRAMS)
     parser.add_argument("kind", nargs="?", choices=("strong", "weak"), default="strong")
     parser.add_argument("--json", type=Path, metavar="FILE", help="compute all tables and write them")
+    parser.add_argument("-o", "--output", type=Path, metavar="SVG", help="draw all programs of the file")
     options = parser.parse_args(arguments)
     try:
         if options.json is not None:
             rows = [projected(name, kind, n) for name in PROGRAMS for kind in ("strong", "weak") for n in DEVICES]
             lines = ",\n".join(json.dumps(asdict(row)) for row in rows)
             options.json.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
-        if options.file is not None:
+        if options.file is not None and options.output is not None:
+            options.output.write_text(picture(read(options.file)), encoding="utf-8")
+        elif options.file is not None:
             found = [row for row in read(options.file) if (row.program, row.kind) == (options.program, options.kind)]
             if not found:
                 print(f"bench.scaling: {options.file} has no program {options.program}", file=sys.stderr)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import math
+import statistics
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from .harness import CaseResult, Measurement
+from .plot import ratios_against
 from .records import Record, read
+from .report import NEAR, is_gradient
 
 HEADER = ("case", "tcjax, ms", "best by hand", "usual by hand", "KeOps", "tcjax, MB", "best", "usual")
 
@@ -21,11 +24,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("cases", nargs="*", help="families, or cases with their sizes")
     parser.add_argument("--slower", type=float, metavar="X", help="the cases that take X times as long as by hand")
     parser.add_argument("--costs", action="store_true", help="what a call, the front end and the import cost")
+    parser.add_argument("--summary", action="store_true", help="all cases in a few rows")
     options = parser.parse_args(arguments)
     try:
         record = read(options.file)
         if options.costs:
             print(costs(record))
+        elif options.summary:
+            print(summary(record))
         else:
             print(table(record.slower(options.slower) if options.slower else record.chosen(options.cases)))
     except LookupError as problem:
@@ -58,6 +64,25 @@ def costs(record: Record) -> str:
         rows.append((cost.name, f"{cost.value * scale:.3g}{unit}", f"{cost.limit * scale:g}{unit}", cost.detail))
     heading = _line(("cost", "measured", "limit", ""))
     return "\n".join([heading, "|---|---:|---:|---|", *(_line(row) for row in rows)])
+
+
+def summary(record: Record) -> str:
+    """A row for results and one for gradients, beside the best form and beside the usual one.
+
+    The mean is the geometric one of the other form's times over tcjax's.
+    """
+    rows = []
+    for direction in ("forward", "with gradient"):
+        inside = [result for result in record.results if is_gradient(result.case) == (direction != "forward")]
+        for against in ("best", "usual"):
+            ratios = ratios_against(inside, against).values()
+            faster, slower = (sum(test) for test in ([r > NEAR for r in ratios], [r < 1 / NEAR for r in ratios]))
+            mean = f"{statistics.geometric_mean(ratios):.2f}x"
+            counted = (len(ratios), mean, faster, len(ratios) - faster - slower, slower)
+            rows.append((f"{direction}, {against} by hand", *map(str, counted)))
+    near = f"{NEAR:g}x"
+    heading = _line(("tcjax beside", "cases", "mean", f"over {near} faster", f"within {near}", f"over {near} slower"))
+    return "\n".join([heading, f"|---|{'---:|' * 5}", *(_line(row) for row in rows if row[1] != "0")])
 
 
 def _line(cells: Iterable[str]) -> str:

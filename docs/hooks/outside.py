@@ -35,7 +35,7 @@ INTRODUCTIONS = {
     "compares these pages with what the compiler does. [Schedules](../../schedules.md) explains the words.",
 }
 # Code is matched first and left alone; the label of a link may contain some.
-LINK = re.compile(r"```.*?^```|`[^`\n]*`|(\[[^]]*\]\()([^)#\s]+)((?:#[^)]*)?\))", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"```.*?^```|`(?:[^`\n]|\n(?!\n))*`|(\[[^]]*\]\()([^)#\s]+)((?:#[^)]*)?\))", re.DOTALL | re.MULTILINE)
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:

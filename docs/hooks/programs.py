@@ -1,15 +1,18 @@
 """The pages of the gallery, from the programs themselves: text, picture, formula, times, plan and source.
 
-MkDocs calls `on_files`. Pictures and times are those that ``make gallery`` measured and drew last.
+MkDocs calls `on_files` and `on_page_read_source`. Pictures and times are those that ``make gallery`` measured and drew
+last.
 """
 
 import re
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 # MkDocs imports a hook with its folder on the path.
 from outside import expanded
@@ -29,7 +32,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         inside = [each for each in gallery.entries() if each.group == group]
         overview += [f"## {title}\n", '<div class="gallery" markdown="0">']
         for each in inside:
-            files.append(File.generated(config, f"gallery/{each.name}.md", content=_page(each, record)))
+            files.append(File.generated(config, f"gallery/{each.name}.md", content=""))
             picture = f'<img src="../pictures/gallery/{each.name}.png" alt="" loading="lazy">'
             overview.append(f'<a href="{each.name}.html">{picture}<span>{each.title}</span></a>')
         overview.append("</div>\n")
@@ -41,6 +44,15 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     return files
 
 
+def on_page_read_source(page: Page, *, config: MkDocsConfig) -> str | None:
+    """The text of a program's page, which is written when the page is built: its plans take a while."""
+    folder, _, name = page.file.src_uri.removesuffix(".md").rpartition("/")
+    gallery, record = _imported()
+    entry = next((each for each in gallery.entries() if (folder, each.name) == ("gallery", name)), None)
+    return None if entry is None else _page(entry, record)
+
+
+@cache
 def _imported() -> tuple[Any, Any]:
     """The gallery and its measurements; hooks are imported without the repository on the path."""
     if str(ROOT) not in sys.path:

@@ -96,6 +96,6 @@ def test_a_picture_puts_what_is_slower_to_the_right_of_the_line(file: Path, tmp_
 
     drawn = xml.parse(output).getroot()
     space = "{http://www.w3.org/2000/svg}"
-    (line,) = (float(each.get("x1", "")) for each in drawn.iter(f"{space}line") if each.get("stroke") == plot.BLUE)
+    (line,) = (float(each.get("x1", "")) for each in drawn.iter(f"{space}line") if each.get("class") == "tcjax")
     legend, rbf, total = (float(each.get("cx", "")) for each in drawn.iter(f"{space}circle"))
     assert legend < total < line < rbf  # Best by hand: slower than tcjax for rbf, faster for the sum.

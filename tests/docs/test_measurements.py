@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from bench import memory, plot, scaling, tables
+from bench import growth, memory, plot, scaling, tables
 from tests.docs.markdown import ROOT, pages
 
 # A shell block of one command, and the table behind it.
-TABLE = re.compile(r"(```sh\npython -m bench\.(tables|memory|scaling) ([^\n]*)\n```\n\n)((?:\|[^\n]*\n)*)")
+TABLE = re.compile(r"(```sh\npython -m bench\.(tables|memory|scaling) ((?:(?! -o )[^\n])*)\n```\n\n)((?:\|[^\n]*\n)*)")
 PRINTERS = {"tables": tables, "memory": memory, "scaling": scaling}
-PLOT = re.compile(r"```sh\npython -m bench\.plot ([^\n]*) -o ([^\n]*)\n```")
+PAINTERS = {"growth": growth, "plot": plot, "scaling": scaling}
+PLOT = re.compile(r"```sh\npython -m bench\.(growth|plot|scaling) ([^\n]*) -o ([^\n]*)\n```")
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
@@ -35,13 +36,13 @@ def test_a_table_is_what_the_command_above_it_prints(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "output"), [command for page in pages() for command in PLOT.findall(page.read_text())]
+    ("painter", "arguments", "output"), [command for page in pages() for command in PLOT.findall(page.read_text())]
 )
 def test_a_picture_is_what_the_command_above_it_draws(
-    arguments: str, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, update_golden: bool
+    painter: str, arguments: str, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, update_golden: bool
 ) -> None:
     monkeypatch.chdir(ROOT)
     drawn = Path(output) if update_golden else tmp_path / "drawn.svg"
 
-    assert plot.main([*arguments.split(), "-o", str(drawn)]) == 0
+    assert PAINTERS[painter].main([*arguments.split(), "-o", str(drawn)]) == 0
     assert drawn.read_text() == Path(output).read_text()

@@ -8,7 +8,8 @@ import pytest
 from tests.docs.markdown import EXPLANATIONS, ROOT, blocks, pages, run_page, runs
 
 LINK = re.compile(r"\[[^]]*\]\(([^)#]+)(?:#[^)]*)?\)")
-CODE = re.compile(r"```.*?^```|`[^`\n]*`|<code>.*?</code>", re.DOTALL | re.MULTILINE)
+# Inline code may go on in the next line.
+CODE = re.compile(r"```.*?^```|`(?:[^`\n]|\n(?!\n))*`|<code>.*?</code>", re.DOTALL | re.MULTILINE)
 
 
 def links(page: Path) -> list[str]:

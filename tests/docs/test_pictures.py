@@ -2,6 +2,7 @@
 
 import importlib.util
 
+from tcjax import gallery
 from tests.docs.markdown import ROOT
 
 
@@ -16,3 +17,9 @@ def test_the_pictures_of_the_documents_are_up_to_date(update_golden: bool) -> No
         if update_golden:
             path.write_text(f"{svg}\n", encoding="utf-8")
         assert update_golden or path.read_text(encoding="utf-8") == f"{svg}\n", name
+
+
+def test_every_page_of_the_gallery_has_its_picture() -> None:
+    pictures = {path.stem for path in (ROOT / "docs" / "pictures" / "gallery").glob("*.png")}
+
+    assert pictures == {entry.name for entry in gallery.entries()}

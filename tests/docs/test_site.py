@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import tcjax
 from tcjax.diagnostics import Code
 from tests.docs.markdown import ROOT, blocks, pages
+from tests.site import browser
 
 
 def test_the_site_builds_without_a_warning_and_has_every_page_error_and_public_name(tmp_path: Path) -> None:
@@ -28,6 +30,10 @@ def test_the_site_builds_without_a_warning_and_has_every_page_error_and_public_n
     # Nothing comes from elsewhere: no fonts, scripts or pictures of other servers.
     home = (tmp_path / "index.html").read_text()
     assert [text for text in ('src="http', 'src="//', "fonts.googleapis", "unpkg") if text in home] == []
+    # The pages with the widest code and tables; `python -m tests.site.browser` looks at all.
+    if browser.executable() is not None:
+        with suppress(OSError):
+            assert browser.too_wide(tmp_path, ["api.html", "performance.html", "sac.html"]) == {}
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
