@@ -1,12 +1,13 @@
 """What counts only under a condition: zero times what is infinite must not reach a derivative."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from .. import ir
 from ..ir import Reducer
 from ..symbolic import Affine, IndexVar
 from ..transforms.factors import non_negative
-from .data.nodes import Axes, Node
+from .data.nodes import Node
 from .scope import Scope
 
 
@@ -29,14 +30,14 @@ def counted(reduce: ir.Reduce, scope: Scope) -> ir.Reduce:
     counts = frozenset(c for c in scope.counts if bound.isdisjoint(ir.bound_indices(c)))
     if not counts or not is_risky(reduce) or not _is_inexact(reduce.dtype):
         return reduce
-    axes = scope.sorted(ir.free_indices(reduce) - scope.unrolled)
-    guard = ir.conjunction(sorted(projected(counts, axes, scope), key=ir.show_expr))
+    # Steps of terms around it too: what depends on none of them is the same in each term.
+    guard = ir.conjunction(sorted(projected(counts, ir.free_indices(reduce), scope), key=ir.show_expr))
     return replace(reduce, guard=ir.both(guard, reduce.guard))
 
 
-def projected(masks: frozenset[ir.Expr], axes: Axes, scope: Scope) -> frozenset[ir.Expr]:
-    """What the masks say about these axes: whether all hold at some value of the other indices."""
-    gone = frozenset[IndexVar]().union(*map(ir.free_indices, masks)) - scope.unrolled - frozenset(axes)
+def projected(masks: frozenset[ir.Expr], kept: Iterable[IndexVar], scope: Scope) -> frozenset[ir.Expr]:
+    """What the masks say about the indices that are kept: whether all hold at some value of the others."""
+    gone = frozenset[IndexVar]().union(*map(ir.free_indices, masks)).difference(kept)
     for index in scope.sorted(gone):
         touched = frozenset(mask for mask in masks if index in ir.free_indices(mask))
         masks -= touched

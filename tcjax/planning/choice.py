@@ -174,7 +174,7 @@ def _padded(reduction: Reduction, scope: Scope) -> Reduction:
 
 def _allowed(reduce: ir.Reduce, dtype: str, scope: Scope) -> int | None:
     """The bytes of an array that are too many for a reduction to store; None where it has no choice."""
-    if scope.unrolled or scope.live is not None:
+    if scope.is_term or scope.live is not None:
         return None
     axes = scope.sorted(ir.free_indices(reduce))
     stored = scope.points(axes) * ir.types.width(dtype)

@@ -29,13 +29,13 @@ from .values import shield
 def _value(expr: ir.Reduce, scope: Scope) -> Node:
     """A reduction within an expression."""
     given = expr if isinstance(expr.reducer, ir.Monoid) else counted(expr, scope)
-    return shield(_once(given, _within(expr, scope)), 1, scope)
+    return shield(_once(given, _within(expr, scope).binding(given.indices)), 1, scope)
 
 
 def _once(reduce: ir.Reduce, scope: Scope) -> Node:
     """The reduction, planned once for all proposals of those around it: of nested ones these would become 2^depth."""
-    # Of steps it matters which the reduction depends on, and whether there are any.
-    key = reduce, scope.unrolled & ir.free_indices(reduce), bool(scope.unrolled)
+    # Of steps it matters which the reduction depends on, and whether there are any around it.
+    key = reduce, scope.unrolled & ir.free_indices(reduce), scope.is_term
     known = scope.planned.setdefault(key, [])
     for other, node in known:
         if other.is_like(scope):
@@ -51,7 +51,7 @@ def _within(reduce: ir.Reduce, scope: Scope) -> Scope:
     if live is None or not isinstance(reduce.reducer, ir.Monoid):
         return replace(scope, live=None, counts=frozenset())
     axes = tuple(axis for axis in live.axes if axis in ir.free_indices(reduce))
-    counts = projected(scope.counts, axes, scope)
+    counts = projected(scope.counts, (*axes, *scope.unrolled), scope)
     gone = tuple(axis for axis in live.axes if axis not in axes)
     if gone:
         live = Fold(ir.Reducer.ANY, live, gone, dtype="bool", axes=axes)

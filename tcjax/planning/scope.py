@@ -20,7 +20,7 @@ _EXPONENTS: Final = 120
 
 # The logical index of the first element in each dimension: of what a loop computes piece by piece, it moves.
 Origins = Mapping[str, tuple[int | Affine, ...]]
-# A reduction, the steps that it depends on, and whether there are others.
+# A reduction, the steps that it depends on, and whether it is inside of terms.
 Planned = tuple[ir.Reduce, frozenset[IndexVar], bool]
 # So large is a size, in the weighing of one order against another, of which nothing is known.
 TYPICAL: Final = 1 << 10
@@ -39,6 +39,7 @@ class Rival:
 class Scope:
     """Ranges of the indices, extents and origins of the tensors, the order of axes, and which indices are unrolled.
 
+    What `is_term` is computed inside of terms that are written out, whether or not it depends on their steps.
     With `nests`, reductions whose space is large become loop nests; `form` is how they run if someone chose it.
     `live` is true where an enclosing ternary or guard lets the expression count (None: everywhere), which is where all
     of `counts` hold. `views` are the tensors that are views of others. `facts` hold at every point that is computed,
@@ -54,6 +55,7 @@ class Scope:
     origins: Origins
     order: Mapping[IndexVar, int]
     unrolled: frozenset[IndexVar] = frozenset()
+    is_term: bool = False
     live: Node | None = None
     counts: frozenset[ir.Expr] = frozenset()
     views: Mapping[str, Viewed] = field(default_factory=dict)
@@ -109,7 +111,12 @@ class Scope:
         )
 
     def unrolling(self, indices: Iterable[IndexVar]) -> "Scope":
-        return replace(self, unrolled=self.unrolled | frozenset(indices))
+        return replace(self, unrolled=self.unrolled | frozenset(indices), is_term=True)
+
+    def binding(self, indices: Iterable[IndexVar]) -> "Scope":
+        """The scope of a reduction over these indices, which are its own, whatever is unrolled around it."""
+        inside = self.unrolled.difference(indices)
+        return self if len(inside) == len(self.unrolled) else replace(self, unrolled=inside)
 
     def where(self, live: Node, condition: ir.Expr) -> "Scope":
         """The scope of an expression that counts only where `live` holds, which is the condition."""
@@ -197,12 +204,14 @@ def masked_by(guard: ir.Expr | None, body: ir.Expr, reducer: ir.Reducer | ir.Mon
 def scope_of(operands: Iterable[Operand], order: Iterable[IndexVar], box: Box, steps: Iterable[IndexVar] = ()) -> Scope:
     """The scope of what reads these operands: axes lie in this order, and those of `steps` in the box are steps."""
     operands = tuple(operands)
+    unrolled = frozenset(step for step in steps if step in box)
     return Scope(
         box,
         {o.name: o.shape for o in operands},
         {o.name: o.origin for o in operands},
         {index: number for number, index in enumerate(dict.fromkeys((*order, *box)))},
-        frozenset(step for step in steps if step in box),
+        unrolled,
+        bool(unrolled),
     )
 
 

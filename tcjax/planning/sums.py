@@ -1,5 +1,6 @@
 """Sums, taken apart into sums of products: convolutions, contractions, unrolled windows, or a fold."""
 
+from cmath import isfinite
 from dataclasses import replace
 
 from .. import ir
@@ -37,11 +38,11 @@ def plan_sum(
         return plan_fold(Reducer.SUM, indices, body, guard, accumulate, scope)
 
     if len(products) == 1:
-        terms = products if scope.unrolled else multiplied_out(products[0])
+        terms = products if scope.is_term else multiplied_out(products[0])
         return parts() if len(terms) == 1 else cheapest((parts(), parts(terms)), scope)
     if not _worth_splitting(products, frozenset(indices), scope):
         # A difference keeps its digits.
-        together = scope.unrolled or any(product.negative for product in products)
+        together = scope.is_term or any(product.negative for product in products)
         return whole() if together else cheapest((whole(), parts()), scope)
     if _is_heavy(products, frozenset(indices), scope):
         # Several nests would each compute anew what the products share; one keeps the digits of differences too.
@@ -107,17 +108,12 @@ def _plan_product(indices: tuple[IndexVar, ...], product: Product, accumulate: s
 
     counts: ir.Expr | None = None
     if around is not None and not exact:
-        axes = scope.sorted(used - scope.unrolled)
-        counts = ir.conjunction(sorted(projected(frozenset(ir.conjuncts(around)), axes, scope), key=ir.show_expr))
+        counts = ir.conjunction(sorted(projected(frozenset(ir.conjuncts(around)), used, scope), key=ir.show_expr))
     node = chosen(Reduction(Reducer.SUM, kept, tuple(inside), mask, accumulate, counts), scope)
     if repeats != 1:
         node = scope.apply("*", (node, fill(as_number(repeats, accumulate), accumulate)), accumulate)
     condition = around
-    if (
-        mask is not None
-        and not exact
-        and not all(isinstance(f, ir.Const) or is_scale(ir.divisor_of(f) or f) for f in outside)
-    ):
+    if mask is not None and not exact and not all(_is_finite(f) or is_scale(ir.divisor_of(f) or f) for f in outside):
         # Where no point takes part, an infinite factor must not meet the zero of the empty sum.
         some = tuple(index for index in indices if index in ir.free_indices(mask))
         condition = ir.both(around, ir.Reduce(Reducer.ANY, some, (), None, mask, None, "bool", "bool"))
@@ -130,6 +126,11 @@ def _plan_product(indices: tuple[IndexVar, ...], product: Product, accumulate: s
     # Neither the sum nor what stands in front may be infinite where the other one's cotangent is zero.
     node = scope.apply("where", (live, node, fill(0, accumulate)), accumulate)
     return _times(node, outside, accumulate, scope, (live, condition))
+
+
+def _is_finite(factor: ir.Expr) -> bool:
+    """Whether a factor is a finite number; of no points, an extremum is none."""
+    return isinstance(factor, ir.Const) and isfinite(factor.value)
 
 
 def _times(

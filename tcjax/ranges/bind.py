@@ -18,7 +18,7 @@ from .recurrences import check_order
 from .rounds import Place, Solution, left_constraints, solve_statement
 from .sizes import as_variable, bind_sizes
 from .survey import Comprehension
-from .targets import declared_place, found_place, joined_place, settled_place
+from .targets import declared_place, found_place, grown_place, joined_place, settled_place
 
 Shape = tuple[int, ...]
 ForeignShapes = Callable[[str, tuple[ir.Tensor, ...], tuple[Shape, ...]], tuple[Shape, ...]]
@@ -198,14 +198,16 @@ class _Binder:
     def grow(self, statement: Comprehension, solution: Solution) -> None:
         """Notes what a statement writes, of a tensor that grows beside what others write."""
         target = statement.target
-        given, found = self.places.get(target.name), found_place(statement, solution, self.sizes)
+        given = self.places.get(target.name)
         if target.name not in self.growing:
+            found = found_place(statement, solution, self.sizes)
             place = settled_place(
                 self.function, statement, solution, given, found, declared=target.name in self.declared
             )
             self.places[target.name] = place
             self.learn_shape(target, _extents(place))
         else:
+            found = grown_place(statement, solution, self.sizes)
             for dimension, interval in enumerate(found.intervals):
                 if interval is None and (given is None or dimension in given.open):
                     raise mistakes.unbound_target(self.function, statement, dimension)

@@ -13,7 +13,7 @@ from .recurrences import undecided_steps
 from .rounds import Place, Solution, solve_statement
 from .sizes import as_variable
 from .survey import Comprehension
-from .targets import declared_place, found_place, joined_place
+from .targets import declared_place, found_place, grown_place, joined_place
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class _Inference:
         """Notes what a statement writes, beside what others write."""
         self.extents += [interval.extent for interval in solution.ranges.values() if interval is not None]
         found = self.found.setdefault(statement.target.name, [])
-        found.append(found_place(statement, solution, self.sizes))
+        found.append(grown_place(statement, solution, self.sizes))
         self.places[statement.target.name] = self.grown(statement.target.name)
 
     def grown(self, name: str) -> Place:

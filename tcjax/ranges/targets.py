@@ -1,6 +1,7 @@
 """Where a statement's target has its elements."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from .. import ir
 from ..symbolic import Facts, Interval, Size, SizeLike, SizeVar
@@ -27,6 +28,21 @@ def found_place(statement: Comprehension, solution: Solution, sizes: Mapping[Siz
         intervals.append(values)
     places = (dimension for dimension, index in enumerate(statement.indices) if index.is_place)
     return Place(tuple(intervals), open=frozenset(places))
+
+
+def grown_place(statement: Comprehension, solution: Solution, sizes: Mapping[SizeVar, SizeLike]) -> Place:
+    """The hull of what a statement writes of a tensor that grows.
+
+    None also where the tensor's own extent says it: a boundary ends where others have written.
+    """
+    target, found = statement.target, found_place(statement, solution, sizes)
+    own = {variable for size in target.shape for variable in size.variables()}
+    own |= {ir.first_of(target.name, dimension) for dimension in range(target.rank)}
+    intervals = [
+        None if interval is not None and own & {*interval.lo.variables(), *interval.hi.variables()} else interval
+        for interval in found.intervals
+    ]
+    return replace(found, intervals=tuple(intervals))
 
 
 def joined_place(one: Place, other: Place, dimensions: frozenset[int], facts: Facts) -> Place:

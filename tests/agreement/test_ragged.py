@@ -274,3 +274,13 @@ def test_a_range_may_have_one_end_of_data() -> None:
 def test_sac_has_no_word_for_it() -> None:
     with pytest.raises(tcjax.CompileError, match="SaC cannot say a range whose ends read tensors"):
         kernel("sparse product").to("sac")
+
+
+def test_an_empty_row_is_zero_whatever_infinite_number_stands_in_front() -> None:
+    program = tcjax.kernel(
+        "def f(float(E) s, int16(N) first) -> (y) { y(i) = sum[p in first(i):2](s(p) * min[q in 1:1](s(q))) }"
+    )
+
+    found = program(np.array([1, 2], np.float32), np.array([2, 0, 2], np.int16))
+
+    np.testing.assert_array_equal(found, [0.0, np.inf, 0.0])

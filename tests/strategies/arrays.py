@@ -67,3 +67,8 @@ def positions(shape: tuple[int, ...], scalar: str, seed: int) -> np.ndarray:
     """Subscripts for arrays of a few elements, now and then outside of them."""
     rng = np.random.default_rng(seed)
     return rng.integers(0 if scalar.startswith("u") else -2, 9, shape).astype(dtype_of(scalar))
+
+
+def rising(shape: tuple[int, ...], scalar: str, seed: int) -> np.ndarray:
+    """Positions that do not decrease: pointers to rows."""
+    return np.sort(positions(shape, scalar, seed))

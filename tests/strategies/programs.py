@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from hypothesis import assume
 from hypothesis import strategies as st
 
 import tcjax
@@ -325,6 +326,7 @@ class Statements(Expressions):
             if hi > lo and self.points // (self.box[n][1] or 1) * hi <= 2 * MOST_POINTS:
                 self.box[n] = (0, hi)
                 lower_of[n] = o
+        ragged = self.ragged_index(given, left, lower_of, target, reduces)
         guards = [] if plain or not self.box else [self.condition(1) for _ in range(int(self.pick(*"000000112")))]
         if body == "position":
             kind = self.pick("float", "float", "int")
@@ -337,12 +339,19 @@ class Statements(Expressions):
             value = self.real(min(depth, 1))
         else:
             value = self.value(body, depth)
+        rows = None
+        if ragged:
+            extent = self.box[ragged][1]
+            others = [name for name in self.box if name != ragged] if reduces else ["u"]
+            rows = self.row_ends(extent, others, exact=not reduces)
+            read = self.declare("float" if body == "position" else body, (extent,)).name
+            value = self.beside(f"{read}({ragged})", body, value)
         if operator == "=" and target.name in self.outputs and not plain and self.chance(25):
             value = self.updated(
                 f"{target.name}({', '.join(left)})" if left else f"{target.name}()", target.kind, value
             )
         # What the indices of the statement have to occur in.
-        words = set(re.findall(r"\w+", " ".join((value, *left, *guards))))
+        words = set(re.findall(r"\w+", " ".join((value, *left, *guards, rows or ""))))
         used = []
         for name, text in reversed(self.lets):
             if name in words:
@@ -353,9 +362,10 @@ class Statements(Expressions):
         clauses = [
             f"{name} in 0:{lower_of[name]} + 1" if name in lower_of else self.clause_of(name)
             for name in self.box
-            if name not in missing
+            if name not in missing and not (rows and name == ragged)
         ]
-        others = [f"{name} = {text}" for name, text in self.lets] + guards
+        others = [f"{ragged} in {rows}"] if rows else []
+        others += [f"{name} = {text}" for name, text in self.lets] + guards
         if self.chance(4) and not missing:
             others.append(f"exists {self.read('float')}")
         head = f"{target.name}({', '.join(left)})" if left else target.name
@@ -363,6 +373,43 @@ class Statements(Expressions):
         if target.name not in self.outputs:
             self.outputs[target.name] = target
             self.variables.append(target)
+
+    def ragged_index(
+        self, given: list[str], left: list[str], triangular: Mapping[str, str], target: Variable, reduces: bool
+    ) -> str:
+        """An index of the statement, from 0 on, whose range data will cut into rows; none, often, for other flavours.
+
+        Without a reduction it is one of a new tensor, and its row another index, which is not on the left.
+        """
+        if not self.flavour.ragged or self.chance(40):
+            return ""
+        if reduces:
+            free = [name for name in self.box if name not in given and name not in triangular]
+        else:
+            free = [name for name in left if self.box.get(name, (1, 1))[0] == 0]
+            free = [] if target.name in self.outputs or len(free) < len(left) else free
+        free = [name for name in free if self.box[name][1] > self.box[name][0]]
+        if not free:
+            return ""
+        name = self.pick(*free)
+        lo, hi = self.box[name]
+        self.box[name] = (0, hi - lo)
+        if not reduces:
+            self.index("u")
+            self.box["u"] = (0, max(1, self.box["u"][1] - self.box["u"][0]))
+        return name
+
+    def beside(self, read: str, body: str, value: str) -> str:
+        """A value that a read is a part of."""
+        match body:
+            case "bool":
+                return f"({read} {self.pick('&&', '||')} ({value}))"
+            case "position":
+                return read
+            case "float" if self.flavour.special:
+                return f"max({read}, {value})"
+            case _:
+                return f"{read} {self.pick('*', '+')} ({value})"
 
     def plain(self, kind: str) -> str:
         """A value of one or two reads."""
@@ -410,6 +457,8 @@ class Statements(Expressions):
                 return started
             except CompileError:
                 continue
+        # Whatever reads a cut index may narrow its hull.
+        assume(not self.flavour.ragged)
         return Case(self.text(set()), arguments)
 
     def with_initial(self, case: Case, seed: int) -> Case:

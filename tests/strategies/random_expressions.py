@@ -1,6 +1,6 @@
 """Random well-typed expressions over the tensors and indices in scope; new parameters are declared as they are read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import prod
@@ -19,7 +19,8 @@ class Flavour:
 
     `smooth`: differentiable ones, of float tensors. `special`: arrays hold infinities and NaN, and only what they pass
     through unharmed is computed. `odd`: some arrays hold them beside zeros of both signs, and anything is computed that
-    gives the same in every order. `ragged`: some sums run between ends that data give. `floats` and `integers` are the
+    gives the same in every order. `ragged`: some statements and sums run between ends
+    that data give. `floats` and `integers` are the
     scalar types of new parameters.
     """
 
@@ -387,21 +388,32 @@ class Expressions:
 
     def ragged(self, depth: int) -> str:
         """A sum over a row that pointers cut out of an axis, and that may lie beyond its ends."""
-        rows = [name for name in sorted(self.box) if self.box[name][0] >= 0]
         extent = min(self.number(1, 5), MOST_POINTS // max(1, self.points))
-        if not rows or extent < 1:
+        ends = self.row_ends(extent, list(self.box)) if extent > 0 else None
+        if ends is None:
             return self.real_leaf()
-        row = self.pick(*rows)
-        pointers = self.declare("positions", (ends(self.box, row)[1] + 2,)).name
         values = self.declare("float", (extent,)).name
-        first, last = f"{pointers}({row})", self.pick(f"{pointers}({row}+1)", f"{pointers}({row}+1)", str(extent))
         before, name = dict(self.box), f"r{len(self.box)}"
         self.box[name] = (0, extent)
         self.brackets += 1
         body = self.pick(f"{values}({name})", f"{values}({name}) * {self.factor(depth)}")
         self.box = before
         self.brackets -= 1
-        return f"sum[{name} in {first}:{last}]({body})"
+        return f"sum[{name} in {ends}]({body})"
+
+    def row_ends(self, extent: int, indices: Iterable[str], *, exact: bool = False) -> str | None:
+        """The ends of a range that data give one of these indices; None where none of them can count rows.
+
+        Its hull has so many values. An `exact` one has all of a row, and no other ends.
+        """
+        rows = [name for name in sorted(indices) if self.box[name][0] >= 0]
+        if not rows:
+            return None
+        row = self.pick(*rows)
+        pointers = self.declare("pointers", (ends(self.box, row)[1] + 2,)).name
+        first, last = f"{pointers}({row})", f"{pointers}({row}+1)"
+        others = () if exact else (f"{first}:{extent}", f"0:{first}", f"{first}-1:{last}")
+        return self.pick(*(f"{first}:{last}",) * 3, *others)
 
     def inline_integer(self, depth: int) -> str:
         kind = self.pick("int", "float")
@@ -488,7 +500,7 @@ class Expressions:
                 self.sizes[sizes[-1]] = extent
         scalar, fill = self._type_of(kind)
         self.parameters.append(Parameter(name, scalar, tuple(sizes), extents, fill))
-        variable = Variable(name, "int" if kind == "positions" else kind, (0,) * len(extents), extents)
+        variable = Variable(name, "int" if kind in ("positions", "pointers") else kind, (0,) * len(extents), extents)
         self.variables.append(variable)
         return variable
 
@@ -496,6 +508,8 @@ class Expressions:
         match kind:
             case "positions":
                 return self.pick("int32", "int32", "uint8", "int16"), "positions"
+            case "pointers":
+                return self.pick("int32", "int32", "uint8", "int16"), self.pick("positions", "rising")
             case "int":
                 return self.pick(*self.flavour.integers), "large" if self.flavour.odd and self.chance(50) else "exact"
             case "bool":

@@ -24,7 +24,7 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Band]:
     """``O(x,d) +=! F(c,x) * G(c,x+d)``, or ``O(x,n) +=! P(x,d) * G(n,x+d)``, by blocks of `x`, if it is such a sum."""
     if reduction.reducer is not Reducer.SUM or len(reduction.factors) < 2:
         return
-    if not ir.types.is_float(reduction.accumulate) or scope.unrolled or scope.nests is None:
+    if not ir.types.is_float(reduction.accumulate) or scope.is_term or scope.nests is None:
         return
     for way in _ways(reduction, scope):
         still, sliding = way.apart(reduction.factors)

@@ -62,11 +62,11 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
             found = pair[0].masks | pair[1].masks
             # Where no point of the others counts nothing uses the product.
             others = result.union(*(operand.masks for operand in left)) - found
-            counts = projected(others, axes, scope)
+            counts = projected(others, (*axes, *scope.unrolled), scope)
             products = _products(*pair, counts, axes, accumulate, scope, why)
             ways |= products.keys()
             node = products.get(way, products[Way.WHOLE])
-            left.append(_Operand(node, projected(found, axes, scope) if left else frozenset()))
+            left.append(_Operand(node, projected(found, (*axes, *scope.unrolled), scope) if left else frozenset()))
         return left[0].node, ways, either
 
     why = f"a sum over {', '.join(map(str, indices))} of a product of {len(factors)} operands"

@@ -20,7 +20,7 @@ MOST_LOST: Final = 16.0
 def propose(reduction: Reduction, scope: Scope) -> Iterator[Node]:
     """``sum[n]((x(n) - mean(x)) * (x(n) - mean(x)))`` from one pass over a whole tensor."""
     plain = reduction.mask is None and reduction.around is None and reduction.accumulate in ("float32", "float64")
-    if reduction.reducer is not Reducer.SUM or not plain or scope.unrolled or scope.live is not None:
+    if reduction.reducer is not Reducer.SUM or not plain or scope.is_term or scope.live is not None:
         return
     value = about_mean(reduction.factors, reduction.indices, scope.box)
     if value is None or value.dtype != reduction.accumulate:

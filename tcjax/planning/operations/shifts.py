@@ -27,7 +27,7 @@ def propose(reduction: Reduction, scope: Scope) -> Iterator[Fold]:
     """
     reduced, factors = frozenset(reduction.indices), reduction.factors
     is_sum = reduction.reducer is Reducer.SUM and ir.types.is_float(reduction.accumulate)
-    if scope.unrolled or not factors or not is_sum:
+    if scope.is_term or not factors or not is_sum:
         return
     body = reduction.body
     free = ir.free_indices(body)

@@ -67,7 +67,7 @@ def _written_out(reduction: Reduction, steps: Steps, scope: Scope) -> Iterator[N
     expr, indices = reduction.expr, reduction.indices
     if reduction.is_term:
         return
-    if scope.unrolled and ir.looks_up(expr):
+    if scope.is_term and ir.looks_up(expr):
         # Gathers that are unrolled inside of other steps become so many that XLA compiles for minutes.
         return
     windows, rows = window_indices(indices, expr, scope), gathered_indices(indices, expr)
