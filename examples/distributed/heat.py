@@ -2,8 +2,8 @@
 
     python examples/distributed/launch.py --processes 2 examples/distributed/heat.py --size 256 --steps 200
 
-The program names the index that is cut, `i`. In each step every process needs one row of either neighbour, and gets no
-more: `explain` says so before anything runs.
+The program names the index that is cut, `i`. In each step every process needs one row of either neighbour. It gets the
+rows of several steps at once, and no more: `explain` says so before anything runs.
 """
 
 import argparse

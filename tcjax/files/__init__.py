@@ -1,6 +1,6 @@
 """Users' files: only regular ones are read, and a file is replaced atomically."""
 
 from .reading import opened, read
-from .replacing import replacing
+from .replacing import remove_abandoned, replacing
 
-__all__ = ["opened", "read", "replacing"]
+__all__ = ["opened", "read", "remove_abandoned", "replacing"]

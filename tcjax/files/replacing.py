@@ -1,7 +1,10 @@
 """Files that are written under an unguessable temporary name, then renamed."""
 
 import os
+import re
 import secrets
+import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,6 +14,8 @@ from .reading import check_regular
 
 # With O_EXCL nothing that stands there is opened, no link to another file either.
 _FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+_BYTES: Final = 8
+_TEMPORARY: Final = re.compile(rf"\.[0-9a-f]{{{2 * _BYTES}}}\.tmp")
 
 
 @contextmanager
@@ -29,7 +34,7 @@ def replacing(path: str | os.PathLike[str], *, follow: bool) -> Iterator[BinaryI
         before = target.stat() if follow else None
     if before is not None:
         check_regular(before.st_mode, path)
-    beside = target.parent / f".{secrets.token_hex(8)}.tmp"
+    beside = target.parent / f".{secrets.token_hex(_BYTES)}.tmp"
     handle = os.open(beside, _FLAGS, 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -42,6 +47,19 @@ def replacing(path: str | os.PathLike[str], *, follow: bool) -> Iterator[BinaryI
         with suppress(OSError):
             beside.unlink()
         raise
+
+
+def remove_abandoned(directory: Path, seconds: float) -> None:
+    """Removes temporary files that nobody has written to for so long: those of writers that were killed.
+
+    What cannot be removed stays, and so does everything that `replacing` has not made.
+    """
+    with suppress(OSError):
+        for path in [each for each in directory.iterdir() if _TEMPORARY.fullmatch(each.name)]:
+            with suppress(OSError):
+                status = path.lstat()
+                if stat.S_ISREG(status.st_mode) and status.st_mtime < time.time() - seconds:
+                    path.unlink()
 
 
 def _lend(before: os.stat_result, handle: int) -> None:

@@ -176,8 +176,9 @@ def _in_place(steps: Steps, known: Arrays, step: Step) -> dict[str, jax.Array]:
         at = steps.count - 1 - number if steps.backwards else number
         after, rows = given.results(carry, {n: read(at) for n, read in reads.items()}, at, step)
         for (kept, _), row in zip(stays, rows, strict=True):
-            place = at * steps.apart + (steps.low + kept.offset)
-            whole[kept.tensor] = lax.dynamic_update_index_in_dim(whole[kept.tensor], row, place, along[kept.tensor])
+            place, axis = at * steps.apart + (steps.low + kept.offset), along[kept.tensor]
+            part = jnp.moveaxis(row, 0, axis) if kept.many > 1 else jnp.expand_dims(row, axis)
+            whole[kept.tensor] = lax.dynamic_update_slice_in_dim(whole[kept.tensor], part, place, axis)
         return after, whole
 
     first = {kept.tensor: _first(kept, steps, known) for kept in steps.kept}
@@ -528,13 +529,15 @@ class Given:
                     continue
         after: Carry = {}
         rows: list[jax.Array] = []
-        for kept, result in zip(self.steps.kept, step(arrays), strict=True):
+        results = iter(step(arrays))
+        for kept in self.steps.kept:
+            own = [next(results) for _ in range(kept.many)]
             if kept.dimension is None:
-                after[kept.tensor] = (result,)
+                after[kept.tensor] = tuple(own)
                 continue
-            after[kept.tensor] = (result, *carry[kept.tensor])[: kept.order]
+            after[kept.tensor] = (*reversed(own), *carry[kept.tensor])[: kept.order]
             if kept.stays:
-                rows.append(result)
+                rows.append(jnp.stack(own) if kept.many > 1 else own[0])
         return after, rows
 
 
@@ -656,7 +659,7 @@ def _first(kept: Kept, steps: Steps, known: Arrays) -> tuple[jax.Array, ...]:
     rest = (*kept.shape[: kept.dimension], *kept.shape[kept.dimension + 1 :])
     rows: list[jax.Array] = []
     for lag in range(1, kept.order + 1):
-        at = steps.value(-lag) + kept.offset
+        at = (steps.value(-lag) if kept.many == 1 else steps.low - lag) + kept.offset
         begin, end = kept.held or (0, kept.shape[kept.dimension])
         if kept.tensor in known and begin <= at < end:
             rows.append(lax.index_in_dim(known[kept.tensor], at - begin, kept.dimension, keepdims=False))
@@ -669,6 +672,9 @@ def _joined(kept: Kept, steps: Steps, known: Arrays, rows: jax.Array) -> jax.Arr
     """The tensor with the rows of all steps in it."""
     dimension = kept.dimension
     assert dimension is not None
+    if kept.many > 1:
+        rows = rows.reshape(-1, *rows.shape[2:])
+        steps = replace(steps, count=steps.count * kept.many, apart=1)
     found = jnp.moveaxis(rows, 0, dimension)
     extent, low = kept.shape[dimension], steps.low + kept.offset
     if steps.apart == 1:

@@ -27,13 +27,16 @@ AGAIN: Final = 20
 
 # Of a run of statements without loops, or of one step of a loop.
 MakePlan = Callable[[ranges.Bound, transforms.OneStep | None], Plan]
+# Of a loop that one stage runs step by step: several of its steps as one, where that is better.
+Together = Callable[[transforms.OneStep, Call], transforms.OneStep | None]
 
 
-def plan_loops(bound: ranges.Bound, plan: MakePlan, most: int, *, in_order: bool = False) -> Plan:
+def plan_loops(bound: ranges.Bound, plan: MakePlan, most: int, joined: Together | None = None) -> Plan:
     """The plan of a program with loops; `plan` is that of one without, or with those inside of them.
 
     A derivative that would store more than `most` bytes of all steps stores those of some of them, and computes the
-    others again. With `in_order` no steps run by diagonals or at once, and derivatives are those of the steps.
+    others again. Where somebody says which steps are `joined`, no others run by diagonals or at once, and derivatives
+    are those of the steps.
     """
     stages: list[Call] = []
     statements: list[ir.Statement] = []
@@ -44,12 +47,17 @@ def plan_loops(bound: ranges.Bound, plan: MakePlan, most: int, *, in_order: bool
     for number, segment in enumerate(segments):
         step = steps.get(number)
         stage = _stage(segment, plan) if step is None else _loop(segment, step, held[number], plan, most)
-        if step is not None and not in_order:
+        own = [(segment, stage)]
+        if step is not None and joined is not None:
+            own = _with_joined(segment, step, held[number], stage, plan, most, joined)
+        elif step is not None:
             stage = _in_other_ways(segment, step, stage, plan, most)
             stage = _by_diagonals(segment, step, held[number], _begun(segments[:number], segment), stage, plan, most)
-        stages.append(stage)
-        calls[number] = stage.plan.bound
-        statements.append(ir.Invoke(segment.results, stage.plan.bound.function, segment.arguments))
+            own = [(segment, stage)]
+        for part, stage in own:
+            calls[len(stages)] = stage.plan.bound
+            statements.append(ir.Invoke(part.results, stage.plan.bound.function, part.arguments))
+            stages.append(stage)
     function = ir.Function(
         bound.function.name,
         bound.function.parameters,
@@ -62,6 +70,32 @@ def plan_loops(bound: ranges.Bound, plan: MakePlan, most: int, *, in_order: bool
     outer = replace(bound, function=function, boxes=boxes, calls=calls, reasons=reasons, is_part=True)
     parameters, returns = (tuple(t.name for t in ts) for ts in (function.parameters, function.returns))
     return Plan(function.name, parameters, returns, {}, tuple(stages), outer)
+
+
+def _with_joined(
+    segment: transforms.Segment,
+    step: transforms.OneStep,
+    held: Mapping[str, tuple[int, int]],
+    stage: Call,
+    plan: MakePlan,
+    most: int,
+    joined: Together,
+) -> list[tuple[transforms.Segment, Call]]:
+    """The stage of a loop; or one of several steps as one, and that of the steps that are left."""
+    several = joined(step, stage)
+    if several is None:
+        return [(segment, stage)]
+    first, last = several.ends[1], step.ends[1]
+    if first == last:
+        return [(segment, _loop(segment, several, held, plan, most))]
+    rest = replace(step, ends=(first, last))
+    known = {tensor.name for tensor in segment.arguments}
+    handed = [row.tensor for row in step.rows]
+    between = replace(segment, results=tuple({t.name: t for t in (*segment.results, *handed)}.values()))
+    after = replace(
+        segment, arguments=(*segment.arguments, *(tensor for tensor in between.results if tensor.name not in known))
+    )
+    return [(between, _loop(between, several, held, plan, most)), (after, _loop(after, rest, {}, plan, most))]
 
 
 def _held(
@@ -350,4 +384,4 @@ def _input(taken: transforms.Taken) -> Input:
 def _kept(row: transforms.Row, bound: ranges.Bound, stays: bool) -> Kept:
     name = row.tensor.name
     offset = 0 if row.dimension is None else row.offset - bound.origins[name][row.dimension]
-    return Kept(name, row.tensor.dtype, bound.shapes[name], row.dimension, offset, row.order, stays)
+    return Kept(name, row.tensor.dtype, bound.shapes[name], row.dimension, offset, row.order, stays, many=row.many)

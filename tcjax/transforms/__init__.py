@@ -35,6 +35,7 @@ from .recurrences import (
     Segment,
     Taken,
     as_program,
+    copied,
     loop_segment,
     one_step,
     segments,
@@ -49,8 +50,9 @@ from .specialize import specialize, specialize_expr
 from .split import split_floors
 from .splits import apart
 from .subscripts import Known, curves
-from .substitution import substitute, substitute_affine, substitute_expr
+from .substitution import reading, substitute, substitute_affine, substitute_expr
 from .terms import windowed
+from .together import together
 from .truths import Guarded, without_truths
 from .turns import turn
 from .wavefronts import Written, begun, wavefront
@@ -84,6 +86,7 @@ __all__ = [
     "by_rows",
     "canonical",
     "centres",
+    "copied",
     "curves",
     "decide",
     "ends_of",
@@ -116,6 +119,7 @@ __all__ = [
     "plain_extrema",
     "plain_guard",
     "plain_indices",
+    "reading",
     "reads",
     "reads_beside",
     "receive",
@@ -130,6 +134,7 @@ __all__ = [
     "substitute",
     "substitute_affine",
     "substitute_expr",
+    "together",
     "turn",
     "wavefront",
     "windowed",

@@ -256,19 +256,20 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """How a loop writes a tensor: one row a step along a `dimension`, at ``t + offset``; as a whole, where None."""
+    """How a loop writes a tensor: `many` rows a step along a `dimension`, from ``t + offset`` on; or as a whole."""
 
     tensor: ir.Tensor
     dimension: int | None
     offset: int = 0
     order: int = 0
+    many: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class OneStep:
     """A step of a loop as a program: its parameters are what `taken` says, its results the `rows` in order.
 
-    `ends` are those of the range of the loop's index.
+    `ends` are those of the range of the loop's index. It may be `count` steps of the program as one.
     """
 
     bound: ranges.Bound
@@ -276,6 +277,7 @@ class OneStep:
     rows: tuple[Row, ...]
     loop: ir.Loop
     ends: tuple[int, int]
+    count: int = 1
 
     @property
     def values(self) -> range:

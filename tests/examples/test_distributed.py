@@ -21,7 +21,8 @@ def test_heat_spreads_over_processes_as_in_one(processes: int) -> None:
     printed = launched(FOLDER / "heat.py", "--size", 32, "--steps", 6, processes=processes)
 
     assert sum("differ from one process by" in line for line in printed) == processes
-    assert printed[0] == "[0] collective-permute of 128 B, 6 times: 1 beside the block, of dimension 0"
+    # The halos of six steps, each a row of 32 elements of 4 bytes.
+    assert printed[0] == "[0] collective-permute of 768 B, 1 times: 6 beside the block, of dimension 0"
 
 
 def test_nearest_neighbours_of_points_in_two_processes_keep_the_limit_of_memory() -> None:

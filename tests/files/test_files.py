@@ -92,3 +92,18 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path, kind: str, follow: bool
     assert [found.name for found in tmp_path.iterdir()] == [kind] and not path.is_file()
     with pytest.raises(OSError), files.replacing(Path("/dev/null"), follow=True):
         pass
+
+
+def test_temporary_files_of_killed_writers_go_and_nothing_else_does(tmp_path: Path) -> None:
+    long_ago = {f".{'a' * 16}.tmp", ".notes.tmp", f".{'b' * 16}.json"}
+    for name in (*long_ago, f".{'c' * 16}.tmp"):
+        (tmp_path / name).write_text("begun")
+    for name in long_ago:
+        os.utime(tmp_path / name, (0, 0))
+    (tmp_path / f".{'d' * 16}.tmp").symlink_to("nowhere")
+
+    files.remove_abandoned(tmp_path, 60)
+    files.remove_abandoned(tmp_path / "nothing", 60)
+
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {".notes.tmp", f".{'b' * 16}.json", f".{'c' * 16}.tmp", f".{'d' * 16}.tmp"}

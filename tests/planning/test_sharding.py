@@ -145,3 +145,47 @@ def test_what_is_looked_up_moves_or_its_table_whichever_is_less(
     sharded = plan(text, {"i": ("x",), "k": ("x",)}, *shapes)
 
     assert {message.operation: message.bytes for message in messages(sharded)} == told
+STEPS = """
+def f(float(N,M) u0) -> (u) {
+    u(i,j) = u0(i,j)
+    for t in 0:COUNT {
+        v(i,j) = u(i,j)
+        u(i,j) = 0.5 * v(i,j) + 0.25 * (BOUNDARY(v(i-1,j)) + BOUNDARY(v(i+1,j))) where i in 0:N, j in 0:M
+    }
+}"""
+
+
+def told(count: int, boundary: str, *shape: int) -> list[tuple[int, int]]:
+    """The bytes of each exchange, and how often it is made, where steps are cut along `i` into 4 blocks."""
+    text = STEPS.replace("COUNT", str(count))
+    for shift in ("i-1", "i+1"):
+        own = f"pad(v({shift},j), 0)" if boundary == "pad" else f"v({boundary}({shift}),j)"
+        text = text.replace(f"BOUNDARY(v({shift},j))", own)
+    return [(each.bytes, each.times) for each in messages(plan(text, {"i": ("x",)}, shape))]
+
+
+@pytest.mark.parametrize("boundary", ["wrap", "clamp", "pad"])
+def test_devices_exchange_what_several_steps_need_before_the_first(boundary: str) -> None:
+    # 10 steps, each of which reads one row of 8 elements of 4 bytes on either side.
+    assert told(20, boundary, 256, 8) == [(10 * 8 * 4, 2)] * 2
+
+
+def test_no_halo_is_wider_than_a_block_and_steps_that_are_left_exchange_each() -> None:
+    assert told(7, "wrap", 12, 8) == [(3 * 8 * 4, 2)] * 2 + [(8 * 4, 1)] * 2
+
+
+def test_rows_that_take_longer_to_compute_than_to_ask_for_are_exchanged_in_each_step() -> None:
+    assert told(7, "wrap", 8, 4_000_000) == [(4_000_000 * 4, 7)] * 2
+
+
+def test_the_spelling_of_a_state_does_not_decide_how_often_devices_exchange() -> None:
+    text = """
+    def f(float(N,M) u0) -> (v) {
+        u(0,i,j) = u0(i,j)
+        for t in 1:21 { u(t,i,j) = 0.5 * u(t-1,i,j) + 0.25 * (u(t-1,wrap(i-1),j) + u(t-1,wrap(i+1),j)) }
+        v(i,j) = u(20,i,j)
+    }"""
+
+    found = [(each.bytes, each.times) for each in messages(plan(text, {"i": ("x",)}, (256, 8)))]
+
+    assert found == told(20, "wrap", 256, 8)

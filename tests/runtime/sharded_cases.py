@@ -473,7 +473,26 @@ CASES = {
         {"i": "data"},
         ((16,), ()),
         [[None, "data"]],
-        told=[("collective-permute", 4)] * 2,
+        # Four steps of a block of four elements: all at once.
+        told=[("collective-permute", 16)] * 2,
+    ),
+    "corners for two steps at once, and for the one that is left": Case(
+        "def f(float(N,M) u0) -> (u) { u(i,j) = u0(i,j) for t in 0:5 { v(i,j) = u(i,j)"
+        " u(i,j) = 0.5*v(i,j) + 0.2*v(clamp(i-1),wrap(j+1)) + 0.1*sin(v(clamp(i+1),wrap(j-1)))"
+        " where i in 0:N, j in 0:M } }",
+        {"i": "data", "j": "model"},
+        ((12, 8),),
+        [["data", "model"]],
+        # Rows of 4 elements from both sides, then columns of the 3 rows and of those that came.
+        told=[("collective-permute", 4 * size) for size in (2 * 4, 2 * 4, 2 * 7, 2 * 7, 4, 4, 5, 5)],
+    ),
+    "the inner points of two fields that step together": Case(
+        "def f(float(N) a0, float(N) b0, float(N) k) -> (a, b) { a(i) = a0(i) b(i) = b0(i) for t in 0:4 {"
+        " p(i) = a(i) q(i) = b(i) a(i) = p(i) + 0.1*k(i)*(q(i+1) - q(i)) where i in 1:N-1"
+        " b(i) = q(i) + 0.1/(1 + k(i)*k(i))*(a(i) - a(i-1)) where i in 2:N-1 } }",
+        {"i": "data"},
+        ((16,), (16,), (16,)),
+        [["data"], ["data"]],
     ),
     "waves on a plate that does not divide": Case(
         "def waves(float(N,M) u0) -> (u) { u(0,i,j) = u0(i,j) u(1,i,j) = u0(i,j) for t in 2:6 {"

@@ -251,6 +251,17 @@ def test_processes_that_write_one_file_leave_a_whole_one_at_any_time(cache: Path
     assert [found.name for found in cache.iterdir()] == [file.name]
 
 
+def test_what_a_killed_writer_left_is_removed_by_the_next_search(cache: Path) -> None:
+    file = tuned_file(cache)
+    left = cache / f".{'0' * 16}.tmp"
+    left.write_text("begun")
+    os.utime(left, (0, 0))
+
+    store.remember(json.loads(file.read_text())["key"], store.from_json(json.loads(file.read_text())["choice"]), {})
+
+    assert [found.name for found in cache.iterdir()] == [file.name]
+
+
 def test_importing_tcjax_reads_no_choices() -> None:
     code = "import sys, tcjax; print([name for name in sys.modules if 'tuning' in name])"
 

@@ -58,9 +58,10 @@ Input = Whole | Window | Lagged | State | Value
 class Kept:
     """A tensor that the loop writes.
 
-    With a `dimension` each step writes its row there, at position ``t + offset``, and later steps read as many rows as
-    `order` says. Otherwise a step hands it on as a whole. It `stays` where something behind the loop needs it. Of the
-    rows before the loop only those from `held[0]` up to `held[1]` are there, where they are not all; others are zero.
+    With a `dimension` each step writes `many` rows there, from position ``t + offset`` on, and later steps read as many
+    rows as `order` says. Otherwise a step hands it on as a whole. It `stays` where something behind the loop needs it.
+    Of the rows before the loop only those from `held[0]` up to `held[1]` are there, where they are not all; others are
+    zero.
     """
 
     tensor: str
@@ -71,6 +72,7 @@ class Kept:
     order: int
     stays: bool
     held: tuple[int, int] | None = None
+    many: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ def _apart(stage: Compute, later: Sequence[Stage] | None, machine: Machine = CPU
         if any(_read_in_pieces(part.value, stage.target) for part in parts):
             return replace(stage, apart=True)
         times = max(_times_read(part.value, stage.target, meter_of(part), part.value.axes) for part in parts)
-    if not has(stage.value, Unroll, LoopNest):
+    if later is None and not has(stage.value, Unroll, LoopNest):
         return stage
     bill, kernel = Bill(machine, meter_of(stage)), Kernel(stage.value.axes)
     bill.fuse(stage.value, kernel)

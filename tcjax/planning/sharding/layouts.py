@@ -15,18 +15,35 @@ from .moves import moves
 # Dimensions that one index addresses have blocks of one size where that makes none larger than so many times its own.
 MOST_PADDING = 2
 
+# So many elements before a block, and behind it.
+Margin = tuple[int, int]
+# Of tensors by name, for each dimension.
+Margins = Mapping[str, tuple[Margin, ...]]
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
     """A device's values of an index: `block` of them from ``first + block * number`` on, `number` being its place.
 
-    With `is_masked` some are no values of the index.
+    It computes those of a `margin` too. All blocks together have others than the index, if they are `is_uneven`; then,
+    or in a margin that does not `goes_round`, some are no values of the index.
     """
 
     axes: Axes
     first: int
     block: int
-    is_masked: bool
+    is_uneven: bool
+    margin: Margin = (0, 0)
+    goes_round: bool = False
+
+    @property
+    def is_masked(self) -> bool:
+        return self.is_uneven or (any(self.margin) and not self.goes_round)
+
+    @property
+    def values(self) -> tuple[int, int]:
+        """The first value on the first device, and the one behind the last."""
+        return self.first - self.margin[0], self.first + self.block + self.margin[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +59,8 @@ class _Left:
 class Layouts:
     """How devices hold tensors: the axes that cut each dimension, and its extent on one device.
 
-    `sizes` counts the devices along each axis. How some tensors lie may be `given`.
+    `sizes` counts the devices along each axis. How some tensors lie may be `given`. Of some a device also computes
+    `margins`, where an index along some axes goes on behind its end as it began: those go `round`.
     """
 
     bound: ranges.Bound
@@ -50,6 +68,8 @@ class Layouts:
     held: dict[str, Layout] = field(default_factory=dict)
     blocks: dict[str, tuple[int, ...]] = field(default_factory=dict)
     given: dict[str, tuple[Layout, tuple[int, ...]]] = field(default_factory=dict)
+    margins: Margins = field(default_factory=dict)
+    round: frozenset[Axes] = frozenset()
 
     def settle(self, formulas: Iterable[CutFormula]) -> None:
         """The layout of every tensor. Raises `CompileError` (TC0811) where statements do not fit together."""
@@ -65,6 +85,17 @@ class Layouts:
     def parts(self, along: Axes) -> int:
         """How many blocks an index along these axes has."""
         return prod(self.sizes[axis] for axis in along)
+
+    def margin(self, name: str, dimension: int) -> Margin:
+        return self.margins[name][dimension] if name in self.margins else (0, 0)
+
+    def extents(self, name: str) -> tuple[int, ...]:
+        """The shape of a device's part of a tensor, with margins."""
+        return tuple(block + sum(self.margin(name, d)) for d, block in enumerate(self.blocks[name]))
+
+    def origin(self, name: str) -> tuple[int, ...]:
+        """The subscripts of the first element of a device's part."""
+        return tuple(first - self.margin(name, d)[0] for d, first in enumerate(self.bound.origins[name]))
 
     def padded(self, name: str) -> tuple[int, ...]:
         """The extents that all blocks have together."""
@@ -203,7 +234,8 @@ class Layouts:
             if left is not None and left.index == index:
                 block = self.blocks[name][dimension] // left.step
                 first = (self.bound.origins[name][dimension] - left.shift) // left.step
-                return Span(along, first, block, (first, parts * block) != (lo, hi - lo))
+                is_uneven = (first, parts * block) != (lo, hi - lo)
+                return Span(along, first, block, is_uneven, self.margin(name, dimension), along in self.round)
         even = -(-(hi - lo) // parts)
         found = [(self._moved(formula, index, lo, even), lo, even)]
         for name, dimension, subscript in self._reads(formula, index):

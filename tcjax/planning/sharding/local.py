@@ -12,6 +12,7 @@ from .blocks import NOTHING, Axes, Exchange, Fetch, Part, Start, Whole
 from .formulas import CutFormula
 from .layouts import Layouts, Span
 from .lines import Line, Stretches, merged, over
+from .margins import around
 from .moves import moves
 
 KINDS: Final = {Exchange: "halo", Whole: "all", Part: "part"}
@@ -146,8 +147,9 @@ class Local:
     def _access(self, read: ir.Access, fill: ir.Const | None) -> ir.Access:
         """The read by the name of what the device has of it; beyond a cut dimension it is `fill`."""
         tensor, name = read.tensor, read.tensor.name
-        shape = list(self.layouts.blocks[name])
-        origin = list(self.layouts.bound.origins[name])
+        shape = list(self.layouts.extents(name))
+        firsts = self.layouts.bound.origins[name]
+        origin = list(self.layouts.origin(name))
         subscripts: list[Affine] = []
         leaving: set[int] = set()
         parts: list[tuple[int, _View]] = []
@@ -155,21 +157,22 @@ class Local:
             has = self.layouts.held[tensor.name][dimension]
             whole = self.layouts.bound.shapes[tensor.name][dimension]
             filled = fill is not None and bool(has)
-            found = self.formula.line(tensor.name, dimension, subscript, filled=filled)
+            found = self._line(tensor.name, dimension, subscript, filled=filled)
             view = None if found is None else self._view(tensor.name, dimension, found, fill if filled else None)
             if view is not None and found is not None:
-                if not self._stays(found[1], shape[dimension]):
+                if not self._stays(found[1], tensor.name, dimension):
                     leaving.add(dimension)
+                before, first = name, firsts[dimension]
                 name, is_all = self._fetched(tensor.name, name, dimension, view)
                 parts += [(dimension, view)] if is_all else []
-                shape[dimension] = view.hi - view.lo
-                first = origin[dimension]
-                origin[dimension] = first + view.lo
+                if is_all or name != before:
+                    shape[dimension] = view.hi - view.lo
+                    origin[dimension] = first + view.lo
                 subscripts.append(found[1].place + first)
                 continue
             if has:
                 name = self._all(tensor.name, name, dimension)
-                shape[dimension] = whole
+                shape[dimension], origin[dimension] = whole, firsts[dimension]
             if self.formula.cut_in(subscript):
                 # Data says which element it is.
                 subscripts.append(Affine.of(ir.Data(self.expr(ir.integer(subscript)))))
@@ -210,12 +213,14 @@ class Local:
         count, has = view.hi - view.lo, self.layouts.held[tensor][dimension]
         if has == view.axes:
             block, parts = self.layouts.blocks[tensor][dimension], self.layouts.parts(has)
-            found = moves(view.stretches, view.lo, view.step, count, block, parts)
+            margin, goes_round = self.layouts.margin(tensor, dimension), has in self.layouts.round
+            found = moves(view.stretches, view.lo, view.step, count, block, parts, margin, goes_round=goes_round)
             moved = sum(not move.is_local for move in found)
-            if moved <= MOST_MOVES:
+            if moved <= MOST_MOVES or any(margin):
                 only = found[0] if len(found) == 1 else None
                 own = only is not None and only.is_local and len(only.pairs) == parts and only.stride == 1
-                if only is not None and own and only.count == count == block:
+                same = only is not None and only.count == count and only.start == view.lo + margin[0]
+                if own and same and (count == block or any(margin)):
                     return name, False
                 inside = tuple(self._inside(tensor, name, dimension))
                 exchange = Exchange("", name, dimension, has, count, found, view.fill or NOTHING, inside)
@@ -229,11 +234,23 @@ class Local:
         part = Part("", name, dimension, view.axes, parts, view.lo, view.step, count, (), fill)
         return self._named(name, replace(part, stretches=tuple(over(view.stretches, *part.places))))
 
-    def _stays(self, line: Line, block: int) -> bool:
-        """Whether a read stays in the device's block of a dimension."""
+    def _line(self, name: str, dimension: int, subscript: Affine, *, filled: bool) -> tuple[Axes, Line] | None:
+        """What a subscript reads, with the device's margin."""
+        found = self.formula.line(name, dimension, subscript, filled=filled)
+        if found is None:
+            return None
+        (index,) = self.formula.cut_in(found[1].place)
+        if not self.spans[index].goes_round or not any(self.spans[index].margin):
+            return found
+        return found[0], around(found[1], self.formula.box, index)
+
+    def _stays(self, line: Line, tensor: str, dimension: int) -> bool:
+        """Whether a read stays in what a device has of a dimension."""
+        block, (before, behind) = self.layouts.blocks[tensor][dimension], self.layouts.margin(tensor, dimension)
         ends = self._facts.bounds(line.place)
         (index,) = self.formula.cut_in(line.place)
-        return line.weight * self.spans[index].block == block and ends is not None and 0 <= ends[0] <= ends[1] < block
+        is_own = line.weight * self.spans[index].block == block
+        return is_own and ends is not None and -before <= ends[0] <= ends[1] < block + behind
 
     def _inside(self, tensor: str, name: str, dimension: int) -> Iterator[tuple[int, int, int]]:
         """Of dimensions with a halo, what is the device's own, where nobody reads beyond that along both."""
@@ -243,9 +260,12 @@ class Local:
             views = self._views[tensor, fetch.dimension]
             both = any({dimension, fetch.dimension} <= leaving for leaving in self._leaving[tensor])
             if isinstance(fetch, Exchange) and len(views) == 1 and not both:
-                yield fetch.dimension, -views[0].lo, self.layouts.blocks[tensor][fetch.dimension] - views[0].lo
+                before, behind = self.layouts.margin(tensor, fetch.dimension)
+                block = self.layouts.blocks[tensor][fetch.dimension]
+                yield fetch.dimension, max(0, -before - views[0].lo), min(fetch.count, block + behind - views[0].lo)
 
     def _all(self, tensor: str, name: str, dimension: int) -> str:
+        assert not any(self.layouts.margin(tensor, dimension)), "of what has margins all reads are views"
         has, whole = self.layouts.held[tensor][dimension], self.layouts.bound.shapes[tensor][dimension]
         cut = {axis for axes in self.formula.cut.values() for axis in axes}
         moved = self.layouts.parts(has) * self.layouts.blocks[tensor][dimension]

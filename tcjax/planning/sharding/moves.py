@@ -1,29 +1,48 @@
 """Which elements go from which device to which."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ...symbolic.runs import Run
 from .blocks import Move
 from .lines import Stretches, over
 
 
-def moves(stretches: Stretches, lo: int, step: int, count: int, block: int, parts: int) -> tuple[Move, ...]:
+def moves(
+    stretches: Stretches,
+    lo: int,
+    step: int,
+    count: int,
+    block: int,
+    parts: int,
+    margin: tuple[int, int] = (0, 0),
+    *,
+    goes_round: bool = False,
+) -> tuple[Move, ...]:
     """What brings each device the places from ``lo + step * number`` on, `count` of them.
 
-    Each of the `parts` devices holds a `block` of the elements.
+    Each of the `parts` devices holds a `block` of the elements, and a `margin` of those before and behind it, where the
+    first block may be behind the last one. Elements count from the first that a device has.
     """
     pairs: dict[tuple[bool, Move], list[tuple[int, int]]] = {}
     for number in range(parts):
         first = lo + step * number
+        own: list[tuple[int, Move]] = []
         for stretch in over(stretches, first, first + count):
             if stretch.run is None:
                 continue
             place = stretch.place - first
-            for giver, run in _by_block(stretch.run, block):
-                move = Move((), run.start, run.stride if run.count > 1 else 1, run.count, place)
-                pairs.setdefault((giver == number, move), []).append((giver, number))
+            part = _Part(number, block, margin, block * parts if goes_round else 0)
+            for giver, run in part.of(stretch.run):
+                move = Move((), run.start + margin[0], run.stride if run.count > 1 else 1, run.count, place)
+                before = own[-1] if own else None
+                if any(margin) and before is not None and giver == before[0] == number and _goes_on(before[1], move):
+                    own[-1] = giver, replace(before[1], count=before[1].count + move.count)
+                else:
+                    own.append((giver, move))
                 place += run.count
+        for giver, move in own:
+            pairs.setdefault((giver == number, move), []).append((giver, number))
     return tuple(
         replace(move, pairs=tuple(part))
         for (is_local, move), own in pairs.items()
@@ -31,20 +50,56 @@ def moves(stretches: Stretches, lo: int, step: int, count: int, block: int, part
     )
 
 
-def _by_block(run: Run, block: int) -> Iterator[tuple[int, Run]]:
-    """The parts of a run that lie in one block each, and which block that is; they count from its first element."""
-    at = 0
-    while at < run.count:
-        giver, first = divmod(run.start + run.stride * at, block)
-        if run.stride == 0:
-            length = run.count
-        elif run.stride > 0:
-            length = (block - 1 - first) // run.stride + 1
-        else:
-            length = first // -run.stride + 1
-        length = min(length, run.count - at)
-        yield giver, Run(first, run.stride, length)
-        at += length
+def _goes_on(before: Move, move: Move) -> bool:
+    """Whether elements are behind others, and go behind them."""
+    is_next = before.start + before.count == move.start and before.place + before.count == move.place
+    return is_next and before.stride == move.stride == 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a device has: its block and a margin; `around` are the elements after which all begin anew, or 0."""
+
+    number: int
+    block: int
+    margin: tuple[int, int]
+    around: int
+
+    def of(self, run: Run) -> Iterator[tuple[int, Run]]:
+        """The parts of a run that one device has each, and which one; they count from the first of its block.
+
+        The device has what it can by itself.
+        """
+        at = 0
+        while at < run.count:
+            element, rest = run.start + run.stride * at, run.count - at
+            own = self.own(element)
+            if own is not None:
+                giver, first = self.number, own
+                length = _length(first, run.stride, -self.margin[0], self.block + self.margin[1], rest)
+            else:
+                giver, first = divmod(element, self.block)
+                length = _length(first, run.stride, 0, self.block, rest)
+                if any(self.margin):
+                    later = (n for n in range(1, length) if self.own(element + run.stride * n) is not None)
+                    length = next(later, length)
+            yield giver, Run(first, run.stride, length)
+            at += length
+
+    def own(self, element: int) -> int | None:
+        """Where the device has an element, from the first of its block on."""
+        here = element - self.number * self.block
+        for place in (here, here - self.around, here + self.around):
+            if -self.margin[0] <= place < self.block + self.margin[1]:
+                return place
+        return None
+
+
+def _length(first: int, stride: int, lo: int, hi: int, most: int) -> int:
+    """How many elements of a run lie within ``lo:hi``, at most."""
+    if stride == 0:
+        return most
+    return min(most, (hi - 1 - first) // stride + 1 if stride > 0 else (first - lo) // -stride + 1)
 
 
 def _rounds(pairs: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:

@@ -25,7 +25,9 @@ class LocalProgram:
     made: Emitted = field(init=False)
 
     def __post_init__(self) -> None:
-        self.made = Emitted(self.collectives, dict(self.layouts.blocks), dict(self.layouts.bound.origins))
+        layouts = self.layouts
+        shapes, origins = ({name: of(name) for name in layouts.blocks} for of in (layouts.extents, layouts.origin))
+        self.made = Emitted(self.collectives, shapes, {**layouts.bound.origins, **origins})
 
     def of(self, formulas: list[CutFormula]) -> ranges.Bound:
         """The statements for a device's blocks, and calls of what brings it others."""
@@ -55,7 +57,7 @@ class LocalProgram:
         held = layouts.held[target.name]
         addressed = {axis for d, along in enumerate(held) if d not in formula.scattered for axis in along}
         over = tuple(axis for along in formula.cut.values() for axis in along if axis not in addressed)
-        box = {**formula.box, **{index: (span.first, span.first + span.block) for index, span in spans.items()}}
+        box = {**formula.box, **{index: span.values for index, span in spans.items()}}
         local = Local(layouts, formula, spans, box, self.made.known, len(self.collectives))
         moved = local.statement(statement)
         made = self.made

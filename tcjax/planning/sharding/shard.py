@@ -12,7 +12,9 @@ from ..plan import given_bytes, make_plan
 from ..recurrences import plan_loops
 from .blocks import Axes, Collective, ShardedPlan
 from .choosing import cheapest, way
+from .joining import seconds_of, steps_between
 from .layouts import Layouts
+from .margins import fetched_once, going_round, margins
 from .mistakes import refused
 from .preparing import prepared
 from .programs import LocalProgram
@@ -59,21 +61,37 @@ class _Sharder:
     preferences: Preferences
     collectives: dict[str, Collective] = field(default_factory=dict)
 
-    def plan(self, layouts: Layouts) -> Plan:
-        """The plan of one device, once it is settled how tensors lie."""
-        bound = layouts.bound
+    def plan(self, layouts: Layouts, *, is_joined: bool = False) -> Plan:
+        """The plan of one device, once it is settled how tensors lie; with margins where steps are joined."""
+        given = {name: layout for name, (layout, _) in layouts.given.items()}
+        bound = fetched_once(layouts.bound, given) if is_joined else layouts.bound
         first = way(*prepared(bound, self.axes), self.sizes, layouts.given)
-        found = first if bound.function.loops else cheapest(first)
+        found = first if bound.function.loops or is_joined else cheapest(first)
         layouts.bound, layouts.held, layouts.blocks = found.layouts.bound, found.layouts.held, found.layouts.blocks
+        if is_joined:
+            layouts.margins = margins(layouts, found.formulas)
+            layouts.round = going_round(layouts, found.formulas)
         if not bound.function.loops:
             return make_plan(LocalProgram(layouts, self.collectives).of(found.formulas), self.preferences)
         limit = self.preferences.backend.memory
 
+        planned: dict[int, Plan] = {}
+
         def part(inner: ranges.Bound, step: transforms.OneStep | None) -> Plan:
-            return self.plan(_inside(layouts, inner, step))
+            found = planned.get(id(step))
+            return found or self.plan(_inside(layouts, inner, step), is_joined=step is not None and step.count > 1)
+
+        def joined(step: transforms.OneStep, stage: Call) -> transforms.OneStep | None:
+            count = steps_between(step, stage, self.collectives, self.sizes)
+            several = transforms.together(step, count) if count > 1 else None
+            if several is None:
+                return None
+            planned[id(several)] = plan = part(several.bound, several)
+            alone, together = (seconds_of(each, self.collectives, self.sizes) for each in (stage.plan, plan))
+            return several if together < count * alone else None
 
         most = allowance(given_bytes(bound)) if limit is None else limit
-        return _local(plan_loops(bound, part, most, in_order=True), layouts)
+        return _local(plan_loops(bound, part, most, joined), layouts)
 
 
 def _inside(layouts: Layouts, inner: ranges.Bound, step: transforms.OneStep | None) -> Layouts:
@@ -82,7 +100,8 @@ def _inside(layouts: Layouts, inner: ranges.Bound, step: transforms.OneStep | No
     rows = {} if step is None else {row.tensor.name: row.dimension for row in step.rows}
     for tensor in (*inner.function.parameters, *inner.function.returns):
         taken = None if step is None else step.taken.get(tensor.name)
-        name = tensor.name.removesuffix("~") if taken is None else taken.tensor
+        # Of joined steps each leaves it under another name.
+        name = tensor.name.removesuffix("~").partition(".")[0] if taken is None else taken.tensor
         if name not in layouts.held:
             found.given[tensor.name] = (), ()
             continue

@@ -23,6 +23,14 @@ def spread(formulas: Iterable[CutFormula], given: Mapping[str, Layout]) -> list[
         for dimension, subscript in enumerate(formula.statement.indices):
             for index in formula.cut_in(subscript):
                 cuts.setdefault((formula.statement.target.name, dimension), formula.cut[index])
+        statement = formula.statement
+        match statement:
+            case ir.Define(target, indices, ir.Access(tensor, places)) if places == indices:
+                for dimension in range(len(indices)):
+                    if (tensor.name, dimension) in cuts:
+                        cuts.setdefault((target.name, dimension), cuts[tensor.name, dimension])
+            case _:
+                pass
     _asked(found, cuts, given)
     written = {*given}
     for number, formula in enumerate(found):

@@ -27,7 +27,7 @@ class Message:
 
 def messages(plan: ShardedPlan) -> tuple[Message, ...]:
     """The collectives of a plan, in order. Results that do not divide into equal blocks cost one more each."""
-    found = [*_Told(plan.collectives).of(plan.plan, 1)]
+    found = [*sent(plan.plan, plan.collectives)]
     for name in plan.plan.returns:
         shape, padded, layout = plan.shapes[name], plan.padded[name], plan.layouts[name]
         if shape != padded:
@@ -55,6 +55,11 @@ def _dtype(plan: Plan, name: str) -> str:
 
 def _all(layout: Layout) -> Axes:
     return tuple(axis for along in layout for axis in along)
+
+
+def sent(plan: Plan, collectives: Mapping[str, Collective], times: int = 1) -> Iterator[Message]:
+    """The collectives of a plan that runs so many times."""
+    return _Told(collectives).of(plan, times)
 
 
 @dataclass

@@ -42,6 +42,8 @@ _TOO_MANY: Final = (errno.EMFILE, errno.ENFILE)
 
 # Seconds for which a search waits for another one that writes; nobody needs as many.
 _PATIENCE: Final = 5.0
+# Seconds after which a file that somebody began to write is nobody's: a choice is a few kilobytes.
+_ABANDONED: Final = 3600.0
 
 
 def recall(place: Path, frontend: Frontend, call: Call, bound: ranges.Bound, planned: Planner) -> Choice | None:
@@ -97,6 +99,7 @@ def remember(key: Mapping[str, Any], choice: Choice, about: Mapping[str, Any]) -
     text = json.dumps({"key": key, "choice": to_json(choice), "about": about}, indent=1, sort_keys=True)
     try:
         place.mkdir(parents=True, exist_ok=True)
+        files.remove_abandoned(place, _ABANDONED)
         with files.replacing(path, follow=False) as file:
             file.write(text.encode())
     except (OSError, ValueError) as problem:

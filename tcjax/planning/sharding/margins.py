@@ -1,0 +1,149 @@
+"""What devices compute beside their blocks, so that they need not ask others for it."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from ... import ir, ranges, transforms
+from ...symbolic import Box, IndexVar
+from ...transforms import Known
+from .blocks import Axes, Layout
+from .formulas import CutFormula
+from .layouts import Layouts, Margin, Margins
+from .lines import Line, merged
+
+NONE: Margin = 0, 0
+
+
+def margins(layouts: Layouts, formulas: Sequence[CutFormula]) -> Margins:
+    """For each tensor that later statements read beyond a device's block, how much of it the device computes there.
+
+    Those that are given, or returned, have none, and neither have those of which somebody reads more than a view.
+    """
+    whole = {*layouts.given}
+    for formula in formulas:
+        kept = {index for s in formula.statement.indices if not s.is_data for index in formula.cut_in(s)}
+        bare = all(s.bare in kept for s in formula.statement.indices if formula.cut_in(s))
+        if formula.scattered or kept != {*formula.cut} or not bare:
+            whole.add(formula.statement.target.name)
+    while True:
+        found: dict[str, tuple[Margin, ...]] = {}
+        lost = {name for formula in reversed(formulas) for name in _needed(layouts, formula, found, whole)}
+        if not lost:
+            return {name: own for name, own in found.items() if any(map(any, own))}
+        whole |= lost
+
+
+def _needed(
+    layouts: Layouts, formula: CutFormula, found: dict[str, tuple[Margin, ...]], whole: Collection[str]
+) -> Iterable[str]:
+    """Adds what a statement reads; the names of tensors of which it reads more than margins could be."""
+    box = dict(formula.box)
+    for index, span in layouts.spans(formula).items():
+        before, behind = _of(formula, index, found)
+        box[index] = span.first - before, span.first + span.block + behind
+    known = Known.over(box)
+    for access in ir.accesses_of(formula.statement):
+        name = access.tensor.name
+        if name in whole:
+            continue
+        own = [*found.get(name, (NONE,) * len(access.indices))]
+        for dimension, along in enumerate(layouts.held[name]):
+            if not along:
+                continue
+            block = layouts.blocks[name][dimension]
+            line = formula.line(name, dimension, access.indices[dimension], filled=True)
+            ends = None if line is None else known.bounds(line[1].place)
+            if line is None or ends is None or line[0] != along:
+                return (name,)
+            (index,) = formula.cut_in(line[1].place)
+            if line[1].weight * layouts.spans(formula)[index].block != block:
+                return (name,)
+            before, behind = own[dimension]
+            own[dimension] = max(before, -ends[0]), max(behind, ends[1] + 1 - block)
+            if max(own[dimension]) > block:
+                return (name,)
+        found[name] = tuple(own)
+    return ()
+
+
+def _of(formula: CutFormula, index: IndexVar, found: Margins) -> Margin:
+    """The margin of a statement's target along an index."""
+    own = found.get(formula.statement.target.name)
+    places = [d for d, subscript in enumerate(formula.statement.indices) if subscript.bare == index]
+    return own[places[0]] if own is not None and places else NONE
+
+
+def going_round(layouts: Layouts, formulas: Sequence[CutFormula]) -> frozenset[Axes]:
+    """The axes along which every statement with a margin says the same of an index that has gone once around."""
+    own = [formula for formula in formulas if formula.statement.target.name in layouts.margins]
+    every = {along for formula in own for along in formula.cut.values()}
+    return frozenset(
+        along
+        for along in every
+        if all(_goes_round(layouts, formula, i) for formula in own for i, axes in formula.cut.items() if axes == along)
+    )
+
+
+def _goes_round(layouts: Layouts, formula: CutFormula, index: IndexVar) -> bool:
+    statement = formula.statement
+    if layouts.spans(formula)[index].is_uneven:
+        return False
+    if any(isinstance(node, ir.Index) and node.variable == index for node in ir.nodes_of(statement)):
+        return False
+    for access in ir.accesses_of(statement):
+        for dimension, subscript in enumerate(access.indices):
+            if index in formula.cut_in(subscript):
+                found = formula.line(access.tensor.name, dimension, subscript)
+                extent = layouts.blocks[access.tensor.name][dimension] * layouts.parts(formula.cut[index])
+                if found is None or found[1].weight != 1 or extent != _count(formula.box, index):
+                    return False
+                if not _is_ring(found[1], extent):
+                    return False
+    return True
+
+
+def _is_ring(line: Line, extent: int) -> bool:
+    """Whether each place has its own element, counted around."""
+    return all(
+        s.run is not None and (s.run.start - s.place) % extent == 0 and (s.run.stride == 1 or s.count == 1)
+        for s in line.stretches
+    )
+
+
+def around(line: Line, box: Box, index: IndexVar) -> Line:
+    """The line of an index that goes on as it began."""
+    found, once = line.stretches, line.weight * _count(box, index)
+    for shift in (-once, once):
+        both = merged(found, tuple(replace(s, place=s.place + shift) for s in line.stretches))
+        assert both is not None, "each place has its own element"
+        found = both
+    return replace(line, stretches=found)
+
+
+def fetched_once(bound: ranges.Bound, given: Mapping[str, Layout]) -> ranges.Bound:
+    """The program in which a cut parameter that several statements read is copied first: that has the widest halo."""
+    function = bound.function
+    formulas = [s for s in function.statements if isinstance(s, (ir.Define, ir.Accumulate))]
+    reads = Counter(name for s in formulas for name in {tensor.name for tensor in ir.tensors_read(s)})
+    names = [t for t in function.parameters if reads[t.name] > 1 and any(given[t.name]) and len(formulas) > 1]
+    # No program names tensors so.
+    new = {tensor.name: replace(tensor, name=f"{tensor.name}.own") for tensor in names}
+    shapes, origins = ({t.name: of[name] for name, t in new.items()} for of in (bound.shapes, bound.origins))
+    copies = [transforms.copied(new[t.name], t, bound.shapes[t.name], bound.origins[t.name]) for t in names]
+    rest = tuple(
+        transforms.reading(s, new) if isinstance(s, (ir.Define, ir.Accumulate)) else s for s in function.statements
+    )
+    return replace(
+        bound,
+        function=replace(function, statements=(*(copy for copy, _ in copies), *rest)),
+        boxes=(*(box for _, box in copies), *bound.boxes),
+        shapes={**bound.shapes, **shapes},
+        origins={**bound.origins, **origins},
+        reasons=(*({} for _ in copies), *bound.reasons),
+    )
+
+
+def _count(box: Mapping[IndexVar, tuple[int, int]], index: IndexVar) -> int:
+    lo, hi = box[index]
+    return hi - lo
