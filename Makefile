@@ -26,12 +26,8 @@ FOR := $(VENV)/for-
 help:  ## these lines; in brackets, the size of the environment that a target needs
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 16
 
-demo: $(FOR)demo  ## learn digits, filter photographs, take noise out, solve Poisson's equation; pictures go to out/ (0.6 GB)
-	$(BIN)/python examples/digits.py
-	$(BIN)/python examples/photo.py
-	$(BIN)/python examples/blur.py
-	$(BIN)/python examples/stencil.py
-	$(BIN)/python examples/multigrid.py
+demo: $(FOR)demo  ## learn digits, filter photographs, take noise out, solve Poisson's equation; pictures go to out/ (0.5 GB)
+	$(BIN)/python examples/demo.py
 
 gallery: $(FOR)bench  ## check, draw and time the programs of the gallery, for its pages; about fifteen minutes
 	$(BIN)/python -m bench.gallery --pictures docs/pictures/gallery --json bench/results/gallery.json
@@ -70,7 +66,7 @@ fuzz: $(FOR)test  ## garbage for readers, random questions, schedules, programs:
 SOAKS := programs threads tuning
 soak: MINUTES := $(if $(filter file,$(origin MINUTES)),30,$(MINUTES))
 soak: export JAX_PLATFORMS ?= cpu
-soak: $(INSTALLED)  ## days of work in one process, threads, processes, damaged files: thirty minutes, or MINUTES=600
+soak: $(FOR)test  ## days of work in one process, threads, processes, damaged files: thirty minutes, or MINUTES=600
 	@seconds=$$(( $(MINUTES) * 60 / $(words $(SOAKS)) )); \
 	for soak in $(SOAKS); do \
 	  echo "$$soak, $$seconds s"; TCJAX_CACHE_DIR= $(BIN)/python -m tests.soak.soak_$$soak --seconds $$seconds || exit 1; \
@@ -101,7 +97,7 @@ clean:  ## remove virtual environments, caches, site/ and out/
 	rm -rf .venv-* out site build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# uv where it is there, else pip; no bytecode before it is needed.
+# uv where it is there, else the pip of $(PYTHON), else a pip put into the environment; no bytecode before it is needed.
 $(FOR)%: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "tcjax needs Python 3.11 or later, and \`$(PYTHON)\` is $(or $(VERSION),not there)." >&2; \
@@ -111,8 +107,10 @@ $(FOR)%: pyproject.toml
 	  { test -d $(VENV) || uv venv --quiet --python "$(PYTHON)" $(VENV); } && \
 	  uv pip install --quiet --python $(BIN)/python --editable '.[$(EXTRAS_$*)]'; \
 	else \
-	  { test -d $(VENV) || $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
-	    echo "\`$(PYTHON) -m venv\` failed; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }; } && \
-	  $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[$(EXTRAS_$*)]'; \
+	  { test -d $(VENV) || $(PYTHON) -m venv --without-pip $(VENV); } && pip="$(PYTHON) -m pip --python $(BIN)/python" && \
+	  { $(PYTHON) -c 'import pip, sys; sys.exit(int(pip.__version__.split(".")[0]) < 23)' 2>/dev/null || \
+	    { pip="$(BIN)/python -m pip" && $(BIN)/python -m ensurepip >/dev/null 2>&1; } || { rm -rf $(VENV); \
+	    echo "\`$(PYTHON)\` has no pip; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }; } && \
+	  $$pip install --quiet --no-compile --disable-pip-version-check --editable '.[$(EXTRAS_$*)]'; \
 	fi
 	@touch $@

@@ -1,6 +1,6 @@
 """Filters a photograph with one-line comprehensions, and saves the results side by side as ``out/photo.png``.
 
-The photograph is one of scikit-learn's sample images. A picture is an array ``(height, width, 3)`` of values in [0, 1].
+The photograph is one of those in ``data/README.md``. A picture is an array ``(height, width, 3)`` of values in [0, 1].
 """
 
 from pathlib import Path
@@ -8,11 +8,11 @@ from typing import no_type_check
 
 import numpy as np
 from PIL import Image, ImageDraw
-from sklearn.datasets import load_sample_image
 
 import tcjax
 
-OUT = Path(__file__).resolve().parents[1] / "out"
+HERE = Path(__file__).resolve().parent
+OUT = HERE.parent / "out"
 
 # A pixel is the weighted mean of the 5 x 5 around it; the weights are g(i) * g(j).
 blur = tcjax.kernel("blurred(y,x,c) +=! photo(y+i,x+j,c) * g(i) * g(j)")
@@ -72,7 +72,7 @@ def side_by_side(pictures: dict[str, np.ndarray], columns: int = 3) -> Image.Ima
 
 def main(out: Path = OUT) -> Path:
     """Filters the photograph and returns where the picture is."""
-    photo = (load_sample_image("china.jpg") / 255).astype(np.float32)
+    photo = (np.asarray(Image.open(HERE / "data" / "china.jpg")) / 255).astype(np.float32)
     for name, kernel in {"blur": blur, "sharpen": sharpen, "edges": edges, "max_pool": max_pool}.items():
         print(f"{name}: {kernel}")
     pictures = filtered(photo)

@@ -1,6 +1,6 @@
 """Removes noise from a brightness profile, a photograph and a film of it with one definition that works for any rank.
 
-The photograph is one of scikit-learn's sample images; the profile is one of its rows, and the film pans along it. The
+The photograph is one of those in ``data/README.md``; the profile is one of its rows, and the film pans along it. The
 noise is added, so the clean signal is known. Saves the noisy and the denoised photograph as ``out/stencil.png``.
 """
 
@@ -11,11 +11,11 @@ from pathlib import Path
 import jax
 import numpy as np
 from PIL import Image
-from sklearn.datasets import load_sample_image
 
 import tcjax
 
-OUT = Path(__file__).resolve().parents[1] / "out"
+HERE = Path(__file__).resolve().parent
+OUT = HERE.parent / "out"
 
 # A weighted mean of the 3, 9 or 27 values around: nearer ones count more (1 2 1 along every axis), and those across an
 # edge hardly count (the bilateral filter of Tomasi and Manduchi, 1998). At the rim nothing changes: its places are
@@ -70,7 +70,9 @@ def smoothed_by_numpy(noisy: np.ndarray, passes: int = PASSES) -> np.ndarray:
 
 def scenes(height: int = 120, width: int = 160, frames: int = 8) -> dict[str, np.ndarray]:
     """A profile, a picture and a film, brightness in [0, 1], by title."""
-    photograph = (load_sample_image("flower.jpg") @ np.array([0.299, 0.587, 0.114]) / 255).astype(np.float32)
+    photograph = (np.asarray(Image.open(HERE / "data" / "flower.jpg")) @ np.array([0.299, 0.587, 0.114]) / 255).astype(
+        np.float32
+    )
     # The camera moves by a pixel from one frame to the next.
     pan = np.stack([photograph[100 : 100 + height, t + 200 : t + 200 + width] for t in range(frames)])
     return {"profile": photograph[200], "picture": pan[frames // 2], "film": pan}

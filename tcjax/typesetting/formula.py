@@ -1,4 +1,4 @@
-"""Mathematics as a tree, from which LaTeX and MathML are written."""
+"""Mathematics as a tree, from which LaTeX, MathML and plain text are written."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -10,6 +10,10 @@ import pytest
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
+from tcjax.cli.checking import Finding, Numbers, check_text
+from tcjax.cli.editing import server
+from tcjax.cli.texts import Text
+
 ROOT = Path(__file__).parents[2]
 SECONDS = 120
 
@@ -135,7 +139,9 @@ async def tc(editor: Editor) -> None:
     assert hover is not None
     assert "**`k`** index, runs over `[0, K)`" in hover
     assert "from `A(m,k)` (dimension 1)" in hover
-    assert r"C_{m, n} = \sum_{k} A_{m, k} \, \exp(B_{k, n})" in hover
+    assert "```text\nC[m, n] = ∑[k] A[m, k] · exp(B[k, n])\n```" in hover
+    assert "| index | range | from |" in hover
+    assert "| `n` | `[0, N)` | `B(k,n)` (dimension 1) |" in hover
     assert "`float32[M, N]`" in (await editor.hover(1, 4) or "")
     assert "dimension 1 of `A`, dimension 0 of `B`" in (await editor.hover(0, 15) or "")
     assert await editor.hover(1, 10) is None
@@ -154,6 +160,7 @@ async def sac(editor: Editor) -> None:
     (wrong,) = await editor.open("a.sac", "sac", "{ [i] -> a[i] + zz(b) }")
     assert wrong.code == "TC0205"
     assert await editor.replace("float[n] f(float[n] a) { return { [i] -> a[i]+1f }; }\n") == []
+    assert await editor.hover(0, 9) == "```sac\nfloat[n] f(float[n] a)\n```"
     assert await editor.formatted() == "float[n] f(float[n] a) {\n  return { [i] -> a[i] + 1f };\n}\n"
     assert "exp" in await editor.completions(0)
 
@@ -179,3 +186,21 @@ async def python(editor: Editor) -> None:
 @pytest.mark.parametrize("steps", [tc, sac, python])
 def test_an_editor_gets_what_it_asks_for(steps: Callable[[Editor], Awaitable[None]]) -> None:
     session(steps)
+
+
+def test_fixes_are_those_of_the_diagnostics_which_are_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[str] = []
+
+    def check(text: Text, numbers: Numbers) -> list[Finding]:
+        checked.append(text.content)
+        return check_text(text, numbers)
+
+    monkeypatch.setattr(server, "check_text", check)
+    monkeypatch.setattr(server, "_checked", {})
+    first, second = Text("a.tc", TC, "tc"), Text("a.tc", RIGHT, "tc")
+
+    (wrong,) = server._findings("file:///a.tc", first)
+
+    assert server._findings("file:///a.tc", Text("a.tc", TC, "tc")) == [wrong]
+    assert server._findings("file:///a.tc", second) == []
+    assert checked == [TC, RIGHT]

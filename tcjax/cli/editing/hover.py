@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from ... import ir, ranges, typesetting
 from ...syntax import ast, tc
 from ..texts import Text
+from .names import sac_function
 from .programs import Program, program_at
 from .words import BOUNDARIES, REDUCTIONS, describe, word_at
 
@@ -16,12 +17,16 @@ def hover(text: Text, line: int, column: int) -> str | None:
     if word is None or (program is None and text.notation == "python"):
         return None
     name = word[0]
+    if text.notation == "sac" and (head := _of_sac(text, name)) is not None:
+        return head
     said = list(_said(name, line, program))
     if program is not None and program.ranges is not None:
         number = _statement(program, line)
         statement = None if number is None else program.ranges.function.statements[number]
-        if statement is not None and said:
-            said.append(f"```latex\n{typesetting.latex(typesetting.typeset_statement(statement))}\n```")
+        if number is not None and statement is not None and said:
+            # Editors show Markdown without formulas: text in a block of code is what all of them render.
+            said.append(f"```text\n{typesetting.plain(typesetting.typeset_statement(statement))}\n```")
+            said += _table(program.ranges.statements[number])
     return "\n\n".join(said) or None
 
 
@@ -59,6 +64,30 @@ def _said(name: str, line: int, program: Program | None) -> Iterator[str]:
         yield f"**`{name}`** boundary: {BOUNDARIES[name]}"
     elif name in ir.builtins.BUILTINS:
         yield f"**`{name}`** {describe(name)}"
+
+
+def _table(statement: ranges.StatementRanges) -> Iterator[str]:
+    """The ranges of the indices of a statement, where there are several."""
+    if len(statement.intervals) > 1:
+        rows = [
+            f"| `{index.name}` | `{statement.show(index)}` | {statement.reasons[index]} |".replace("||", r"\|\|")
+            for index in statement.intervals
+        ]
+        yield "\n".join(["| index | range | from |", "|---|---|---|", *rows])
+
+
+def _of_sac(text: Text, name: str) -> str | None:
+    """The head of a SaC function, with the comment above it; its types are those of a call."""
+    span = sac_function(text, name)
+    if span is None:
+        return None
+    lines = text.content.splitlines()
+    first = span.line - 1
+    while first and lines[first - 1].lstrip().startswith("//"):
+        first -= 1
+    comment = [line.strip().removeprefix("//").strip() for line in lines[first : span.line - 1]]
+    head = lines[span.line - 1].partition("{")[0].rstrip()
+    return "\n\n".join([f"```sac\n{head}\n```", *([" ".join(comment)] if comment else [])])
 
 
 def _statement(program: Program, line: int) -> int | None:

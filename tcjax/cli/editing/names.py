@@ -32,7 +32,7 @@ def definition(text: Text, line: int, column: int) -> Span | None:
     if word is None:
         return None
     if text.notation == "sac":
-        return _sac_function(text, word[0])
+        return sac_function(text, word[0])
     programs = programs_of(text)
     inside = [each for each in programs if each.first <= line <= each.last]
     for program in inside:
@@ -45,7 +45,8 @@ def definition(text: Text, line: int, column: int) -> Span | None:
     return None
 
 
-def _sac_function(text: Text, name: str) -> Span | None:
+def sac_function(text: Text, name: str) -> Span | None:
+    """Where a SaC function is defined."""
     try:
         functions = sac.read(text.content, text.name).functions
     except CompileError:

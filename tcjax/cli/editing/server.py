@@ -32,6 +32,9 @@ _KINDS: Final = {
 
 server: Final = LanguageServer("tcjax", __version__)
 
+# The text of each open document that was checked last, and what was found in it.
+_checked: Final[dict[str, tuple[Text, list[Finding]]]] = {}
+
 
 def _text(document: TextDocument) -> Text | None:
     """A document as the commands take it; None for other languages, and for Python without kernels."""
@@ -59,12 +62,18 @@ def _place(document: TextDocument, position: types.Position) -> tuple[int, int]:
     return own.line + 1, own.character + 1
 
 
-def _findings(text: Text) -> list[Finding]:
+def _findings(uri: str, text: Text) -> list[Finding]:
+    """What is wrong with a text; what was found last in a document is kept for the questions that follow."""
+    last = _checked.get(uri)
+    if last is not None and last[0] == text:
+        return last[1]
     try:
-        return check_text(text, Numbers())
+        found = check_text(text, Numbers())
     except Failure:
         # Python itself cannot read the file: its own tools say why.
-        return []
+        found = []
+    _checked[uri] = (text, found)
+    return found
 
 
 def _diagnostic(document: TextDocument, finding: Finding) -> types.Diagnostic:
@@ -76,7 +85,7 @@ def _diagnostic(document: TextDocument, finding: Finding) -> types.Diagnostic:
 
 def _publish(uri: str) -> None:
     document, text = _open(uri)
-    found = [] if text is None else [_diagnostic(document, each) for each in _findings(text)]
+    found = [] if text is None else [_diagnostic(document, each) for each in _findings(uri, text)]
     server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, document.version))
 
 
@@ -92,6 +101,7 @@ def _changed(params: types.DidChangeTextDocumentParams) -> None:
 
 @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
 def _closed(params: types.DidCloseTextDocumentParams) -> None:
+    _checked.pop(params.text_document.uri, None)
     server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(params.text_document.uri, []))
 
 
@@ -154,7 +164,7 @@ def _formatting(params: types.DocumentFormattingParams) -> list[types.TextEdit] 
 def _actions(params: types.CodeActionParams) -> list[types.CodeAction]:
     document, text = _open(params.text_document.uri)
     found: list[types.CodeAction] = []
-    for finding in [] if text is None else _findings(text):
+    for finding in [] if text is None else _findings(document.uri, text):
         diagnostic = _diagnostic(document, finding)
         lines = range(params.range.start.line, params.range.end.line + 1)
         if text is not None and diagnostic.range.start.line in lines:
