@@ -1,7 +1,7 @@
 """Removes noise from a brightness profile, a photograph and a film of it with one definition that works for any rank.
 
 The photograph is one of those in ``data/README.md``; the profile is one of its rows, and the film pans along it. The
-noise is added, so the clean signal is known. Saves the noisy and the denoised photograph as ``out/stencil.png``.
+noise is added, so the clean signal is known. Saves the photograph, with noise and without, as ``out/stencil.png``.
 """
 
 import itertools
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import jax
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 
 import tcjax
 
@@ -84,12 +84,57 @@ def signal_to_noise(values: np.ndarray, truth: np.ndarray) -> float:
     return float(-10 * np.log10(np.mean((values[inside] - truth[inside]) ** 2)))
 
 
+# Pixels: of a value of a picture, and of the room around pictures.
+SCALE = 3
+LEFT, TOP, RIGHT, BOTTOM = 46, 30, 18, 44
+BAR = 96
+
+
+def sheet(pictures: dict[str, np.ndarray]) -> Image.Image:
+    """Pictures two by two below their titles, with axes in pixels, and the scale of brightness beside them."""
+    height, width = (SCALE * n for n in next(iter(pictures.values())).shape)
+    columns, rows = 2, -(-len(pictures) // 2)
+    across, down = LEFT + width + RIGHT, TOP + height + BOTTOM
+    image = Image.new("L", (columns * across + BAR, rows * down), 255)
+    draw, font = ImageDraw.Draw(image), ImageFont.load_default(15)
+    for number, (title, values) in enumerate(pictures.items()):
+        x, y = number % columns * across + LEFT, number // columns * down + TOP
+        gray = Image.fromarray(np.uint8(255 * np.clip(values, 0, 1)))
+        image.paste(gray.resize((width, height), Image.Resampling.NEAREST), (x, y))
+        draw.rectangle((x - 1, y - 1, x + width, y + height), outline=0)
+        draw.text((x + width / 2, y - 8), title, 0, font, anchor="ms")
+        for part in (0, 0.5, 1):
+            at, row = x + part * width, y + part * height
+            draw.text((at, y + height + 6), f"{part * values.shape[1]:.0f}", 0, font, anchor="ma")
+            draw.text((x - 6, row), f"{part * values.shape[0]:.0f}", 0, font, anchor="rm")
+        draw.text((x + width / 2, y + height + 24), "column (pixels)", 0, font, anchor="ma")
+        if number % columns == 0:
+            _upwards(image, "row (pixels)", x - 44, y + height // 4)
+    x, y = columns * across + 6, TOP
+    ramp = Image.fromarray(np.uint8(np.linspace(255, 0, height)[:, None].repeat(18, axis=1)))
+    image.paste(ramp, (x, y))
+    draw.rectangle((x - 1, y - 1, x + 18, y + height), outline=0)
+    for part in (0, 0.5, 1):
+        draw.text((x + 24, y + (1 - part) * height), f"{part:g}", 0, font, anchor="lm")
+    _upwards(image, "brightness (0 black, 1 white)", x + 52, y + height // 5)
+    return image
+
+
+def _upwards(image: Image.Image, text: str, x: int, y: int) -> None:
+    """Text that reads upwards, from its upper left corner on."""
+    font = ImageFont.load_default(15)
+    _, _, wide, high = font.getbbox(text)
+    part = Image.new("L", (int(wide) + 2, int(high) + 2), 255)
+    ImageDraw.Draw(part).text((0, 0), text, 0, font)
+    image.paste(part.rotate(90, expand=True), (x, y))
+
+
 def main(out: Path = OUT) -> dict[str, float]:
     """Filters the three, prints how well, and returns the gain in decibels by title."""
     print(FILTER)
     noise = np.random.default_rng(0)
     gains: dict[str, float] = {}
-    pictures: list[np.ndarray] = []
+    pictures: dict[str, np.ndarray] = {}
     for title, truth in scenes().items():
         noisy = (truth + NOISE * noise.standard_normal(truth.shape)).astype(np.float32)
         values = np.asarray(smoothed(noisy))
@@ -105,12 +150,13 @@ def main(out: Path = OUT) -> dict[str, float]:
         )
         assert error < 1e-5, f"the {title} is not what NumPy makes of it"
         if truth.ndim > 1:
-            middle = truth.shape[0] // 2
-            pictures += [array if array.ndim == 2 else array[middle] for array in (truth, noisy, values)]
-    original, noisy, alone, _, _, in_film = pictures
+            middle = (slice(None),) * 2 if truth.ndim == 2 else (truth.shape[0] // 2,)
+            pictures["the photograph"] = truth[middle]
+            pictures.setdefault(f"with noise, {before:.1f} dB", noisy[middle])
+            alone = "alone" if truth.ndim == 2 else "as a frame of the film"
+            pictures[f"smoothed {alone}, {after:.1f} dB"] = values[middle]
     out.mkdir(exist_ok=True)
-    sheet = np.hstack([original, noisy, alone, in_film])
-    Image.fromarray(np.uint8(255 * np.clip(sheet, 0, 1))).save(out / "stencil.png")
+    sheet(pictures).save(out / "stencil.png")
     print(f"the picture, with noise, smoothed alone, smoothed as a frame of the film: {out.name}/stencil.png")
     return gains
 

@@ -2,6 +2,17 @@
 
 from .explanations import show_explanation
 from .kernels import show_kernel
-from .pictures import Picture, StatementPicture, draw
+from .pictures import KINDS, Picture, StatementPicture, draw
+from .subjects import Kind, Mesh, Subject
 
-__all__ = ["Picture", "StatementPicture", "draw", "show_explanation", "show_kernel"]
+__all__ = [
+    "KINDS",
+    "Kind",
+    "Mesh",
+    "Picture",
+    "StatementPicture",
+    "Subject",
+    "draw",
+    "show_explanation",
+    "show_kernel",
+]

@@ -1,17 +1,28 @@
 """The iteration domain of a statement on a plane of two of its indices: which points take part, in which tiles."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from .. import planning
 from ..markup import Axis, Layer, Plane, Rectangle
+from ..planning.blocked.domains import spans
 from ..planning.data.groups import Blocks
+from ..planning.data.nests import LoopSchedule
 from ..planning.data.nodes import LoopNest, Node, operands
 from ..symbolic import IndexVar
 from .cells import FINEST, where
 from .points import Points, variables
+from .subjects import Drawn, Kind, Subject
 
 
-def domain_plane(points: Points) -> Plane | None:
+def _planes(subject: Subject) -> Drawn:
+    for heading, points in subject.statements:
+        plane = None if points.is_empty else _plane(points)
+        if plane is not None:
+            yield heading, plane
+
+
+def _plane(points: Points) -> Plane | None:
     """The domain, where conditions cut it or tiles divide it; otherwise it is the box given by the ranges."""
     nest = _nest(points.stage)
     steps = {} if nest is None else {index: n for index, n in _steps(nest, points).items() if index in points.box}
@@ -31,6 +42,9 @@ def domain_plane(points: Points) -> Plane | None:
     layers = [Layer("takes part", where(takes_part, rows, columns), 0)] if deciding else []
     blocks = tuple(_blocks(rows, columns, steps.get(row), steps.get(column)))
     if blocks:
+        left_out = tuple(_left_out(nest, blocks, rows, steps.get(row)))
+        if left_out:
+            layers.append(Layer("blocks that are left out", left_out, 2, hatch=True))
         layers.append(Layer(_said(steps), blocks, 1, outline=True))
     others = [index for index in deciding - {row, column} if index in middle]
     at = "".join(f", {index} = {middle[index]}" for index in sorted(others, key=str))
@@ -93,6 +107,29 @@ def _cuts(node: LoopNest, blocks: Blocks, points: Points) -> dict[IndexVar, int]
     return {names[index]: size for index, size in cut.items()}
 
 
+def _left_out(
+    nest: LoopNest | None, blocks: tuple[Rectangle, ...], rows: Axis, down: int | None
+) -> Iterator[Rectangle]:
+    """The blocks that the loop does not visit, as no point of theirs takes part: each tile has its part of the loop."""
+    if nest is None or down is None or nest.nest.reduce.guard is None:
+        return
+    form = nest.whole.schedule
+    if isinstance(form, Blocks):
+        cut = dict(form.tile)
+        own = next((axis for axis, size in cut.items() if size == down), None)
+        if own is None or len(cut) > 1:
+            return
+        form = LoopSchedule(form.loop, form.width, 1, tile=(own, down))
+    if form.tile is None or form.tile[1] != down:
+        return
+    visited = spans(nest.nest, form)
+    for block in blocks:
+        (top, _), (left, right) = block
+        first, end = visited[(top - rows.lo) // down]
+        if right <= first or end <= left:
+            yield block
+
+
 def _said(steps: dict[IndexVar, int]) -> str:
     return f"blocks of {' x '.join(f'{step} {index}' for index, step in steps.items())}"
 
@@ -109,7 +146,31 @@ def _blocks(rows: Axis, columns: Axis, down: int | None, across: int | None) -> 
             yield (top, min(top + down, rows.hi)), (left, min(left + across, columns.hi))
 
 
-def tile_plane(stage: planning.Compute, points: Points) -> Plane | None:
+def _tiles(subject: Subject) -> Drawn:
+    """The results of a schedule in tiles, and what a tile needs."""
+    tiles = dict(_tiled(subject))
+    for heading, points in subject.statements:
+        if points.is_empty:
+            continue
+        tile = tiles.get(points.statement.target.name)
+        plane = None if tile is None else _tile_plane(tile, points)
+        if plane is not None:
+            yield heading, plane
+        needed = subject.needed.get(points.statement.target.name)
+        if needed is not None:
+            yield heading, needed
+
+
+def _tiled(subject: Subject) -> Iterator[tuple[str, planning.Compute]]:
+    """What a schedule computes tile by tile, by its target, but for what is inside of another's loops."""
+    for stage in subject.plan.scheduled or ():
+        if isinstance(stage, planning.Tiled):
+            own = [compute for compute, loops in stage.computes() if loops and compute.target == stage.target]
+            if own:
+                yield stage.target, own[-1]
+
+
+def _tile_plane(stage: planning.Compute, points: Points) -> Plane | None:
     """The result in the tiles of a schedule, on its last two axes that are cut or long."""
     piece, shape = stage.piece, points.bound.shapes[stage.target]
     cut = [n for n, (part, extent) in enumerate(zip(piece, shape, strict=True)) if 0 < part < extent]
@@ -131,3 +192,17 @@ def _placed(points: Points, dimension: int) -> tuple[int, int]:
     name = points.statement.target.name
     origin = points.bound.origins[name][dimension]
     return origin, origin + points.bound.shapes[name][dimension]
+
+
+DOMAIN: Final = Kind(
+    "domain",
+    _planes,
+    "which points take part, and in which blocks",
+    lambda _: "every point of its ranges takes part: a guard on indices, `where j <= i`, leaves some out",
+)
+TILES: Final = Kind(
+    "tiles",
+    _tiles,
+    "the tiles of a schedule",
+    lambda _: "tiles are those of a schedule: k.with_schedule(...).picture(...)",
+)

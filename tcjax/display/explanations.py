@@ -1,19 +1,41 @@
 """An explanation as a page of a notebook: for each statement its loops, its operation and why, and its costs."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
 
 from .. import ir, planning
-from ..diagnostics.phrases import bytes_text
-from ..markup import Element, Work, bar, block, code, details, element, figure, formula, table, title, work_svg
+from ..diagnostics.phrases import bytes_text, time_text
+from ..markup import (
+    Bar,
+    Element,
+    Limit,
+    Roof,
+    Work,
+    bar,
+    bars_svg,
+    block,
+    code,
+    details,
+    element,
+    figure,
+    formula,
+    roofline_svg,
+    table,
+    title,
+)
 from ..planning.cost.growth import in_words
+from ..planning.data.machine import CPU
 from ..symbolic import IndexVar
 from ..typesetting import mathml, typeset_statement
 from .pictures import StatementPicture, draw
 from .points import Points, points_of
 from .ranges import number_table, quoted
+from .subjects import Subject
 
 Described = Mapping[str, Any]
+
+# So many steps of a plan are drawn.
+_MOST_BARS: Final = 24
 
 
 def show_explanation(data: Described, plan: planning.Plan | None) -> str:
@@ -28,9 +50,7 @@ def show_explanation(data: Described, plan: planning.Plan | None) -> str:
     if "compiled" in data:
         parts.append(_compiled(data["compiled"]))
     parts.append(_costs(statements))
-    works = [Work(described["target"], described["flops"], described["bytes"]) for described in statements]
-    if any(work.flops > 0 and work.bytes > 0 for work in works):
-        parts.append(figure("operations for each byte: the further down, the more memory decides", work_svg(works)))
+    parts.append(element("div", *_charts(data), class_="pictures"))
     defined: set[str] = set()
     for described in statements:
         points = formulas.get(described["statement"])
@@ -41,10 +61,51 @@ def show_explanation(data: Described, plan: planning.Plan | None) -> str:
     return str(block(*parts))
 
 
+def _charts(data: Described) -> Iterator[Element]:
+    """Where the statements lie below the roof of the machine, and what is in memory while the plan runs."""
+    works = [Work(each["target"], each["flops"], each["bytes"], each["seconds"]) for each in data["statements"]]
+    if any(work.flops > 0 and work.bytes > 0 and work.seconds > 0 for work in works):
+        yield figure("Roofline of the table of machines, a CPU (estimates)", roofline_svg(works, _roofs()))
+    held = data["memory"]
+    limit = Limit(data["memory_limit"], f"limit of a statement's temporaries: {bytes_text(data['memory_limit'])}")
+    if held:
+        bars = [
+            Bar(f"{n}. {each['target']}", (each["kept"], each["own"]), bytes_text(each["kept"] + each["own"]))
+            for n, each in enumerate(held[:_MOST_BARS], start=1)
+        ]
+        more = f", the first {_MOST_BARS} of {len(held)}" if len(held) > _MOST_BARS else ""
+        title = f"Temporary memory, step after step{more} (estimates)"
+        yield figure(title, bars_svg(title, bars, ("kept for other steps", "the step's own"), limit))
+
+
+def _roofs() -> list[Roof]:
+    """Products of matrices from memory; below them the cache, and operations element by element."""
+    return [
+        Roof("matrix products, from memory", 2 / CPU.multiply_add, 1 / CPU.memory_byte),
+        Roof("element by element, from the cache", 1 / CPU.element, 1 / CPU.cached_byte),
+    ]
+
+
+def _prices(described: Described) -> Element | None:
+    """The price of the plan and of the next best one."""
+    spent, other = described["spent"], described["runner_up"]
+    if not sum(spent.values()):
+        return None
+    bars = [_priced(f"chosen: {described['operation']}", described["seconds"], spent)]
+    if other is not None and "spent" in other:
+        bars.append(_priced(f"next best: {other['operation']}", other["seconds"], other["spent"]))
+    title = "Price on a CPU (estimate)"
+    return figure(title, bars_svg(title, bars, ("compute", "memory", "overhead")))
+
+
+def _priced(name: str, seconds: float, spent: Mapping[str, float]) -> Bar:
+    return Bar(name, (spent["compute"], spent["memory"], spent["overhead"]), time_text(seconds))
+
+
 def _of_plan(plan: planning.Plan) -> tuple[dict[str, StatementPicture], dict[str, Points]]:
     """The pictures and the points of statements by their texts; none where expressions are too deep to be walked."""
     try:
-        pictures = {picture.statement: picture for picture in draw(plan).statements}
+        pictures = {picture.statement: picture for picture in draw(Subject(plan)).statements}
         return pictures, dict(points_of(plan))
     except RecursionError:
         return {}, {}
@@ -103,6 +164,9 @@ def _statement(
     parts: list[Element] = [title(f"{described['target']}: {described['result']}", inside)]
     parts.append(code(described["statement"]) if lines is None else formula(lines))
     parts.append(element("p", element("b", described["operation"]), ": ", quoted(described["reason"])))
+    prices = _prices(described)
+    if prices is not None:
+        parts.append(prices)
     for fact in described.get("facts", ()):
         if fact != described["reason"]:
             parts.append(element("p", "Known: ", quoted(fact)))

@@ -1,18 +1,24 @@
-"""Pictures of a plan: which points of each statement take part, in which tiles, and what one element reads."""
+"""Pictures of a plan: what runs when and where, which points of each statement take part, what one element reads."""
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
-from .. import planning
 from ..markup import Element, Plane, beside, block, element, figure, plane_svg, plane_text, standalone
-from .domains import domain_plane, tile_plane
-from .points import Points, points_of
-from .reads import read_planes
+from .domains import DOMAIN, TILES
+from .halos import HALO
+from .ragged import RAGGED
+from .reads import READS
+from .scans import SCAN
+from .subjects import Heading, Kind, Subject
+from .wavefronts import WAVEFRONT
+
+# In the order in which they stand under a heading.
+KINDS: Final = (HALO, WAVEFRONT, SCAN, DOMAIN, RAGGED, TILES, READS)
 
 
 @dataclass(frozen=True, slots=True)
 class StatementPicture:
-    """The planes of one statement: its domain where that is not a box, its tiles, the element and its reads."""
+    """The planes of one statement, of a loop, or of a mesh."""
 
     statement: str
     planes: tuple[Plane, ...]
@@ -28,10 +34,11 @@ class Picture:
 
     statements: tuple[StatementPicture, ...]
 
-    def svg(self) -> str:
-        """All planes as one self-contained SVG document, without scripts."""
+    def svg(self, across: int = 3) -> str:
+        """All planes as one self-contained SVG document, without scripts, so many in a row."""
         planes = [plane for statement in self.statements for plane in statement.planes]
-        return standalone(beside([plane_svg(plane) for plane in planes], "what each statement computes and reads"))
+        label = "; ".join(plane.title for plane in planes) or "nothing to draw"
+        return standalone(beside([plane_svg(plane) for plane in planes], label, across))
 
     def __str__(self) -> str:
         return "\n\n".join(
@@ -48,40 +55,13 @@ class Picture:
         return str(block(*parts))
 
 
-def draw(plan: planning.Plan, needed: Mapping[str, Plane] | None = None) -> Picture:
-    """A picture of each statement that is a formula and has anything to show.
-
-    `needed` are planes of what one tile needs of the tensors that are computed inside a loop, by name.
-    """
-    tiles = {} if plan.scheduled is None else dict(_tiled(plan))
-    statements = []
-    for text, points in points_of(plan):
-        target = points.statement.target.name
-        planes = tuple(_planes(points, tiles.get(text), (needed or {}).get(target)))
-        if planes:
-            statements.append(StatementPicture(text, planes))
-    return Picture(tuple(statements))
-
-
-def _tiled(plan: planning.Plan) -> Iterator[tuple[str, planning.Compute]]:
-    """The statements that a schedule computes tile by tile, but for those inside of another's loops."""
-    texts = {points.statement.target.name: text for text, points in points_of(plan)}
-    for stage in plan.scheduled or ():
-        if isinstance(stage, planning.Tiled) and stage.target in texts:
-            own = [compute for compute, loops in stage.computes() if loops and compute.target == stage.target]
-            if own:
-                yield texts[stage.target], own[-1]
-
-
-def _planes(points: Points, tile: planning.Compute | None, needed: Plane | None) -> Iterator[Plane]:
-    if any(lo >= hi for lo, hi in points.box.values()):
-        return
-    domain = domain_plane(points)
-    if domain is not None:
-        yield domain
-    tiles = None if tile is None else tile_plane(tile, points)
-    if tiles is not None:
-        yield tiles
-    if needed is not None:
-        yield needed
-    yield from read_planes(points)
+def draw(subject: Subject, kinds: tuple[Kind, ...] = KINDS) -> Picture:
+    """A picture of each statement, loop and mesh that has anything to show."""
+    # Of statements in the order of the program; what is not one of them comes first.
+    found: dict[Heading, list[Plane]] = {heading: [] for heading, _ in subject.parts}
+    others: dict[Heading, list[Plane]] = {}
+    for kind in kinds:
+        for heading, plane in kind.planes(subject):
+            (found[heading] if heading in found else others.setdefault(heading, [])).append(plane)
+    drawn = {**others, **found}
+    return Picture(tuple(StatementPicture(heading.text, tuple(planes)) for heading, planes in drawn.items() if planes))

@@ -37,6 +37,11 @@ class Points:
         reduction = self.statement.reduction if isinstance(self.statement, ir.Accumulate) else ()
         return (*self.left, *(index for index in reduction if index in self.box))
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether an index has no values."""
+        return any(lo >= hi for lo, hi in self.box.values())
+
     def extent(self, index: IndexVar) -> int:
         lo, hi = self.box[index]
         return hi - lo
@@ -67,14 +72,24 @@ class Points:
 
 def points_of(plan: planning.Plan) -> Iterator[tuple[str, Points]]:
     """Every formula statement, as text and as points; a call is replaced by the statements of its definition."""
+    return ((text, part) for text, part in walked(plan) if isinstance(part, Points))
+
+
+def walked(plan: planning.Plan) -> Iterator[tuple[str, Points | planning.Call]]:
+    """The same with the loops, each before what it computes in a step."""
     for number, stage in enumerate(plan.stages):
         match stage:
             case planning.Compute():
                 statement = plan.bound.function.statements[number]
                 if isinstance(statement, (ir.Define, ir.Accumulate)):
                     yield ir.printer.show_statement(statement), _points(statement, stage, plan.bound, number)
-            case planning.Call(plan=inner):
-                yield from points_of(inner)
+            case planning.Call(plan=inner, steps=steps, diagonals=diagonals):
+                if steps is not None:
+                    end = steps.low + steps.apart * (steps.count - 1) + 1
+                    yield f"for {steps.index} in {steps.low}:{end}", stage
+                elif diagonals is not None:
+                    yield f"for {', '.join(map(str, diagonals.indices))}", stage
+                yield from walked(inner)
             case _:
                 continue
 

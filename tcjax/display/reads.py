@@ -10,12 +10,20 @@ from ..markup import Axis, Layer, Plane, Rectangle
 from ..symbolic import Affine, IndexVar
 from .cells import rectangles
 from .points import Points
+from .subjects import Drawn, Kind, Subject
 
 # So many points of the loops are visited; beyond, a read covers the box of its subscripts' ends.
 _MOST_POINTS: Final = 1 << 12
 
 
-def read_planes(points: Points) -> Iterator[Plane]:
+def _planes(subject: Subject) -> Drawn:
+    for heading, points in subject.statements:
+        if not points.is_empty:
+            for plane in _read_planes(points):
+                yield heading, plane
+
+
+def _read_planes(points: Points) -> Iterator[Plane]:
     """The element that is computed, then every tensor with the elements that it reads."""
     statement = points.statement
     point = {index: value for index, value in points.middle().items() if index in points.left}
@@ -137,3 +145,8 @@ def _box(spans: list[tuple[int, int]]) -> tuple[Rectangle, ...]:
 
 def _plane(title: str, axes: list[Axis], layers: tuple[Layer, ...]) -> Plane:
     return Plane(title, axes[0] if len(axes) == 2 else None, axes[-1], layers)
+
+
+READS: Final = Kind(
+    "reads", _planes, "one element, and what it reads", lambda _: "none of its statements is a formula with indices"
+)

@@ -3,13 +3,14 @@
 Each becomes one nest of closures per statement, so that a loop over its points does not match on nodes again.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any, assert_never
 
 import numpy as np
 
 from .. import ir
+from ..ranges.bound import Bound
 from ..symbolic import Affine, IndexVar
 from ..symbolic.affine import Atom
 from .builtins import builtin
@@ -99,6 +100,13 @@ def subscript(affine: Affine, scope: Scope) -> Callable[[], int]:
         return lambda: int(value())
 
     return affine_value(affine, scope, data)
+
+
+def value_of(affine: Affine, bound: Bound, point: Mapping[IndexVar, int], tensors: Mapping[str, Any]) -> int:
+    """The value of a subscript, or of the end of a range, at a point: an exact integer, perhaps read from tensors."""
+    slots = {index: number for number, index in enumerate(point)}
+    known = {name: np.asarray(array) for name, array in tensors.items()}
+    return subscript(affine, Scope(bound, {}, known, {}, slots, [*point.values()]))()
 
 
 def _read(access: ir.Access, scope: Scope) -> Evaluate:

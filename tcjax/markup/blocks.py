@@ -11,6 +11,14 @@ def block(*children: Element | str) -> Element:
     return element("div", element("style", STYLE), *children, class_="tcjax")
 
 
+def document(name: str, body: str) -> str:
+    """A whole page for a browser around a part of one."""
+    head = element("meta", charset="utf-8"), element("meta", name="viewport", content="width=device-width")
+    dark = element("style", ":root{color-scheme:light dark}body{margin:0 auto;max-width:64em;padding:.5em}")
+    start = "".join(str(part).removesuffix("</meta>") for part in (*head, element("title", name), dark))
+    return f'<!doctype html>\n<html lang="en"><head>{start}</head><body>{body}</body></html>\n'
+
+
 def title(text: str, faint: str = "") -> Element:
     """A heading, and the note next to it."""
     beside = (element("span", f" {faint}", class_="faint", style="font-weight: 400"),) if faint else ()

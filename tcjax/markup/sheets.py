@@ -25,15 +25,15 @@ def standalone(svg: Element) -> str:
     return str(Element("svg", attributes, (element("style", STYLE), *svg.children)))
 
 
-def beside(pictures: Sequence[Element], label: str) -> Element:
-    """Pictures in rows of up to three, as one."""
+def beside(pictures: Sequence[Element], label: str, across: int = _ACROSS) -> Element:
+    """Pictures in rows of up to so many, as one."""
     shapes: list[Element] = []
     x = y = widest = 0.0
     high = 0.0
     for number, inner in enumerate(pictures):
         given = dict(inner.attributes)
         width, height = float(given["width"]), float(given["height"])
-        if number % _ACROSS == 0 and number:
+        if number % across == 0 and number:
             x, y, high = 0.0, y + high + 12, 0.0
         moved = (("x", f"{x:.0f}"), ("y", f"{y:.0f}"))
         shapes.append(Element("svg", (*moved, *inner.attributes), inner.children))

@@ -76,7 +76,7 @@ div& svg,svg.tcjax{max-width:100%;height:auto;display:block}
 & text{font:12px system-ui,sans-serif;fill:var(--ink)}
 & text.faint{fill:var(--faint)}
 & .frame{fill:var(--panel);stroke:var(--line)}
-& .rule{stroke:var(--line);fill:none}
+& .roof{stroke:var(--ink);fill:none}
 """
 
 

@@ -3,13 +3,14 @@
 Schedules are in `planning.schedule`: only who writes one imports them.
 """
 
-from .cost.costs import Cost, cost_of
+from .cost.costs import Cost, Held, cost_of, memory_of
 from .cost.growth import Growth, growth_of
 from .cost.memory import allowance, check_memory
-from .cost.prices import Price, plan_price, price, price_of
+from .cost.prices import plan_price, price, price_of
 from .data import nodes
 from .data.machine import Machine, machine_of
 from .data.preferences import Backend, Preferences
+from .data.price import NOTHING, Price
 from .data.stages import (
     Call,
     CallForeign,
@@ -25,16 +26,18 @@ from .data.stages import (
     Tiled,
     Unstored,
 )
-from .plan import make_plan
+from .plan import given_bytes, make_plan
 from .printer import describe_steps, facts_of, operation_of, operations_of, reason_of, show_node, show_plan
 
 __all__ = [
+    "NOTHING",
     "Backend",
     "Call",
     "CallForeign",
     "Compute",
     "Cost",
     "Growth",
+    "Held",
     "Loop",
     "Machine",
     "Parts",
@@ -53,9 +56,11 @@ __all__ = [
     "cost_of",
     "describe_steps",
     "facts_of",
+    "given_bytes",
     "growth_of",
     "machine_of",
     "make_plan",
+    "memory_of",
     "nodes",
     "operation_of",
     "operations_of",

@@ -32,6 +32,7 @@ from .data.nodes import (
     holds_data,
     operands,
 )
+from .data.price import NOTHING
 from .data.stages import Compute
 from .data.views import Halo
 from .folds import as_number
@@ -69,10 +70,10 @@ def cheapest(candidates: Iterable[Node], scope: Scope) -> Node:
     if len(found) == 1:
         return found[0]
     extents = {index: scope.extent(index) for index in scope.box}
-    prices = [price_of(node, extents, shapes=scope.shapes).seconds for node in found]
-    most = min(prices) * (1 + EQUAL) + NOISE
-    best = next(number for number, seconds in enumerate(prices) if seconds <= most)
-    second = min((number for number in range(len(found)) if number != best), key=prices.__getitem__)
+    prices = [price_of(node, extents, shapes=scope.shapes) for node in found]
+    most = min(prices).seconds * (1 + EQUAL) + NOISE
+    best = next(number for number, price in enumerate(prices) if price.seconds <= most)
+    second = min((number for number in range(len(found)) if number != best), key=lambda number: prices[number].seconds)
     scope.rivals[id(found[best])] = Rival(found[best], found[second], prices[second] - prices[best])
     return found[best]
 
@@ -111,14 +112,16 @@ def sent(placement: Placement) -> Compute:
     scope, most = placement.scope, _repeatable(placement)
     found = [stage for propose in PLACEMENTS for stage in propose(placement)]
     kept = [stage for stage in found if placement.repeated(stage.store.scatter) < most] or found
-    prices = [price(stage, shapes=scope.shapes).seconds for stage in kept]
-    limit = min(prices) * (1 + EQUAL) + NOISE
-    best = next(number for number, seconds in enumerate(prices) if seconds <= limit)
-    others = [(seconds - prices[best], number) for number, seconds in enumerate(prices) if number != best]
+    prices = [price(stage, shapes=scope.shapes) for stage in kept]
+    limit = min(prices).seconds * (1 + EQUAL) + NOISE
+    best = next(number for number, own in enumerate(prices) if own.seconds <= limit)
+    others = [(own - prices[best], number) for number, own in enumerate(prices) if number != best]
     if not others:
         return kept[best]
-    dearer, second = min(others)
-    own, other = kept[best].runner_up, (operations_of(kept[second]), max(0.0, dearer))
+    dearer, second = min(others, key=lambda each: each[0].seconds)
+    # Of equal ones the first is taken, which may be the dearer one.
+    dearer = dearer if dearer.seconds > 0 else NOTHING
+    own, other = kept[best].runner_up, (operations_of(kept[second]), dearer)
     return replace(kept[best], runner_up=other if own is None or other[1] < own[1] else own)
 
 

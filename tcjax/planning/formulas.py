@@ -18,6 +18,7 @@ from .choice import sent
 from .chunked_scatter import in_chunks
 from .data.nodes import Lookup, Node, Strip, below
 from .data.preferences import DEFAULT, Preferences
+from .data.price import Price
 from .data.stages import Compute, Scatter, Store
 from .folds import plan_elements
 from .monoids import plan_monoid
@@ -133,13 +134,13 @@ def _stage(statement: ir.Define | ir.Accumulate, scope: Scope, *, defined: bool)
     return Compute(*names, accumulate, value, store, statement, scope.box, runner_up=_runner_up(value, scope))
 
 
-def _runner_up(value: Node, scope: Scope) -> tuple[str, float] | None:
+def _runner_up(value: Node, scope: Scope) -> tuple[str, Price] | None:
     """The computation that differs from `value` in one choice and costs least more."""
     rivals = [scope.rivals[id(node)] for node in below(value) if id(node) in scope.rivals] if scope.rivals else []
     if not rivals:
         return None
-    closest = min(rivals, key=lambda rival: rival.seconds)
-    return name_of(closest.node), closest.seconds
+    closest = min(rivals, key=lambda rival: rival.dearer.seconds)
+    return name_of(closest.node), closest.dearer
 
 
 def _without_empty(statement: Formula, box: Box) -> Formula:

@@ -14,10 +14,11 @@ from .branches import is_risky
 from .choice import MOST_GROWTH, SMALL_SPACE
 from .cost.costs import cost_of
 from .cost.memory import allowance
-from .cost.prices import Price, price
+from .cost.prices import price
 from .data.assembly import Overlay
 from .data.nodes import Apply, Fill, Iota, Node, Read, Strip, holds_data, operands
 from .data.preferences import DEFAULT, Preferences
+from .data.price import NOTHING, Price
 from .data.stages import Call, CallForeign, Compute, Plan, Proviso, Stage, Unstored
 from .formulas import plan_formula
 from .fusion.orders import cheapest_orders
@@ -240,7 +241,7 @@ class _Planner:
         if len(found) == 1:
             return found[0].stage
         first, second, *_ = sorted(found, key=lambda way: way.seconds)
-        own, other = first.stage.runner_up, (operations_of(second.stage), second.seconds - first.seconds)
+        own, other = first.stage.runner_up, (operations_of(second.stage), second.price - first.price)
         best = replace(first.stage, runner_up=other if own is None or other[1] < own[1] else own)
         if id(first.stage) in self.known.prices:
             self.known.prices[id(best)] = best, self.price(first.stage)
@@ -292,7 +293,7 @@ class _Planner:
     def way(self, stage: Compute, shapes: transforms.Shapes) -> "_Way":
         """The statement planned so; `shapes` are those of what it reads."""
         known = shapes is self.bound.shapes
-        return _Way(stage, lambda: (self.price(stage) if known else price(stage, shapes=shapes)).seconds)
+        return _Way(stage, lambda: self.price(stage) if known else price(stage, shapes=shapes))
 
     def provided(self, step: Step, defined: bool, otherwise: "_Way") -> Iterator["_Way"]:
         """Forms for finite values, where these cost much less than `otherwise`.
@@ -311,14 +312,14 @@ class _Planner:
             why = f"`{step.statement.target.name}` is multiplied out: no sum is over all of its indices at a time"
             for way in self.on_condition(*expanded, defined, otherwise):
                 stage = replace(way.stage, decided=(why, *way.stage.decided))
-                yield _Way(stage, partial(float, way.seconds))
+                yield _Way(stage, partial(_known, way.price))
 
     def on_condition(
         self, step: Step, finite: tuple[ir.Expr, ...], defined: bool, otherwise: "_Way"
     ) -> Iterator["_Way"]:
         """A form for finite values, with the tests of them."""
         checks = [self.test(test) for test in tests(step, finite, self.bound.shapes, self.bound.origins)]
-        seconds = sum(check.seconds for check in checks)
+        tested = sum((check.price for check in checks), NOTHING)
         rare = as_rare(otherwise.stage)
         proviso = Proviso(tuple(check.stage for check in checks), rare, tensors(finite))
         form = transforms.plain_indices(transforms.with_own_indices(step))
@@ -326,12 +327,12 @@ class _Planner:
         own, _ = self.solved(form, self.bound.shapes, self.bound.origins)
         counted = placed(own, finite, self.bound.shapes[name], self.bound.origins[name])
         places = None if counted is None else self.test(counted)
-        if places is not None and places.seconds < seconds:
-            proviso, seconds = replace(proviso, placed=places.stage), places.seconds
+        if places is not None and places.price < tested:
+            proviso, tested = replace(proviso, placed=places.stage), places.price
         for way in self.ways(form, defined):
-            if way.seconds + seconds <= WORTH * otherwise.seconds:
-                both = way.seconds + seconds
-                yield _Way(replace(way.stage, proviso=proviso if checks else None), partial(float, both))
+            both = way.price + tested
+            if both.seconds <= WORTH * otherwise.seconds:
+                yield _Way(replace(way.stage, proviso=proviso if checks else None), partial(_known, both))
 
     def in_order(self, step: Step, defined: bool, otherwise: "_Way") -> Iterator["_Way"]:
         """A form for pointers that do not decrease, which cut an axis into rows."""
@@ -347,7 +348,7 @@ class _Planner:
             form = _placed(form, bound.shapes, bound.origins)
         for way in self.ways(form, defined):
             if way.seconds < otherwise.seconds:
-                yield _Way(replace(way.stage, proviso=proviso), partial(float, way.seconds))
+                yield _Way(replace(way.stage, proviso=proviso), partial(_known, way.price))
 
     def test(self, step: Step) -> "_Way":
         """A statement whose result is one number that no other statement reads."""
@@ -372,14 +373,18 @@ class _Planner:
 
 @dataclass(frozen=True)
 class _Way:
-    """A plan of a statement, and its price in seconds, which is asked for where there is another one."""
+    """A plan of a statement, and its price, which is asked for where there is another one."""
 
     stage: Compute
-    priced: Callable[[], float]
+    priced: Callable[[], Price]
 
     @cached_property
-    def seconds(self) -> float:
+    def price(self) -> Price:
         return self.priced()
+
+    @property
+    def seconds(self) -> float:
+        return self.price.seconds
 
     @property
     def before(self) -> int:
@@ -435,3 +440,7 @@ def _widened(step: Step, planner: _Planner) -> Compute | None:
 
 def _names(tensors: Iterable[ir.Tensor]) -> tuple[str, ...]:
     return tuple(tensor.name for tensor in tensors)
+
+
+def _known(price: Price) -> Price:
+    return price

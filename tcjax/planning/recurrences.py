@@ -243,16 +243,16 @@ def _by_diagonals(
     """The stage of a loop; of two nested ones, by diagonals where that is cheaper, or only on GPUs."""
     dimensions = {row.tensor.name: row.dimension for row in step.rows}
     rows = {name: (dimensions[name] or 0, ends) for name, ends in held.items()}
-    program = transforms.wavefront(segment, rows, begun)
-    if program is None:
+    found = transforms.wavefront(segment, rows, begun)
+    if found is None:
         return stage
-    other = Call(stage.targets, plan(program, None), stage.arguments)
+    other = Call(stage.targets, plan(found.bound, None), stage.arguments, diagonals=found.diagonals)
     if plan_cost(other.plan).temporary > most:
         return stage
     if stage_price(other) < stage_price(stage):
         return other
     if stage_price(other, GPU) < stage_price(stage, GPU):
-        return replace(stage, elsewhere=Elsewhere(other.plan, LAUNCHING))
+        return replace(stage, elsewhere=Elsewhere(other.plan, LAUNCHING), diagonals=found.diagonals)
     return stage
 
 

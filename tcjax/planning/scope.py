@@ -12,6 +12,7 @@ from ..transforms.factors import masked
 from .data.nests import LoopSchedule, Nest, Operand
 from .data.nodes import Apply, Axes, Fill, Node
 from .data.preferences import Preferences
+from .data.price import Price
 from .data.views import Viewed
 
 # Binary digits of the mantissa of the types in which constants are put together, and exponents that are far from ends.
@@ -28,11 +29,11 @@ TYPICAL: Final = 1 << 10
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """The next best computation of what `chosen` computes, and by how many seconds it is dearer."""
+    """The next best computation of what `chosen` computes, and by how much it is `dearer`."""
 
     chosen: Node
     node: Node
-    seconds: float
+    dearer: Price
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ class Explanation:
     fns: Mapping[str, Callable[..., Any]] = field(default_factory=dict, compare=False, repr=False)
     compiled: Mapping[str, Any] | None = None
     collectives: "Sequence[Message] | None" = None
+    memory_limit: int | None = None
 
     @staticmethod
     def of(program: str, plan: planning.Plan, fns: Mapping[str, Callable[..., Any]] | None = None) -> "Explanation":
@@ -60,6 +61,8 @@ class Explanation:
     @cached_property
     def _data(self) -> dict[str, Any]:
         described = {"program": self.program, **_describe(self.plan)}
+        if self.memory_limit is not None:
+            described["memory_limit"] = self.memory_limit
         if self.no_gradient:
             described["no_gradient"] = self.no_gradient
         else:
@@ -76,11 +79,16 @@ class Explanation:
         derivative with respect to any float parameter, `no_gradient` says why. A statement's `growth` gives the power
         of each size with which its operations grow, `{"N": 2}` if they are quadratic in N; `stored_growth` does so for
         the bytes that it writes; `hints` says what to change where a better form is known. `seconds` is its price on a
-        CPU, `bound_by` says where most of that goes (``memory``, ``compute``), and `runner_up` is the `operation` and
-        `seconds` of the second-best plan, or None. Its `loops` describe each of its loop nests: the index of the loop
-        (`loop`), how many values are vectorised (`rows`) and unrolled (`unroll`), the tile of an axis if there is one
-        (`tile`: axis and extent), whether a block is combined `inside`, into how many `parts` a guard cuts it, and the
-        bytes that it needs (`temporary_bytes`). `cuda` says for each loop nest, or group of nests computed together,
+        CPU, and `spent` has its parts: ``compute``, ``memory``, and ``overhead`` (starts of kernels, trips of loops).
+        `bound_by` says where most of it goes (``memory``, ``compute``), and `runner_up` is the `operation`, `seconds`
+        and, where known, `spent` of the second-best plan, or None. The plan's `memory` has for each step of it the
+        `target`, the temporary bytes that it keeps for others (`kept`) and those of its own (`own`); `memory_limit` is
+        the limit in bytes that the memory contract sets for the temporaries of a statement.
+
+        A statement's `loops` describe each of its loop nests: the index of the loop (`loop`), how many values are
+        vectorised (`rows`) and unrolled (`unroll`), the tile of an axis if there is one (`tile`: axis and extent),
+        whether a block is combined `inside`, into how many `parts` a guard cuts it, and the bytes that it needs
+        (`temporary_bytes`). `cuda` says for each loop nest, or group of nests computed together,
         which `operation` it is on a CUDA device, and the `reason`. For a statement computed some rows at a time on a
         CPU, `row_parts` is the number of parts; its costs are those of all parts. `gradient_loops` are the loops of
         reverse mode with respect to all float parameters, including those of the forward pass that it needs: the
@@ -129,6 +137,13 @@ class Explanation:
 
         return show_explanation(self.data, self.plan)
 
+    @property
+    def html(self) -> str:
+        """A page for a browser, which needs nothing else: no scripts, nothing loaded from elsewhere."""
+        from ..markup import document
+
+        return document(f"tcjax: {self.plan.name}", self._repr_html_())
+
 
 def _collective_lines(collectives: Sequence[Mapping[str, Any]] | None, compiled: Any) -> Iterator[str]:
     if collectives is None:
@@ -149,6 +164,7 @@ def _collective_lines(collectives: Sequence[Mapping[str, Any]] | None, compiled:
 # What is told of a statement that computes nothing here.
 _UNCOUNTED: Final[dict[str, Any]] = {
     "seconds": 0.0,
+    "spent": {"compute": 0.0, "memory": 0.0, "overhead": 0.0},
     "bound_by": "",
     "runner_up": None,
     "flops": 0,
@@ -205,6 +221,8 @@ def _describe(plan: planning.Plan) -> dict[str, Any]:
         "flops": cost.flops,
         "bytes": cost.bytes,
         "temporary_bytes": cost.temporary,
+        "memory": [asdict(each) for each in planning.memory_of(plan)],
+        "memory_limit": planning.allowance(planning.given_bytes(plan.bound)),
     }
 
 
@@ -258,8 +276,9 @@ def _compute(stage: planning.Compute, bound: ranges.Bound, number: int) -> dict[
         "reason": planning.reason_of(stage.value),
         **_proviso(stage),
         "seconds": price.seconds,
+        "spent": _spent(price),
         "bound_by": price.limit(),
-        "runner_up": _runner_up(stage, price.seconds),
+        "runner_up": _runner_up(stage, price),
         "facts": list(planning.facts_of(stage)),
         "loops": [_loops(node) for node in _nests(stage.value)],
         "cuda": [_on_cuda(whole.group, whole.backend) for whole in _groups(stage.value)],
@@ -275,9 +294,11 @@ def _in_parts(plan: planning.Plan, number: int) -> dict[str, Any]:
     if not pieces:
         return {}
     costs = [planning.cost_of(stage) for _, stage in pieces]
+    price = sum((planning.price(stage, shapes=part.bound.shapes) for part, stage in pieces), planning.NOTHING)
     return {
         "row_parts": len(pieces),
-        "seconds": sum(planning.price(stage, shapes=part.bound.shapes).seconds for part, stage in pieces),
+        "seconds": price.seconds,
+        "spent": _spent(price),
         "flops": sum(cost.flops for cost in costs),
         "bytes": sum(cost.bytes for cost in costs),
         "temporary_bytes": max(cost.temporary for cost in costs),
@@ -286,12 +307,18 @@ def _in_parts(plan: planning.Plan, number: int) -> dict[str, Any]:
     }
 
 
-def _runner_up(stage: planning.Compute, seconds: float) -> dict[str, Any] | None:
-    """The next best plan of a statement that costs so many seconds."""
+def _runner_up(stage: planning.Compute, price: planning.Price) -> dict[str, Any] | None:
+    """The next best plan of a statement of this price."""
     if stage.runner_up is None:
         return None
-    operation, more = stage.runner_up
-    return {"operation": operation, "seconds": seconds + more}
+    operation, dearer = stage.runner_up
+    other = price + dearer
+    return {"operation": operation, "seconds": other.seconds, "spent": _spent(other)}
+
+
+def _spent(price: planning.Price) -> dict[str, float]:
+    """What the seconds of a price are spent on."""
+    return {"compute": max(0.0, price.compute), "memory": max(0.0, price.memory), "overhead": max(0.0, price.overhead)}
 
 
 def _proviso(stage: planning.Compute) -> dict[str, Any]:
@@ -385,6 +412,7 @@ def _tile(
     count = prod(loop.extent for loop in loops)
     steps = [{"loop": str(loop.index), "extent": loop.extent} for loop in loops]
     described |= {name: count * described[name] for name in ("flops", "bytes", "seconds")}
+    described["spent"] = {name: count * seconds for name, seconds in described["spent"].items()}
     described["result"] = f"{stage.dtype}{list(bound.shapes[stage.target])}"
     return {**described, "tiles": {"loops": steps, "shape": list(stage.piece)}}
 

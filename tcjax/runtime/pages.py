@@ -1,15 +1,18 @@
 """What a notebook shows of a kernel."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from .. import planning
-from ..diagnostics import CompileError
+from .. import planning, ranges
+from ..diagnostics import Code, CompileError, phrases
+from ..symbolic import Affine, IndexVar
 from . import pipeline
 from .frontends import Frontend
 from .writing import written
 
 if TYPE_CHECKING:
-    from ..display import Picture
+    from ..display import Kind, Mesh, Picture
+    from ..markup import Plane
 
 
 def kernel_page(frontend: Frontend) -> str:
@@ -34,15 +37,51 @@ def kernel_formula(frontend: Frontend) -> str | None:
         return None
 
 
-def kernel_picture(frontend: Frontend, plan: planning.Plan) -> "Picture":
-    """The pictures of a plan, with what one tile needs where the kernel has a schedule."""
-    from ..display import draw
+def kernel_picture(
+    frontend: Frontend,
+    plan: planning.Plan,
+    kind: str | None,
+    values: Mapping[str, Any],
+    mesh: "Mesh | None",
+) -> "Picture":
+    """The pictures of a plan, all or those of one kind; `values` are the arguments that are more than shapes.
 
+    Raises `CompileError` (TC0308) for what is no kind of picture, and for one of which the plan has none.
+    """
+    from ..display import KINDS, Subject, draw
+
+    kinds = tuple(each for each in KINDS if kind in (None, each.name))
+    if not kinds:
+        raise _bad_kind(f"kind={phrases.value(kind)} is no kind of picture", KINDS)
+    with frontend.within_depth():
+        subject = Subject(plan, _needed(frontend, plan), values, _value_of, mesh)
+        picture = draw(subject, kinds)
+        if kind is not None and not picture.statements:
+            others = [each for each in KINDS if draw(subject, (each,)).statements]
+            message = f"`{frontend.name}` has no picture of the kind {phrases.value(kind)}: {kinds[0].help(subject)}"
+            raise _bad_kind(message, others)
+        return picture
+
+
+def _value_of(end: Affine, bound: ranges.Bound, point: Mapping[IndexVar, int], values: Mapping[str, Any]) -> int:
+    """The end of a range at a point, as the interpreter has it."""
+    # SciPy's special functions take longer to import than everything else: only who draws data waits for them.
+    from ..interpreter import value_of
+
+    return value_of(end, bound, point, values)
+
+
+def _bad_kind(message: str, kinds: "Iterable[Kind]") -> CompileError:
+    told = "; ".join(f"{phrases.value(each.name)}, {each.shows}" for each in kinds)
+    return CompileError(Code.BAD_OPTION, message, help=f"it can draw {told}" if told else "nothing of it can be drawn")
+
+
+def _needed(frontend: Frontend, plan: planning.Plan) -> "dict[str, Plane]":
+    """What one tile of a schedule needs, by name."""
     schedule = frontend.options.schedule
     if schedule is None:
-        with frontend.within_depth():
-            return draw(plan)
+        return {}
     from ..planning.schedule.pictures import draw as draw_tiles
 
     drawings = draw_tiles(schedule.on(plan.bound.function).checked(), plan.bound).drawings
-    return draw(plan, {drawing.stage: drawing.plane() for drawing in drawings})
+    return {drawing.stage: drawing.plane() for drawing in drawings}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 
 from .. import ir, planning, ranges
 from ..diagnostics import Code, CompileError, phrases
@@ -128,6 +129,7 @@ class Questions(Calls):
         check_flag("compiled", compiled)
         call, arguments = self._call(args, kwargs)
         explanation = Explanation.of(self._frontend.text(), self._compiler.plan(call), self._frontend.options.fns)
+        explanation = replace(explanation, memory_limit=self._frontend.options.memory)
         if self._frontend.options.sharding is not None:
             from ..planning.sharding import messages
 
@@ -186,12 +188,39 @@ class Questions(Calls):
         plan = self._compiler.cut(call, dict(paper.axes), paper.sizes)
         return costs.cost_on_mesh(plan, paper.sizes, machine, along)
 
-    def picture(self, /, *args: Any, **kwargs: Any) -> "Picture":
-        """What one element of each statement reads, which points take part, and in which tiles: text, SVG, HTML."""
+    def picture(
+        self,
+        /,
+        *args: Any,
+        kind: str | None = None,
+        mesh: Any = None,
+        shard: Mapping[str, str | tuple[str, ...]] | None = None,
+        **kwargs: Any,
+    ) -> "Picture":
+        """What runs when and where, which points take part, and what one element reads: text, SVG, HTML.
+
+        Takes arrays or `jax.ShapeDtypeStruct`s. There is a picture of each `kind` that the program has: the ``domain``
+        of a statement, as a triangle or a band, and its blocks; the ``ragged`` rows that data bounds, where their ends
+        are arrays; the ``tiles`` of a schedule; the ``reads`` of one element; a ``scan`` in chunks or as a chain of
+        steps; the ``wavefront`` of two nested loops; and the ``halo`` of each device of a mesh. With a `kind` it is
+        that one alone. The mesh is that of a sharded kernel, or given by `mesh` and `shard` as for `cost`. An argument
+        called like an option goes by position. Raises `CompileError` (TC0308) for a kind that the program does not
+        have.
+        """
+        from . import costs
         from .pages import kernel_picture
 
-        call, _ = self._call(args, kwargs)
-        return kernel_picture(self._frontend, self._compiler.plan(call))
+        paper = costs.paper_for(mesh, shard, self._frontend.options.sharding)
+        call, arguments = self._call(args, kwargs)
+        drawn = None
+        if paper is not None:
+            from ..display import Mesh
+
+            if self._frontend.options.schedule is not None:
+                raise schedule_or_mesh()
+            drawn = Mesh(self._compiler.cut(call, dict(paper.axes), paper.sizes), paper.sizes)
+        values = {name: array for name, array in arguments.arrays.items() if _is_known(array)}
+        return kernel_picture(self._frontend, self._compiler.plan(call), kind, values, drawn)
 
     def schedule(self, /, *args: Any, **kwargs: Any) -> "Schedule":
         """A schedule without commands: every statement is computed whole, in the order of the program.
@@ -238,6 +267,11 @@ class Questions(Calls):
     def __repr__(self) -> str:
         names = ", ".join(parameter.name for parameter in self._frontend.parameters)
         return f"<tcjax.Kernel {self._frontend.name}({names})>"
+
+
+def _is_known(array: Any) -> bool:
+    """Whether an argument is more than a shape."""
+    return not isinstance(array, (jax.ShapeDtypeStruct, Tracer))
 
 
 def _intervals(found: ranges.SymbolicRanges) -> list[dict[str, Interval | None]]:

@@ -55,12 +55,13 @@ from .terms import windowed
 from .together import together
 from .truths import Guarded, without_truths
 from .turns import turn
-from .wavefronts import Written, begun, wavefront
+from .wavefronts import Diagonals, Wavefront, Written, begun, wavefront
 
 __all__ = [
     "ByRows",
     "CommonForm",
     "Contents",
+    "Diagonals",
     "Guarded",
     "Known",
     "Meeting",
@@ -74,6 +75,7 @@ __all__ = [
     "Step",
     "Tables",
     "Taken",
+    "Wavefront",
     "Written",
     "apart",
     "as_accumulation",

@@ -27,7 +27,32 @@ Rows = tuple[int, tuple[int, int]]
 Written = Sequence[tuple[ir.Define, Box]]
 
 
-def wavefront(segment: Segment, held: Mapping[str, Rows], begun: Mapping[str, Written]) -> ranges.Bound | None:
+@dataclass(frozen=True, slots=True)
+class Diagonals:
+    """Which step computes each point of two loops: the one with the number ``weights[0]*i + weights[1]*j``.
+
+    `indices` are those of the loops, `box` their ranges, `needs` the distances at which a point needs others.
+    """
+
+    indices: tuple[IndexVar, IndexVar]
+    box: tuple[tuple[int, int], tuple[int, int]]
+    weights: tuple[int, int]
+    needs: tuple[tuple[int, int], ...]
+
+    def number(self, one: int, two: int) -> int:
+        """The number of the step that computes a point."""
+        return self.weights[0] * one + self.weights[1] * two
+
+
+@dataclass(frozen=True, slots=True)
+class Wavefront:
+    """Two loops as a program with one, and which of its steps computes which point."""
+
+    bound: ranges.Bound
+    diagonals: Diagonals
+
+
+def wavefront(segment: Segment, held: Mapping[str, Rows], begun: Mapping[str, Written]) -> Wavefront | None:
     """A segment with two nested loops as a program with one loop over diagonals; None where they have none.
 
     Of the arguments in `held` only some rows along a dimension are there, from the first to before the second position.
@@ -95,7 +120,7 @@ class _Skewing:
         self.origins: dict[str, tuple[int, ...]] = {}
         self.before: list[tuple[ir.Define, Box]] = []
 
-    def found(self) -> ranges.Bound:
+    def found(self) -> Wavefront:
         """The program over diagonals."""
         if any(high - low < 2 for low, high in self.box.values()):
             raise _Unfit
@@ -106,7 +131,8 @@ class _Skewing:
         results = {tensor.name for tensor in self.segment.results}
         if not self.own.isdisjoint(results | self.content):
             raise _Unfit
-        self.weights = self.order(run)
+        needs = self.needs(run)
+        self.weights = self.order(needs)
         # Along a diagonal one index is free; the other one follows, as its weight is 1.
         extents = [high - low for low, high in self.box.values()]
         free = 1 if self.weights[1] != 1 or (self.weights[0] == 1 and extents[1] < extents[0]) else 0
@@ -119,7 +145,15 @@ class _Skewing:
         self.solved = {self.indices[self.follows]: self.solve(Affine.of(self.indices[free]))}
         inside = [self.statement(number, statement) for number, statement in zip(self.numbers, run, strict=True)]
         after = [self.back(tensor) for tensor in self.segment.results if self.is_skewed]
-        return self.program(inside, after)
+        return Wavefront(self.program(inside, after), self.told(needs))
+
+    def told(self, needs: Iterable[tuple[int, int]]) -> Diagonals:
+        """The steps in the values of the indices."""
+        one, two = self.indices
+        up, right = self.signs
+        weights = self.weights[0] * up, self.weights[1] * right
+        places = tuple(sorted((d * up, e * right) for d, e in needs))
+        return Diagonals((one, two), (self.box[one], self.box[two]), weights, places)
 
     def plain(self, number: int) -> ir.Define:
         """A statement with numbers for sizes, guards for ranges that move, and what it accumulates as a value."""
@@ -215,10 +249,13 @@ class _Skewing:
         places = zip(left, self.bound.shapes[name], self.bound.origins[name], strict=True)
         return all(i is not None and box[i] == (low, low + extent) for i, extent, low in places)
 
-    def order(self, run: Iterable[ir.Define]) -> tuple[int, int]:
-        """The weights of the loops in the number of a diagonal: the least with which it only needs earlier ones."""
+    def needs(self, run: Iterable[ir.Define]) -> set[tuple[int, int]]:
+        """The distances at which a point needs what these loops have written before it."""
         distances = {self.distance(access) for statement in run for access in ir.accesses_of(statement)}
-        before = [d for d in distances if d is not None and d < (0, 0)]
+        return {d for d in distances if d is not None and d < (0, 0)}
+
+    def order(self, before: Collection[tuple[int, int]]) -> tuple[int, int]:
+        """The weights of the loops in the number of a diagonal: the least with which it only needs earlier ones."""
         rows, columns = (high - low for low, high in self.box.values())
         straight = ((1, 0), (0, 1)) if rows <= columns else ((0, 1), (1, 0))
         for weights in (*straight, *((w, 1) for w in range(1, MOST_WEIGHT + 1))):

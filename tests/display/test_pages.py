@@ -11,6 +11,7 @@ from hypothesis import given, reject, settings
 
 import tcjax
 from tcjax.diagnostics import CompileError
+from tcjax.markup import document
 from tests.effort import examples
 from tests.strategies.programs import Case, programs
 
@@ -20,6 +21,9 @@ def mlp(float(B,I) x, float(H,I) W, float(H) bias) -> (y) {
     h(b,n) +=! x(b,i) * W(n,i)
     y(b,n) = fmax(h(b,n) + bias(n), 0.0)
 }"""
+
+
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def floats(*shape: int) -> jax.ShapeDtypeStruct:
@@ -99,6 +103,47 @@ def test_bars_compare_the_statements() -> None:
 
     # 51.4 M and 0.36 M operations; 1.27 MiB and 257 KiB.
     assert widths == ["width: 100.0%", "width: 100.0%", "width: 0.7%", "width: 19.7%"]
+
+
+def test_the_parts_of_a_price_are_its_seconds_and_bars_show_the_next_best_plan() -> None:
+    text = "def g(float(M,K) W, float(K) b) -> (h) { h(m) = sum[k](W(m,k)*b(k)) + mean[k](W(m,k)) }"
+    explanation = tcjax.kernel(text).explain(floats(512, 512), floats(512))
+
+    [described] = explanation.to_dict()["statements"]
+
+    for priced in (described, described["runner_up"]):
+        assert sum(priced["spent"].values()) == pytest.approx(priced["seconds"])
+        assert min(priced["spent"].values()) >= 0
+    assert described["seconds"] < described["runner_up"]["seconds"]
+    shown = texts(page_of(explanation), f"{SVG}text")
+    assert f"next best: {described['runner_up']['operation']}" in shown
+    assert [name for name in shown if name in ("compute", "memory", "overhead")] == ["compute", "memory", "overhead"]
+
+
+def test_the_memory_of_each_step_is_that_of_what_waits_for_others() -> None:
+    text = "def f(float(N) x) -> (y) { A(i,j) = sin(x(i)*x(j))  B(i,k) +=! A(i,j)*A(j,k)  y(i) +=! B(i,k)*B(k,i) }"
+
+    explanation = tcjax.kernel(text, memory_limit="32MiB").explain(floats(256))
+
+    data = explanation.to_dict()
+    assert [step["target"] for step in data["memory"]] == ["A", "B", "y"]
+    assert max(step["kept"] + step["own"] for step in data["memory"]) == data["temporary_bytes"]
+    # `A` is there until `B` is computed, and `B` until `y` is.
+    least = (4 << 16, 8 << 16, 4 << 16)
+    assert all(step["kept"] >= size for step, size in zip(data["memory"], least, strict=True))
+    assert data["memory_limit"] == 32 << 20
+    assert "limit of a statement's temporaries: 32 MiB" in texts(page_of(explanation), f"{SVG}text")
+
+
+def test_the_page_for_a_browser_is_a_document_with_the_title_escaped() -> None:
+    explanation = tcjax.kernel(MLP).explain(floats(128, 784), floats(256, 784), floats(256))
+
+    page = explanation.html
+
+    assert page.startswith("<!doctype html>") and "<title>tcjax: mlp</title>" in page
+    assert explanation._repr_html_() in page
+    assert not re.search(r"<script|<link|src=|url\(", page)
+    assert "<title>a&lt;b&gt;</title>" in document("a<b>", "")
 
 
 def test_what_a_user_writes_cannot_become_a_part_of_the_page() -> None:

@@ -129,7 +129,13 @@ def test_smoothing_brings_a_profile_a_picture_and_a_film_closer_to_the_truth(tmp
 
     assert all(gain > 3 for gain in gains.values())
     assert gains["profile"] < gains["picture"] < gains["film"]
-    assert size_of(tmp_path / "stencil.png") == (4 * 160, 120)
+    with Image.open(tmp_path / "stencil.png") as image:
+        values = np.asarray(image) / 255
+    # Two by two, three pixels for a value: the first is the photograph itself.
+    truth = example("stencil").scenes()["picture"]
+    np.testing.assert_allclose(values[30 : 30 + 360 : 3, 46 : 46 + 480 : 3], truth, atol=0.005)
+    assert (values[:29, 46:526] < 0.5).any(), "the photograph has a title"
+    assert values.shape[1] > 2 * 480 and values.shape[0] > 2 * 360
 
 
 @pytest.mark.parametrize(("rank", "intervals"), [(1, 32), (2, 16), (3, 8)])
@@ -138,6 +144,26 @@ def test_multigrid_converges_to_the_known_solution_in_any_number_of_dimensions(r
 
     assert all(after < max(before / 5, 1e-12) for before, after in pairwise(residuals))
     assert errors[-1] < 1e-12
+
+
+def test_multigrid_draws_residuals_that_fall_and_slices_in_colour() -> None:
+    history = [(10.0**-n, 10.0 ** -(n + 1)) for n in range(9)]
+    x = np.linspace(0, 1, 9)
+    solution = x[:, None, None] * x[:, None] * x
+    multigrid = example("multigrid")
+
+    drawn = np.asarray(multigrid.sheet(history, solution, [-solution, 1e-9 * solution])).astype(int)
+
+    top, left = multigrid.TOP, multigrid.LEFT
+    curve = drawn[top + 5 : top + multigrid.HEIGHT - 5, left + 1 : left + multigrid.WIDTH - 140]
+    marked = (np.abs(curve - np.array(multigrid.BLUE)) < 3).all(axis=2)
+    heights = [np.flatnonzero(column).mean() for column in marked.T if column.any()]
+    assert len(heights) > 100 and heights[-1] > heights[0] + 50
+    # The corner where the solution is 1, and where the first error is -1 halfway.
+    right = left + multigrid.WIDTH + 110 + left
+    assert drawn[top + multigrid.HEIGHT - 4, right + multigrid.WIDTH - 4].tolist() == list(multigrid.ORANGE)
+    below = top + multigrid.HEIGHT + 50 + top
+    assert drawn[below + multigrid.HEIGHT - 4, left + multigrid.WIDTH - 4].tolist() == list(multigrid.BLUE)
 
 
 def test_the_correction_of_multigrid_is_linear_interpolation() -> None:

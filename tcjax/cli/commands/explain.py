@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from ...files import replacing
+from ...markup import document
 from .. import options
 from ..failures import files, one_line
 
@@ -73,11 +74,6 @@ def explain(
             click.echo(f"\n{cost}")
         return
     with files(page), replacing(page, follow=True) as written:
-        written.write(_page(kernel.__name__, explanation._repr_html_(), cost).encode("utf-8"))  # type: ignore[attr-defined]
+        body = explanation._repr_html_() + ("" if cost is None else f"<pre>{escape(str(cost))}</pre>")
+        written.write(document(kernel.__name__, body).encode("utf-8"))
     click.echo(f"wrote {one_line(page)}")
-
-
-def _page(title: str, body: str, cost: object) -> str:
-    body += "" if cost is None else f"<pre>{escape(str(cost))}</pre>"
-    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>'
-    return f"<!doctype html>\n<html><head>{head}</head><body>{body}</body></html>\n"

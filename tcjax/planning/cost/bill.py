@@ -38,8 +38,9 @@ from ..data.nodes import (
     operands,
     sums_products,
 )
+from ..data.price import Price
 from ..data.views import Halo, Pieces, Slant, View, extends, is_reshape
-from .loop_prices import Work, loop_work
+from .loop_prices import loop_work
 from .meter import Meter, fuses, lies
 from .rates import call_time, operator_time, power_time, slower
 
@@ -109,9 +110,9 @@ class Kernel:
 class Bill:
     """What is spent so far, and which nodes are computed: one that several others use is so once.
 
-    `shapes` are those of tensors that are looked up; `halos` are stored for all that read them. Tensors that are
-    `fused` are computed where they are read, and `turned` says that what reads the result walks through it in another
-    order.
+    Of the `seconds`, `memory` and `overhead` are those of a price. `shapes` are those of tensors that are looked up;
+    `halos` are stored for all that read them. Tensors that are `fused` are computed where they are read, and `turned`
+    says that what reads the result walks through it in another order.
     """
 
     machine: Machine
@@ -121,6 +122,8 @@ class Bill:
     turned: bool = False
     seconds: float = 0.0
     bytes: int = 0
+    memory: float = 0.0
+    overhead: float = 0.0
     done: list[Node] = field(default_factory=list)
     halos: list[tuple[str, tuple[View, ...]]] = field(default_factory=list)
 
@@ -129,7 +132,7 @@ class Bill:
         if isinstance(node, (Fill, Iota, Step)) or is_view(node) or node in self.done:
             return
         self.done.append(node)
-        before = self.seconds, self.bytes
+        before = self.seconds, self.bytes, self.memory, self.overhead
         match node:
             case Contract():
                 self.contract(node)
@@ -161,6 +164,8 @@ class Bill:
         if times > 1:
             self.seconds += (times - 1) * (self.seconds - before[0])
             self.bytes += (times - 1) * (self.bytes - before[1])
+            self.memory += (times - 1) * (self.memory - before[2])
+            self.overhead += (times - 1) * (self.overhead - before[3])
 
     def fuse(self, node: Node, kernel: Kernel, times: int = 1) -> None:
         """The node as a part of a fused loop, `times` times."""
@@ -304,8 +309,16 @@ class Bill:
 
     def moved(self, count: int, seconds: float, points: int) -> None:
         """A kernel that moves so many bytes and computes for so long, whichever takes longer."""
+        traffic, begun = self.machine.traffic(count), self.begun(points)
         self.bytes += count
-        self.seconds += max(self.machine.traffic(count), seconds) + self.begun(points)
+        self.seconds += max(traffic, seconds) + begun
+        self.memory += traffic if traffic >= seconds else 0.0
+        self.overhead += begun
+
+    def wait(self, seconds: float) -> None:
+        """What is neither arithmetic nor memory."""
+        self.seconds += seconds
+        self.overhead += seconds
 
     def begun(self, points: int) -> float:
         return self.machine.dispatch + (self.machine.fork if points >= self.machine.divided else 0.0)
@@ -322,11 +335,13 @@ class Bill:
         several = EXTREMUM if reducer.is_extremum and ir.types.is_float(dtype) else 1
         return several * machine.element * slower(dtype, machine)
 
-    def looping(self, node: Node, work: Work) -> None:
+    def looping(self, node: Node, work: Price) -> None:
         for source in operands(node):
             self.stored(source)
         self.seconds += work.seconds
         self.bytes += work.bytes
+        self.memory += work.memory
+        self.overhead += work.overhead
 
     def contract(self, node: Contract, written: int | None = None) -> None:
         """A matrix product for each value of the batch, and the transposes that it needs; it may write less."""
@@ -423,7 +438,7 @@ class Bill:
         rate = (machine.convolve + patches / max(1, whole)) * slower(node.dtype, machine)
         size = meter.size(node.image) + meter.size(node.kernel) + meter.size(node)
         self.moved(size, work * rate, work)
-        self.seconds += (groups if node.split else 1) * machine.dispatch
+        self.wait((groups if node.split else 1) * machine.dispatch)
 
     def copied(self, window: Window) -> float:
         """What a point takes of the time of one of a short window: of a long one whole rows are copied to patches."""
@@ -527,7 +542,7 @@ class Bill:
         rate = (machine.fold_minor if minor else machine.fold_major) + machine.element
         kernel.seconds += points * rate * slower(node.dtype, machine) + (results * machine.fold_row if minor else 0.0)
         self.close(kernel, self.meter.size(node), points)
-        self.seconds += machine.branch
+        self.wait(machine.branch)
 
     def position(self, node: Position) -> None:
         self.stored(node.operand)
@@ -560,7 +575,10 @@ class Bill:
         # A tree of combinations: every level writes half of the one before.
         size = 3 * count * components * ir.types.width(node.element)
         self.bytes += inner.bytes * steps
-        self.seconds += inner.seconds * steps + (steps * machine.trip if steps > 1 else 0.0)
+        self.seconds += inner.seconds * steps
+        self.memory += inner.memory * steps
+        self.overhead += inner.overhead * steps
+        self.wait(steps * machine.trip if steps > 1 else 0.0)
         self.moved(size, seconds, count)
 
 

@@ -34,6 +34,7 @@ from ..data.stages import (
     TiledStep,
     Unit,
     Unstored,
+    targets_of,
 )
 from ..data.steps import Steps
 from .bill import is_view
@@ -133,31 +134,54 @@ def _in_chunks(chunks: ChunkedScatter) -> Cost:
     return Cost(flops, moved, max(step.temporary, last.temporary))
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The temporary bytes while a step of a plan runs: those that are `kept` for others, and its `own`."""
+
+    target: str
+    kept: int
+    own: int
+
+
 def plan_cost(plan: Plan) -> Cost:
     """The cost of a whole plan; tensors that are neither passed nor returned are temporaries."""
-    flops = moved = peak = loops = 0
+    costs = [cost for _, _, cost in _costs(plan)]
+    peak = max((held.kept + held.own for held in memory_of(plan)), default=0)
+    return Cost(sum(cost.flops for cost in costs), sum(cost.bytes for cost in costs), peak)
+
+
+def memory_of(plan: Plan) -> tuple[Held, ...]:
+    """What is in memory beside arguments and results, one step after the other."""
     units = dict(plan.units())
     rooms = _Rooms.of(plan, units)
-    for number, stage in units.items():
-        own = 0
+    found: list[Held] = []
+    loops = 0
+    for number, stage, cost in _costs(plan):
+        # XLA begins loops as early as it can: their accumulators are there at the same time.
+        own = _loops(stage.value) if isinstance(stage, Compute) and stage.chunks is None else 0
+        loops += own
+        kept = rooms.held(number) + loops
+        needed = max(0, cost.temporary - own - rooms.overwritten(number))
+        name = stage.target if isinstance(stage, Unstored) else ", ".join(targets_of(stage))
+        found.append(Held(name, kept - own, needed + own))
+    return tuple(found)
+
+
+def _costs(plan: Plan) -> Iterator[tuple[int, Unit, Cost]]:
+    """What each step of a plan costs."""
+    for number, stage in plan.units():
         match stage:
             case Parts():
                 cost = _parts_cost(stage)
             case Compute() | Tiled():
                 cost = cost_of(stage) if isinstance(stage, Compute) else tiled_cost(stage)
-                # XLA begins loops as early as it can: their accumulators are there at the same time.
-                own = _loops(stage.value) if isinstance(stage, Compute) and stage.chunks is None else 0
             case Call(plan=inner, steps=steps):
                 cost = plan_cost(inner)
                 if steps is not None:
                     cost = Cost(cost.flops * steps.count, cost.bytes * steps.count, cost.temporary)
             case CallForeign() | Unstored():
                 cost = Cost(0, 0, 0)
-        loops += own
-        flops, moved = flops + cost.flops, moved + cost.bytes
-        held = rooms.held(number)
-        peak = max(peak, held + loops + max(0, cost.temporary - own - rooms.overwritten(number)))
-    return Cost(flops, moved, peak)
+        yield number, stage, cost
 
 
 def _parts_cost(parts: Parts) -> Cost:

@@ -18,6 +18,7 @@ from ..blocked.ranks import ranks
 from ..data.groups import Blocks, Extrema, Group, KernelSums, Softmax, parts
 from ..data.machine import Machine
 from ..data.nests import LoopSchedule, Nest
+from ..data.price import Price
 from .rates import call_time, operator_time, power_time, slower
 
 # A loop over fewer points runs on one core.
@@ -32,15 +33,7 @@ SLIDING: Final = 6
 SCORE_OPERATIONS: Final = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
-    """Seconds, and bytes moved."""
-
-    seconds: float
-    bytes: int
-
-
-def _nest_work(nest: Nest, form: LoopSchedule, machine: Machine) -> Work:
+def _nest_work(nest: Nest, form: LoopSchedule, machine: Machine) -> Price:
     """A nest in the blocks of its form."""
     nest = nest.computed
     reduce = nest.reduce
@@ -81,8 +74,8 @@ def _nest_work(nest: Nest, form: LoopSchedule, machine: Machine) -> Work:
         seconds *= SIEVED
     moved = sum(prod(o.shape) * ir.types.width(o.dtype) for o in nest.operands)
     moved += prod(nest.shape) * ir.types.width(reduce.dtype)
-    seconds += trips * machine.trip + machine.dispatch + moved * machine.cached_byte
-    return Work(seconds, moved)
+    begun, traffic = trips * machine.trip + machine.dispatch, moved * machine.cached_byte
+    return Price(seconds + (begun + traffic), moved, traffic, begun)
 
 
 def _is_one_kernel(group: Group, machine: Machine) -> bool:
@@ -91,7 +84,7 @@ def _is_one_kernel(group: Group, machine: Machine) -> bool:
     return machine.kind == "gpu" and all(isinstance(each, Reducer) and not each.is_ranked for each in reducers)
 
 
-def loop_work(group: Group, schedule: LoopSchedule | Blocks, machine: Machine) -> Work:
+def loop_work(group: Group, schedule: LoopSchedule | Blocks, machine: Machine) -> Price:
     """Reductions that share their loops, as these run."""
     match group, schedule:
         case Nest() as nest, LoopSchedule() as form:
@@ -104,7 +97,7 @@ def loop_work(group: Group, schedule: LoopSchedule | Blocks, machine: Machine) -
             raise AssertionError(other)
 
 
-def _blocks_work(group: Softmax | KernelSums, blocks: Blocks, machine: Machine) -> Work:
+def _blocks_work(group: Softmax | KernelSums, blocks: Blocks, machine: Machine) -> Price:
     ranges = group.ranges
     extents = {index: max(0, hi - lo) for index, (lo, hi) in ranges.items()}
     first = group.results[0] if isinstance(group, KernelSums) else group.sums[0]
@@ -133,9 +126,9 @@ def _blocks_work(group: Softmax | KernelSums, blocks: Blocks, machine: Machine) 
     given = sum(prod(o.shape) * ir.types.width(o.dtype) for o in group.operands)
     results = sum(prod(nest.shape) * ir.types.width(nest.reduce.dtype) for nest in group.results)
     # A block is written and read a few times, in the cache.
-    seconds += 4 * points * width * machine.cached_byte
-    seconds = seconds * part + 4 * trips * machine.trip + (given + results) * machine.cached_byte
-    return Work(seconds, given + results)
+    within, ends = 4 * points * width * machine.cached_byte, (given + results) * machine.cached_byte
+    begun = 4 * trips * machine.trip
+    return Price((seconds + within) * part + begun + ends, given + results, within * part + ends, begun)
 
 
 def _minor(nest: Nest, form: LoopSchedule) -> IndexVar | None:

@@ -17,6 +17,7 @@ from ...symbolic import IndexVar
 from ..data.assembly import Overlay
 from ..data.machine import CPU, MACHINES, Machine
 from ..data.nodes import Fold, Lookup, Node, Read, below, is_elementwise, tensors_read
+from ..data.price import NOTHING, Price
 from ..data.stages import (
     Begin,
     Call,
@@ -44,32 +45,6 @@ RUNNING = 3
 
 Shapes = Mapping[str, tuple[int, ...]]
 NO_SHAPES: Shapes = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Price:
-    """Predicted `seconds`, and `bytes` that are moved (transposes included).
-
-    Prices compare by their seconds. What operations a plan has and what memory it needs, `costs` says.
-    """
-
-    seconds: float
-    bytes: int
-
-    def __add__(self, other: "Price") -> "Price":
-        """Both, one after the other."""
-        return Price(self.seconds + other.seconds, self.bytes + other.bytes)
-
-    def limit(self, machine: Machine = CPU) -> str:
-        """What takes most of the time: ``memory`` or ``compute``."""
-        return "memory" if 2 * machine.traffic(self.bytes) >= self.seconds else "compute"
-
-    def __mul__(self, times: int) -> "Price":
-        """The same so many times."""
-        return Price(self.seconds * times, self.bytes * times)
-
-
-NOTHING = Price(0.0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +98,7 @@ def _alone(stage: Compute, machine: Machine, shapes: Shapes, around: "Around | N
     """The price without what is computed before."""
     if stage.chunks is not None:
         step = price(stage.chunks.step, machine, shapes)
-        total = step * stage.chunks.count + Price(stage.chunks.count * machine.trip, 0)
+        total = step * stage.chunks.count + Price.waiting(stage.chunks.count * machine.trip)
         return total if stage.chunks.rest is None else total + price(stage.chunks.rest, machine, shapes)
     extents = {index: max(0, hi - lo) for index, (lo, hi) in stage.box.items() if index not in stage.loops}
     around = around or ALONE
@@ -137,7 +112,7 @@ def _alone(stage: Compute, machine: Machine, shapes: Shapes, around: "Around | N
 
 def plan_price(plan: Plan, machine: Machine = CPU) -> Price:
     """The price of a call: all of its statements, one after the other."""
-    return Price(machine.launch, 0) + _statements(plan, machine)
+    return Price.waiting(machine.launch) + _statements(plan, machine)
 
 
 def _statements(plan: Plan, machine: Machine) -> Price:
@@ -169,7 +144,7 @@ def stage_price(stage: Call, machine: Machine = CPU) -> Price:
         # A loop in such a step is a part of the same kernel.
         call = MACHINES[machine.kind].call * (machine.alone if widest < FEW_LANES else 1.0)
         once = _statements(stage.plan, replace(machine, dispatch=0.0, fork=0.0, call=call))
-    return (once + Price(machine.step, 0)) * stage.steps.count
+    return (once + Price.waiting(machine.step)) * stage.steps.count
 
 
 def _parts(parts: Parts, machine: Machine, shapes: Shapes) -> Price:
@@ -179,8 +154,8 @@ def _parts(parts: Parts, machine: Machine, shapes: Shapes) -> Price:
         total += _statements(plan, machine)
     tensors = parts.plans[0].bound.function.returns
     joined = sum(2 * prod(shapes[tensor.name]) * ir.types.width(tensor.dtype) for tensor in tensors)
-    seconds = len(tensors) * (machine.dispatch + machine.fork) + machine.traffic(joined)
-    return total + Price(seconds, joined)
+    begun, moved = len(tensors) * (machine.dispatch + machine.fork), machine.traffic(joined)
+    return total + Price(begun + moved, joined, moved, begun)
 
 
 def run_price(plan: Plan, numbers: Iterable[int], machine: Machine = CPU) -> Price:
@@ -280,7 +255,7 @@ def _steps(steps: Iterable[TiledStep], machine: Machine, shapes: Shapes) -> Pric
     for step in steps:
         match step:
             case Loop(extent=extent, body=body):
-                total += (_steps(body, machine, shapes) + Price(machine.trip, 0)) * extent
+                total += (_steps(body, machine, shapes) + Price.waiting(machine.trip)) * extent
             case Begin(compute=compute) | (Compute() as compute):
                 total += price(compute, machine, shapes)
             case Cast():
@@ -289,7 +264,7 @@ def _steps(steps: Iterable[TiledStep], machine: Machine, shapes: Shapes) -> Pric
 
 
 def _price(bill: Bill) -> Price:
-    return Price(bill.seconds, bill.bytes)
+    return Price(bill.seconds, bill.bytes, bill.memory, bill.overhead)
 
 
 def _dense(stage: Compute, bill: Bill, around: Around) -> None:

@@ -7,8 +7,10 @@ from math import prod
 from ... import ir, ranges
 from ...ir import Monoid, Reducer
 from ...symbolic import Box, IndexVar
+from ...transforms import Diagonals
 from .assembly import Assembly
 from .nodes import Axes, FusedReduction, Lookup, Node, Strip
+from .price import Price
 from .steps import Steps
 
 
@@ -133,7 +135,7 @@ class Compute:
     proviso: Proviso | None = None
     apart: bool = False
     in_turn: bool = field(default=False, compare=False)
-    runner_up: tuple[str, float] | None = field(default=None, compare=False)
+    runner_up: tuple[str, Price] | None = field(default=None, compare=False)
 
     @property
     def piece(self) -> tuple[int, ...]:
@@ -147,7 +149,8 @@ class Call:
     """Another definition, on whole tensors; with `steps` a loop, of which `plan` is one step.
 
     Of a loop that is a `program` too, the adjoint of that is the way back, where it stores at most so many bytes.
-    On some platforms another plan for the whole loop takes its place (`elsewhere`).
+    On some platforms another plan for the whole loop takes its place (`elsewhere`). Of two nested loops that run by
+    `diagonals`, there or everywhere, these say which step computes which point.
     """
 
     targets: tuple[str, ...]
@@ -156,6 +159,7 @@ class Call:
     steps: Steps | None = None
     program: tuple[ir.Function, int] | None = None
     elsewhere: "Elsewhere | None" = None
+    diagonals: Diagonals | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

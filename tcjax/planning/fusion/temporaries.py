@@ -8,9 +8,9 @@ from typing import Final
 from ... import ir, ranges, transforms
 from ...transforms import Step
 from ..cost.costs import cost_of
-from ..cost.prices import Price
 from ..data.nodes import Contract, Convolve, Deviations, LoopNest, has
 from ..data.preferences import Preferences
+from ..data.price import Price
 from ..data.stages import Compute
 from .parts import shortened
 

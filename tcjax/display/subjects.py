@@ -1,0 +1,74 @@
+"""What is drawn: a plan, what else is known of a call, and the statements and loops that pictures stand under."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import planning, ranges
+from ..keeping import cached_property
+from ..markup import Plane
+from ..planning.sharding import ShardedPlan
+from ..symbolic import Affine, IndexVar
+from .points import Points, walked
+
+# Of an end of a range in a program, at a point, with arrays by name.
+Evaluate = Callable[[Affine, ranges.Bound, Mapping[IndexVar, int], Mapping[str, Any]], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What stands above the pictures of a statement or of a loop: its text, and how many come before it."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mesh:
+    """The plan of one device, and how many devices there are along each axis."""
+
+    plan: ShardedPlan
+    sizes: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A plan to be drawn.
+
+    `needed` are planes of what one tile needs of the tensors that are computed inside a loop, by name. `values` are the
+    arguments that are more than shapes; `evaluate` gives the value of what reads them at a point.
+    """
+
+    plan: planning.Plan
+    needed: Mapping[str, Plane] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
+    evaluate: Evaluate | None = None
+    mesh: Mesh | None = None
+
+    @cached_property
+    def parts(self) -> tuple[tuple[Heading, Points | planning.Call], ...]:
+        """Statements that are formulas, and loops, in the order of the program."""
+        return tuple((Heading(number, text), part) for number, (text, part) in enumerate(walked(self.plan)))
+
+    @property
+    def statements(self) -> Iterator[tuple[Heading, Points]]:
+        """The statements that are formulas."""
+        return ((heading, part) for heading, part in self.parts if isinstance(part, Points))
+
+    @property
+    def loops(self) -> Iterator[tuple[Heading, planning.Call]]:
+        """The loops: definitions that are called with steps, or by diagonals."""
+        return ((heading, part) for heading, part in self.parts if isinstance(part, planning.Call))
+
+
+Drawn = Iterator[tuple[Heading, Plane]]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of picture: how it is drawn, what it shows, and what to do where there is none."""
+
+    name: str
+    planes: Callable[[Subject], Drawn]
+    shows: str
+    help: Callable[[Subject], str]
