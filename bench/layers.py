@@ -1,8 +1,8 @@
 """Training steps of models whose layers are comprehensions, against the same models in plain Flax: ``python -m
-bench.layers``.
+bench.layers``. The temporary arrays of a compiled step are compared too, as XLA counts them.
 
-Both are made by the same code from the same random numbers; steps are interleaved, and the median of the ratios of
-neighbours counts, so that a machine that is busy slows both.
+Both are made by the same code from the same random numbers; steps are interleaved, and the median of the ratios of the
+processor times of neighbours counts, so that a machine that is busy slows both.
 """
 
 import argparse
@@ -18,6 +18,7 @@ import optax
 from flax import nnx
 
 import tcjax.nn
+from examples.layers.characters import SIZES, Writer
 
 TARGET = 1.05
 
@@ -78,11 +79,28 @@ def transformer(room: ModuleType) -> tuple[nnx.Module, tuple[jax.Array, ...]]:
     return Block(room, 128, 4), (letters,)
 
 
-MODELS: tuple[Make, ...] = (perceptron, pictures, transformer)
+def characters(size: str, dtype: str) -> Make:
+    """The transformer of ``examples/layers``, whose blocks are computed again for their gradients."""
+
+    def make(room: ModuleType) -> tuple[nnx.Module, tuple[jax.Array, ...]]:
+        shape = SIZES[size].batch, SIZES[size].context
+        letters = jnp.asarray(np.random.default_rng(0).integers(0, 96, shape))
+        return Writer(SIZES[size], jnp.dtype(dtype), plain=room is nnx), (letters,)
+
+    make.__name__ = f"characters/{size}/{dtype}"
+    return make
 
 
-def step_of(make: Make, room: ModuleType) -> Callable[[], Any]:
-    """A training step as a function without arguments, compiled."""
+MODELS: tuple[Make, ...] = (
+    perceptron,
+    pictures,
+    transformer,
+    *(characters(size, dtype) for size in ("small", "medium") for dtype in ("float32", "bfloat16")),
+)
+
+
+def step_of(make: Make, room: ModuleType) -> tuple[Callable[[], None], int]:
+    """A training step as a function without arguments, compiled, and the bytes of its temporary arrays."""
     model, inputs = make(room)
     adam = optax.adam(1e-3)
     graph, params, others = nnx.split(model, nnx.Param, ...)
@@ -98,37 +116,43 @@ def step_of(make: Make, room: ModuleType) -> Callable[[], Any]:
         return optax.apply_updates(params, updates), others, state
 
     held = [params, others, adam.init(params)]
+    compiled = step.lower(*held, *inputs).compile()
 
     def run() -> None:
-        held[:] = jax.block_until_ready(step(*held, *inputs))
+        held[:] = jax.block_until_ready(compiled(*held, *inputs))
 
     run()
-    return run
+    memory: Any = compiled.memory_analysis()
+    return run, memory.temp_size_in_bytes
 
 
-def measure(make: Make, seconds: float) -> tuple[float, float, int]:
-    """Median seconds of a step in plain Flax, the median ratio of ours to it, and how many were compared."""
-    ours, flax = step_of(make, tcjax.nn), step_of(make, nnx)
+def measure(make: Make, seconds: float) -> tuple[float, float, int, tuple[int, int]]:
+    """Median seconds of a step in plain Flax, the median ratio of ours to it, how many were compared, and the bytes."""
+    (ours, own_bytes), (flax, flax_bytes) = step_of(make, tcjax.nn), step_of(make, nnx)
     times: list[tuple[float, float]] = []
     end = time.perf_counter() + seconds
     while time.perf_counter() < end or len(times) < 5:
         pair = []
         # Each goes first every other time.
         for run in (ours, flax) if len(times) % 2 else (flax, ours):
-            start = time.perf_counter()
+            start = time.process_time()
             run()
-            pair.append(time.perf_counter() - start)
+            pair.append(time.process_time() - start)
         times.append((pair[0], pair[1]) if len(times) % 2 else (pair[1], pair[0]))
     ratio = float(np.median([mine / theirs for mine, theirs in times]))
-    return float(np.median([theirs for _, theirs in times])), ratio, len(times)
+    return float(np.median([theirs for _, theirs in times])), ratio, len(times), (own_bytes, flax_bytes)
 
 
 def rows(seconds: float) -> Iterator[str]:
     """A line for each model."""
     for make in MODELS:
-        flax, ratio, count = measure(make, seconds)
+        flax, ratio, count, (own_bytes, flax_bytes) = measure(make, seconds)
         mark = "" if ratio <= TARGET else f"  (the target is {TARGET})"
-        yield f"{make.__name__:12} {1e3 * flax:8.2f} ms in Flax   {ratio:5.2f} of that here, {count} steps each{mark}"
+        memory = f"{own_bytes / 2**20:6.1f} MiB here, {flax_bytes / 2**20:6.1f} in Flax"
+        yield (
+            f"{make.__name__:26} {1e3 * flax:8.2f} ms in Flax   {ratio:5.2f} of that here, {count} steps each{mark}   "
+            f"{memory}"
+        )
 
 
 def main() -> None:
